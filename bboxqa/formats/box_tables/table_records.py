@@ -94,7 +94,7 @@ class _TableRecords:
         self._of_objects = "objects" in columns.of
         self._word = "row" if head.startswith(PARQUET) else "line"
         self._tally: Counter[str] = Counter()
-        # Whether some rows have no box, as their annotators were asked and drew nothing.
+        # Whether rows without a box name annotators, who were asked and drew nothing.
         self._has_empty = False
         self._sides: dict[str, tuple[object, object]] = {}
 
@@ -116,7 +116,6 @@ class _TableRecords:
             except ValueProblemError as error:
                 self._into.refuse(named, error, where)
                 continue
-            self._has_empty |= numbers is None
             self._add(cells, numbers, named, where)
 
     def add_plain(self, rows: PlainRows, add: Callable[[Boxes], None]) -> bool:
@@ -175,6 +174,7 @@ class _TableRecords:
         if annotator:
             self._into.ask(image, annotator)
         if numbers is None:
+            self._has_empty |= bool(annotator)
             return
         bbox, problem = as_corner_and_size(numbers, self._boxes.form), ""
         if self._boxes.is_share:
@@ -242,10 +242,9 @@ class _TableRecords:
         column = self._columns.of.get("annotator")
         named_by = "" if column is None else f"the column {one_line(column)!r}"
         found = self._into.done(self._notes(), named_by)
-        has_people = "annotator" in self._columns.of or any(e["annotators"] for e in found.images)
-        for image in found.images:
-            # Only tables with rows without a box list annotators who drew nothing.
-            if not has_people or not self._has_empty:
+        if not self._has_empty:
+            for image in found.images:
+                # Only tables with such rows list annotators who drew nothing.
                 del image["annotators"]
         return found
 

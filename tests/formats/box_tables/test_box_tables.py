@@ -136,6 +136,18 @@ def test_rows_without_a_box_are_of_annotators_who_drew_nothing(tmp_path):
     assert asked(alone(path)) == {"a.jpg": ["ann"]}
 
 
+def test_rows_that_name_nobody_do_not_say_who_was_asked(tmp_path):
+    boxes = [f"{name}.jpg,{who},cat,1,2,3,4" for name, who in ("1a", "1b", "2a")]
+    table(tmp_path, "image,annotator,category,x,y,width,height", *boxes, "3.jpg,,,,,,")
+    objects = [{"bbox": [5, 6, 3, 4], "category": "cat", "annotator": who} for who in "ab"]
+    lists = {"1.jpg": objects, "2.jpg": objects[:1], "3.jpg": []}
+    lines = [json.dumps({"file_name": name, "objects": each}) for name, each in lists.items()]
+    (tmp_path / "metadata.jsonl").write_text("\n".join(lines))
+    for name in ("a.csv", "metadata.jsonl"):
+        data = read_coco(tmp_path / name, asked="all")
+        assert asked(data) == {image: ["a", "b"] for image in lists}, name
+
+
 PEOPLE = "image,annotator,category,x,y,width,height"
 
 
