@@ -53,6 +53,33 @@ def test_images_are_joined_as_asked(tmp_path, by, ann, bob):
     )
 
 
+def test_names_of_both_unicode_forms_join(tmp_path):
+    composed, decomposed = "M\xfcnchen.jpg", "Mu\u0308nchen.jpg"
+    both = files(tmp_path, ann=[composed, "a.jpg"], bob=["a.jpg", decomposed])
+    data = read_coco(both)
+    assert data.image_names == (composed, "a.jpg")
+    assert data.assigned.all()
+    twice = read_coco(files(tmp_path, cid=[composed, decomposed], dan=[composed, decomposed]))
+    assert len(twice.image_names) == 2
+
+
+def test_names_that_differ_in_case_are_told(tmp_path):
+    names = [f"img_{n}.jpg" for n in range(6)]
+    other = [*names[:4], *(name.upper() for name in names[4:])]
+    differ = (
+        "2 image names differ only in upper and lower case, such as 'img_4.jpg' = 'IMG_4.JPG'; "
+        "images are joined by file_name: rename them in one of the files"
+    )
+    data = read_coco(files(tmp_path, ann=names, bob=other))
+    assert [each for each in data.headlines if "case" in each] == [differ]
+    none = files(tmp_path, ann=names, bob=[name.upper() for name in names])
+    with pytest.raises(NothingToCompareError, match="6 image names differ only in upper and lower"):
+        read_coco(none)
+    # On such a disk they are different images.
+    data = read_coco(files(tmp_path, ann=[*other, *names[4:]], bob=[*other, *names[4:]]))
+    assert not [each for each in data.headlines if "case" in each]
+
+
 def test_ambiguous_names_are_refused_with_examples(tmp_path):
     ann = [f"{folder}/{n}.jpg" for folder in ("x", "y") for n in range(5)]
     both = files(tmp_path, ann=ann, bob=["0.jpg"])

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from unicodedata import is_normalized, normalize
 
 import msgspec
 
@@ -21,13 +22,18 @@ _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}\Z")
 def join_name(file_name: str, by: JoinBy) -> str:
     r"""Return the name by which an image is joined.
 
+    Letters with marks are composed (Unicode form NFC): macOS decomposes them in names of files.
+
     Examples
     --------
+    >>> join_name("Mu\u0308nchen.jpg", "path") == "M\xfcnchen.jpg"
+    True
     >>> join_name("train/a_jpg.rf.0123456789abcdef.jpg", "name")
     'a_jpg.rf.0123456789abcdef.jpg'
     >>> join_name("train/a_jpg.rf.0123456789abcdef.jpg", "stem"), join_name("b\\a.PNG", "stem")
     ('a', 'a')
     """
+    file_name = normalize("NFC", file_name)
     if by == "path":
         return file_name
     name = re.split(r"[/\\]", file_name)[-1]
@@ -39,9 +45,12 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
 
     Raises DatasetError, with the first examples, if two images of a file would get the same name.
     """
-    if by == "path":
+    if by == "path" and all(map(_is_composed, files)):
         return list(files)
     problems = [problem for file in files for problem in _ambiguous(file, by)]
+    if problems and by == "path":
+        # A file may have different images whose names differ only in Unicode form.
+        return list(files)
     if problems:
         raise DatasetError(
             problems[:_SHOWN],
@@ -60,6 +69,10 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
         )
         for file in files
     ]  # fmt: skip
+
+
+def _is_composed(file: AnnotationFile) -> bool:
+    return all(is_normalized("NFC", image.file_name or "") for image in file.images)
 
 
 def _ambiguous(file: AnnotationFile, by: JoinBy) -> list[str]:
@@ -109,6 +122,28 @@ def join_advice(names: Sequence[set[str]]) -> str:
             ", ".join(ambiguous)
         )
     return best or unclear
+
+
+def case_remark(names: Sequence[set[str]]) -> str:
+    r"""Return how many names differ between files only in upper and lower case; "" if none do.
+
+    Examples
+    --------
+    >>> print(case_remark([{"a.jpg"}, {"A.jpg"}]).replace("; ", ";\n"))
+    1 image name differs only in upper and lower case, such as 'a.jpg' = 'A.jpg';
+    images are joined by file_name: rename them in one of the files
+    >>> case_remark([{"a.jpg"}, {"a.jpg", "A.jpg"}])
+    ''
+    """
+    found = [{name.lower(): name for name in sorted(each)} for each in names]
+    n_more = _n_joined([set(each) for each in found]) - _n_joined(names)
+    if n_more <= 0 or sum(map(len, found)) < sum(map(len, names)):
+        return ""
+    differ = f"{count(n_more, 'image name')} {'differs' if n_more == 1 else 'differ'}"
+    return (
+        f"{differ} only in upper and lower case, such as {_examples(found)[0]}; images are joined "
+        "by file_name: rename them in one of the files"
+    )
 
 
 def _ambiguous_names(

@@ -12,6 +12,7 @@ from bboxqa.core.text import as_written, count, folded, joined, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.shapes_apart import apart_note
 from bboxqa.formats.dataset.category_names import lacking_notes, list_notes, variant_remark
+from bboxqa.formats.dataset.image_names import case_remark, names_of_images
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.unjoined import unjoined_advice
 from bboxqa.model.annotations import Annotations, Dataset
@@ -39,6 +40,8 @@ def headlines_of(
         who = " and ".join(names) if len(apart) <= _NAMED else f"{', '.join(names)} and others"
         apart_names = f"few images of {who} are in other files. Images are joined by file_name"
         result.append(f"only {n_joined} of {len(data.assigned):,} joined: {advice or apart_names}")
+    if len(files) > 1 and not advice:
+        result.append(case_remark(names_of_images(files)))
     if attribution.of_files or attribution.n_beside:
         copies = list(_copies(data))
         more = f" ({len(copies) - _NAMED:,} more such pairs)" if len(copies) > _NAMED else ""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.dataset.image_names import join_advice, names_of_images
+from bboxqa.formats.dataset.image_names import case_remark, join_advice, names_of_images
 from bboxqa.formats.dataset.people.attributed import Attribution
 
 # The most names that a text shows, and the most files to type.
@@ -20,7 +20,8 @@ def unjoined_advice(files: Sequence[AnnotationFile], attribution: Attribution) -
     splits = [*attribution.splits]
     named = [*dict.fromkeys(filter(None, splits))]
     if not named:
-        return join_advice(names_of_images(files))
+        names = names_of_images(files)
+        return join_advice(names) or case_remark(names)
     of_splits = [*zip(files, attribution.asked, splits, strict=False)]
     whole = [file.source.name for file, _, split in of_splits if not split]
     if not whole:
