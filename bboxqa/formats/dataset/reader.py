@@ -22,11 +22,8 @@ from bboxqa.formats.dataset.overlapping_splits import refuse_overlaps
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.attribution import attribute
 from bboxqa.formats.dataset.people.named_after import named_after
-from bboxqa.formats.dataset.people.parts_of_people import (
-    one_name_notes,
-    split_notes,
-    with_names_of_splits,
-)
+from bboxqa.formats.dataset.people.notes_on_people import one_name_notes, split_notes
+from bboxqa.formats.dataset.people.parts_of_people import with_names_of_splits
 from bboxqa.formats.dataset.people.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.predictions import (
     Predictions,

@@ -1,6 +1,5 @@
 """Finding the files of one person among several: parts of the work, each about other images."""
 
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean, first_few, one_line
+from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.people.places import (
     Place,
@@ -32,8 +31,7 @@ OF_EACH = (
     "Name the files of each annotator: --annotator ann=FOLDER --annotator bob=FILE\n"
     "If each file is by one annotator nevertheless: --attribution files"
 )
-# The most names and files that a note shows.
-_SHOWN, _TYPED = 3, 20
+_SHOWN = 3
 _ONE_FILE = """\
 Name one file of each person: --annotator NAME=FILE
 If the person annotated the images again and each file is a session: --session-key file\
@@ -65,7 +63,7 @@ def people_of(files: Sequence[AnnotationFile]) -> People | None:
     found = _by_split(places, files)
     if found is not None:
         return found
-    told = told_by_images(places, _images(files))
+    told = told_by_images(places, images_of(files))
     return None if told is None else People(*told)
 
 
@@ -88,11 +86,11 @@ def named_people(
         for path, place in zip(paths, places_of(paths), strict=True)
     }
     splits = [split_of[Path(file.source.name)] for file in files]
-    if is_apart(_images(files), names):
+    if is_apart(images_of(files), names):
         splits = []
     elif are_sessions:
         return People([*names], "several files per annotator, each a session")
-    elif not is_apart(_images(files), zip(names, splits, strict=True)):
+    elif not is_apart(images_of(files), zip(names, splits, strict=True)):
         _refuse_shared_image(files, names)
     return People([*names], "one folder per annotator", splits)
 
@@ -123,7 +121,7 @@ def _by_split(places: Sequence[Place], files: Sequence[AnnotationFile]) -> Peopl
         return None
     people, splits = found
     if not any(people):
-        named = () if is_apart(_images(files), people) else splits
+        named = () if is_apart(images_of(files), people) else splits
         return People([UNNAMED] * len(places), "", named)
     whole = {person for person, split in zip(people, splits, strict=True) if not split}
     parts = {person for person, split in zip(people, splits, strict=True) if split}
@@ -131,7 +129,7 @@ def _by_split(places: Sequence[Place], files: Sequence[AnnotationFile]) -> Peopl
         _refuse_other_files(files, splits)
     names, way = _people_of_parts(files, people, splits)
     # Pictures of two splits may have the same name, but a person annotates one only once.
-    images = _images(files)
+    images = images_of(files)
     are_apart = is_apart(images, names) and (
         len({*names}) < len(names) or is_apart_by(splits, images)
     )
@@ -147,26 +145,24 @@ def _people_of_parts(
 
     Without splits, ann/train_1.json, ann/train_2.json and ann/val_1.json are ann/1 and ann/2.
     """
-    images: Sequence[Images] = _images(files)
+    images: Sequence[Images] = images_of(files)
     if not is_apart(images, people):
         images = [
             {(split, name) for name in each} for split, each in zip(splits, images, strict=True)
         ]
     short = short_places(people)
-    images_of: dict[Place, set[Hashable]] = defaultdict(set)
+    inside: dict[Place, set[Hashable]] = defaultdict(set)
     for place, each in zip(short, images, strict=True):
-        images_of[place] |= each
-    distinct = [*images_of]
-    told = told_by_images(distinct, [*images_of.values()])
+        inside[place] |= each
+    distinct = [*inside]
+    told = told_by_images(distinct, [*inside.values()])
     if told is not None:
         name_of = dict(zip(distinct, told[0], strict=True))
         return [name_of[place] for place in short], told[1]
-    below = {
-        place for place in distinct for end in range(1, len(place)) if place[:end] in images_of
-    }
+    below = {place for place in distinct for end in range(1, len(place)) if place[:end] in inside}
     if below and "" in splits:
         _refuse_other_files(files, splits)
-    unsure = {distinct[each] for each in unsure_files(distinct, [*images_of.values()])} or below
+    unsure = {distinct[each] for each in unsure_files(distinct, [*inside.values()])} or below
     if unsure:
         _refuse_parts([file for file, each in zip(files, short, strict=True) if each in unsure])
     listed = ", ".join(dict.fromkeys(filter(None, splits)))
@@ -194,45 +190,8 @@ def _refuse_parts(files: Sequence[AnnotationFile]) -> None:
     raise DatasetError([problem], OF_EACH)
 
 
-def one_name_notes(files: Sequence[AnnotationFile], *, hidden: bool) -> list[str]:
-    """Return a note on annotators of one name in several folders, who may be one person.
-
-    In day1/ann.json, day1/bob.json, day2/ann.json and day2/eve.json, this is ann, if no image is in
-    both files of that name, while those of a folder share images. Notes that are `hidden` do not
-    say names.
-    """
-    paths = [Path(file.source.name) for file in files]
-    places, images = places_of(paths), _images(files)
-    names, folders = [place[-1] for place in places], [place[:-1] for place in places]
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if not repeated or is_apart(images, folders) or not is_apart(images, names):
-        return []
-    files_of = sorted(zip(names, paths, strict=True), key=lambda each: each[0] not in repeated)
-    if hidden:
-        typed = "--annotator NAME=FILE --annotator NAME=FILE …"
-    else:
-        named = [shlex.quote(clean(f"{name}={path}")) for name, path in files_of[:_TYPED]]
-        typed = " ".join(f"--annotator {each}" for each in named)
-        typed += " …" if len(files_of) > _TYPED else ""
-    some = "" if hidden else f" ({first_few(repeated, _SHOWN, one_line)})"
-    note = f"files of one name in several folders{some} count as annotators of their own"
-    return [f"{note}; if one person made them: bboxqa agree {typed}"]
-
-
-def split_notes(files: Sequence[AnnotationFile]) -> list[str]:
-    """Return a note on files that are named as different splits, but are about the same images."""
-    paths = [Path(file.source.name) for file in files]
-    of_files = [without_split(place)[0] for place in places_of(paths)]
-    images = [each for each, split in zip(_images(files), of_files, strict=True) if split]
-    splits = [*filter(None, of_files)]
-    if is_apart_by(splits, images):
-        return []
-    named = f"files are named as several splits ({', '.join(dict.fromkeys(splits))})"
-    same = "images of the same names in them count as the same"
-    return [f"{named}, and {same}: if they are others, measure files of one split only"]
-
-
-def _images(files: Sequence[AnnotationFile]) -> list[set[str | None]]:
+def images_of(files: Sequence[AnnotationFile]) -> list[set[str | None]]:
+    """Return the file names of the images of each file."""
     return [{image.file_name for image in file.images} for file in files]
 
 
