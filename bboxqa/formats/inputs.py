@@ -1,6 +1,7 @@
 """Listing the files that a command reads."""
 
 import os
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +29,8 @@ from bboxqa.formats.unread import SETTINGS, unread_kind
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 _SHOWN = 3
+# A pattern of all files of a kind.
+_KIND = re.compile(r"\*(?:\.\w+)*")
 _UNPACK = "Unpack it into a folder of its own, and name the folder."
 _EXPECTED = (
     "expected one or several paths. bboxqa.read_coco also takes one table or COCO document in "
@@ -93,6 +96,7 @@ def list_files(
             result.append(path)
         else:
             found = sources_below(path)
+            _refuse_pattern(path, found, pattern)
             found += _beside_folders(path, found, pattern, only_checked=only_checked)
             found = found or _files_below(path, pattern, only_checked=only_checked)
             found += sources_deeper(path) if only_checked else []
@@ -100,6 +104,14 @@ def list_files(
             result += found
     # Several files of one format in an archive are read as those of a folder.
     return [part for path in result for part in _matching_parts_of(path, pattern)]
+
+
+def _refuse_pattern(folder: Path, sources: Sequence[Path], pattern: str | None) -> None:
+    """Refuse a pattern where folders of labels are read, unless it tells a kind of file."""
+    if sources and pattern and not _KIND.fullmatch(pattern):
+        named = first_few(sources, _SHOWN, lambda each: one_line(str(each)))
+        problem = f"{folder}: {pattern!r} chooses among files, but all labels in a folder are read"
+        raise DatasetError([f"{problem} ({named})"], "Name the folders to read, without --pattern.")
 
 
 def _matching_parts_of(path: Path, pattern: str | None) -> list[Path]:

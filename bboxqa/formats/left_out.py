@@ -3,13 +3,14 @@
 They may be named after people: notes that are `hidden` do not say their names.
 """
 
+import os
 import shlex
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import own_name
+from bboxqa.core.file_names import IMAGE_SUFFIXES, own_name
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.archive_contents import NOT_READ
@@ -23,7 +24,7 @@ from bboxqa.formats.own_files import is_result
 from bboxqa.formats.registry import format_of, is_of_one_image, suffixes, title_of
 from bboxqa.formats.translation.archives.tars import is_packed_tar
 from bboxqa.formats.translation.heads import ARCHIVES, is_archive
-from bboxqa.formats.translation.label_folders import is_label_name
+from bboxqa.formats.translation.label_folders import is_label_name, is_of_labels
 from bboxqa.formats.translation.member import SMALL, Member
 from bboxqa.formats.translation.members import head_of, members_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
@@ -33,6 +34,8 @@ _SHOWN = 3
 _LABELS = "labels beside it are left out; to read the labels"
 # The number of files beside labels that are looked at.
 _LOOKED_AT = 50
+# The most folders in one without labels.
+_FOLDERS = 20
 _ANNOTATIONS = (".json", ".xml", *TABLES)
 
 
@@ -195,6 +198,38 @@ def beside_others(
             read = one_line(str(folder))
             notes.append(f"{read}: folders are read, and {some}; to read both, name each")
     return notes
+
+
+def without_labels(
+    paths: Sequence[AnyPath], sources: Sequence[Path], *, hidden: bool = False
+) -> list[str]:
+    """Return a note on folders without labels beside those of annotators, if there are any."""
+    read = {above for each in sources if each.is_dir() for above in (each, *each.parents)}
+    found = [
+        each
+        for folder in map(Path, paths)
+        if folder in read and folder not in sources
+        for each in sorted(folder.iterdir())
+        if each.is_dir() and each.name[0] != "." and each not in read and _lacks_labels(each)
+    ]
+    if not found:
+        return []
+    some = f"{count(len(found), 'folder')} without labels left out{_names(found, hidden=hidden)}"
+    empty = "if an annotator found nothing there, each image needs an empty label file"
+    return [f"{some}: {empty}"]
+
+
+def _lacks_labels(folder: Path) -> bool:
+    """Return whether a folder may be of a person, and has no labels: empty, or with an empty one.
+
+    A folder of pictures is none.
+    """
+    inside = [*islice(os.walk(folder), _FOLDERS)]
+    files = [name for _, _, names in inside for name in names]
+    if not files:
+        return len(inside) < _FOLDERS
+    are_pictures = all(Path(name).suffix.lower() in IMAGE_SUFFIXES for name in files)
+    return are_pictures and any(is_of_labels(Path(each).name) for each, _, _ in inside[1:])
 
 
 def _names(paths: Sequence[Path], *, hidden: bool) -> str:

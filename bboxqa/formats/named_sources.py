@@ -19,6 +19,7 @@ from bboxqa.formats.left_out import (
     beside_others,
     of_no_format,
     passed_over,
+    without_labels,
     without_settings,
 )
 from bboxqa.formats.people_in_archives import people_inside
@@ -135,6 +136,7 @@ def _read_of(
     notes += beside_labels(files, hidden=hidden)
     notes += beside_others(given, listed, hidden=hidden)
     notes += passed_over(given, hidden=hidden)
+    notes += without_labels(given, listed, hidden=hidden)
     notes += people_inside(files, hidden=hidden)
     notes += others_inside(listed, hidden=hidden, is_named=is_named)
     notes += archives_beside(given, listed, pattern, hidden=hidden, is_named=is_named)

@@ -32,6 +32,11 @@ LISTS = re.compile(_LIST, re.IGNORECASE)
 _NO_LABEL = re.compile(rf"readme|license|requirements|notes|\A{_LIST}\Z")
 
 
+def is_of_labels(name: str) -> bool:
+    """Return whether a folder holds labels, by its name."""
+    return _OF_LABELS.fullmatch(name) is not None
+
+
 def is_label_name(name: str) -> bool:
     """Return whether a file may be a label file, by its name."""
     last = name.rpartition("/")[2].lower()
@@ -53,9 +58,7 @@ def holds_labels(name: str, head: Callable[[], bytes], is_label: Callable[[bytes
         return False
     text = as_utf8(head())
     # Files without labels are empty.
-    is_empty = (
-        not text.strip() and _OF_LABELS.fullmatch(PurePosixPath(name).parent.name) is not None
-    )
+    is_empty = not text.strip() and is_of_labels(PurePosixPath(name).parent.name)
     return is_empty or is_label(text)
 
 

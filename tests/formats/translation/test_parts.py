@@ -611,6 +611,49 @@ def test_folders_of_labels_are_read_of_each_folder_as_advised(tmp_path):
     assert (len(data.annotator_names), len(data.annotations)) == (2, 4)
 
 
+@pytest.fixture
+def labels(tmp_path):
+    for who, x in (("ann", 0.2), ("bob", 0.7)):
+        folder = tmp_path / who / "labels"
+        folder.mkdir(parents=True)
+        for name in ("x", "y"):
+            (folder / f"{name}.txt").write_text(f"0 {x} .5 .1 .1\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("folder", ["dan", "dan/labels", "dan/labels/train"])
+@pytest.mark.parametrize("pictures", [True, False])
+def test_a_person_without_labels_is_told(labels, folder, pictures):
+    (labels / folder).mkdir(parents=True)
+    for shared in ("images", "photos"):
+        (labels / shared).mkdir()
+        (labels / shared / "x.jpg").write_bytes(b"")
+    if pictures and folder != "dan":
+        (labels / "dan/images").mkdir()
+        (labels / "dan/images/x.jpg").write_bytes(b"")
+    with reading(image_size=(100, 100)):
+        data = read_coco(labels)
+    assert data.annotator_names == ("ann", "bob")
+    assert [note for note in data.notes if "without labels" in note] == [
+        (
+            "1 folder without labels left out (dan): if an annotator found nothing there, each image "
+            "needs an empty label file"
+        )
+    ]
+
+
+def test_a_pattern_does_not_choose_among_labels(labels):
+    with reading(image_size=(100, 100)):
+        with pytest.raises(DatasetError) as error:
+            read_coco(labels, pattern="x*")
+        assert len(read_coco(labels, pattern="*.txt").annotations) == 4
+        assert len(read_coco(labels, pattern="*").annotations) == 4
+    assert str(error.value) == (
+        f"{labels}: 'x*' chooses among files, but all labels in a folder are read "
+        f"({labels}/ann, {labels}/bob)\nName the folders to read, without --pattern."
+    )
+
+
 def test_files_about_different_images_are_no_people(tmp_path):
     for number, place in enumerate(("a/1", "a/2", "b/1", "b/2")):
         write(tmp_path, **{f"{place}.json": coco(f"{number}.jpg")})
