@@ -634,12 +634,11 @@ def test_a_person_without_labels_is_told(labels, folder, pictures):
     with reading(image_size=(100, 100)):
         data = read_coco(labels)
     assert data.annotator_names == ("ann", "bob")
-    assert [note for note in data.notes if "without labels" in note] == [
-        (
-            "1 folder without labels left out (dan): if an annotator found nothing there, each image "
-            "needs an empty label file"
-        )
-    ]
+    (note,) = (each for each in data.notes if "without labels" in each)
+    assert note == (
+        "1 folder without labels left out (dan): if an annotator found nothing there, each image "
+        "needs an empty label file"
+    )
 
 
 def test_a_pattern_does_not_choose_among_labels(labels):
