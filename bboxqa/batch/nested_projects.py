@@ -47,8 +47,8 @@ def _with_folder_around(row: Row, folder: str | None) -> Row:
     if folder is None or row.status != NOT_MEASURED:
         return row
     called = "the folder of all projects" if folder == "." else f"the folder {one_line(folder)}"
-    beside = "if it is by one person, as are those beside it with files of the same names"
-    note = f"{beside}: bboxqa agree measures {called}"
+    beside = "if this project and those beside it are by one person each, about the same images"
+    note = f"{beside}: run bboxqa agree on {called}"
     return replace(row, message="; ".join(filter(None, [row.message, note])))
 
 
@@ -73,7 +73,7 @@ def with_projects_inside(row: Row, names: Sequence[str]) -> Row:
     """Return the row of a measured project with a message that names the projects inside."""
     if not names or row.status != MEASURED:
         return row
-    are = "which is a project of its own" if len(names) == 1 else "which are projects of their own"
-    without = f"without {first_few(names, _SHOWN, one_line)}, {are}"
-    note = f"{without}; bboxqa agree measures the folder as a whole"
+    are = "is a project of its own" if len(names) == 1 else "are projects of their own"
+    apart = f"{first_few(names, _SHOWN, one_line)} {are}, measured apart"
+    note = f"{apart}; bboxqa agree measures the folder as a whole"
     return replace(row, message="; ".join(filter(None, [row.message, note])))

@@ -618,9 +618,9 @@ def test_folders_of_people_say_how_they_are_measured(tmp_path):
     for _ in ("first", "unchanged"):
         rows = run_batch(root, tmp_path / "results", PLAIN).rows
         assert {row.status for row in rows} == {"not measured"}
-        said = {row.project: row.message.partition("; if it is")[2] for row in rows}
-        note = " by one person, as are those beside it with files of the same names: bboxqa agree "
-        note += "measures the folder street"
+        said = {row.project: row.message.partition("; if this project ")[2] for row in rows}
+        note = "and those beside it are by one person each, about the same images: run bboxqa agree"
+        note += " on the folder street"
         assert said == {"park/ann": "", "park/cid": "", "street/ann": note, "street/bob": note}
     assert "2 images, 2 annotators" in run_command("agree", root / "street").stdout
 
@@ -633,5 +633,5 @@ def test_a_project_says_that_it_is_measured_without_those_inside(tmp_path):
         rows = run_batch(tmp_path, tmp_path.with_name("results"), PLAIN).rows
         messages = {row.project: row.message for row in rows}
         note = messages.pop("street")
-        assert "without street/ann, street/b/c, which are projects of their own" in note
-        assert [each for each in messages.values() if "without" in each] == []
+        assert "street/ann, street/b/c are projects of their own, measured apart; bboxqa" in note
+        assert [each for each in messages.values() if "apart" in each] == []
