@@ -43,6 +43,7 @@ from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.archive_contents import sources_in
 from bboxqa.formats.dataset.predictions import is_results_list
+from bboxqa.formats.folders.people_notes import of_several
 from bboxqa.formats.inputs import list_files
 from bboxqa.formats.left_out import beside_others
 from bboxqa.formats.translation.choices import chosen
@@ -210,7 +211,7 @@ def _measured_files(project: Project, *, hidden: bool) -> tuple[Sequence[Path], 
     With `hidden`, notes have no names.
     """
     if len({file.is_dir() for file in project.files}) < 2:
-        return project.files, []
+        return project.files, of_several([project.folder], project.files, hidden=hidden)
     listed = {*list_files([project.folder])}
     kept = [file for file in project.files if file in listed]
     if not kept or len(kept) == len(project.files):

@@ -12,6 +12,7 @@ from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.archive_contents import others_inside, sources_in
 from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.folders.people_notes import of_one, of_several
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.left_out import (
     archives_beside,
@@ -138,6 +139,8 @@ def _read_of(
     notes += passed_over(given, hidden=hidden)
     notes += without_labels(given, listed, hidden=hidden)
     notes += people_inside(files, hidden=hidden)
+    if not is_named:
+        notes += [*of_several(given, files, hidden=hidden), *of_one(files, hidden=hidden)]
     notes += others_inside(listed, hidden=hidden, is_named=is_named)
     notes += archives_beside(given, listed, pattern, hidden=hidden, is_named=is_named)
     return files, notes

@@ -17,6 +17,7 @@ from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
+from bboxqa.formats.folders.people_notes import of_one, of_several
 from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.left_out import (
@@ -185,6 +186,8 @@ def validate_with(
         notes += beside_labels(listed, hidden=hidden)
         notes += beside_others(paths, all_listed, hidden=hidden)
         notes += people_inside(listed, hidden=hidden)
+        notes += of_several(paths, listed, hidden=hidden)
+        notes += of_one(listed, hidden=hidden)
         notes += others_inside(all_listed, hidden=hidden)
         # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
         # link that leads to itself.

@@ -4,6 +4,7 @@ import gzip
 import os
 import time
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -483,6 +484,28 @@ def test_people_in_a_folder_of_labels_are_of_the_project_around_it(tmp_path):
         "labels": ["ann.json", "bob.json"],
         "p": ["labels/ann", "labels/bob"],
     }
+
+
+def clips_of(root, *folders):
+    """Write labels of frames of two clips in each folder."""
+    for folder in folders:
+        for clip, split in product(("clip1", "clip2"), ("train", "val")):
+            made(root, f"{folder}/{split}/{clip}/a.txt", content="0 .5 .5 .2 .2\n")
+
+
+def test_folders_in_splits_of_people_are_no_projects(tmp_path):
+    clips_of(tmp_path, "p/ann", "p/bob/labels", "client/q/cid", "client/q/dan")
+    expected = {"client/q": ["cid", "dan"], "p": ["ann", "bob"]}
+    found = discover(tmp_path)
+    assert shown(found) == expected
+    for project in found.projects:
+        assert [*project.files] == list_files([project.folder])
+
+
+def test_people_in_splits_of_a_deeper_project_are_of_that_project(tmp_path):
+    clips_of(tmp_path, "client/q")
+    folders = [f"{split}/{clip}" for split in ("train", "val") for clip in ("clip1", "clip2")]
+    assert shown(discover(tmp_path)) == {"client/q": folders}
 
 
 def test_a_folder_of_a_person_in_a_split_that_cannot_be_read_fails_its_project(tmp_path):

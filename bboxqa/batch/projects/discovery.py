@@ -18,10 +18,10 @@ from bboxqa.core.text import clean
 from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_coco
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.damaged import damage_of
-from bboxqa.formats.folders.source_folders import is_around_people
+from bboxqa.formats.folders.source_folders import is_around_people, people_in_parts
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import RESULT_FILES, WRITTEN_FILES
-from bboxqa.formats.registry import format_of, is_source, suffixes
+from bboxqa.formats.registry import folders_in, format_of, is_source, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES
 
 _File = TypeVar("_File")
@@ -228,7 +228,7 @@ def _sources(
             seen.add(identity)
             inside = _entries(folder, is_root=folder == root)
             if inside and is_source(folder):
-                yield folder
+                yield from _of_people(root, folder)
                 continue
         except OSError as error:
             unreadable.append(Unreadable(_below(root, folder), str(error.strerror)))
@@ -249,6 +249,20 @@ def _sources(
             except OSError as error:
                 path = _below(root, Path(entry.path))
                 unreadable.append(Unreadable(path, str(error.strerror)))
+
+
+def _of_people(root: Path, source: Path) -> list[Path]:
+    """Return the folders of people in the splits of a source, or itself if it is by a person.
+
+    As for `agree`, sources beside each other in a project are by one person each.
+    """
+    people = people_in_parts(source)
+    is_beside_others = (
+        people
+        and root not in (source, source.parent)
+        and any(is_source(each) for each in folders_in(source.parent) if each != source)
+    )
+    return [source] if is_beside_others else people or [source]
 
 
 def _is_read(file: Path) -> bool | str:

@@ -9,5 +9,6 @@ DOTA = translated_format(
     DOTA_FOLDERS.is_archive,
     "bboxqa.formats.dota.dota_records:translate_dota",
     recognises_folder=DOTA_FOLDERS.is_one_source,
+    folders_in_parts=DOTA_FOLDERS.folders_in_parts,
 )
 """DOTA's text labels, also as written by mmrotate and Roboflow's YOLOv5 OBB."""

@@ -1,11 +1,13 @@
 """Finding the sources in a folder: those of each person."""
 
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 
 from bboxqa.formats.registry import (
     all_formats,
     folders_in,
+    format_of,
     has_coco,
     has_parts,
     is_of_one_image,
@@ -25,9 +27,37 @@ def sources_below(folder: Path) -> list[Path]:
 
     Each subfolder has the annotations of one person, maybe in parts: ann/batch1, ann/batch2,
     bob/batch1. Beside others, a person may have one source in a deeper folder: eve/export/labels.
-    The folders of people may be in those of splits: train/ann, train/bob, val/ann, val/bob.
+    The folders of people may be in those of splits: train/ann, train/bob, val/ann, val/bob. Of
+    several sources, each is by one person: ann/train/clip1, bob/train/clip1.
     """
-    return _sources_below(folder, _DEPTH)
+    whole = whole_source(folder)
+    return _sources_below(folder, _DEPTH) if whole is None else people_in_parts(whole) or [whole]
+
+
+def whole_source(folder: Path) -> Path | None:
+    """Return the only source in a folder, which may be by several people; None for several."""
+    found = _sources_below(folder, _DEPTH)
+    return found[0] if len(found) == 1 else None
+
+
+def people_in_parts(source: Path) -> list[Path]:
+    """Return the folders of people in the splits of a source, or in its folder of labels.
+
+    Either there is one part, or each shares a person with another. In train/clip1, train/clip2 and
+    val/clip3, nothing says that folders are people.
+    """
+    parts = folders_in_parts(source)
+    times = Counter(name for part in parts for name in {each.name for each in part})
+    are_people = len(parts) == 1 or all(
+        any(times[each.name] > 1 for each in part) for part in parts
+    )
+    return [each for part in parts for each in part] if are_people else []
+
+
+def folders_in_parts(source: Path) -> list[list[Path]]:
+    """Return the folders in each split of a source that may be of people, as far as is known."""
+    found = format_of(source).folders_in_parts
+    return [] if found is None else found(source)
 
 
 def _sources_below(folder: Path, depth: int) -> list[Path]:

@@ -10,5 +10,6 @@ LABELME = translated_format(
     recognises_text(is_labelme_head),
     "bboxqa.formats.labelme.labelme_records:translate_labelme",
     recognises_folder=LABELME_FOLDERS.is_one_source,
+    folders_in_parts=LABELME_FOLDERS.folders_in_parts,
 )
 """LabelMe JSON."""

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -91,9 +91,8 @@ class LabelFolders:
             return True
         folders = [folder / each.name for each in inside if each.is_dir()]
         known = [each for each in folders if INSIDE.fullmatch(each.name)]
-        labelled = [each for each in known if self._holds_labels(each, strict=not is_marked)]
-        if labelled:
-            return not all(self._is_of_people(each) for each in labelled)
+        if any(self._holds_labels(each, strict=not is_marked) for each in known):
+            return True
         others = [each for each in folders if each not in known]
         return (
             is_marked
@@ -129,17 +128,33 @@ class LabelFolders:
             return True
         return holds_labels(name, head, lambda data: self.is_label(data, True))
 
-    def _is_of_people(self, folder: Path) -> bool:
-        """Return whether a split, or a folder of splits, has a folder of labels for each person."""
-        inside, files = _folders_and_files(folder, _LOOKED_AT)
-        if not _OF_PARTS.fullmatch(folder.name) or self._has_labels(folder, files, strict=False):
-            return False
-        known = [folder / each for each in inside if INSIDE.fullmatch(each)]
-        labelled = [each for each in known if self._holds_labels(each, strict=False)]
-        if labelled:
-            return all(self._is_of_people(each) for each in labelled)
-        others = [folder / each for each in inside if folder / each not in known]
-        return self._are_annotators(others) and not _have_other_pictures(others)
+    def folders_in_parts(self, folder: Path) -> list[list[Path]]:
+        """Return the folders of labels in each split of a data set, or in `labels`, if any.
+
+        Folders of a part that have labels of the same images may be those of people. Empty if no
+        part has such folders, if one has labels of its own, or if pictures show that these folders
+        are those of other images each, as of videos.
+        """
+        inside, _ = _folders_and_files(folder, _LOOKED_AT)
+        groups = self._groups(folder / each for each in inside)
+        if not all(groups) or not any(map(self._are_annotators, groups)):
+            return []
+        return [] if any(_have_other_pictures(each, folder) for each in groups) else groups
+
+    def _groups(self, folders: Iterable[Path]) -> list[list[Path]]:
+        """Return the folders of labels in each part of a data set; none if it has its own."""
+        found: list[list[Path]] = []
+        for part in folders:
+            if not INSIDE.fullmatch(part.name) or not self._holds_labels(part, strict=False):
+                continue
+            inside, files = _folders_and_files(part, _LOOKED_AT)
+            deeper = [part / each for each in inside]
+            if not _OF_PARTS.fullmatch(part.name) or self._has_labels(part, files, strict=False):
+                found.append([])
+            else:
+                labelled = [each for each in deeper if self._holds_labels(each, strict=False)]
+                found += self._groups(deeper) or [labelled]
+        return found
 
     def _are_annotators(self, folders: Sequence[Path]) -> bool:
         """Return whether several folders have labels of the same images."""
@@ -174,15 +189,8 @@ class LabelFolders:
                 return
             if "labels" in inside:
                 inside = ["labels"]
-            deeper = [here / each for each in inside if not INSIDE.fullmatch(each)]
             if len(here.relative_to(folder).parts) >= _DEPTH:
                 inside = []
-            elif (
-                _OF_LABELS.fullmatch(here.name)
-                and self._are_annotators(deeper)
-                and not _have_pictures(here.parent, {each.name for each in deeper})
-            ):
-                inside = [each for each in inside if INSIDE.fullmatch(each)]
             waiting += [here / each for each in reversed(inside) if not (here / each).is_symlink()]
 
     def _has_labels(self, folder: Path, files: Sequence[str], *, strict: bool) -> bool:
@@ -201,17 +209,18 @@ class LabelFolders:
         return self.may_be_empty and is_named and _has_images_only(folder)
 
 
-def _have_pictures(folder: Path, names: set[str], split: str = "") -> bool:
+def _have_pictures(folder: Path, names: set[str], parts: Sequence[str]) -> bool:
     """Return whether pictures of a data set, or of a list in it, are in folders of these names.
 
-    Folders of pictures may be in that of a split.
+    Folders of pictures may be in those of the parts of the data set, such as splits.
     """
     with suppress(OSError):
         inside = sorted(islice(folder.iterdir(), _LOOKED_AT))
         if any(
-            (each / name).is_dir() or (split and (each / split / name).is_dir())
+            (each / part / name).is_dir()
             for each in inside
             if _OF_PICTURES.fullmatch(each.name)
+            for part in ("", *parts)
             for name in names
         ):
             return True
@@ -223,15 +232,18 @@ def _have_pictures(folder: Path, names: set[str], split: str = "") -> bool:
     return False
 
 
-def _have_other_pictures(folders: Sequence[Path]) -> bool:
+def _have_other_pictures(folders: Sequence[Path], whole: Path) -> bool:
     """Return whether folders of labels are those of images, as of videos, and not of people.
 
     Either pictures are in folders of the same names, images/train/clip1 beside labels/train/clip1,
-    or pictures in two folders have the same name and different sizes.
+    or pictures in two folders have the same name and different sizes. Pictures may be beside the
+    `whole` data set.
     """
     above = folders[0].parent
     names = {each.name for each in folders}
-    if any(_have_pictures(each, names, above.name) for each in (above, *islice(above.parents, 2))):
+    parts = above.relative_to(whole).parts
+    around = [above, *islice(above.parents, len(parts)), whole.resolve().parent]
+    if any(_have_pictures(each, names, parts) for each in around):
         return True
     seen: dict[str, int] = {}
     return any(

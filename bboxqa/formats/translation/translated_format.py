@@ -1,5 +1,6 @@
 """Defining formats by a translation, which is imported when a file is read."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
@@ -22,6 +23,7 @@ def translated_format(
     translate: "Translate | str",
     *,
     recognises_folder: Recognises | None = None,
+    folders_in_parts: Callable[[Path], list[list[Path]]] | None = None,
 ) -> Format:
     """Return a format whose files are translated into COCO records.
 
@@ -37,6 +39,7 @@ def translated_format(
         partial(_read, translate),
         document=partial(_document, translate),
         recognises_folder=recognises_folder,
+        folders_in_parts=folders_in_parts,
         translate=translate,
     )
 

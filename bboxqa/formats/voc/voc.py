@@ -10,5 +10,6 @@ VOC = translated_format(
     recognises_text(is_voc_head, (".xml",)),
     "bboxqa.formats.voc.voc_records:translate_voc",
     recognises_folder=VOC_FOLDERS.is_one_source,
+    folders_in_parts=VOC_FOLDERS.folders_in_parts,
 )
 """Pascal VOC XML, as LabelImg, CVAT and Roboflow write it."""

@@ -50,7 +50,7 @@ def is_label_head(head: bytes, *, strict: bool = False) -> bool:
     return (_SHARES if strict else _LINE).match(head) is not None and _LINE.match(head) is not None
 
 
-_FOLDERS = LabelFolders(
+YOLO_FOLDERS = LabelFolders(
     is_label_name, lambda head, strict: is_label_head(head, strict=strict), may_be_empty=True
 )
 
@@ -63,9 +63,9 @@ def is_yolo_folder(folder: Path) -> bool:
         return False
     heads = {each: head_of(folder / each) for each in names}
     is_marked = any(is_names_head(*each) or is_shape_head(*each) for each in heads.items())
-    return _FOLDERS.is_one_source(folder, is_marked=is_marked)
+    return YOLO_FOLDERS.is_one_source(folder, is_marked=is_marked)
 
 
 def is_yolo_archive(path: Path) -> bool:
     """Return whether a file is an archive of YOLO labels."""
-    return _FOLDERS.is_archive(path, is_names_file)
+    return YOLO_FOLDERS.is_archive(path, is_names_file)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from itertools import product
 from pathlib import Path
 
@@ -11,7 +12,10 @@ from PIL import Image
 from support.tool_files import asked, drawn, write
 
 from bboxqa import convert, read_coco, reading, validate
+from bboxqa.batch.rows import Settings
+from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.inputs import list_files
 
 IMAGES = {"train": ("a", "b", "c"), "val": ("a", "d")}
 PLACES = [
@@ -146,6 +150,105 @@ def test_folders_of_images_in_splits_are_no_people(tmp_path, place):
         read_coco(tmp_path)
 
 
+def of_clips(folder, kind, place, clips=(("clip1", "clip2"), ("clip1", "clip2"))):
+    """Write labels of frames of clips, of which those of a split have the same names."""
+    for split, names in zip(IMAGES, clips, strict=True):
+        made(folder, kind, place, names, [split])
+    return folder
+
+
+def typed(note, command="bboxqa agree "):
+    """Return the words that a note says to type."""
+    return shlex.split(note.partition(command)[2])
+
+
+INSIDE = ["{split}/{who}", "labels/{split}/{who}", "{split}/labels/{who}"]
+OTHER_CLIPS = (("clip1", "clip2"), ("clip3", "clip4"))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("place", [*INSIDE, "labels/{who}"])
+@pytest.mark.parametrize("clips", [(("clip1", "clip2"), ("clip1", "clip2")), OTHER_CLIPS])
+def test_people_above_splits_have_clips_inside(tmp_path, kind, place, clips):
+    for person in ("ann", "bob"):
+        of_clips(tmp_path / person, kind, place, clips)
+    paths = [tmp_path / "ann", tmp_path / "bob"]
+    n_images = 10 if "split" in place or clips is OTHER_CLIPS else 8
+    with reading(image_size=(100, 80), voc_base=0):
+        read = [read_coco(each) for each in (tmp_path, paths, {"ann": paths[0], "bob": paths[1]})]
+        for data in read:
+            assert (data.annotator_names, len(data.image_names)) == (("ann", "bob"), n_images)
+            assert rows(data) == rows(read[0])
+        (note,) = [each for each in read[0].notes if "read as one annotator" in each]
+        assert note.startswith(f"{paths[0]}: folders with labels of images of the same names (")
+        assert ") are read as one annotator, and so in 1 other folder; if each is by" in note
+        assert {*read_coco(typed(note)).annotator_names} == {
+            name for each in clips for name in each
+        }
+        assert not any("as one annotator" in each for each in read[2].notes)
+
+
+@pytest.mark.parametrize("pictures", ["images/train", "{}/images/train"])
+def test_pictures_of_clips_may_be_beside_people(tmp_path, pictures):
+    for person, clip in product(("ann", "bob"), ("clip1", "clip2")):
+        made(tmp_path / person, "yolo", "labels/{split}/{who}", [clip], ["train"])
+        for name in IMAGES["train"]:
+            picture(tmp_path / pictures.format(person) / clip / f"{name}.png")
+    data = read_coco(tmp_path)
+    assert (data.annotator_names, len(data.image_names)) == (("ann", "bob"), 6)
+    assert not any("one annotator" in each for each in data.notes)
+    assert len(list_files([tmp_path / "ann"])) == 1
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("place", INSIDE)
+def test_folders_in_splits_that_may_be_clips_are_told(tmp_path, kind, place):
+    path = made(tmp_path / "a set", kind, place)
+    with reading(image_size=(100, 80), voc_base=0):
+        data = read_coco(path)
+        convert(path, tmp_path / "all.json", to="coco")
+        (note,) = [each for each in data.notes if "one annotator" in each]
+        assert note in validate(path).notes
+        folders = ", ".join(place.format(split="train", who=who) for who in ("ann", "bob"))
+        assert note == (
+            f"{path}: folders with labels of images of the same names ({folders}) count as one "
+            "annotator each; if they are clips or other parts of one annotator's work, name that "
+            f"annotator in agree and convert: --annotator 'NAME={path}'"
+        )
+        (option,) = typed(note, "--annotator ")
+        name, _, folder = option.partition("=")
+        whole = read_coco({name: folder}, min_annotators=1)
+    assert data.annotator_names == read_coco(tmp_path / "all.json").annotator_names
+    assert (whole.annotator_names, len(whole.image_names)) == (("NAME",), 10)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("place", INSIDE)
+def test_splits_without_a_folder_in_common_do_not_say_who_drew_what(tmp_path, kind, place):
+    path = of_clips(tmp_path / "set", kind, place, OTHER_CLIPS)
+    with reading(image_size=(100, 80), voc_base=0):
+        with pytest.raises(DatasetError, match="no annotator is named in the files") as error:
+            read_coco(path)
+        (advice,) = [each for each in error.value.advice.split("\n") if "read as one" in each]
+        assert advice in validate(path).notes
+        data = read_coco(path, min_annotators=1)
+        people = read_coco(typed(advice))
+    assert (len(data.annotator_names), len(data.image_names)) == (1, 10)
+    assert (len(people.annotator_names), len(people.image_names)) == (4, 5)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("place", INSIDE)
+@pytest.mark.parametrize("others", [["ann"], ["ann", "cid"]])
+def test_some_people_may_have_only_one_of_the_splits(tmp_path, kind, place, others):
+    made(tmp_path, kind, place, splits=["train"])
+    made(tmp_path, kind, place, others, ["val"])
+    with reading(image_size=(100, 80)):
+        data = read_coco(tmp_path)
+    assert data.annotator_names == tuple(sorted({"ann", "bob", *others}))
+    assert [*asked(data).values()] == [["ann", "bob"]] * 3 + [others] * 2
+
+
 def test_splits_of_which_one_is_of_nobody_are_one_source(tmp_path):
     made(tmp_path, "labelme", "{split}/{who}", splits=["train"])
     made(tmp_path, "labelme", "{split}", people=["nobody"], splits=["val"])
@@ -172,3 +275,23 @@ def test_many_folders_inside_of_each_other_are_refused(tmp_path, monkeypatch, na
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DatasetError, match="in this folder is of a known format"):
         read_coco(name)
+
+
+def test_batch_measures_and_notes_what_agree_does(tmp_path):
+    root = tmp_path / "root"
+    made(root / "p", "labelme", "{split}/{who}")
+    for person in ("cid", "dan"):
+        of_clips(root / "q" / person, "labelme", "{split}/{who}")
+    found = run_batch(root, tmp_path / "out", Settings({"bootstrap": 0}, {}), jobs=1).rows
+    assert [(row.project, row.status, row.n_images) for row in found] == [
+        ("p", "measured", 5),
+        ("q", "measured", 10),
+    ]
+    for name in ("p", "q"):
+        summary = json.loads((tmp_path / "out/projects" / name / "summary.json").read_bytes())
+        data = read_coco(root / name)
+        notes = [
+            [n for n in each if "one annotator" in n] for each in (summary["notes"], data.notes)
+        ]
+        assert len(notes[0]) == 1
+        assert notes[0] == notes[1]

@@ -1,0 +1,61 @@
+"""Notes on folders of labels in the splits of a data set, which may be by several people or not.
+
+Notes that are `hidden` do not say their names.
+"""
+
+import shlex
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from bboxqa.core.text import clean, count, first_few, one_line
+from bboxqa.core.types import AnyPath
+from bboxqa.formats.folders.source_folders import folders_in_parts, people_in_parts, whole_source
+
+# The most names, and folders to type, that a note shows.
+_SHOWN, _TYPED = 3, 20
+
+
+def of_several(
+    paths: Iterable[AnyPath], sources: Collection[Path], *, hidden: bool = False
+) -> list[str]:
+    """Return a note on given folders in which `sources` are those of people, in splits.
+
+    They may be folders of images by one person as well, such as clips.
+    """
+    notes = []
+    for path in map(Path, paths):
+        whole = whole_source(path) if path.is_dir() else None
+        people = people_in_parts(whole) if whole is not None else []
+        if whole is None or not people or not {*people} <= {*sources}:
+            continue
+        typed = shlex.quote(clean(f"NAME={whole}"))
+        notes.append(
+            f"{one_line(str(whole))}: {_folders(whole, hidden=hidden)} count as one annotator "
+            "each; if they are clips or other parts of one annotator's work, name that annotator "
+            f"in agree and convert: --annotator {typed}"
+        )
+    return notes
+
+
+def of_one(sources: Iterable[Path], *, hidden: bool = False) -> list[str]:
+    """Return a note on sources with folders of labels that are read as one annotator's."""
+    found = [each for each in sources if each.is_dir() and folders_in_parts(each)]
+    if not found:
+        return []
+    first = found[0]
+    inside = [folder for part in folders_in_parts(first) for folder in part]
+    typed = shlex.join(clean(str(each)) for each in inside[:_TYPED]) + " …" * (len(inside) > _TYPED)
+    if people_in_parts(first):
+        typed = shlex.quote(clean(str(first)))
+    elif hidden:
+        typed = "FOLDER FOLDER …"
+    more = f", and so in {count(len(found) - 1, 'other folder')}" if len(found) > 1 else ""
+    read = f"{one_line(str(first))}: {_folders(first, hidden=hidden)} are read as one annotator"
+    return [f"{read}{more}; if each is by another: bboxqa agree {typed}"]
+
+
+def _folders(source: Path, *, hidden: bool) -> str:
+    """Return what a note calls the folders in a source, with the names of some in one part."""
+    part = max(folders_in_parts(source), key=len)
+    shown = first_few(part, _SHOWN, lambda each: one_line(each.relative_to(source).as_posix()))
+    return "folders with labels of images of the same names" + ("" if hidden else f" ({shown})")
