@@ -65,8 +65,7 @@ def regions_of(results: Iterable[tuple[str, Value]]) -> Iterator[Region]:
     whole: dict[str, Region] = {}
     rest: list[tuple[str, Value]] = []
     for pointer, result in results:
-        kind = plain_text(result.get("type")).removesuffix("labels")
-        number = plain_text(result.get("id"))
+        kind, number = _kind(result), plain_text(result.get("id"))
         if kind in _SHAPES and not _is_part(whole.get(number), result):
             region = Region(pointer, result, kind)
             whole[pointer if number in whole else number or pointer] = region
@@ -84,6 +83,21 @@ def regions_of(results: Iterable[tuple[str, Value]]) -> Iterator[Region]:
         else:
             _add_labels(of_shape, result)
     yield from whole.values()
+
+
+def is_on_image(result: Value) -> bool:
+    """Return whether a result is a shape in an image.
+
+    Examples
+    --------
+    >>> is_on_image({"type": "rectanglelabels"}), is_on_image({"type": "choices"})
+    (True, False)
+    """
+    return _kind(result) in _SHAPES
+
+
+def _kind(result: Value) -> str:
+    return plain_text(result.get("type")).removesuffix("labels")
 
 
 def _is_part(region: Region | None, result: Value) -> bool:

@@ -85,6 +85,20 @@ def tag_note(n_images: int, keys: Sequence[str]) -> str:
     )
 
 
+def unshown_notes(n_images: Mapping[str, int]) -> Iterator[str]:
+    """Yield a note for each data key whose images nobody drew on.
+
+    Examples
+    --------
+    >>> [*unshown_notes({"image": 0, "logo": 2})]
+    ["2 images under 'logo' in the data of tasks left out: no region is on any of them"]
+    """
+    for key, number in n_images.items():
+        if number:
+            where = f"under {one_line(key)!r} in the data of tasks"
+            yield f"{count(number, 'image')} {where} left out: no region is on any of them"
+
+
 def nobody_notes(tally: Mapping[str, int]) -> Iterator[str]:
     """Yield a note if annotations do not name their annotator.
 

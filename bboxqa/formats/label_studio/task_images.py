@@ -19,6 +19,8 @@ class ImageKey(NamedTuple):
 
 NO_IMAGE = ImageKey("")
 """The key of the image of a task that names no image."""
+UNTAGGED = "image"
+"""The tag of results that name none."""
 
 
 def images_of(data: dict[str, Any]) -> dict[str, list[str]]:
@@ -61,22 +63,32 @@ def image_of(images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey |
     """
     if not images:
         return None
-    tag = result.get("to_name")
-    name = tag if isinstance(tag, str) else ""
-    key = next(iter(images)) if len(images) == 1 else name
-    if key not in images:
-        number = _NUMBER.search(name)
-        alike = [each for each in images if number and _same_number(each, number[0])]
-        said = said_key(images)
-        if len(alike) != 1 and not said:
-            return ImageKey("", name or "image")
-        key = alike[0] if len(alike) == 1 else said
+    name = tag_of(result)
+    key = key_of(images, name)
+    if not key:
+        return ImageKey("", name or UNTAGGED)
     pages, page = images[key], result.get("item_index")
     if page is None and (number := _NUMBER.search(name)):
         # The tag is repeated for each page.
         page = int(number[0]) if len(pages) > 1 and len(number[0]) < 9 else 0
     place = page if isinstance(page, int) and 0 <= page < len(pages) else 0
     return ImageKey(pages[place])
+
+
+def tag_of(result: dict[str, Any]) -> str:
+    """Return the tag that a result is on; "" if it names none."""
+    tag = result.get("to_name")
+    return tag if isinstance(tag, str) else ""
+
+
+def key_of(images: dict[str, list[str]], tag: str) -> str:
+    """Return the data key of the image that a tag shows; "" if that is not known."""
+    key = next(iter(images)) if len(images) == 1 else tag
+    if key in images:
+        return key
+    number = _NUMBER.search(tag)
+    alike = [each for each in images if number and _same_number(each, number[0])]
+    return alike[0] if len(alike) == 1 else said_key(images)
 
 
 def said_key(images: dict[str, list[str]]) -> str:

@@ -21,6 +21,7 @@ from bboxqa.formats.label_studio.regions import (
     shape_of,
     size_in,
 )
+from bboxqa.formats.label_studio.shown_images import ShownImages
 from bboxqa.formats.label_studio.studio_notes import (
     GROUND_TRUTH,
     TRACK,
@@ -29,14 +30,12 @@ from bboxqa.formats.label_studio.studio_notes import (
     nobody_notes,
     notes_of,
     repeat_notes,
-    tag_note,
 )
 from bboxqa.formats.label_studio.task_images import (
     NO_IMAGE,
     ImageKey,
     image_of,
     images_of,
-    said_key,
 )
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
@@ -71,7 +70,7 @@ def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
     Raises BrokenTextError if it is not JSON, and DatasetError if it has no images.
     """
     text, number = member.text(), 0
-    records = _TaskRecords(member, names_in(text), add, wanted)
+    records = _TaskRecords(member, text, add, wanted)
     try:
         for number, task in enumerate(tasks_of(text), start=1):
             records.add_task(task)
@@ -92,19 +91,19 @@ def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
 class _TaskRecords:
     """Converts tasks to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, member: Member, names: dict[str, str], add: Add, wanted: Wanted) -> None:
+    def __init__(self, member: Member, text: bytes, add: Add, wanted: Wanted) -> None:
         self._member = member.name
+        self._shown = ShownImages(text)
         self._wanted = wanted
         self._masks = Masks(outlines=wanted.outlines)
         self._into = Collector(TITLE, add)
         add_boxes = None if wanted.in_full else wanted.add_boxes
         self._boxes = PlainBoxes(member.name, self._into, add_boxes)
-        self._names = names
+        self._names = names_in(text)
         self._unnamed = Unnamed()
         self._is_anybody_named = False
         self._works: dict[Hashable, Counter[str]] = defaultdict(Counter)
         self._addresses: list[tuple[Record, ImageKey, str]] = []
-        self._image_keys: dict[str, None] = {}
         self._tally: Counter[str] = Counter()
         self._models: Counter[str] = Counter()
         self.n_tracks = 0
@@ -124,13 +123,7 @@ class _TaskRecords:
         self._tally["draft"] += task.n_drafts
         images = images_of(task.data)
         sizes = sizes_of(task, images)
-        keys = {*sizes} | {ImageKey(page) for pages in images.values() for page in pages}
-        # If the file does not say which image a tag shows, each tag counts as an image.
-        if any(key.tag for key in sizes):
-            keys = {*sizes}
-            self._image_keys |= dict.fromkeys(images)
-        elif said := said_key(images):
-            keys = {*sizes} | {ImageKey(page) for page in images[said]}
+        keys = self._shown.images_of_task(images, sizes)
         # A task with a single image gives it its number.
         number = whole_number(task.name) if len(keys) == 1 else None
         records = {key: self._image(task, key, sizes.get(key), number) for key in sorted(keys)}
@@ -315,8 +308,7 @@ class _TaskRecords:
         for record, key, label in self._addresses:
             named = names.get(key.address) or label
             record["file_name"] = f"{label}/{key.tag}" if key.tag else named
-        notes = [*notes_of(self._tally, self._models)]
-        if n_tags := sum(bool(key.tag) for _, key, _ in self._addresses):
-            notes.append(tag_note(n_tags, [*self._image_keys]))
+        n_tagged = sum(bool(key.tag) for _, key, _ in self._addresses)
+        notes = [*notes_of(self._tally, self._models), *self._shown.notes(n_tagged)]
         found = self._into.done(notes, "completed_by", [*repeat_notes(self._tally)])
         return replace(found, nobody_notes=[*nobody_notes(self._tally)])

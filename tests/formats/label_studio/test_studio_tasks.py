@@ -16,6 +16,7 @@ SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
 
 BOX = box(1, 1, 9, 9)
+ROTATED = box(1, 1, 9, 9, value={"rotation": 9})
 ANN = {"id": 1, "email": "ann@x.org"}
 
 
@@ -198,14 +199,78 @@ def test_names_of_images_are_those_that_the_user_knows(tmp_path):
 def test_tasks_with_several_images_have_each_by_itself(tmp_path):
     sides = {"left": "l.jpg", "right": "r.jpg"}
     works = [work(who, box(who, 1, 9, 9, to_name="right")) for who in (1, 2)]
-    data = read_coco(written(tmp_path / "a.json", task(1, *works, data=sides)))
-    assert asked(data) == {"l.jpg": ["1", "2"], "r.jpg": ["1", "2"]}
-    assert {name for name, *_ in drawn(data)} == {"r.jpg"}
+    of_left = [work(who, box(5, 1, 9, 9, to_name="left")) for who in (1, 3)]
+    others = {"left": "l2.jpg", "right": "r2.jpg"}
+    data = read_coco(
+        written(tmp_path / "a.json", task(1, *works, data=sides), task(2, *of_left, data=others))
+    )
+    assert asked(data) == {
+        "l.jpg": ["1", "2"], "r.jpg": ["1", "2"], "l2.jpg": ["1", "3"], "r2.jpg": ["1", "3"],
+    }  # fmt: skip
+    assert {name for name, *_ in drawn(data)} == {"r.jpg", "l2.jpg"}
+    assert data.notes == ()
     works = [work(who, box(who, 1, 9, 9, to_name="tag")) for who in (1, 2)]
     data = read_coco(written(tmp_path / "a.json", task(1, *works, data=sides)))
     assert data.image_names == ("task 1/tag",)
     assert "1 image named by task and tag" in data.notes[-1]
     assert "(left, right): --columns image=left names them" in data.notes[-1]
+
+
+LOGO = {"logo": "https://x.org/logo.png"}
+
+
+def with_logo(number):
+    """Return the data of a task: an image, the next image, and the logo of all tasks."""
+    return {"image": f"{number}.jpg", "next": f"{number + 1}.jpg"} | LOGO
+
+
+def test_images_that_nobody_drew_on_are_left_out(tmp_path):
+    path = written(
+        tmp_path / "a.json",
+        task(1, work(1, BOX), work(2), data=with_logo(1)),
+        task(2, work(1), work(2), data=with_logo(2)),
+        task(3, work(1), work(2), data={"image": "3.jpg"}),
+    )
+    data = read_coco(path)
+    assert asked(data) == {f"{number}.jpg": ["1", "2"] for number in (1, 2, 3)}
+    assert data.notes == (
+        "2 images under 'next' in the data of tasks left out: no region is on any of them",
+        "1 image under 'logo' in the data of tasks left out: no region is on any of them",
+    )
+    assert validate(path).files[0].n_images == 3
+    outcome = run("convert", path, tmp_path / "out.json", "--to", "coco")
+    assert outcome.stdout.count("3 images, 1 annotation") == 1
+
+
+def test_a_task_without_regions_before_those_with_some_has_the_same_images(tmp_path):
+    empty = task(1, work(1), work(2), data=with_logo(1))
+    full = [task(2, work(1, shape), work(2), data=with_logo(2)) for shape in (BOX, ROTATED)]
+    for each in full:
+        for order in ([empty, each], [each, empty]):
+            data = read_coco(written(tmp_path / "a.json", *order))
+            assert data.image_names == ("1.jpg", "2.jpg")
+
+
+def test_without_regions_all_images_of_tasks_count(tmp_path):
+    path = written(tmp_path / "ann.json", task(1, work(1), data=with_logo(1)))
+    assert validate(path).files[0].n_images == 3
+    written(tmp_path / "bob.json", task(1, work(2, BOX), data=with_logo(1)))
+    data = read_coco(tmp_path)
+    # Of the three, bob was asked about one.
+    assert data.assigned.sum(axis=1).tolist() == [2, 1, 1]
+
+
+def test_answers_about_a_text_do_not_show_an_image(tmp_path):
+    answer = result("choices", {"choices": ["yes"]}, to_name="title")
+    works = [work(who, BOX, answer) for who in (1, 2)]
+    data = read_coco(written(tmp_path / "a.json", task(1, *works, data=with_logo(1))))
+    assert data.image_names == ("1.jpg",)
+
+
+def test_an_unknown_tag_is_an_image_of_tasks_that_were_left_empty_too(tmp_path):
+    full = task(1, work(1, box(1, 1, 9, 9, to_name="tag")), work(2), data=with_logo(1))
+    path = written(tmp_path / "a.json", full, task(2, work(1), work(2), data=with_logo(2)))
+    assert asked(read_coco(path)) == {"task 1/tag": ["1", "2"], "task 2/tag": ["1", "2"]}
 
 
 def test_the_user_says_which_of_several_images_a_tag_shows(tmp_path):
