@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.supervisely.project import SUPERVISELY
-from bboxqa.formats.task_files import split_in
+from bboxqa.formats.task_files import is_split, split_in
 from bboxqa.formats.translation.heads import is_archive
 from bboxqa.formats.translation.label_folders import INSIDE, is_label_name
 from bboxqa.formats.translation.member import Member
@@ -98,14 +98,13 @@ def _place_of(name: str) -> _Place:
 def _parts_of(folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the parts of the path of a folder that name somebody or something, and the splits."""
     parts = PurePosixPath(folder).parts
-    splits = tuple(found[1] for each in parts if (found := split_in(each)) and not found[0])
+    splits = tuple(found[1] for each in parts if is_split(each) and (found := split_in(each)))
     return tuple(filter(_is_named, parts)), splits
 
 
 def _is_named(folder: str) -> bool:
     """Return whether a folder may have the name of a person or of a project."""
-    found = split_in(folder)
-    return not INSIDE.fullmatch(folder) and (found is None or found[0] != "")
+    return not INSIDE.fullmatch(folder) and not is_split(folder)
 
 
 def _is_label(name: str) -> bool:

@@ -75,6 +75,18 @@ def split_in(name: str) -> tuple[str, str] | None:
     return found["before"] or found["after"] or "", _SAME.get(split, split)
 
 
+def is_split(name: str) -> bool:
+    """Return whether the name of a folder is that of a split, and of nothing else.
+
+    Examples
+    --------
+    >>> [is_split(name) for name in ("train", "Val2017", "instances_test", "bob_val", "contest")]
+    [True, True, True, False, False]
+    """
+    found = split_in(name)
+    return found is not None and not found[0]
+
+
 def without_split(place: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Return the split in a path, "" if it has none or several, and the path without it.
 

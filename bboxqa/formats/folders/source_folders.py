@@ -14,7 +14,7 @@ from bboxqa.formats.registry import (
     is_source,
     is_source_of,
 )
-from bboxqa.formats.task_files import split_in
+from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.label_folders import share_images
 
 _DEPTH = 6
@@ -80,8 +80,7 @@ def _sources_below(folder: Path, depth: int) -> list[Path]:
 
 def is_around_people(folder: Path) -> bool:
     """Return whether the folders of people may be in a folder, by its name: labels, or a split."""
-    found = split_in(folder.name)
-    return folder.name in _OF_LABELS or (found is not None and not found[0])
+    return folder.name in _OF_LABELS or is_split(folder.name)
 
 
 def sources_deeper(folder: Path) -> list[Path]:

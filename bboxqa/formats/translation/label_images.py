@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
-from bboxqa.formats.task_files import split_in
+from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
@@ -117,8 +117,7 @@ def _around(path: Path) -> tuple[list[Path], list[Path], str]:
     if not path.is_dir():
         return [], [], ""
     around = _with_parent(path.resolve().parent)
-    found = split_in(around[-1].name)
-    if found is None or found[0]:
+    if not is_split(around[-1].name):
         return around, [], ""
     return around, _with_parent(around[-1].parent), around[-1].name
 

@@ -24,7 +24,7 @@ from bboxqa.formats.dataset.people.told_by_images import (
     told_by_images,
     unsure_files,
 )
-from bboxqa.formats.task_files import split_in, without_split
+from bboxqa.formats.task_files import is_split, without_split
 from bboxqa.formats.translation.translated import UNNAMED
 
 OF_EACH = (
@@ -105,14 +105,11 @@ def split_people(places: Sequence[Place]) -> tuple[list[Place], list[str]] | Non
     parts = Counter(person for person, split in zip(people, splits, strict=True) if split)
     is_once = len({*zip(people, splits, strict=True)}) == len(places)
     # Where each split is by another person, it may be a part of the person's name.
-    is_of_several = min(Counter(splits).values()) > 1 and all(map(_is_in_split, places))
-    is_split = len({*splits} - {""}) > 1 and (max(parts.values()) > 1 or is_of_several)
-    return (people, splits) if is_once and is_split else None
-
-
-def _is_in_split(place: Place) -> bool:
-    """Return whether a folder around a file has the name of a split alone, as in train/ann."""
-    return any((found := split_in(part)) and not found[0] for part in place[:-1])
+    is_of_several = min(Counter(splits).values()) > 1 and all(
+        any(map(is_split, place[:-1])) for place in places
+    )
+    are_parts = len({*splits} - {""}) > 1 and (max(parts.values()) > 1 or is_of_several)
+    return (people, splits) if is_once and are_parts else None
 
 
 def _by_split(places: Sequence[Place], files: Sequence[AnnotationFile]) -> People | None:
