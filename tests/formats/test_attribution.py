@@ -552,10 +552,12 @@ def test_two_versions_of_one_file_are_refused(tmp_path):
     with pytest.raises(DatasetError) as caught:
         read_dataset(paths)
     assert str(caught.value) == (
-        f"{paths[0]} and {paths[1]}: both have annotations of image '1.jpg' by 'ann', and "
-        "1 more such case; expected the annotations of one annotator of an image in one file\n"
+        f"{paths[0]} and {paths[1]}: both have annotations of image '1.jpg' by 'ann' (the key "
+        "'rater' on annotations), and 1 more such case; expected the annotations of one annotator "
+        "of an image in one file\n"
         f"Two versions of one data set are compared with: bboxqa compare {paths[0]} {paths[1]}\n"
-        "If annotators annotated the images again and each file is a session: --session-key file"
+        "If annotators annotated the images again and each file is a session: --session-key file\n"
+        "If each file is by another person: --attribution files"
     )
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from bboxqa.core.text import count
 from bboxqa.formats.translation.translated import SESSIONS, tally_notes
 
+ASSIGNEE = "the assignee"
+"""How annotators are named where no owner counts."""
 # The counted facts, with the noun and the text of their notes.
 _WORDS = (
     ("empty", "mask", "left out: no pixels"),
@@ -59,5 +61,5 @@ def named_by(tally: Mapping[str, int]) -> str:
     """
     if tally.get("owner"):
         no_other = "the owner, as no assignee is named"
-        return "the assignee, else the owner" if tally.get("assignee") else no_other
-    return "the assignee"
+        return f"{ASSIGNEE}, else the owner" if tally.get("assignee") else no_other
+    return ASSIGNEE

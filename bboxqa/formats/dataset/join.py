@@ -90,7 +90,8 @@ def join(
         assigned[~listed] = True
     if len(files) > 1 and not any(joined.origins):
         # Versions of one file contradict each other in many places; this error names the cause.
-        refuse_repeated(files, indexed, authors, sessions, tuple(joined.images), annotator_names)
+        images, key = tuple(joined.images), attribution.key
+        refuse_repeated(files, indexed, authors, sessions, images, annotator_names, key)
     if joined.problems:
         advice = _advice(renamed, authors, attribution)
         raise DatasetError(joined.problems, advice, files=joined.origins)

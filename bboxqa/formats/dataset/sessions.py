@@ -137,6 +137,7 @@ def refuse_repeated(
     sessions: FileSessions | None,
     image_names: Sequence[str],
     annotator_names: Sequence[str],
+    key: str,
 ) -> None:
     """Refuse two files with annotations of one image by one annotator in one session."""
     if sessions is not None:
@@ -150,7 +151,7 @@ def refuse_repeated(
         annotator_names = [
             f"{name} in session {each}" for name in annotator_names for each in sessions.names
         ]
-    refuse_versions(files, parts, authors, image_names, annotator_names)
+    refuse_versions(files, parts, authors, image_names, annotator_names, key)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ids_of
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.merge import IndexedAnnotations
+from bboxqa.formats.dataset.people.attributed import way_by_key
 from bboxqa.formats.dataset.people.videos import one_video
 
 
@@ -22,12 +23,14 @@ def refuse_versions(
     authors: Sequence[IntArray],
     image_names: Sequence[str],
     annotator_names: Sequence[str],
+    annotator_key: str,
 ) -> None:
     """Refuse two files with annotations of the same image by the same annotator.
 
     This annotator would seem to have drawn everything twice. `authors` are, by file, indices into
-    `annotator_names`, -1 where none is named. Raises DatasetError with the first two such files, an
-    example, and the command that compares versions.
+    `annotator_names`, -1 where none is named. `annotator_key` is the `key` of the attribution.
+    Raises DatasetError with the first two such files, an example, and the command that compares
+    versions.
     """
     n_annotators = len(annotator_names)
     found = [
@@ -55,13 +58,14 @@ def refuse_versions(
         [
             f"{first} and {second}: both have annotations of image {one_line(image_names[image])!r}"
             f" by {one_line(annotator_names[annotator])!r}"
+            + (f" ({way_by_key(pair, annotator_key)})" if annotator_key else "")
             + (f", and {count(len(repeated) - 1, 'more such case')}" if len(repeated) > 1 else "")
             + "; expected the annotations of one annotator of an image in one file"
         ],
         f"{of_videos}Two versions of one data set are compared with: "
         + shlex.join(["bboxqa", "compare", first, second])
         + "\nIf annotators annotated the images again and each file is a session: "
-        "--session-key file",
+        "--session-key file\nIf each file is by another person: --attribution files",
     )
 
 

@@ -63,6 +63,34 @@ def test_replicas_without_assignee_are_one_annotator_for_each_file(tmp_path):
     assert data.attribution == "one file per annotator"
 
 
+def test_files_of_one_assignee_are_by_one_annotator(tmp_path):
+    files = [
+        written(tmp_path / f"{name}.xml", head("ann"), image("a.jpg", box())) for name in ("1", "2")
+    ]
+    with pytest.raises(DatasetError) as caught:
+        read_coco(files)
+    assert str(caught.value) == (
+        f"{files[0]}, {files[1]}: one annotator only, 'ann', by the assignee\n"
+        "If each file is by another person: --attribution files\n"
+        "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER"
+    )
+    assert read_coco(files, attribution="files").annotator_names == ("1", "2")
+
+
+def test_files_of_one_owner_beside_one_of_an_assignee_are_refused_with_the_cause(tmp_path):
+    heads = {"1": head("ann"), "2": head(), "3": head()}
+    files = [
+        written(tmp_path / f"{name}.xml", meta, image("a.jpg", box()))
+        for name, meta in heads.items()
+    ]
+    with pytest.raises(DatasetError) as caught:
+        read_coco(files)
+    assert "by 'admin' (the owner, as no assignee is named);" in str(caught.value)
+    last = str(caught.value).splitlines()[-1]
+    assert last == "If each file is by another person: --attribution files"
+    assert read_coco(files, attribution="files").annotator_names == ("1", "2", "3")
+
+
 @pytest.mark.parametrize(
     ("meta", "name", "attribution"),
     [

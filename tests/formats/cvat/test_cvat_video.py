@@ -92,9 +92,9 @@ def test_videos_of_very_many_empty_frames_are_refused(tmp_path):
 
 def test_frames_of_all_files_of_an_archive_are_counted(tmp_path):
     path = tmp_path / "a.zip"
-    one = written_video(tmp_path / "a.xml", "ann", track(0, frame(0)), size=150_000, last="")
     with ZipFile(path, "w") as archive:
-        for name in ("job_1", "job_2"):
+        for name, who in (("job_1", "ann"), ("job_2", "bob")):
+            one = written_video(tmp_path / "a.xml", who, track(0, frame(0)), size=150_000, last="")
             archive.write(one, f"{name}/annotations.xml")
     with pytest.raises(DatasetError, match="expected at most 125,000 as one of 2 files, or 50 for"):
         read(path)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bboxqa.core.arrays import IntArray
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,3 +32,11 @@ class Attribution:
     """The number of lists of results at the end, which say nothing about who else was asked."""
     key: str = ""
     """The key on annotations that names annotators; "" for other ways."""
+
+
+def way_by_key(files: Sequence[AnnotationFile], key: str) -> str:
+    """Return how files name annotators by a key on annotations."""
+    by_key = f"the key {key!r} on annotations"
+    # Users have never seen the keys of translated formats.
+    words = [(file.named_by if key == ANNOTATOR_KEYS[0] else "") or by_key for file in files]
+    return " and ".join(dict.fromkeys(words))

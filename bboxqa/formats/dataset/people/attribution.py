@@ -9,10 +9,9 @@ import numpy as np
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import (
-    ANNOTATOR_KEYS,
-)
-from bboxqa.formats.dataset.people.attributed import Attribution
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
+from bboxqa.formats.cvat.cvat_notes import ASSIGNEE
+from bboxqa.formats.dataset.people.attributed import Attribution, way_by_key
 from bboxqa.formats.dataset.people.image_records import asked_in, by_records, names_in
 from bboxqa.formats.dataset.people.mixed_keys import check_folders, check_keys, names_by_file
 from bboxqa.formats.dataset.people.parts_of_people import (
@@ -38,6 +37,11 @@ WAYS = ("annotator-key", "image-records", "files")
 _FOLDERS = """\
 Put the files of each person in one folder: --annotator ann=FOLDER --annotator bob=FOLDER
 If each file is by another person: --attribution files\
+"""
+
+_EACH_FILE = """\
+If each file is by another person: --attribution files
+Two versions of one data set are compared with: bboxqa compare BEFORE AFTER\
 """
 
 
@@ -85,7 +89,7 @@ def attribute(
             is_named = any(each.names != (UNNAMED,) for each in found)
             found += [] if is_named else by_records(files, session_key, chosen=way is not None)
         # A name that all files share, as that of an owner, tells nobody apart.
-        elif all(len(each.names) < 2 for each in found) and (
+        elif all(len(each.names) < 2 and not _is_assignee(each) for each in found) and (
             len(files) > 1 or (way == "files" and min_annotators == 1)
         ):
             if way is None:
@@ -105,6 +109,11 @@ def attribute(
     raise _nothing_found(files, found, annotator_key, session_key)
 
 
+def _is_assignee(found: Attribution) -> bool:
+    """Return whether all files of CVAT are assigned to the one person that is named."""
+    return found.way == ASSIGNEE and found.names != (UNNAMED,)
+
+
 def _nothing_found(
     files: Sequence[AnnotationFile],
     found: Sequence[Attribution],
@@ -120,6 +129,8 @@ def _nothing_found(
         advice = "\n".join(filter(None, (ways, nevertheless)))
     elif found and session_key:
         advice = _as_annotators(session_key)
+    elif found and len(files) > 1 and annotator_key is None:
+        advice = _EACH_FILE
     else:
         advice = ways_to_name(files)
     return NothingToCompareError([_too_few(files, found, annotator_key)], advice)
@@ -172,12 +183,7 @@ def _by_key(
         ]
         listed = {name for images in asked for given in images for name in given or ()}
         names = (*names, *sorted(listed - set(names)))
-        # Users have never seen the keys of translated formats.
-        by_key = f"the key {key!r} on annotations"
-        words = dict.fromkeys(
-            (file.named_by if key == ANNOTATOR_KEYS[0] else "") or by_key for file in files
-        )
-        result.append(Attribution(" and ".join(words), codes, asked, names, key=key))
+        result.append(Attribution(way_by_key(files, key), codes, asked, names, key=key))
     return result
 
 
