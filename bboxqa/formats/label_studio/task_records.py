@@ -37,6 +37,7 @@ from bboxqa.formats.label_studio.task_images import (
     image_of,
     images_of,
 )
+from bboxqa.formats.label_studio.task_names import TaskNames
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
 from bboxqa.formats.label_studio.unnamed import Unnamed
@@ -100,6 +101,7 @@ class _TaskRecords:
         add_boxes = None if wanted.in_full else wanted.add_boxes
         self._boxes = PlainBoxes(member.name, self._into, add_boxes)
         self._names = names_in(text)
+        self._own_names = TaskNames()
         self._unnamed = Unnamed()
         self._is_anybody_named = False
         self._works: dict[Hashable, Counter[str]] = defaultdict(Counter)
@@ -113,6 +115,8 @@ class _TaskRecords:
 
     def add_task(self, task: Task) -> None:
         """Add the annotations and predictions of a task."""
+        images = images_of(task.data)
+        task = self._own_names.named(task, images)
         for pointer, found in task.odd:
             problem = f"{task.label}: found {found}; expected an object"
             self._into.defect("T001", problem, self._where(pointer))
@@ -121,7 +125,6 @@ class _TaskRecords:
             self._into.defect("T009", problem, self._where(f"{task.pointer}/predictions/0"))
         self._tally["bare"] += task.n_bare
         self._tally["draft"] += task.n_drafts
-        images = images_of(task.data)
         sizes = sizes_of(task, images)
         keys = self._shown.images_of_task(images, sizes)
         # A task with a single image gives it its number.

@@ -575,3 +575,41 @@ def test_a_file_of_nobody_is_told_how_to_name_annotators(tmp_path):
         f"Error: {path}: no annotator is named in the files\nAgreement needs at least two"
     )
     assert "--attribution" not in outcome.stderr
+
+
+def of_image(number, name, *works):
+    """Return a task of an image with a name."""
+    return task(number, *works, data={"image": name})
+
+
+def test_tasks_of_different_images_with_one_id_are_different(tmp_path):
+    """Exports of two servers that were merged into one list both count from 1."""
+    servers = [
+        of_image(number, f"{server}{number}.jpg", work(1, BOX), work(2, BOX))
+        for server in "ab"
+        for number in (1, 2)
+    ]
+    path = written(tmp_path / "a.json", *servers)
+    data = read_coco(path)
+    assert asked(data) == {name: ["1", "2"] for name in ("a1.jpg", "a2.jpg", "b1.jpg", "b2.jpg")}
+    assert len(data.annotations) == 8
+    assert data.notes == ()
+    assert "T007" not in [each.code for each in validate(path).findings]
+
+
+def test_unnamed_annotations_of_tasks_with_one_id_are_not_numbered(tmp_path):
+    tasks = [of_image(1, name, work(None, BOX), work(2)) for name in ("a.jpg", "b.jpg")]
+    data = read_coco(written(tmp_path / "a.json", *tasks))
+    assert data.annotator_names == ("2", "(not named)")
+
+
+def test_tasks_with_one_id_are_called_apart(tmp_path):
+    sides = [{"left": f"l{side}.jpg", "right": f"r{side}.jpg"} for side in (1, 2)]
+    works = [work(who, box(who, 1, 9, 9, to_name="tag")) for who in (1, 2)]
+    tasks = [task(1, *works, work(1), data=each) for each in sides]
+    path = written(tmp_path / "a.json", *tasks)
+    assert read_coco(path).image_names == ("task 1 (2)/tag", "task 1/tag")
+    found = [each.message for each in validate(path).findings if each.code == "T007"]
+    assert found == [
+        f"{label}: 1 annotated it 2 times; the first counts" for label in ("task 1", "task 1 (2)")
+    ]
