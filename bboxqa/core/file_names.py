@@ -13,6 +13,8 @@ IMAGE_SUFFIXES = frozenset({
 
 SPLITS = "train|training|val|valid|validation|test|testing"
 """A pattern of the names of splits of data sets, in lower case."""
+SPLIT = rf"(?:{SPLITS})(?:20\d\d)?"
+"""A pattern of these names, which may have a year: train2017."""
 
 _PACKED = re.compile(
     r"(?<=.)(?:\.(?:json|jsonl|ndjson|xml|csv|tsv|txt|tar))?\.(?:zip|gz|tar|tgz)$", re.IGNORECASE

@@ -10,7 +10,7 @@ from secrets import SystemRandom, token_hex
 from typing import Any
 
 from bboxqa.core.errors import ConfigError, OutputError
-from bboxqa.core.file_names import SPLITS
+from bboxqa.core.file_names import SPLIT
 from bboxqa.core.files import write_atomically
 from bboxqa.core.json_values import cut, pointer_to, shortened
 from bboxqa.core.text import names_in_words, one_line
@@ -195,7 +195,7 @@ def _replacer(given: Mapping[str, str], flags: re.RegexFlag) -> Callable[[str], 
     """Return a function that replaces names inside a text."""
     names = sorted(filter(is_telling, given), key=len, reverse=True)
     listed = "|".join(re.escape(name) for name in names)
-    split = rf"(?i:(?:{SPLITS})(?:20\d\d)?)"
+    split = rf"(?i:{SPLIT})"
     around = rf"(?<!\w)((?:{split}_)?)({listed})(?=(?:_{split})?(?!\w))"
     pattern = re.compile(around if listed else r"(?!)", flags)
 

@@ -486,6 +486,14 @@ def test_people_in_a_folder_of_labels_are_of_the_project_around_it(tmp_path):
     }
 
 
+def test_folders_of_splits_are_no_projects(tmp_path):
+    made(tmp_path, "p/train2017/x.json", "p/Validation/annotations/x.json", "q/train_ann/x.json")
+    assert shown(discover(tmp_path)) == {
+        "p": ["Validation/annotations/x.json", "train2017/x.json"],
+        "q/train_ann": ["x.json"],
+    }
+
+
 def clips_of(root, *folders):
     """Write labels of frames of two clips in each folder."""
     for folder in folders:

@@ -22,6 +22,7 @@ from bboxqa.formats.folders.source_folders import is_around_people, people_in_pa
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import RESULT_FILES, WRITTEN_FILES
 from bboxqa.formats.registry import folders_in, format_of, is_source, suffixes
+from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.heads import ARCHIVES
 
 _File = TypeVar("_File")
@@ -29,8 +30,6 @@ _File = TypeVar("_File")
 SETTINGS_FILE = "bboxqa.toml"
 """Settings of one project, which override those of the run."""
 
-# Subfolders of a project: CVAT writes annotations/, Roboflow a folder for each split.
-_PARTS = {"train", "valid", "val", "test", "annotations"}
 _IMAGES = "images"
 _PACKED = "other files are read; to read it as well, unpack it"
 _LEADS_OUT = "is a link that leads out of the folder; --follow-symlinks follows it"
@@ -292,9 +291,14 @@ def home_of(file: Path) -> Path:
     'fruits'
     """
     folder = file.parent
-    while folder.name.lower() in _PARTS:
+    while _is_part(folder):
         folder = folder.parent
     return folder
+
+
+def _is_part(folder: Path) -> bool:
+    """Return whether a folder is in a project: CVAT writes annotations/, Roboflow splits."""
+    return folder.name.lower() == "annotations" or is_split(folder.name)
 
 
 def _home_of_source(path: str) -> Path:
@@ -310,7 +314,7 @@ def _home_of_source(path: str) -> Path:
     below = Path(path)
     if not path.endswith("/"):
         return home_of(below)
-    if len(below.parts) <= 1 and below.name.lower() not in _PARTS:
+    if len(below.parts) <= 1 and not _is_part(below):
         return below
     return home_of_person(below)
 
@@ -324,7 +328,7 @@ def home_of_person(folder: Path) -> Path:
     'fruits'
     """
     around = folder.parent
-    while around.name.lower() in _PARTS or is_around_people(around):
+    while is_around_people(around):
         around = around.parent
     return around
 

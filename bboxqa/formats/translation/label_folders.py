@@ -9,24 +9,24 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES
+from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT
 from bboxqa.formats.translation.heads import as_utf8, is_archive
 from bboxqa.formats.translation.members import head_of, members_of
 
 INSIDE = re.compile(
     r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data"
-    r"|train|val|valid|test",
+    rf"|{SPLIT}",
     re.IGNORECASE,
 )
 """Names of folders that belong to the data set of their parent folder."""
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
-_OF_PARTS = re.compile(rf"{_OF_LABELS.pattern}|train|val|valid|test", re.IGNORECASE)
+_OF_PARTS = re.compile(rf"{_OF_LABELS.pattern}|{SPLIT}", re.IGNORECASE)
 _OF_PICTURES = re.compile(r"images|jpegimages", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 _LOOKED_AT, _DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 5000, 6, 8, 20
 _NO_LABELS = {"classes.txt", "labels.txt", "labelmap.txt"}
 # CVAT writes train.txt, and FiftyOne images.txt.
-_LIST = r"(?:train|val|valid|test|trainval|default|images)(?:20\d\d)?\.txt"
+_LIST = rf"(?:{SPLIT}|(?:trainval|default|images)(?:20\d\d)?)\.txt"
 LISTS = re.compile(_LIST, re.IGNORECASE)
 """Names of files that list images."""
 _NO_LABEL = re.compile(rf"readme|license|requirements|notes|\A{_LIST}\Z")

@@ -29,7 +29,6 @@ _OF_LABELS = re.compile(
 """Folders of pictures that show labels, as Pascal VOC, CVAT and LabelMe write them."""
 _EXPORTED = ("img", "label", "label_viz")
 """Pictures that labelme_export_json writes to a folder for each file."""
-_SPLITS = re.compile(r"train|val|valid|test", re.IGNORECASE)
 
 
 class FileImages:
@@ -235,7 +234,7 @@ def _place_of_folder(name: str) -> str:
     known = [place for place, each in enumerate(folders) if _PLACES.fullmatch(each)]
     if known:
         before, behind = folders[: known[-1]], folders[known[-1] + 1 :]
-        split = [each for each in before[-1:] if _SPLITS.fullmatch(each)]
+        split = [each for each in before[-1:] if is_split(each)]
         folders = [*split, *behind]
     elif folders[0] == "" or ":" in folders[0]:
         folders = []

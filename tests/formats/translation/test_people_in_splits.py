@@ -162,7 +162,7 @@ def typed(note, command="bboxqa agree "):
     return shlex.split(note.partition(command)[2])
 
 
-INSIDE = ["{split}/{who}", "labels/{split}/{who}", "{split}/labels/{who}"]
+INSIDE = ["{split}/{who}", "labels/{split}/{who}", "{split}/labels/{who}", "{split}2017/{who}"]
 OTHER_CLIPS = (("clip1", "clip2"), ("clip3", "clip4"))
 
 
@@ -247,6 +247,20 @@ def test_some_people_may_have_only_one_of_the_splits(tmp_path, kind, place, othe
         data = read_coco(tmp_path)
     assert data.annotator_names == tuple(sorted({"ann", "bob", *others}))
     assert [*asked(data).values()] == [["ann", "bob"]] * 3 + [others] * 2
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(
+    "splits", [("train", "val"), ("train2017", "val2017"), ("Training", "test")]
+)
+def test_splits_of_nobody_are_one_source_whatever_they_are_called(tmp_path, kind, splits):
+    label, end = FORMATS[kind]
+    for split in splits:
+        write(tmp_path, **{f"{split}/a.{end}": label("a", (10, 10, 20, 20))})
+    with reading(image_size=(100, 80)):
+        data = read_coco(tmp_path, min_annotators=1)
+    assert list_files([tmp_path]) == [tmp_path]
+    assert {each.removesuffix(".jpg") for each in data.image_names} == {f"{s}/a" for s in splits}
 
 
 def test_splits_of_which_one_is_of_nobody_are_one_source(tmp_path):
