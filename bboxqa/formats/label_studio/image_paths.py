@@ -4,12 +4,21 @@ import base64
 import binascii
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qs, unquote, urlsplit
 
 # Uploaded files have a prefix before their own name.
 _UPLOAD = re.compile(r"(?:.*/)?data/upload/(?:\d+/)?(?:[0-9a-f]{8}-)?(.+)", re.DOTALL)
-_SUFFIX = re.compile(r"\.(?:avif|bmp|gif|jpe?g|png|svg|tiff?|webp)\b", re.IGNORECASE)
+_ENDING = r"\.(?:avif|bmp|gif|jpe?g|png|svg|tiff?|webp)"
+_SUFFIX = re.compile(rf"{_ENDING}\b", re.IGNORECASE)
+_PICTURE = re.compile(rf".*{_ENDING}", re.IGNORECASE | re.DOTALL)
+# The parts of a query that differ between links to one image: signatures, and how it was shared.
+_SIGNED = re.compile(
+    r"(?:x-(?:amz|cos|goog|obs|oss)-[^=]*|(?:access|auth)?[-_]?token|sign?|signature|expires|policy"
+    r"|key-pair-id|awsaccesskeyid|googleaccessid|ossaccesskeyid|hmac|usp"
+    r"|q-[a-z-]+|s[eprstv]|spr|srt|sk(?:oid|tid|t|e|s|v))(?:=|\Z)",
+    re.IGNORECASE,
+)
 _TAG = re.compile(r"im(?:a?ge?|g)|pic|photo|ocr|frame|url|scan", re.IGNORECASE)
 
 
@@ -29,14 +38,22 @@ def is_image(key: str, value: object) -> bool:
 def image_names(addresses: Iterable[str]) -> dict[str, str]:
     """Return the name of each image by its URL: the short name where it is unique.
 
+    Where only the queries of URLs differ, these belong to the names.
+
     Examples
     --------
     >>> [*image_names(["/data/upload/1/0a1b2c3d-a%20b.jpg", "s3://shop/day/1.png"]).values()]
     ['a b.jpg', 'day/1.png']
     >>> [*image_names(["/data/upload/1/0a1b2c3d-a.jpg", "/data/upload/2/a.jpg"]).values()]
     ['data/upload/1/0a1b2c3d-a.jpg', 'data/upload/2/a.jpg']
+    >>> [*image_names(["https://x.org/a.jpg?page=1", "https://x.org/a.jpg?page=2"]).values()]
+    ['a.jpg?page=1', 'a.jpg?page=2']
     """
-    paths = {address: path_of(address) for address in dict.fromkeys(addresses)}
+    wholes = {address: whole_path(address) for address in dict.fromkeys(addresses)}
+    paths = {address: path_of(address) for address in wholes}
+    pairs = {*zip(paths.values(), wholes.values(), strict=True)}
+    n_queries = Counter(path for path, _ in pairs)
+    paths |= {each: wholes[each] for each, path in paths.items() if n_queries[path] > 1}
     short = {path: _short(path) for path in paths.values()}
     known = Counter(short.values())
     return {
@@ -47,26 +64,67 @@ def image_names(addresses: Iterable[str]) -> dict[str, str]:
 def path_of(address: str) -> str:
     """Return the path of a URL, decoded and without host.
 
+    The query belongs to it unless the path ends like the name of a picture.
+
     Examples
     --------
     >>> path_of("/data/local-files/?d=street/a%201.jpg"), path_of("https://x.org/b/1.jpg?size=2")
     ('street/a 1.jpg', 'b/1.jpg')
+    >>> path_of("https://x.org/uc?id=7&token=0a1b")
+    'uc?id=7'
     """
+    path, query = _parts(address)
+    return path if _PICTURE.fullmatch(path) else _joined(path, query)
+
+
+def whole_path(address: str) -> str:
+    """Return the path of a URL, decoded and without host, and its query without signatures.
+
+    Examples
+    --------
+    >>> whole_path("https://x.org/b/1.jpg?size=2&X-Amz-Date=20260619T145400Z")
+    'b/1.jpg?size=2'
+    """
+    return _joined(*_parts(address))
+
+
+def _joined(path: str, query: str) -> str:
+    return f"{path}?{query}" if query else path
+
+
+def _parts(address: str) -> tuple[str, str]:
+    """Return the path of a URL, and its query without signatures."""
     if address.startswith("data:"):
-        return ""
+        return "", ""
     try:
         parts = urlsplit(address)
     except ValueError:
-        return address
-    if not parts.scheme and not parts.query:
-        # A file name may contain a number sign.
-        return unquote(address).lstrip("/")
+        return address, ""
+    is_key = "://" in address and parts.scheme not in ("http", "https")
+    if is_key or not (parts.scheme or parts.query):
+        # Names of files and keys of stores may contain a number sign.
+        name = address.partition("://")[2].partition("/")[2] if is_key else address
+        return unquote(name).lstrip("/"), ""
     asked = parse_qs(parts.query)
     if "d" in asked:
-        return asked["d"][0].lstrip("/")
+        return asked["d"][0].lstrip("/"), ""
     if "fileuri" in asked and (inner := _decoded(asked["fileuri"][0])):
-        return path_of(inner)
-    return unquote(parts.path).lstrip("/")
+        return _parts(inner)
+    kept = (each for each in parts.query.split("&") if each and not _SIGNED.match(each))
+    return unquote(parts.path).lstrip("/"), unquote("&".join(kept))
+
+
+def queried(names: Mapping[str, str]) -> set[str]:
+    """Return the names, by URL, to which the query belongs only since other paths are equal.
+
+    Examples
+    --------
+    >>> queried({"/a.jpg?page=1": "a.jpg?page=1", "/b?page=1": "b?page=1"})
+    {'a.jpg?page=1'}
+    """
+    return {
+        name for each, name in names.items() if name not in ("", path_of(each), short_path(each))
+    }
 
 
 def _decoded(text: str) -> str:

@@ -99,6 +99,19 @@ def unshown_notes(n_images: Mapping[str, int]) -> Iterator[str]:
             yield f"{count(number, 'image')} {where} left out: no region is on any of them"
 
 
+def query_notes(n_images: int) -> Iterator[str]:
+    """Yield a note if images are named with the queries of their URLs.
+
+    Examples
+    --------
+    >>> [*query_notes(2)]
+    ['2 images named with the query of their URL, as images with another query have the same path']
+    """
+    if n_images:
+        named = f"{count(n_images, 'image')} named with the query of their URL"
+        yield f"{named}, as images with another query have the same path"
+
+
 def nobody_notes(tally: Mapping[str, int]) -> Iterator[str]:
     """Yield a note if annotations do not name their annotator.
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import replace
 
-from bboxqa.formats.label_studio.image_paths import path_of
+from bboxqa.formats.label_studio.image_paths import whole_path
 from bboxqa.formats.label_studio.tasks import Task
 
 
@@ -26,7 +26,7 @@ class TaskNames:
         ['task 7', 'task 7 (2)', 'task 7']
         """
         known = self._names[task.name]
-        shown = tuple(path_of(page) or page for pages in images.values() for page in pages)
+        shown = tuple(whole_path(page) or page for pages in images.values() for page in pages)
         more = f" ({len(known) + 1})" if known else ""
         name = known.setdefault(shown, f"{task.name}{more}")
         return task if name == task.name else replace(task, name=name)

@@ -11,7 +11,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.label_studio.grouped_points import joints_of, points_by_parent
-from bboxqa.formats.label_studio.image_paths import image_names, short_path
+from bboxqa.formats.label_studio.image_paths import image_names, queried, short_path
 from bboxqa.formats.label_studio.people import names_in, person
 from bboxqa.formats.label_studio.plain_boxes import PlainBoxes
 from bboxqa.formats.label_studio.regions import (
@@ -29,6 +29,7 @@ from bboxqa.formats.label_studio.studio_notes import (
     no_images,
     nobody_notes,
     notes_of,
+    query_notes,
     repeat_notes,
 )
 from bboxqa.formats.label_studio.task_images import (
@@ -313,5 +314,6 @@ class _TaskRecords:
             record["file_name"] = f"{label}/{key.tag}" if key.tag else named
         n_tagged = sum(bool(key.tag) for _, key, _ in self._addresses)
         notes = [*notes_of(self._tally, self._models), *self._shown.notes(n_tagged)]
+        notes += query_notes(len(queried(names)))
         found = self._into.done(notes, "completed_by", [*repeat_notes(self._tally)])
         return replace(found, nobody_notes=[*nobody_notes(self._tally)])

@@ -24,6 +24,7 @@ IMAGES = [
     [" a.jpg", "b .jpg", "c\nd.jpg", "e\rf.jpg", "g#h%20.jpg"],
     ["noext", "v1.2", "x.xml", "y.JPG", "a.b.c.jpeg", "z.jpg/w.jpg"],
     ["license_plate1.jpg", "notes 1.jpg", "readme.jpg", "labels.jpg", "train.jpg", "classes.jpg"],
+    ["uc?id=1&token=a", "uc?id=2", "a.png?page=1", "a.png?page=2"],
     ["x" * 230 + ".jpg"],
 ]
 PEOPLE = [
