@@ -106,9 +106,10 @@ class Document:
         self._made: dict[tuple[Hashable, ...], Any] = {}
 
     def without_annotations(self) -> "Document":
-        """Return the same file without its annotations, which needs little memory."""
-        reading = replace(self.reading, annotations=AnnotationsBuilder().done())
-        return Document(reading, self.disk, self.truth)
+        """Return the same file with the names of its annotators alone, which need little memory."""
+        names = self.annotations.annotator_names
+        annotations = replace(AnnotationsBuilder().done(), annotator_names=names)
+        return Document(replace(self.reading, annotations=annotations), self.disk, self.truth)
 
     @cached_property
     def locator(self) -> "Locator":

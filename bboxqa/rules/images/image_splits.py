@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IndexArray, rows
 from bboxqa.core.json_values import pointer_to
+from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule
+from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.images.earlier_images import EarlierImage, first_rows, names_of, same_files
 from bboxqa.rules.images.file_relations import relations_of
@@ -40,17 +42,26 @@ def _shared_images(
         left = np.arange(len(place))
         while len(left):
             here = place[left[0]]
-            own = np.unique(image[left[place[left] == here]]).tolist()
-            twins = [twin for twin in _twins(documents[here], document, own) if is_new[twin.row]]
+            earlier = documents[here]
+            shared = _twins(earlier, document, np.unique(image[place == here]).tolist())
             if relations.have_other_names(here, number):
-                twins = [twin for twin in twins if not twin.how.startswith(_SAME_NAME)]
+                shared = [twin for twin in shared if not twin.how.startswith(_SAME_NAME)]
+            are_splits = relations.are_splits(here, number)
+            least = _SAME_SET if len(shared) <= _MANY or are_splits else _MOST
+            are_of_people = _name_other_people(earlier, document) and not are_splits
+            if are_of_people or relations.are_of_one_split(here, number):
+                least = 0
+            twins = [twin for twin in shared if is_new[twin.row]]
             is_new[[twin.row for twin in twins]] = False
-            is_unsure = len(twins) <= _MANY or relations.are_splits(here, number)
-            least = _SAME_SET if is_unsure else _MOST
-            least = 0 if relations.are_of_one_split(here, number) else least
-            for found in _hits(documents[here], document, twins, least):
+            for found in _hits(earlier, document, twins, len(shared), least):
                 yield document, found
             left = left[(place[left] > here) & is_new[image[left]]]
+
+
+def _name_other_people(earlier: Document, later: Document) -> bool:
+    """Return whether both files name annotators, and not the same ones."""
+    names, others = ({*each.once(authorship).names} - {UNNAMED} for each in (earlier, later))
+    return bool(names and others) and names.isdisjoint(others)
 
 
 def _keys(document: Document) -> Iterator[tuple[int, Hashable]]:
@@ -196,9 +207,12 @@ def _distance(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> IndexArray
 
 
 def _hits(
-    earlier: Document, later: Document, twins: Sequence[EarlierImage], least: float
+    earlier: Document, later: Document, twins: Sequence[EarlierImage], n_shared: int, least: float
 ) -> Iterator[Hits]:
-    """Yield findings of images that two files share; info for a share of `least` or more."""
+    """Yield findings of images that two files share; info for a share of `least` or more.
+
+    `n_shared` also counts the images that a file before these has, which are not in `twins`.
+    """
     names = later.once(names_of)
 
     def describe(place: int) -> Defect:
@@ -213,8 +227,7 @@ def _hits(
 
     if not twins:
         return
-    larger = max(len(earlier.images), len(later.images))
-    same_set = len(twins) >= least * larger
+    same_set = n_shared >= least * max(len(earlier.images), len(later.images))
     rows = [twin.row for twin in twins]
     if len(twins) <= _MANY and not same_set:
         yield Hits(np.array(rows, np.int64), describe, name="images")
@@ -222,8 +235,9 @@ def _hits(
     hint = "; check whether they are by several annotators, or copies" if same_set else ""
     only_alike = all(twin.how == _LOOKS_LIKE for twin in twins)
     how = "look like images of" if only_alike else "are also in"
+    more = " more" if n_shared > len(twins) else ""
     yield from summary_hits(
-        f"{len(twins):,} of {len(later.images):,} images {how} {earlier.name}, such as: "
+        f"{len(twins):,}{more} of {len(later.images):,} images {how} {earlier.name}, such as: "
         f"{twins[0].in_words(earlier, later)}{hint}",
         "images",
         rows,
@@ -245,10 +259,11 @@ RULES = (
         explanation="""An image is also in an earlier file. With --images, images are compared by
             content: the same file, equal bytes, or nearly equal appearance; otherwise by name, or
             by the last part of the name together with the size. Keep the image in one file only.
-            Files that share most images are probably by several annotators, as are files of one
-            split in ann/train.json and bob/train.json; this is an info finding. Files named as
-            splits, such as train.json and val.json, have to share nearly all for that. In the
-            example, the earlier file has a.jpg.""",
+            Files by several annotators share images; this is an info finding. They name different
+            annotators, or are of one split, as ann/train.json and bob/train.json, or share most
+            images. Where files are named as splits, such as train.json and val.json, or share no
+            more than ten images, they have to share nearly all for that. In the example, the
+            earlier file has a.jpg.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={"images": [{"file_name": "b.jpg"}]},
         check=_shared_images,

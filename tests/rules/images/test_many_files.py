@@ -68,21 +68,21 @@ def test_each_image_is_found_in_the_first_file_that_has_it(seed):
         ]
         for _ in range(12)
     ]
-    expected = []
+    expected, n_shared = [], Counter()
     for place, listed in enumerate(lists):
         for row, (name, width) in enumerate(listed):
             pairs = ((at, twin_of(name, width, listed, lists[at])) for at in range(place))
-            twin = next(((at, each) for at, each in pairs if each), None)
-            if twin:
-                at, (how, other) = twin
-                expected.append((place, row, f'image "{name}" {how} "{other}" in {at}.json'))
-    n_shared = Counter((place, message.rpartition(" ")[2]) for place, _, message in expected)
+            twins = [(at, each) for at, each in pairs if each]
+            n_shared.update((place, at) for at, _ in twins)
+            if twins:
+                at, (how, other) = twins[0]
+                message = f'image "{name}" {how} "{other}" in {at}.json'
+                expected.append((place, at, (place, row, message)))
     # Files with nearly all images in common are one finding, which the oracle leaves out.
     few = [
         each
-        for each in expected
-        if (pair := (each[0], each[2].rpartition(" ")[2]))
-        and n_shared[pair] < 0.9 * max(len(lists[each[0]]), len(lists[int(pair[1][:-5])]))
+        for place, at, each in expected
+        if n_shared[place, at] < 0.9 * max(len(lists[place]), len(lists[at]))
     ]
     assert sorted(found_in(lists, "M008")) == sorted(few)
 

@@ -7,15 +7,18 @@ from bboxqa import validate
 from bboxqa.model.findings import Severity
 
 
-def found_in(folder, files):
-    """Return the findings of M008 in files with images of these numbers."""
+def found_in(folder, files, **people):
+    """Return the findings of M008 in files with images of these numbers, and perhaps annotators."""
     for name, numbers in files.items():
         images = [image(n, file_name=f"{n}.jpg") for n in numbers]
-        content = document([annotation(1, numbers[0], 1)], images, [{"id": 1, "name": "cat"}])
+        named = {"annotator": people[name]} if people else {}
+        only = annotation(1, numbers[0], 1, **named)
+        content = document([only], images, [{"id": 1, "name": "cat"}])
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         write(folder / name, content)
     report = validate(folder, select=["M008"])
-    return sorted((each.file.removeprefix(f"{folder}/"), each) for each in report.findings)
+    found = [(each.file.removeprefix(f"{folder}/"), each) for each in report.findings]
+    return sorted(found, key=lambda pair: pair[0])
 
 
 def test_people_share_the_images_of_a_split(tmp_path):
@@ -66,3 +69,26 @@ def test_files_that_share_most_images_are_by_annotators_unless_named_as_splits(
     first, second = names
     ((_, found),) = found_in(tmp_path, {first: range(1, 51), second: range(11, 51)})
     assert found.severity is severity
+
+
+@pytest.mark.parametrize(
+    ("names", "other", "severity"),
+    [
+        (("1.json", "2.json"), "bob", Severity.INFO),
+        (("1.json", "2.json"), "ann", Severity.WARNING),
+        (("train.json", "val.json"), "bob", Severity.WARNING),
+    ],
+)
+def test_files_that_name_other_annotators_share_images(tmp_path, names, other, severity):
+    first, second = names
+    files = {first: range(1, 13), second: range(1, 6)}
+    found = found_in(tmp_path, files, **{first: "ann", second: other})
+    assert {each.severity for _, each in found} == {severity}
+
+
+def test_images_that_another_file_has_too_count_as_shared(tmp_path):
+    files = {"a.json": range(1, 10), "b.json": range(1, 13), "c.json": range(1, 13)}
+    found = [each for name, each in found_in(tmp_path, files) if name == "c.json"]
+    rest = next(each for each in found if "b.json" in each.message)
+    assert rest.severity is Severity.INFO
+    assert rest.message.startswith("3 more of 12 images are also in ")
