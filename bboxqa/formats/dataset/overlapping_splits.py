@@ -1,8 +1,9 @@
-"""Images that are in two splits of one person: copies, or others that have the same names."""
+"""Images that are in two files of one person: copies, or others that have the same names."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +15,17 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ids_of
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.people.attributed import Attribution
+from bboxqa.formats.dataset.people.places import folders_and_names, places_of
+from bboxqa.formats.task_files import names_nobody
 from bboxqa.formats.translation.translated import UNNAMED
 
 _DIGITS = 2
 # Boxes that a tool repeats in all images, as of a fixed camera, may be equal in a few others.
 _LEAST_SHARE = 0.1
+_ONE_FILE = """\
+Name one file of each annotator: --annotator ann=FILE --annotator bob=FILE
+If each file is by one annotator nevertheless: --attribution files\
+"""
 
 
 class Shared(NamedTuple):
@@ -141,3 +148,24 @@ def refuse_overlaps(files: Sequence[AnnotationFile], attribution: Attribution) -
         "If splits overlap, delete these images in one of them, or measure one split at a time.\n"
         "If they are different images, give them different names.",
     )
+
+
+def refuse_copied_parts(files: Sequence[AnnotationFile]) -> None:
+    """Refuse a file that has a part of the images of another in its folder, with the same boxes.
+
+    Two people do not draw the same boxes. Those of a split may be by several, and those in no
+    folder, of which a warning tells. Raises DatasetError.
+    """
+    folders, _ = folders_and_names(places_of([Path(file.source.name) for file in files]))
+    inside: dict[str, dict[int, AnnotationFile]] = defaultdict(dict)
+    for place, (folder, file) in enumerate(zip(folders, files, strict=True)):
+        if folder and not names_nobody(folder):
+            inside[folder][place] = file
+    for shared in (each for own in inside.values() for each in shared_images(own)):
+        if shared.copy is None:
+            continue
+        part, whole = (files[place] for place in shared.copy)
+        if len(part.images) < len(whole.images):
+            same = f"the same boxes in {count(len(part.images), 'image')}"
+            both = f"{one_line(whole.source.name)} and {one_line(part.source.name)}"
+            raise DatasetError([f"{both}: {same}; expected one file of each person"], _ONE_FILE)

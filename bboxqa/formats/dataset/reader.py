@@ -18,11 +18,11 @@ from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
 from bboxqa.formats.dataset.left_out_categories import left_out_by
-from bboxqa.formats.dataset.overlapping_splits import refuse_overlaps
+from bboxqa.formats.dataset.overlapping_splits import refuse_copied_parts, refuse_overlaps
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.attribution import attribute
 from bboxqa.formats.dataset.people.named_after import named_after
-from bboxqa.formats.dataset.people.notes_on_people import one_name_notes, split_notes
+from bboxqa.formats.dataset.people.notes_on_people import folder_notes, split_notes
 from bboxqa.formats.dataset.people.parts_of_people import with_names_of_splits
 from bboxqa.formats.dataset.people.pseudonymous import with_pseudonyms, without_people
 from bboxqa.formats.dataset.predictions import (
@@ -116,6 +116,9 @@ def read_dataset(
     attributed, given = _attributed(
         read, found, annotator_key, session_key, min_annotators, predictions, pseudonyms
     )
+    is_by_files = attributed.of_files and found.attribution is None
+    if is_by_files and len(attributed.names) == len(files):
+        refuse_copied_parts(read)
     refuse_overlaps(read, attributed)
     read = with_names_of_splits(read, attributed.splits)
     doubts = check(files, read, attributed) if check is not None else ()
@@ -128,9 +131,9 @@ def read_dataset(
     notes = [*found.notes, *data.notes, *unused.values(), *trackless_notes(data.annotations.track)]
     if session_key is None and not any(map(are_results, read)):
         notes += session_notes(files, _annotator_keys(annotator_key))
-    is_by_file = attributed.of_files and len(attributed.names) == len(files)
-    if is_by_file and found.attribution is None and session_key is None:
-        notes += [*one_name_notes(read, hidden=pseudonyms is not None), *split_notes(read)]
+    if is_by_files and session_key is None:
+        notes += folder_notes(read, attributed, hidden=pseudonyms is not None)
+        notes += split_notes(read) if len(attributed.names) == len(files) else []
     if time_key is not None and seconds is not None:
         notes += untimed_notes(seconds, time_key)
     notes += result_notes(read, tables)

@@ -280,8 +280,6 @@ def test_one_name_is_not_said_with_pseudonyms(tmp_path):
     [
         # Both have the image x: they are not one person's, or two versions.
         {"day1/ann": "x", "day1/bob": "x", "day2/ann": "x", "day2/eve": "x"},
-        # Folders may be people.
-        {"ann/1": "x", "ann/2": "y", "bob/1": "y"},
         {"day1/ann": "x", "day1/bob": "x", "day2/eve": "y", "day2/dan": "y"},
     ],
 )
@@ -291,21 +289,113 @@ def test_one_name_in_several_folders_is_no_person_otherwise(tmp_path, images):
     assert not any("in several folders" in each for each in read_coco(tmp_path).notes)
 
 
+def test_files_are_people_where_no_folder_has_two(tmp_path):
+    for place in ("a/1", "b/1"):
+        write(tmp_path, **{f"{place}.json": coco("x", x=int(place == "a/1"))})
+    data = read_coco(tmp_path)
+    assert (data.annotator_names, data.attribution) == (("a", "b"), "one file per annotator")
+    assert data.notes == ()
+
+
+OTHERWISE = (
+    "since they are about different images; if each is by another annotator: --attribution files; "
+    "otherwise: bboxqa agree --annotator NAME=FILE --annotator NAME=FILE …"
+)
+
+
 @pytest.mark.parametrize(
-    "images",
+    ("images", "taken"),
     [
-        # One name is in one folder only.
-        {"a/1": ["x"], "a/2": ["y"], "b/1": ["x"]},
-        # A file is beside the folders.
-        {"a/1": ["x"], "a/2": ["y"], "b/1": ["x"], "b/2": ["y"], "2": ["y"]},
-        # No folder has two files.
-        {"a/1": ["x"], "b/1": ["x"]},
+        # Each pass may be by one person, or by two.
+        (
+            {"pass1/ann": "a", "pass1/bob": "b", "pass2/cid": "a", "pass2/dan": "b"},
+            "files of one folder count as one annotator's (pass1, pass2), ",
+        ),
+        # Or each person may have made both passes.
+        (
+            {"pass1/ann": "a", "pass1/bob": "b", "pass2/ann": "a", "pass2/bob": "b"},
+            "files of one folder count as one annotator's (pass1, pass2), ",
+        ),
+        (
+            {"day1/ann": "a", "day1/bob": "a", "day2/ann": "b", "day2/bob": "b"},
+            "files of one name count as one annotator's (ann, bob), ",
+        ),
+        (
+            {"ann/1": "a", "ann/2": "b", "bob/3": "b", "bob/4": "c"},
+            "files of one folder count as one annotator's (ann, bob), ",
+        ),
     ],
 )
-def test_files_are_people_where_it_is_not_sure_that_folders_are(tmp_path, images):
-    write(tmp_path, **{f"{place}.json": coco(*found) for place, found in images.items()})
+def test_a_note_says_how_images_tell_who_made_files(tmp_path, images, taken):
+    for x, (place, each) in enumerate(images.items()):
+        write(tmp_path, **{f"{place}.json": coco(each, x=x)})
     data = read_coco(tmp_path)
-    assert (len(data.annotator_names), data.attribution) == (len(images), "one file per annotator")
+    assert len(data.annotator_names) == 2
+    assert f"{taken}{OTHERWISE}" in data.notes
+    # What the note advises.
+    apart = read_coco(tmp_path, attribution="files")
+    assert len(apart.annotator_names) == 4
+    named = read_coco({f"p{n}": tmp_path / f"{place}.json" for n, place in enumerate(images)})
+    assert named.annotator_names == ("p0", "p1", "p2", "p3")
+    assert not any("count as one annotator's" in each for each in (*apart.notes, *named.notes))
+
+
+def test_a_note_on_people_in_folders_has_pseudonyms(tmp_path):
+    for x, place in enumerate(("first/anna", "first/bert", "again/carl", "again/dora")):
+        write(tmp_path, **{f"in/{place}.json": coco("ab"[x % 2], x=x)})
+    data = read_coco(tmp_path / "in", pseudonyms=tmp_path / "key.json")
+    (note,) = (each for each in data.notes if "count as one annotator's" in each)
+    assert f"({', '.join(data.annotator_names)}), since" in note
+
+
+@pytest.mark.parametrize("is_hidden", [True, False])
+def test_a_note_says_that_each_file_of_a_folder_is_by_another_person(tmp_path, is_hidden):
+    places = ("expert/ann", "expert/bob", "novice/cid", "novice/dan", "gold")
+    for x, place in enumerate(places):
+        write(tmp_path, **{f"in/{place}.json": coco("x", "y", x=x)})
+    data = read_coco(tmp_path / "in", pseudonyms=tmp_path / "key.json" if is_hidden else None)
+    assert len(data.annotator_names) == 5
+    around = {name: tmp_path / "in" / name for name in ("expert", "gold", "novice")}
+    around["gold"] = around["gold"].with_suffix(".json")
+    typed = " ".join(f"--annotator {name}={path}" for name, path in around.items())
+    hidden = "--annotator NAME=FOLDER --annotator NAME=FOLDER …"
+    assert data.notes[-1] == (
+        "files of one folder count as annotators of their own, since they share images; if each "
+        f"folder is by one person: bboxqa agree {hidden if is_hidden else typed}"
+    )
+    named = read_coco(around, session_key="file")
+    assert (named.annotator_names, len(named.image_names)) == ((*around,), 2)
+
+
+def test_no_note_says_that_files_of_a_split_are_by_several_people(tmp_path):
+    for x, place in enumerate(("train/ann", "train/bob", "val/eve")):
+        write(tmp_path, **{f"{place}.json": coco("x", x=x)})
+    assert not any("of one folder" in each for each in read_coco(tmp_path).notes)
+
+
+def drawn(*images, x=0, y=0):
+    """Return a file of COCO JSON with another box in each image."""
+    content = coco(*images, x=1 + x)
+    for each in content["annotations"]:
+        each["bbox"][1] += each["id"] + y
+    return content
+
+
+def test_copies_of_a_part_in_a_folder_are_refused(tmp_path):
+    files = {"ann/1": "xyz", "ann/2": "xy", "bob/3": "xyz", "bob/4": "xy"}
+    for x, (place, images) in enumerate(files.items()):
+        write(tmp_path, **{f"{place}.json": drawn(*images, x=x // 2, y=10 * (place == "ann/2"))})
+    with pytest.raises(DatasetError) as error:
+        read_coco(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path}/bob/3.json and {tmp_path}/bob/4.json: the same boxes in 2 images; expected "
+        "one file of each person\n"
+        "Name one file of each annotator: --annotator ann=FILE --annotator bob=FILE\n"
+        "If each file is by one annotator nevertheless: --attribution files"
+    )
+    assert len(read_coco(tmp_path, attribution="files").annotator_names) == 4
+    named = read_coco({"ann": tmp_path / "ann/1.json", "bob": tmp_path / "bob/3.json"})
+    assert len(named.annotations) == 6
 
 
 def test_folders_are_refused_where_it_is_not_sure_who_drew_what(tmp_path):
@@ -503,6 +593,11 @@ def test_folders_with_files_of_other_names_are_people(tmp_path, files, is_packed
         {"ann/1": "a", "ann/2": "b", "team/bob": "ab", "team/eve": "ab"},
         # Names or folders may be people.
         {"ann/1": "a", "ann/2": "b", "bob/1": "b", "bob/3": "a"},
+        {"ann/1": "a", "ann/2": "b", "bob/1": "b", "bob/2": "a"},
+        # Others looked at a part of the images only.
+        {"ann/1": "a", "ann/2": "b", "bob/1": "a"},
+        {"ann/1": "a", "ann/2": "b", "bob/3": "a", "bob/4": "b", "cid": "a"},
+        {"ann/1": "a", "ann/2": "b", "bob/1": "a", "bob/2": "b", "2": "b"},
     ],
 )
 def test_files_of_a_folder_are_refused_where_they_may_be_parts(tmp_path, files):
@@ -517,6 +612,22 @@ def test_files_of_a_folder_are_refused_where_they_may_be_parts(tmp_path, files):
         "If each file is by one annotator nevertheless: --attribution files"
     )
     assert len(read_coco(tmp_path, attribution="files").annotator_names) == len(files)
+
+
+def test_a_file_of_the_same_name_is_beside_a_folder(tmp_path):
+    for place, images in {"ann": "a", "ann/2": "b", "bob": "ab"}.items():
+        write(tmp_path, **{f"{place}.json": coco(*images)})
+    with pytest.raises(DatasetError) as error:
+        read_coco(tmp_path)
+    assert str(error.value).startswith(
+        f"{tmp_path}: has several files about different images (ann/2.json, ann.json), which may"
+    )
+
+
+def test_parts_of_a_split_that_are_copies_may_be_by_several(tmp_path):
+    for place, images in {"train/ann": "xyz", "train/bob": "xy", "val/eve": "v"}.items():
+        write(tmp_path, **{f"{place}.json": drawn(*images)})
+    assert read_coco(tmp_path).annotator_names == ("ann", "bob", "eve")
 
 
 def test_equal_splits_of_two_people_are_no_copies(tmp_path):

@@ -9,9 +9,9 @@ from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, annotator_name
 from bboxqa.formats.dataset.people.image_records import names_in
-from bboxqa.formats.dataset.people.parts_of_people import OF_EACH
-from bboxqa.formats.dataset.people.places import Place, folders_and_names, is_grid, places_of
-from bboxqa.formats.dataset.people.told_by_images import unsure_files
+from bboxqa.formats.dataset.people.parts_of_people import OF_EACH, images_of
+from bboxqa.formats.dataset.people.places import Place, folders_and_names, places_of
+from bboxqa.formats.dataset.people.told_by_images import is_apart, unsure_files
 from bboxqa.formats.translation.translated import UNNAMED
 
 _ADVICE = (
@@ -92,14 +92,19 @@ def check_folders(files: Sequence[AnnotationFile]) -> None:
     If each file were taken as one annotator, the parts of one person would seem to be by several.
     """
     paths = [Path(file.source.name) for file in files]
-    places = places_of(paths)
-    rows = unsure_files(places, [{image.file_name for image in file.images} for file in files])
+    places, images = places_of(paths), images_of(files)
+    rows = unsure_files(places, images)
     if not rows:
         return
-    folder = paths[rows[0]].parents[len(places[rows[0]]) - 2]
+    # A file beside the folder may have its name.
+    row = min(rows, key=lambda each: len(places[each]))
+    folder = paths[row].parents[max(len(places[row]) - 2, 0)]
     shown = [str(paths[row].relative_to(folder)) for row in rows]
     listed = first_few(shown, 3, one_line)
-    if is_grid(*folders_and_names(places)):
+    if is_apart([images[row] for row in rows], [""] * len(rows)):
+        problem = f"about different images ({listed}), which may be by one person or by several"
+        advice = OF_EACH
+    else:
         found = "with the same names as in another folder"
         problem = f"{found} ({listed}), which do not say who drew what"
         _, names = folders_and_names(places)
@@ -107,9 +112,6 @@ def check_folders(files: Sequence[AnnotationFile]) -> None:
         advice = _ONE_OF_EACH.format(
             *_one_of_each(shown[0], paths), named, _comparison(places, paths)
         )
-    else:
-        problem = f"about different images ({listed}), which may be by one person or by several"
-        advice = OF_EACH
     problem = f"{folder}: has several files {problem}; expected one file of each person"
     raise DatasetError([problem], advice)
 
