@@ -20,7 +20,7 @@ from bboxqa.formats.damaged import damage_of, refuse_damaged, refuse_damaged_mem
 from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_below, sources_deeper
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
-from bboxqa.formats.registry import format_of, has_parts, is_of_one_image, is_source, suffixes
+from bboxqa.formats.registry import format_of, has_parts, is_of_one_image, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES, is_archive
 from bboxqa.formats.translation.label_folders import share_images
 from bboxqa.formats.translation.member import AGAIN, Member
@@ -59,7 +59,11 @@ def paths_in(source: Files) -> list[AnyPath]:
 
 
 def list_files(
-    paths: Sequence[AnyPath], pattern: str | None = None, *, only_checked: bool = False
+    paths: Sequence[AnyPath],
+    pattern: str | None = None,
+    *,
+    only_checked: bool = False,
+    is_named: bool = False,
 ) -> list[Path]:
     """Return the given files, and the files below the given folders, sorted.
 
@@ -76,7 +80,11 @@ def list_files(
     only_checked : bool
         Whether to leave out files in folders that `validate` does not check, and to list
         sources in deeper folders than others, too.
+    is_named : bool
+        Whether all paths are of one annotator, who is named.
     """
+    # A folder given beside others is by one annotator, whatever is inside: ann/train/clip1.
+    is_whole = is_named or len(paths) > 1
     result: list[Path] = []
     folders = [folder for folder in map(Path, paths) if folder.is_dir()]
     if problems := [problem for folder in folders if (problem := folder_problem(folder))]:
@@ -95,13 +103,11 @@ def list_files(
                 refuse_foreign(path)
             result.append(path)
         else:
-            # Beside others, a source is by one annotator, whatever is inside: ann/train/clip1.
-            is_whole = len(paths) > 1 and is_source(path)
-            found = [path] if is_whole else sources_below(path)
+            found = sources_below(path, is_whole=is_whole)
             _refuse_pattern(path, found, pattern)
             found += _beside_folders(path, found, pattern, only_checked=only_checked)
             found = found or _files_below(path, pattern, only_checked=only_checked)
-            found += sources_deeper(path) if only_checked and not is_whole else []
+            found += sources_deeper(path) if only_checked and path not in found else []
             refuse_damaged(path, found, pattern)
             result += found
     # Several files of one format in an archive are read as those of a folder.

@@ -154,7 +154,7 @@ def _named_sources(source: Mapping[str, AnyPath | Sequence[AnyPath]], *, hidden:
         raise DatasetError([f"no file given for annotator {unnamed[0]!r}"])
     for name, given in ((name, Path(path)) for name, paths in given_of.items() for path in paths):
         has_files = given.is_dir() and format_of(given) is COCO
-        listed = list_files([given]) if has_files else sources_in(given)
+        listed = list_files([given], is_named=True) if has_files else sources_in(given)
         files, notes = _read_of(listed, [given], None, hidden=hidden, is_named=True)
         found.files.extend(files)
         found.names.extend([name] * len(files))

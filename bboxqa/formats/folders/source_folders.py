@@ -22,16 +22,17 @@ _LOOKED_AT = 50
 _OF_LABELS = ("labels", "Annotations", "annotations")
 
 
-def sources_below(folder: Path) -> list[Path]:
+def sources_below(folder: Path, *, is_whole: bool = False) -> list[Path]:
     """Return the folder itself if it is one source, else the sources among its subfolders.
 
     Each subfolder has the annotations of one person, maybe in parts: ann/batch1, ann/batch2,
     bob/batch1. Beside others, a person may have one source in a deeper folder: eve/export/labels.
     The folders of people may be in those of splits: train/ann, train/bob, val/ann, val/bob. Of
-    several sources, each is by one person: ann/train/clip1, bob/train/clip1.
+    several sources, each is by one person: ann/train/clip1, bob/train/clip1. So is a folder that
+    `is_whole`.
     """
-    whole = whole_source(folder)
-    return _sources_below(folder, _DEPTH) if whole is None else people_in_parts(whole) or [whole]
+    found = _sources_below(folder, _DEPTH)
+    return found if is_whole or len(found) != 1 else people_in_parts(found[0]) or found
 
 
 def whole_source(folder: Path) -> Path | None:

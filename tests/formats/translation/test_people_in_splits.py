@@ -188,6 +188,17 @@ def test_people_above_splits_have_clips_inside(tmp_path, kind, place, clips):
         assert not any("as one annotator" in each for each in read[2].notes)
 
 
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_folder_of_a_named_person_may_be_around_the_data_set(tmp_path, kind):
+    paths = [tmp_path / person for person in ("ann", "bob")]
+    for path in paths:
+        of_clips(path / "export", kind, "labels/{split}/{who}")
+    with reading(image_size=(100, 80)):
+        for source in (paths, {"ann": paths[0], "bob": paths[1]}):
+            data = read_coco(source)
+            assert (data.annotator_names, len(data.image_names)) == (("ann", "bob"), 10)
+
+
 @pytest.mark.parametrize("pictures", ["images/train", "{}/images/train"])
 def test_pictures_of_clips_may_be_beside_people(tmp_path, pictures):
     for person, clip in product(("ann", "bob"), ("clip1", "clip2")):
