@@ -28,7 +28,7 @@ def of_several(
         people = people_in_parts(whole) if whole is not None else []
         if whole is None or not people or not {*people} <= {*sources}:
             continue
-        typed = shlex.quote(clean(f"NAME={whole}"))
+        typed = "NAME=FOLDER" if hidden else shlex.quote(clean(f"NAME={whole}"))
         notes.append(
             f"{one_line(str(whole))}: {_folders(whole, hidden=hidden)} count as one annotator "
             "each; if they are clips or other parts of one annotator's work, name that annotator "
@@ -44,11 +44,10 @@ def of_one(sources: Iterable[Path], *, hidden: bool = False) -> list[str]:
         return []
     first = found[0]
     inside = [folder for part in folders_in_parts(first) for folder in part]
-    typed = shlex.join(clean(str(each)) for each in inside[:_TYPED]) + " …" * (len(inside) > _TYPED)
-    if people_in_parts(first):
-        typed = shlex.quote(clean(str(first)))
-    elif hidden:
-        typed = "FOLDER FOLDER …"
+    # A source that is given alone is that of all people inside.
+    named = [first] if people_in_parts(first) else inside
+    typed = shlex.join(clean(str(each)) for each in named[:_TYPED]) + " …" * (len(named) > _TYPED)
+    typed = "FOLDER FOLDER …" if hidden else typed
     more = f", and so in {count(len(found) - 1, 'other folder')}" if len(found) > 1 else ""
     read = f"{one_line(str(first))}: {_folders(first, hidden=hidden)} are read as one annotator"
     return [f"{read}{more}; if each is by another: bboxqa agree {typed}"]

@@ -233,6 +233,17 @@ def test_folders_in_splits_that_may_be_clips_are_told(tmp_path, kind, place):
     assert (whole.annotator_names, len(whole.image_names)) == (("NAME",), 10)
 
 
+@pytest.mark.parametrize("people", [["ann", "bob"], [""]])
+def test_notes_on_folders_in_splits_hide_names(tmp_path, people):
+    key, path = tmp_path / "key.json", tmp_path / "set"
+    for person in people:
+        of_clips(path / person, "labelme", "{split}/{who}")
+    (note,) = [each for each in read_coco(path, pseudonyms=key).notes if "one annotator" in each]
+    assert not any(name in note for name in ("ann,", "bob", "clip1", "clip2"))
+    end = "agree FOLDER FOLDER …" if len(people) > 1 else "convert: --annotator NAME=FOLDER"
+    assert note.endswith(end)
+
+
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("place", INSIDE)
 def test_splits_without_a_folder_in_common_do_not_say_who_drew_what(tmp_path, kind, place):
