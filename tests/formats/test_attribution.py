@@ -545,6 +545,19 @@ def test_two_files_that_are_the_same_are_noted(tmp_path):
     assert any(note.endswith("are the same byte for byte") for note in data.notes)
 
 
+def test_lists_that_leave_no_image_to_two_annotators(tmp_path):
+    people = ("ann", "bob")
+    annotations = [annotation(n, image_id=n, annotator=who) for n, who in enumerate(people, 1)]
+    for is_listed, advice in ((False, "--asked all"), (True, "in one of the lists.")):
+        images = [
+            image(n, **({"annotators": [who]} if is_listed else {}))
+            for n, who in enumerate(people, 1)
+        ]
+        with pytest.raises(DatasetError, match="no image has two of them") as caught:
+            read(tmp_path, document(annotations, images))
+        assert str(caught.value).endswith(advice)
+
+
 def test_two_versions_of_one_file_are_refused(tmp_path):
     before = document(keyed("rater", "ann", "bob"))
     after = document([*keyed("rater", "ann", "bob"), annotation(3, rater="ann")])

@@ -19,6 +19,7 @@ from bboxqa.formats.dataset.left_out_categories import left_out_category_notes, 
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.places import split_advice
+from bboxqa.formats.dataset.people.ways_to_name import asked_advice
 from bboxqa.formats.dataset.people.wrong_values import (
     bad_boxes,
     bad_outlines,
@@ -96,7 +97,7 @@ def join(
         advice = _advice(renamed, authors, attribution)
         raise DatasetError(joined.problems, advice, files=joined.origins)
     if min_annotators >= 2 and assigned.sum(1).max(initial=0) < 2:
-        raise _nothing_shared(files, attribution)
+        raise _nothing_shared(files, attribution, all_listed=bool(listed.all()))
     categories, more = joined.categories, []
     if left_out:
         n_read = sum(map(len, authors))
@@ -152,7 +153,7 @@ def _completed(
 
 
 def _nothing_shared(
-    files: Sequence[AnnotationFile], attribution: Attribution
+    files: Sequence[AnnotationFile], attribution: Attribution, *, all_listed: bool
 ) -> NothingToCompareError:
     """Return the error for files in which no image has two annotators."""
     named = ", ".join(file.source.name for file in files[:3])
@@ -161,11 +162,7 @@ def _nothing_shared(
         "but no image has two of them"
     )
     if len(files) == 1:
-        advice = (
-            "Images may list who was asked about them under the key `annotators`. If all were "
-            "asked about all images: --asked all"
-        )
-        return NothingToCompareError([problem], advice)
+        return NothingToCompareError([problem], asked_advice(files[0], all_listed=all_listed))
     if found := split_advice([Path(file.source.name) for file in files]):
         return NothingToCompareError([problem], found)
     found = unjoined_advice(files, attribution)

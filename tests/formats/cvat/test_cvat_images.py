@@ -126,6 +126,24 @@ def test_images_of_one_name_in_several_subsets_are_several(tmp_path):
     assert data.image_names == ("Test/a", "Train/a", "b")
 
 
+def test_asked_all_is_not_advised_where_it_changes_nothing(tmp_path):
+    tasks = {1: ("ann", "Train"), 2: ("bob", "Test")}
+    parts = [image("a.jpg", box(), task_id=n, subset=each[1]) for n, each in tasks.items()]
+    meta = project(*((n, who, "") for n, (who, _) in tasks.items()))
+    path = written(tmp_path / "a.xml", meta, *parts)
+    with pytest.raises(DatasetError, match="no image has two of them") as caught:
+        read_coco(path)
+    assert "--asked all" not in str(caught.value)
+    assert str(caught.value).endswith(
+        "export each task on its own: bboxqa agree task_1.zip task_2.zip"
+    )
+    files = [
+        written(tmp_path / f"{who}.xml", project((n, who, "")), part)
+        for (n, (who, _)), part in zip(tasks.items(), parts, strict=True)
+    ]
+    assert asked(read_coco(files)) == {"a.jpg": ["ann", "bob"]}
+
+
 def test_an_image_that_one_person_annotated_twice_counts_once(tmp_path):
     meta = project((1, "ann", ""), (2, "ann", ""))
     parts = [image("a.jpg", box(right=30 + n), task_id=n) for n in (1, 2)]

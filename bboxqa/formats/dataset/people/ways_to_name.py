@@ -93,6 +93,25 @@ def nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError
     return NothingToCompareError([problem], f"{apart_note(n_apart)}\n{apart_advice(n_apart)}")
 
 
+def asked_advice(file: AnnotationFile, *, all_listed: bool) -> str:
+    """Return what to do if no image of a file has two annotators.
+
+    `all_listed` says whether all images list who was asked about them.
+    """
+    if not all_listed:
+        return (
+            "Images may list who was asked about them under the key `annotators`. If all were "
+            "asked about all images: --asked all"
+        )
+    if format_of(Path(file.source.name)) is FORMATS["cvat"]:
+        return (
+            "Images of several tasks are the same if they have one name and one subset. If tasks "
+            "of several subsets are about the same images, export each task on its own: "
+            "bboxqa agree task_1.zip task_2.zip"
+        )
+    return "All images list who was asked about them; expected two annotators in one of the lists."
+
+
 def listed_files(files: Sequence[AnnotationFile]) -> str:
     """Return the names of files for a message, at most three of them."""
     return first_few(files, _NAMED, lambda file: file.source.name)
