@@ -249,6 +249,10 @@ class AnnotationFile:
     """The coordinate of the first pixel, if the values of the file show it."""
     task_of_frames: str | None = None
     """The task with the frames of a video that the file does not name; "" if it has no name."""
+    numbered_images: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    """By name, the images that are named by the number of a task: what the task shows, as pairs of
+    a key and a path.
+    """
     n_apart: Mapping[str, int] = field(default_factory=dict)
     """The number of annotations without a box by shape, such as "polyline"; not in `columns`."""
     records: Literal["annotations", "segments", "results"] = "annotations"

@@ -1,6 +1,7 @@
 """The names by which images of several files are joined."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -9,7 +10,7 @@ from unicodedata import is_normalized, normalize
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import clean, count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.model.settings import JoinBy
 
@@ -43,8 +44,10 @@ def join_name(file_name: str, by: JoinBy) -> str:
 def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[AnnotationFile]:
     """Return files whose images are named by the names that join them.
 
-    Raises DatasetError, with the first examples, if two images of a file would get the same name.
+    Raises DatasetError, with the first examples, if two images of a file would get the same name,
+    or if images of different files are named by numbers of tasks, which are of different images.
     """
+    _refuse_numbered(files)
     if by == "path" and all(map(_is_composed, files)):
         return list(files)
     problems = [problem for file in files for problem in _ambiguous(file, by)]
@@ -73,6 +76,37 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
 
 def _is_composed(file: AnnotationFile) -> bool:
     return all(is_normalized("NFC", image.file_name or "") for image in file.images)
+
+
+def _refuse_numbered(files: Sequence[AnnotationFile]) -> None:
+    """Refuse files in which the task of a number shows different images, by which they are named.
+
+    Two people who annotate in projects of their own have tasks of the same numbers.
+    """
+    seen: dict[str, tuple[AnnotationFile, Sequence[tuple[str, str]]]] = {}
+    for file in files:
+        for name, shown in file.numbered_images.items():
+            other, before = seen.setdefault(name, (file, shown))
+            if shown == before:
+                continue
+            problem = (
+                f"{other.source.name} and {file.source.name}: image {one_line(name)!r} is named by "
+                "its task, which is of different images in the two files; expected names of images"
+            )
+            keys = [*dict.fromkeys(key for key, _ in (*before, *shown))]
+            raise DatasetError([problem], _key_advice(keys))
+
+
+def _key_advice(keys: Sequence[str]) -> str:
+    """Return how to say under which data key the image is that a tag shows."""
+    if len(keys) < 2:
+        return "Give images a URL in place of their content, by which they can be told apart."
+    typed = shlex.quote(f"image={clean(keys[0])}")
+    others = " or ".join(map(one_line, keys[1:]))
+    return (
+        f"Say under which key of their data the image is: --columns {typed}, or {others} in place "
+        f"of {one_line(keys[0])}"
+    )
 
 
 def _ambiguous(file: AnnotationFile, by: JoinBy) -> list[str]:

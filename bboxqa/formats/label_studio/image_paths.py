@@ -54,7 +54,7 @@ def image_names(addresses: Iterable[str]) -> dict[str, str]:
     pairs = {*zip(paths.values(), wholes.values(), strict=True)}
     n_queries = Counter(path for path, _ in pairs)
     paths |= {each: wholes[each] for each, path in paths.items() if n_queries[path] > 1}
-    short = {path: _short(path) for path in paths.values()}
+    short = {path: without_upload(path) for path in paths.values()}
     known = Counter(short.values())
     return {
         address: short[path] if known[short[path]] == 1 else path for address, path in paths.items()
@@ -135,7 +135,14 @@ def _decoded(text: str) -> str:
         return ""
 
 
-def _short(path: str) -> str:
+def without_upload(path: str) -> str:
+    """Return a path without what Label Studio puts before the names of uploaded files.
+
+    Examples
+    --------
+    >>> without_upload("data/upload/1/0a1b2c3d-a b.jpg")
+    'a b.jpg'
+    """
     found = _UPLOAD.fullmatch(path)
     return found[1] if found else path
 
@@ -148,4 +155,4 @@ def short_path(address: str) -> str:
     >>> short_path("/data/upload/1/0a1b2c3d-a%20b.jpg")
     'a b.jpg'
     """
-    return _short(path_of(address))
+    return without_upload(path_of(address))

@@ -309,11 +309,14 @@ class _TaskRecords:
             self._into.defect("T005", problem, self._where(pointer))
         self._tally.update(self._unnamed.tally())
         names = image_names(key.address for _, key, _ in self._addresses)
+        numbered = {}
         for record, key, label in self._addresses:
-            named = names.get(key.address) or label
-            record["file_name"] = f"{label}/{key.tag}" if key.tag else named
+            named = names.get(key.address)
+            record["file_name"] = named or (f"{label}/{key.tag}" if key.tag else label)
+            if not named:
+                numbered[record["file_name"]] = self._own_names.images_of(label)
         n_tagged = sum(bool(key.tag) for _, key, _ in self._addresses)
         notes = [*notes_of(self._tally, self._models), *self._shown.notes(n_tagged)]
         notes += query_notes(len(queried(names)))
         found = self._into.done(notes, "completed_by", [*repeat_notes(self._tally)])
-        return replace(found, nobody_notes=[*nobody_notes(self._tally)])
+        return replace(found, nobody_notes=[*nobody_notes(self._tally)], numbered_images=numbered)

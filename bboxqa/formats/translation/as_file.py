@@ -67,6 +67,7 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
         own_ids=of.own_ids.done(),
         told_base=found.told_base,
         task_of_frames=found.task_of_frames,
+        numbered_images=found.numbered_images,
         n_apart=of.boxed.n_apart,
         repeat_notes=tuple(found.repeat_notes),
         nobody_notes=tuple(found.nobody_notes),

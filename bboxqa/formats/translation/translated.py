@@ -169,6 +169,10 @@ class Translated:
     """The ids of images that the tool does not show."""
     task_of_frames: str | None = None
     """The task with the frames of a video that the source does not name; "" if it has no name."""
+    numbered_images: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    """By name, the images that are named by the number of a task: what the task shows, as pairs of
+    a key and a path.
+    """
 
 
 class Add(Protocol):

@@ -1,9 +1,11 @@
 """Names of images from URLs, parts of which are the same for other images."""
 
 import pytest
+from support.cli import run
 from support.studio import box, task, work, written
 
-from bboxqa import read_coco
+from bboxqa import read_coco, reading
+from bboxqa.core.errors import DatasetError
 
 BOX = box(1, 1, 9, 9)
 DRIVE = "https://drive.google.com/uc?export=view&id="
@@ -77,3 +79,57 @@ def test_queries_name_images_of_files_with_one_task_each(tmp_path):
     for number in (1, 2):
         read(tmp_path / f"{number}.json", f"{DRIVE}{number}")
     assert read_coco(tmp_path).image_names == ("uc?export=view&id=1", "uc?export=view&id=2")
+
+
+def in_projects(folder, of_bob, key="url"):
+    """Write a file for ann and one for bob, whose tasks show two images each, on one tag."""
+    for who, order in (("ann", "ab"), ("bob", of_bob)):
+        tasks = [
+            task(number, work(1, box(9 if name == "a" else 50, 1, 9, 9, to_name="tag")),
+                 data={key: f"/data/upload/1/0a1b2c3{number}-{name}.jpg", "preview": "p.jpg"})
+            for number, name in enumerate(order, start=1)
+        ]  # fmt: skip
+        written(folder / f"{who}.json", *tasks)
+    return folder
+
+
+def test_images_named_by_tasks_of_different_projects_are_refused(tmp_path):
+    folder = in_projects(tmp_path, "ba")
+    outcome = run("agree", folder, "--bootstrap", "0")
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr == (
+        f"Error: {folder / 'ann.json'} and {folder / 'bob.json'}: image 'task 1/tag' is named by "
+        "its task, which is of different images in the two files; expected names of images\n"
+        "Say under which key of their data the image is: --columns image=url, or preview in place "
+        "of url\n"
+    )
+    with reading(columns={"image": "url"}):
+        data = read_coco(folder)
+    assert data.image_names == ("a.jpg", "b.jpg")
+    assert data.annotations.bbox[:, 0].tolist() == [18, 18, 100, 100]
+
+
+def test_a_key_with_a_blank_is_advised_as_it_is_typed(tmp_path):
+    with pytest.raises(DatasetError, match="--columns 'image=my image', or preview in place"):
+        read_coco(in_projects(tmp_path, "ba", key="my image"))
+
+
+def test_images_named_by_tasks_of_one_project_are_joined(tmp_path):
+    data = read_coco(in_projects(tmp_path, "ab"))
+    assert data.image_names == ("task 1/tag", "task 2/tag")
+    assert data.assigned.all()
+
+
+@pytest.mark.parametrize("of_bob", ["ab", "ba"])
+def test_images_inside_of_files_are_told_apart(tmp_path, of_bob):
+    for who, order in (("ann", "ab"), ("bob", of_bob)):
+        addresses = [f"data:image/png;base64,{each * 8}" for each in order]
+        read(tmp_path / f"{who}.json", *addresses, who=(1,))
+    if of_bob == "ab":
+        assert read_coco(tmp_path).image_names == ("task 1", "task 2")
+        return
+    with pytest.raises(DatasetError, match="image 'task 1' is named by its task") as caught:
+        read_coco(tmp_path)
+    assert caught.value.advice == (
+        "Give images a URL in place of their content, by which they can be told apart."
+    )
