@@ -298,8 +298,8 @@ def test_files_are_people_where_no_folder_has_two(tmp_path):
 
 
 OTHERWISE = (
-    "since they are about different images; if each is by another annotator: --attribution files; "
-    "otherwise: bboxqa agree --annotator NAME=FILE --annotator NAME=FILE …"
+    "since they are about different images; if each is by another annotator: bboxqa agree "
+    "--attribution files …; otherwise: bboxqa agree --annotator NAME=FILE --annotator NAME=FILE …"
 )
 
 

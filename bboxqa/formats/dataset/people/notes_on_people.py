@@ -37,8 +37,8 @@ def folder_notes(
     # The order of names would tell whose a pseudonym is.
     who = first_few(in_natural_order(attribution.names), _SHOWN, one_line)
     note = f"files of one {taken} count as one annotator's ({who}), since they are about different"
-    other = "if each is by another annotator: --attribution files"
-    return [f"{note} images; {other}; otherwise: bboxqa agree {_typed('FILE', ())}"]
+    other = "if each is by another annotator: bboxqa agree --attribution files …; otherwise"
+    return [f"{note} images; {other}: bboxqa agree {_typed('FILE', ())}"]
 
 
 def _one_name_notes(files: Sequence[AnnotationFile], *, hidden: bool) -> list[str]:
