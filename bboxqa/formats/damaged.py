@@ -74,14 +74,19 @@ def refuse_damaged_members(archive: Path) -> list[Member]:
 
 
 def refuse_damaged_others(archive: Path, read: Sequence[Member], others: Sequence[Member]) -> None:
-    """Refuse an archive in which a file beside those that are `read` is empty or cut off.
+    """Refuse an archive in which a file beside those that are `read` is damaged or cut off.
 
     As in a folder, its annotator would be missing from the result. Raises DatasetError.
     """
     with_tables = {_folder_of(each) for each in read if each.name.lower().endswith(TABLES)}
     for each in others:
-        is_table = each.name.lower().endswith(TABLES)
-        if each.most > 2 * LOOKED_AT or (is_table and _folder_of(each) not in with_tables):
+        name = each.name.lower()
+        if name.endswith(TABLES) and _folder_of(each) not in with_tables:
+            continue
+        if each.most > 2 * LOOKED_AT:
+            # Archives have a checksum of all the content of a file.
+            for _ in each.chunks() if name.endswith(".json") else ():
+                pass
             continue
         reason = _text_damage(PurePosixPath(each.name), each.read())
         if reason:
