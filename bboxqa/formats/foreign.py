@@ -2,6 +2,7 @@
 
 import re
 from contextlib import suppress
+from math import isfinite
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
@@ -34,6 +35,9 @@ _SUFFIXES = {".yaml": "YAML", ".yml": "YAML", ".ipynb": "notebook"}
 NOT_A_FOLDER = "Name a table in it; `bboxqa agree` measures folders of annotated images."
 """Advice for a folder where a table is expected."""
 
+_NO_HEADER = (
+    "Write what the columns hold in a line above the first, such as: image,x1,y1,x2,y2,category"
+)
 _TABLE_KINDS = {"table", "Parquet"}
 _MOST_COLUMNS = 6
 # Kinds with the same advice where a table is expected.
@@ -65,21 +69,32 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     what, advice = WHAT[kind]
     expected = "a table" if table else "COCO JSON"
     if kind in _TABLE_KINDS and not table:
-        what += _columns_in(path)
-        expected = "columns of images and boxes"
+        names = _columns_in(path)
+        listed = first_few(names, _MOST_COLUMNS, one_line)
+        if any(map(_is_number, names)):
+            what += f" whose first line has numbers ({listed})"
+            expected, advice = "a line with the names of columns", _NO_HEADER
+        else:
+            what += f" with the columns {listed}" * bool(names)
+            expected = "columns of images and boxes"
     raise DatasetError(
         [f"{path}: is {what}; expected {expected}"],
         SAVE_AS_CSV if table and kind not in _OWN_ADVICE else advice,
     )
 
 
-def _columns_in(path: Path) -> str:
-    """Return the columns of a table of text, as a part of a message; "" if there are none."""
+def _columns_in(path: Path) -> list[str]:
+    """Return the names in the first line of a table of text; none of other tables."""
     from bboxqa.formats.box_tables.table_rows import header_of
 
     head = _head(path)
-    names = [] if head.startswith(PARQUET) else header_of(head)
-    return f" with the columns {first_few(names, _MOST_COLUMNS, one_line)}" if names else ""
+    return [] if head.startswith(PARQUET) else header_of(head)
+
+
+def _is_number(name: str) -> bool:
+    with suppress(ValueError):
+        return isfinite(float(name))
+    return False
 
 
 def refuse_address(path: Path) -> None:

@@ -7,6 +7,7 @@ import zipfile
 import pytest
 from support.cli import run
 
+from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.content_kinds import content_words, json_kind_of
 from bboxqa.formats.foreign import foreign_kind
@@ -62,6 +63,11 @@ FILES = [
         "a.csv",
         "a,b,c,d,e,f,g,h\n",
         "is a table with the columns a, b, c, d, e, f and 2 more; expected",
+    ),
+    (
+        "a.csv",
+        "a.jpg,96,151,184,204,cat\n",
+        "is a table whose first line has numbers (a.jpg, 96, 151, 184, 204, cat); expected a line",
     ),
     ("a.txt", "\ufeff0\t0.5 0.5 0.25 1\r\n", "is labels of YOLO; expected COCO JSON"),
     ("a.db", b"SQLite format 3\0", "is an SQLite database; expected COCO JSON"),
@@ -361,3 +367,15 @@ def test_empty_tables_are_named(tmp_path, name):
 def test_blanks_do_not_slow_the_recognition_of_json():
     # Each blank doubles the time of a pattern that may divide them between two parts.
     assert json_kind_of(b" " * 60_000) is None
+
+
+def test_tables_without_a_header_are_read_with_the_one_that_is_advised(tmp_path):
+    paths = [tmp_path / f"{who}.csv" for who in ("ann", "bob")]
+    for path in paths:
+        path.write_text("a.jpg,96,151,184,204,cat\nb.jpg,,,,,\n")
+    with pytest.raises(DatasetError) as caught:
+        read_coco(paths)
+    _, _, header = str(caught.value).rpartition("such as: ")
+    for path in paths:
+        path.write_text(f"{header}\n{path.read_text()}")
+    assert read_coco(paths).annotations.bbox.tolist() == [[96, 151, 88, 53]] * 2

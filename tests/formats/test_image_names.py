@@ -53,6 +53,12 @@ def test_images_are_joined_as_asked(tmp_path, by, ann, bob):
     )
 
 
+def test_images_of_three_people_are_counted_once(tmp_path):
+    three = files(tmp_path, ann=["x/a.jpg", "x/b.jpg"], bob=["y/a.jpg", "y/b.jpg"], cid=["a.jpg"])
+    with pytest.raises(NothingToCompareError, match="--join name would join 2 more images,"):
+        read_coco(three)
+
+
 def test_names_of_both_unicode_forms_join(tmp_path):
     composed, decomposed = "M\xfcnchen.jpg", "Mu\u0308nchen.jpg"
     both = files(tmp_path, ann=[composed, "a.jpg"], bob=["a.jpg", decomposed])

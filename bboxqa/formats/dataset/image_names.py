@@ -138,12 +138,11 @@ def join_advice(names: Sequence[set[str]]) -> str:
     >>> join_advice([{"a.jpg", "b.jpg"}, {"train/a.jpg"}])
     "--join name would join 1 more image, such as 'a.jpg' = 'train/a.jpg'"
     """
-    n_joined = _n_joined(names)
     best, unclear, most = "", "", 0
     ways: tuple[JoinBy, ...] = ("name", "stem")
     for by in ways:
         found = [{join_name(name, by): name for name in sorted(each)} for each in names]
-        n_more = _n_joined([set(each) for each in found]) - n_joined
+        n_more = _n_joined(found)
         if n_more <= most:
             continue
         ambiguous = _ambiguous_names(names, found, by)
@@ -170,8 +169,8 @@ def case_remark(names: Sequence[set[str]]) -> str:
     ''
     """
     found = [{name.lower(): name for name in sorted(each)} for each in names]
-    n_more = _n_joined([set(each) for each in found]) - _n_joined(names)
-    if n_more <= 0 or sum(map(len, found)) < sum(map(len, names)):
+    n_more = _n_joined(found)
+    if not n_more or sum(map(len, found)) < sum(map(len, names)):
         return ""
     differ = f"{count(n_more, 'image name')} {'differs' if n_more == 1 else 'differ'}"
     return (
@@ -194,9 +193,10 @@ def _ambiguous_names(
     return [pair for pair, _ in zip(pairs, range(_SHOWN), strict=False)]
 
 
-def _n_joined(names: Sequence[set[str]]) -> int:
-    """Return how often a name also occurs in an earlier file; in three files, it counts twice."""
-    return sum(map(len, names)) - len(set().union(*names))
+def _n_joined(found: Sequence[dict[str, str]]) -> int:
+    """Return how many images files name differently; `found` are names by what joins them."""
+    keys: set[str] = set().union(*found)
+    return sum(len({each[key] for each in found if key in each}) > 1 for key in keys)
 
 
 def _examples(found: Sequence[dict[str, str]]) -> list[str]:
