@@ -1,7 +1,7 @@
 """Images that are in two files of one person: copies, or others that have the same names."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -59,18 +59,37 @@ def shared_images(files: Mapping[int, AnnotationFile]) -> Iterator[Shared]:
 
     Images are compared by their boxes and sizes. Files are called by their keys.
     """
-    files_of = defaultdict(list)
-    for place, file in files.items():
-        for name in {image_label(each) for each in file.images}:
-            files_of[name].append(place)
-    pairs = {pair for places in files_of.values() for pair in combinations(places, 2)}
+    names = {place: {image_label(each) for each in file.images} for place, file in files.items()}
     categories: dict[str, int] = {}
     drawn: dict[int, dict[str, _Drawn]] = {}
-    for pair in sorted(pairs):
+    for pair in _pairs(names):
         for place in pair:
             if place not in drawn:
                 drawn[place] = _drawn(files[place], categories)
         yield _compared(pair, [drawn[place] for place in pair])
+
+
+def _copies(files: Mapping[int, AnnotationFile]) -> Iterator[tuple[int, int]]:
+    """Yield each file all images of which are in another one, with the same boxes, and that one."""
+    categories: dict[str, int] = {}
+    drawn = {place: _drawn(file, categories) for place, file in files.items()}
+    telling = {
+        place: {(name, found.boxes) for name, found in images.items() if found.is_telling}
+        for place, images in drawn.items()
+    }
+    for pair in _pairs(telling):
+        copy = _compared(pair, [drawn[place] for place in pair]).copy
+        if copy is not None:
+            yield copy
+
+
+def _pairs(keys_of: Mapping[int, Iterable[Hashable]]) -> list[tuple[int, int]]:
+    """Return each two files that have a key in common, in order."""
+    files_of = defaultdict(list)
+    for place, keys in keys_of.items():
+        for key in keys:
+            files_of[key].append(place)
+    return sorted({pair for places in files_of.values() for pair in combinations(places, 2)})
 
 
 def _compared(files: tuple[int, int], drawn: Sequence[Mapping[str, _Drawn]]) -> Shared:
@@ -161,10 +180,9 @@ def refuse_copied_parts(files: Sequence[AnnotationFile]) -> None:
     for place, (folder, file) in enumerate(zip(folders, files, strict=True)):
         if folder and not names_nobody(folder):
             inside[folder][place] = file
-    for shared in (each for own in inside.values() for each in shared_images(own)):
-        if shared.copy is None:
-            continue
-        part, whole = (files[place] for place in shared.copy)
+    several = (own for own in inside.values() if len(own) > 1)
+    for copy in (pair for own in several for pair in _copies(own)):
+        part, whole = (files[place] for place in copy)
         if len(part.images) < len(whole.images):
             same = f"the same boxes in {count(len(part.images), 'image')}"
             both = f"{one_line(whole.source.name)} and {one_line(part.source.name)}"
