@@ -233,6 +233,15 @@ def test_an_image_with_another_name(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("moved", "status"), [(-3e-4, ["renamed"]), (1, ["added", "removed"])])
+def test_boxes_that_were_rounded_identify_an_image(tmp_path, moved, status):
+    before = document([box(1, 0), box(2, 57)], [image(1, "old.jpg")])
+    after = document([box(1, moved), box(2, 57 + moved)], [image(1, "new.jpg")])
+    result = compared(tmp_path, before, after)
+    assert sorted(result.images["status"]) == status
+    assert counts(result) == ({"unchanged": 2} if len(status) == 1 else {"removed": 2, "added": 2})
+
+
 def test_images_with_boxes_that_others_have_as_well_are_not_renamed(tmp_path):
     before = document([box(1), box(2, image_id=2)], [image(1, "a.jpg"), image(2, "b.jpg")])
     after = document([box(1)], [image(1, "c.jpg")])

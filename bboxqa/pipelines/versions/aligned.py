@@ -18,6 +18,8 @@ from bboxqa.model.table import Categorical, Column
 
 STATUS = ("both", "renamed", "removed", "added")
 """The possible changes of a name."""
+# Formats such as YOLO round boxes, by less than a hundredth of a pixel; few pass a tenth by that.
+_DECIMALS = 1
 
 
 @frozen_arrays
@@ -181,11 +183,12 @@ def _same_boxes(
 
 
 def _content(data: Dataset, rows: IndexArray, annotator: IndexArray) -> FloatArray:
-    """Return box, annotator and size of the image of annotations, (N, 7) float64."""
+    """Return rounded box, annotator and size of the image of annotations, (N, 7) float64."""
     annotations = data.annotations
     return np.column_stack(
         [
-            annotations.bbox[rows],
+            # Adding 0 makes negative zeros positive.
+            annotations.bbox[rows].round(_DECIMALS) + 0.0,
             annotator[annotations.annotator[rows]],
             data.image_size[annotations.image[rows]],
         ]
