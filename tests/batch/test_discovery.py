@@ -510,10 +510,15 @@ def test_folders_in_splits_of_people_are_no_projects(tmp_path):
         assert [*project.files] == list_files([project.folder])
 
 
-def test_people_in_splits_of_a_deeper_project_are_of_that_project(tmp_path):
-    clips_of(tmp_path, "client/q")
-    folders = [f"{split}/{clip}" for split in ("train", "val") for clip in ("clip1", "clip2")]
+def test_people_in_splits_of_deeper_projects_are_of_these_projects(tmp_path):
+    folders = [f"{split}/{who}" for split in ("train", "val") for who in ("ann", "bob")]
+    for folder in folders:
+        made(tmp_path, f"client/q/{folder}/a.txt", content="0 .5 .5 .2 .2\n")
     assert shown(discover(tmp_path)) == {"client/q": folders}
+    for folder in folders:
+        made(tmp_path, f"client/r/{folder}/b.txt", content="0 .5 .5 .2 .2\n")
+    made(tmp_path, "client/q/data.yaml", "client/r/data.yaml", content="names: [cat]")
+    assert shown(discover(tmp_path)) == {"client/q": folders, "client/r": folders}
 
 
 def test_a_folder_of_a_person_in_a_split_that_cannot_be_read_fails_its_project(tmp_path):

@@ -253,15 +253,24 @@ def _sources(
 def _of_people(root: Path, source: Path) -> list[Path]:
     """Return the folders of people in the splits of a source, or itself if it is by a person.
 
-    As for `agree`, sources beside each other in a project are by one person each.
+    As for `agree`, sources beside each other in a project are by one person each; without a file
+    of the same name, they are projects of their own.
     """
     people = people_in_parts(source)
-    is_beside_others = (
-        people
-        and root not in (source, source.parent)
-        and any(is_source(each) for each in folders_in(source.parent) if each != source)
+    if not people or root in (source, source.parent):
+        return people or [source]
+    # Beside the labels, projects may have files of the same name, such as data.yaml.
+    names = set().union(*map(_names_below, people))
+    are_people = any(
+        not names.isdisjoint(_names_below(each))
+        for each in folders_in(source.parent)
+        if each != source and is_source(each)
     )
-    return [source] if is_beside_others else people or [source]
+    return [source] if are_people else people
+
+
+def _names_below(folder: Path) -> set[str]:
+    return {name for _, _, files in os.walk(folder) for name in files}
 
 
 def _is_read(file: Path) -> bool | str:

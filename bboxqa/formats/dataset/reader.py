@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.memory import check_limit, gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Files, Progress
@@ -124,10 +124,14 @@ def read_dataset(
     doubts = check(files, read, attributed) if check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
-    data = join(
-        read, files, attributed, memory, min_annotators, asked,
-        left_out=left_out, sessions=sessions, seconds=seconds, with_tracks=tracks,
-    )  # fmt: skip
+    try:
+        data = join(
+            read, files, attributed, memory, min_annotators, asked,
+            left_out=left_out, sessions=sessions, seconds=seconds, with_tracks=tracks,
+        )  # fmt: skip
+    except NothingToCompareError as error:
+        # What is left out, or is read as one annotator's, may be the work of others.
+        raise error.with_advice(found.notes) from None
     notes = [*found.notes, *data.notes, *unused.values(), *trackless_notes(data.annotations.track)]
     if session_key is None and not any(map(are_results, read)):
         notes += session_notes(files, _annotator_keys(annotator_key))

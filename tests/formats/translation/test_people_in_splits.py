@@ -313,6 +313,16 @@ def test_many_folders_inside_of_each_other_are_refused(tmp_path, monkeypatch, na
         read_coco(name)
 
 
+def test_projects_of_people_in_splits_are_told_where_they_share_no_image(tmp_path):
+    made(tmp_path / "p", "labelme", "{split}/{who}", splits=["train"])
+    made(tmp_path / "q", "labelme", "{split}/{who}", splits=["val"])
+    for path in (tmp_path / "p").rglob("a.json"):
+        path.unlink()
+    with pytest.raises(DatasetError, match="no image has two of them") as error:
+        read_coco(tmp_path)
+    assert read_coco(typed(error.value.advice)).annotator_names == ("ann", "bob")
+
+
 def test_batch_measures_and_notes_what_agree_does(tmp_path):
     root = tmp_path / "root"
     made(root / "p", "labelme", "{split}/{who}")
