@@ -296,6 +296,35 @@ def test_a_reviewed_queue_of_label_studio_is_compared_with_the_queue(queue, tmp_
     assert changed["figures"] == []
 
 
+def accepted(prediction):
+    """Return the annotation that Label Studio makes of an accepted prediction."""
+    regions = [each | {"origin": "prediction"} for each in prediction["result"]]
+    who = {"id": len(prediction["model_version"]), "email": prediction["model_version"]}
+    return {"completed_by": who, "was_cancelled": False, "result": regions, "parent_prediction": 5}
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["with predictions", "without"])
+def test_accepted_annotations_of_a_queue_are_no_work_of_machines(queue, tmp_path, kept):
+    shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
+    options = ("--to", "label-studio", "--as-predictions")
+    assert run("convert", "result/review.json", "p.json", *options, cwd=tmp_path).returncode == 0
+    # Before anybody accepted them, they are those of the same people.
+    assert " is a model" not in run("agree", "p.json", "--since", "result", cwd=tmp_path).output
+    [task] = json.loads((tmp_path / "p.json").read_text())
+    task["annotations"] = [accepted(each) for each in task["predictions"]]
+    works = {each["completed_by"]["email"]: each for each in task["annotations"]}
+    works["bob"]["result"][0]["value"]["rectanglelabels"] = ["cat"]
+    if not kept:
+        task["predictions"] = []
+    (tmp_path / "p.json").write_text(json.dumps([task]))
+    text = run("agree", "p.json", "--since", "result", cwd=tmp_path).stdout
+    assert changes(text) == {"unchanged": 2, "renamed": 1}
+    for untrue in ("machine", " is a model", "had annotated the task before"):
+        assert untrue not in text
+    said = "2 predictions left out: annotations as they were before the review"
+    assert text.count(said) == kept
+
+
 def test_all_files_after_a_review_are_no_queue(queue):
     _, text = since(queue, "export.json")
     assert "queue" not in text

@@ -15,6 +15,7 @@ GROUND_TRUTH = "ground truth"
 _WORDS = (
     ("cancelled", "annotation", "left out: cancelled by the annotator"),
     ("draft", "draft", "left out: not submitted"),
+    ("reviewed", "prediction", "left out: annotations as they were before the review"),
     ("bare", "prediction", "left out: a number instead of regions"),
     ("several", "region", "with several labels: one annotation for each label"),
     ("empty", "mask", "left out: no pixels"),
@@ -55,7 +56,7 @@ def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
     >>> list(notes_of({"draft": 2, "empty": 0}, Counter()))
     ['2 drafts left out: not submitted']
     """
-    for model, number in models.items():
+    for model, number in (+models).items():
         yield (
             f"{one_line(model)} is a model and counts as an annotator: "
             f"{count(number, 'prediction')} in the file"

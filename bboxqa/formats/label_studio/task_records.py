@@ -169,6 +169,9 @@ class _TaskRecords:
                 problem = f"{task.label}: an annotation with {some} was cancelled, and is left out"
                 self._into.defect("T006", problem, self._where(work.pointer))
             return
+        if work.is_prediction and task.is_reviewed:
+            self._tally["reviewed"] += 1
+            return
         annotator = self._annotator(task, work)
         works = self._works[self._repeated(task, records)]
         works[annotator] += 1
@@ -224,7 +227,7 @@ class _TaskRecords:
             model = plain_text(content.get("model_version")) or _PREDICTIONS
             # A numeric version would look like an annotator.
             model = f"model {model}" if model.isdecimal() else model
-            self._models[model] += 1
+            self._models[model] += not task.is_review
             return model
         name = person(content.get("completed_by"), self._names)
         self._is_anybody_named |= bool(name)
@@ -244,7 +247,7 @@ class _TaskRecords:
         """Add a region with its key points, as one annotation per label."""
         self._boxes.end()
         where = self._where(region.pointer)
-        label = f"{task.label}, region {one_line(region.id)}" if region.id else task.label
+        label = _label(task, region)
         if not region.is_shape or image is None:
             self.n_tracks += region.kind == TRACK
             self._into.annotation({"shape": apart_name(region.kind)}, where)
@@ -274,16 +277,18 @@ class _TaskRecords:
             return
         problem = beyond(region, shape["bbox"], size or known) if "bbox" in shape else ""
         record = {**shape, "image_id": image["id"], **shared}
-        self._add_labels(label, region, record, where, problem)
+        self._add_labels(task, region, record, where, problem)
 
     def _add_labels(
-        self, label: str, region: Region, record: Record, where: Where, problem: str
+        self, task: Task, region: Region, record: Record, where: Where, problem: str
     ) -> None:
+        label = _label(task, region)
         if region.result.get("image_rotation"):
             self._tally["turned"] += 1
         if len(region.labels) > 1:
             self._tally["several"] += 1
-        if plain_text(region.result.get("origin")).startswith("prediction"):
+        origin = plain_text(region.result.get("origin"))
+        if origin.startswith("prediction") and not task.is_review:
             record["source"] = "prediction"
         score = region.result.get("score")
         if isinstance(score, int | float):
@@ -320,3 +325,7 @@ class _TaskRecords:
         notes += query_notes(len(queried(names)))
         found = self._into.done(notes, "completed_by", [*repeat_notes(self._tally)])
         return replace(found, nobody_notes=[*nobody_notes(self._tally)], numbered_images=numbered)
+
+
+def _label(task: Task, region: Region) -> str:
+    return f"{task.label}, region {one_line(region.id)}" if region.id else task.label

@@ -12,6 +12,8 @@ from bboxqa.formats.label_studio.task_images import images_of
 from bboxqa.formats.translation.untrusted import plain_text
 
 Value = dict[str, Any]
+REVIEW = {"bboxqa": "review"}
+"""In the data of tasks whose predictions are annotations of people, to be reviewed."""
 _LISTS = ("annotations", "completions", "predictions")
 # The keys of a region in JSON-MIN, by the type of its result.
 _TYPES = (
@@ -31,6 +33,11 @@ class Work:
     is_prediction: bool = False
     plain: list[PlainResult] = field(default_factory=list)
     """The results if all are upright boxes with one label; then `results` is empty."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is an annotation that was submitted."""
+        return not self.is_prediction and self.content.get("was_cancelled") is not True
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,16 @@ class Task:
     def label(self) -> str:
         """How messages call the task, such as "task 187"."""
         return f"task {self.name}"
+
+    @property
+    def is_review(self) -> bool:
+        """Whether the predictions are annotations of people, to be reviewed."""
+        return self.data.items() >= REVIEW.items()
+
+    @property
+    def is_reviewed(self) -> bool:
+        """Whether somebody reviewed these predictions."""
+        return self.is_review and any(each.counts for each in self.works)
 
 
 def tasks_of(text: bytes) -> Iterator[Task]:

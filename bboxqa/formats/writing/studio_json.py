@@ -12,6 +12,7 @@ from bboxqa.formats.label_studio.brush import brush_numbers
 from bboxqa.formats.label_studio.image_paths import image_names, is_image
 from bboxqa.formats.label_studio.people import person
 from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH
+from bboxqa.formats.label_studio.tasks import REVIEW
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
 from bboxqa.formats.writing.key_points import (
     KEY_POINT,
@@ -146,6 +147,8 @@ def _task(content: Content, place: int, options: Options) -> Record:
     data: Record = {"image": _address(image_name(image))}
     data |= {key: image[key] for key in ("width", "height") if key in image}
     data |= _gain(image)
+    if options.as_predictions and "gain" in data:
+        data |= REVIEW
     task: Record = {"id": image["id"], "data": data, "annotations": []}
     works = content.works(place)
     if options.as_predictions:

@@ -613,3 +613,28 @@ def test_tasks_with_one_id_are_called_apart(tmp_path):
     assert found == [
         f"{label}: 1 annotated it 2 times; the first counts" for label in ("task 1", "task 1 (2)")
     ]
+
+
+def test_predictions_for_a_review_count_until_somebody_submitted_one(tmp_path):
+    """Those of tasks that nobody reviewed yet are the annotations of people."""
+    predictions = [
+        {"model_version": name, "result": [box(x, 1, 9, 9)]} for name, x in (("ann", 1), ("bob", 2))
+    ]
+    kept = [box(5, 1, 9, 9, origin="prediction")]
+    works = [[work({"id": 3, "email": "ann"}, *kept)], [work(3, was_cancelled=True)], []]
+    tasks = [
+        task(number, *each, predictions=predictions, data={"image": f"{number}.jpg"} | more)
+        for number, each in enumerate(works, start=1)
+        for more in [{"gain": 0.5, "bboxqa": "review"}]
+    ]
+    data = read_coco(written(tmp_path / "a.json", *tasks))
+    assert [(name, who, x) for name, who, _, x, *_ in drawn(data)] == [
+        ("1.jpg", "ann", 10), ("2.jpg", "ann", 2), ("2.jpg", "bob", 4),
+        ("3.jpg", "ann", 2), ("3.jpg", "bob", 4),
+    ]  # fmt: skip
+    assert data.headlines == ()
+    assert data.notes == (
+        "1 annotation left out: cancelled by the annotator",
+        "2 predictions left out: annotations as they were before the review",
+        "1 image with fewer than two annotators left out",
+    )
