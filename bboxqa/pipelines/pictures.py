@@ -24,6 +24,7 @@ from bboxqa.core.image_opening import (
 )
 from bboxqa.core.text import as_written, quoted
 from bboxqa.core.types import Progress
+from bboxqa.formats.translation.picture_sizes import PICTURES, is_picture
 from bboxqa.model.file_places import is_id_as_name
 from bboxqa.rules.facts.image_folder import check_folders
 from bboxqa.rules.facts.image_places import ImageState, Place, find_files, search_order
@@ -119,7 +120,22 @@ def _places(names: Sequence[str], roots: Sequence[Path]) -> list[Place]:
     }
     for number, place in zip(raw, find_files([*raw.values()], roots), strict=True):
         places[number] = place
+    for number, (name, place) in enumerate(zip(names, places, strict=True)):
+        if place.state == ImageState.MISSING and not is_picture(name):
+            places[number] = _with_suffix(as_written(name), roots) or place
     return places
+
+
+def _with_suffix(name: str, roots: Sequence[Path]) -> Place | None:
+    """Return the place of the only image file that has a name and a suffix; None if not one has.
+
+    Labels of DOTA, for instance, name their image without it.
+    """
+    tried = [name + each for suffix in PICTURES for each in (suffix.upper(), suffix)]
+    found = [each for each in find_files(tried, roots) if each.state == ImageState.FOUND]
+    # Where upper and lower case are the same, each file is found twice.
+    distinct = {each.file.lower(): each for each in found}
+    return distinct.popitem()[1] if len(distinct) == 1 else None
 
 
 def _not_found(name: str, place: Place, folders: Sequence[Path]) -> str:

@@ -152,6 +152,13 @@ def test_a_name_is_looked_for_as_it_was_written(tmp_path):
     assert [each.problem for each in pictures(shown, [tmp_path], 10)] == ["", "", ""]
 
 
+def test_a_name_without_suffix_is_that_of_the_only_image_file(tmp_path):
+    for name in ("a.JPG", "b.c.png", "d.png", "d.jpg", "e.gif.png"):
+        halves(tmp_path / name)
+    found = [each.file for each in pictures(["a", "b.c", "d", "e.gif", "f"], [tmp_path], 10)]
+    assert found == [f"{tmp_path}/a.JPG", f"{tmp_path}/b.c.png", "", "", ""]
+
+
 def test_names_in_problems_are_short(tmp_path):
     (found,) = pictures(["x" * 200 + ".png"], [tmp_path], 10)
     assert found.problem == f"there is no file '{'x' * 20}…{'x' * 16}.png' in {tmp_path}"
