@@ -2,15 +2,16 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO
-from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, json_kind_of
+from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, WHAT, json_kind_of
 from bboxqa.formats.cvat.cvat import CVAT
 from bboxqa.formats.damaged import refuse_damaged_others
 from bboxqa.formats.darwin.darwin import DARWIN
@@ -36,7 +37,7 @@ from bboxqa.formats.yolo.yolo import YOLO
 _OF_FILES = (COCO_ARCHIVE, LABEL_STUDIO, DATUMARO, BOX_TABLE, CVAT)
 # Formats whose files can be named below the path of an archive.
 _NAMED_INSIDE = (*_OF_FILES, VIA)
-NOT_READ = ("CreateML", "FiftyOne", "VOC as json")
+NOT_READ = ("CVAT backup", "CreateML", "FiftyOne", "VOC as json")
 """Kinds of annotations that no format reads."""
 # The readers of these formats report files with this suffix themselves.
 _REPORTED = {VOC: ".xml", LABELME: ".json", DARWIN: ".json", YOLO: ".txt", DOTA: ".txt"}
@@ -134,6 +135,16 @@ def _of_others(path: Path, read: Format) -> Iterator[tuple[Member, Format | None
             yield member, found
         elif found is None and suffix == ".json" and json_kind_of(head_of(part)) in NOT_READ:
             yield member, None
+
+
+def refuse_unread(path: Path, members: Sequence[Member]) -> None:
+    """Refuse an archive with JSON that no format reads, with what to do."""
+    for member in members_with(members, ".json"):
+        kind = json_kind_of(member.head())
+        if kind in NOT_READ:
+            what, advice = WHAT[kind]
+            inside = f" ({one_line(member.name)})" if member.name else ""
+            raise DatasetError([f"{path}: is an archive of {what}{inside}"], advice)
 
 
 def labels_of_two_formats(files: Iterable[tuple[str, Callable[[], bytes]]]) -> tuple[str, str]:

@@ -54,6 +54,7 @@ _JSON_KINDS = tuple(
             "Label Studio",
         ),
         (rb'\s*\[\s*\{(?=.*"image(?:filename)?"\s*:\s*")(?=.*"coordinates"\s*:\s*\{)', "CreateML"),
+        (rb'\s*\[\s*\{(?=.*"tags"\s*:\s*\[)(?=.*"shapes"\s*:\s*\[)', "CVAT backup"),
         (
             (
                 rb'\s*(?:\[\s*)?\{(?:\s*"data_row"\s*:\s*\{'
@@ -163,6 +164,10 @@ WHAT = {
         "Name the folder of the XML files that it was made from.",
     ),
     "CreateML": ("JSON of CreateML", "Export COCO JSON from the tool that wrote it."),
+    "CVAT backup": (
+        "JSON of a CVAT backup",
+        "In CVAT, export the task or job as CVAT for images 1.1.",
+    ),
     "Labelbox": ("JSON of Labelbox", "Convert it to COCO JSON first."),
     "Supervisely": (
         "Supervisely's own JSON",

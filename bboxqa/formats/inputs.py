@@ -14,7 +14,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
-from bboxqa.formats.archive_contents import labels_of_two_formats, sources_in
+from bboxqa.formats.archive_contents import labels_of_two_formats, refuse_unread, sources_in
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.damaged import damage_of, refuse_damaged, refuse_damaged_members
 from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_below, sources_deeper
@@ -174,6 +174,7 @@ def _refuse_archive(path: Path) -> None:
         problem = f"{path}: holds archives, which are not read inside of another one: {names}"
         raise DatasetError([problem], _UNPACK)
     _refuse_two_formats(path, inside, is_read=False)
+    refuse_unread(path, inside)
     names = first_few(inside, _SHOWN, lambda each: one_line(each.name or path.stem))
     found = f"in which no file is of a known format ({count(len(inside), 'file')}: {names})"
     raise DatasetError(

@@ -153,6 +153,13 @@ def test_files_without_an_end_are_not_read_whole(option, message, tmp_path):
     assert done.memory < 1 << 29
 
 
+def test_a_file_of_sizes_that_does_not_exist_is_no_file(tmp_path):
+    export = write(tmp_path / "x.json", two_annotators())
+    done = run("agree", export, "--image-size", "sizes.csv", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--image-size is 'sizes.csv', which is no file; expected such as 1920x" in done.stderr
+
+
 def test_a_folder_in_place_of_settings_is_called_a_folder(tmp_path):
     export = write(tmp_path / "x.json", two_annotators())
     done = run("agree", export, "--config", ".", cwd=tmp_path)

@@ -332,6 +332,7 @@ def test_files_of_no_format_beside_annotations_are_named(tmp_path, command):
     assert alone.returncode == 2
 
 
+BACKUP = [{"version": 0, "tags": [], "shapes": [{"type": "rectangle"}], "tracks": []}]
 LABELBOX = [{"ID": "c1", "Labeled Data": "https://a.example/a.png", "Label": {"objects": []}}]
 ROW = {"data_row": {"id": "c1"}, "media_attributes": {}, "projects": {}}
 
@@ -346,6 +347,7 @@ ROW = {"data_row": {"id": "c1"}, "media_attributes": {}, "projects": {}}
             '[{"image": "a.jpg", "annotations": [{"label": "b", "coordinates": {"x": 1}}]}]',
             "JSON of CreateML",
         ),
+        ("annotations.json", json.dumps(BACKUP), "JSON of a CVAT backup"),
         ("a.jsonl", '{"file": "a", "text": "b"}\n' * 2, "a table with the columns file, text"),
     ],
 )
@@ -355,6 +357,19 @@ def test_files_of_other_programs_are_named_alone_and_in_a_folder(tmp_path, name,
     for source in sources:
         with pytest.raises(DatasetError, match=f"{name}: is {what}; expected "):
             list_files([source])
+
+
+def test_a_backup_of_cvat_is_named_in_its_archive(tmp_path):
+    archive = tmp_path / "task_backup.zip"
+    content = packed("annotations.json", json.dumps(BACKUP))
+    archive.write_bytes(content)
+    for source in (archive, tmp_path):
+        with pytest.raises(DatasetError) as caught:
+            list_files([source])
+        assert str(caught.value).endswith(
+            "task_backup.zip: is an archive of JSON of a CVAT backup (annotations.json)\n"
+            "In CVAT, export the task or job as CVAT for images 1.1."
+        )
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.parquet", "a.csv"])

@@ -32,7 +32,7 @@ def _say_size(context: click.Context, parameter: click.Parameter, text: str | No
     found = SIZE.fullmatch(text.strip())
     if found is None and not Path(text).exists():
         expected = "expected such as 1920x1080, or a file that has the size of each image"
-        raise click.UsageError(f"--image-size is {text!r}; {expected}")
+        raise click.UsageError(f"--image-size is {text!r}, which is no file; {expected}")
     if found is None:
         context.meta[FILE_OF_SIZES] = text
     _say(context, parameter, text if found is None else (int(found[1]), int(found[2])))

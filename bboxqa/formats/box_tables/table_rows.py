@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import one_line
+from bboxqa.core.text import count, one_line
 from bboxqa.formats.box_tables.parquet_rows import Row, parquet_file, parquet_rows
 from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.opening import decoded
@@ -176,7 +176,8 @@ def cells_of(
                 row.pop("", None)
                 yield start, row
             else:
-                yield start, {"": f"has {len(cells)} cells, and the first line {len(header)}"}
+                found = count(len(cells), "cell")
+                yield start, {"": f"has {found}, and the first line {len(header)}"}
     except csv.Error as error:
         problem = f"{member.shown}: line {line + 1}: cannot be split into cells: {error}"
         raise BrokenTextError([problem], QUOTES) from None

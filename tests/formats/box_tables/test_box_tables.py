@@ -235,6 +235,7 @@ def test_a_table_without_annotators_is_by_one_person(tmp_path):
     [
         ("a.jpg,ann,cat,1,2,3,wide", "T001", "line 4: height is 'wide'; expected a number"),
         ("a.jpg,ann,cat,1,2,3", "T001", "line 4: has 6 cells, and the first line 7"),
+        ("a.jpg", "T001", "line 4: has 1 cell, and the first line 7"),
         (",ann,cat,1,2,3,4", "T001", "line 4: does not name its image"),
         ("a.jpg,ann,,1,2,3,4", "T004", "line 4: has no category"),
         ("a.jpg,ann,cat,1,nan,3,4", "T001", "line 4: y is 'nan'; expected a number"),
