@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from bboxqa.core.errors import ConfigError, DatasetError, OutputError
+from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
 from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_names
 from bboxqa.core.text import count
@@ -25,6 +25,7 @@ from bboxqa.formats.writing.writer import Options, Writer, Written
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.refusals.checks import doubts_of
+from bboxqa.pipelines.refusals.conversions import refuse_conversion
 
 _UNFINISHED = ".unfinished"
 
@@ -152,8 +153,8 @@ def convert(
         content = without_points(content)
     losses = (*repeat_losses(content), *to_format.losses(content, options))
     # The measured files still have what a review queue loses.
-    if losses and not lossy and not all(map(is_review_queue, _given(source))):
-        raise DatasetError([str(each) for each in losses], _ADVICE)
+    are_refused = not lossy and not all(map(is_review_queue, _given(source)))
+    refuse_conversion(content, to_format, losses if are_refused else ())
     n_files = _write(path, to_format, to_format.files(content, options))
     example = _example_of_sizes(source, has_splits=has_splits)
     notes = (*notes, *left_out_notes(content, to_format), *_size_notes(content, to_format, example))
@@ -181,9 +182,6 @@ def _example_of_sizes(source: Files, *, has_splits: bool) -> str:
         return ""
     # In the input, images of several splits have the same names.
     return f", such as the input{' as COCO JSON (--to coco)' if has_splits else ''}"
-
-
-_ADVICE = "Nothing was written. To write the rest: --lossy"
 
 
 def gather(

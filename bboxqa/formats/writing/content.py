@@ -113,21 +113,15 @@ class Content:
                 "Convert the annotations of fewer annotators at a time, or to COCO.",
             )
 
-    def check_sizes(self, title: str, needed: Container[int] | None = None) -> None:
-        """Refuse images of unknown size, among all images or the ids in `needed`."""
-        wrong = [
+    def without_size(self, *, drawn: bool) -> list[str]:
+        """Return the names of images of unknown size, with `drawn` of those with annotations."""
+        among = {each["image_id"] for each in self.annotations}
+        return [
             image_name(each)
             for each in self.images
             if not (each.get("width") and each.get("height"))
-            if needed is None or each["id"] in needed
+            if not drawn or each["id"] in among
         ]
-        if wrong:
-            some = count(len(wrong), "image")
-            raise DatasetError(
-                [f"{some} without width and height, such as {wrong[0]!r}; {title} needs them"],
-                "Add the size of each image to the input files, or give it for all of them: "
-                "--image-size 1920x1080",
-            )
 
 
 def without_points(content: Content) -> Content:

@@ -30,7 +30,6 @@ _Works = list[tuple[int, list[Record]]]
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
-    content.check_sizes(TITLE)
     labels = "".join(_labels(content))
     works: dict[str, _Works] = {name: [] for name in content.annotators or [""]}
     for place in range(len(content.images)):
@@ -246,6 +245,7 @@ CVAT_XML = Writer(
     (".xml",),
     cvat_losses,
     _files,
+    needs_sizes="all images",
     has_keypoints=True,
     holds=("unused categories",),
     becomes_text=becomes_text,

@@ -53,7 +53,6 @@ def _read_name(name: str, place: str) -> str:
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
-    content.check_sizes(_TITLE)
     paths = safe_paths(image_name(each) for each in content.images)
     people = people_paths(content.annotators)
     # A folder with subfolders would be read as several annotators.
@@ -138,6 +137,14 @@ def _mask(content: Content, annotation: Record) -> tuple[str, list[list[float]],
 
 
 LABELME = Writer(
-    _TITLE, "folder", (".json",), _losses, _files, has_keypoints=True, adds_boxes=True, lines=_LINES
+    _TITLE,
+    "folder",
+    (".json",),
+    _losses,
+    _files,
+    needs_sizes="all images",
+    has_keypoints=True,
+    adds_boxes=True,
+    lines=_LINES,
 )
 """Rectangles, polygons, masks, and groups of points."""

@@ -135,8 +135,6 @@ def _differing(content: Content, keys: Sequence[str]) -> list[Record]:
 
 
 def _files(content: Content, options: Options) -> Iterator[Written]:
-    drawn_in = {each["image_id"] for each in content.annotations}
-    content.check_sizes(_TITLE, drawn_in)
     encode = msgspec.json.Encoder().encode
     tasks = (encode(_task(content, place, options)) for place in range(len(content.images)))
     yield Written((), b"[" + b",\n".join(tasks) + b"]\n")
@@ -297,6 +295,7 @@ STUDIO_JSON = Writer(
     (".json",),
     _losses,
     _files,
+    needs_sizes="drawn images",
     has_keypoints=True,
     adds_boxes=True,
     holds=("images", "annotations"),

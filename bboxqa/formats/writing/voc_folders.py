@@ -87,7 +87,6 @@ def _corners(drawn: Sequence[Record], base: int) -> FloatArray:
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
-    content.check_sizes(_TITLE)
     paths = safe_paths(image_name(each) for each in content.images)
     people = people_paths(content.annotators)
     base = _base(content)
@@ -143,7 +142,7 @@ def _text(text: str) -> str:
     return escape(plain_xml(text), {"\r": "&#13;"})
 
 
-VOC = Writer(_TITLE, "folder", (".xml",), _losses, _files)
+VOC = Writer(_TITLE, "folder", (".xml",), _losses, _files, needs_sizes="all images")
 """Boxes: inclusive corners counted from 1 if they are whole numbers, else edges from 0.
 
 Each file states which of the two in `first_pixel`, of which the format knows nothing. Rotated boxes

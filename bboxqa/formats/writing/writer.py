@@ -45,8 +45,9 @@ class Writer:
     losses : callable
         Yields the data that the format cannot hold.
     files : callable
-        Yields the files of a content, without the losses. Raises DatasetError if the content lacks
-        data that the format needs.
+        Yields the files of a content, without the losses, if the sizes that are needed are known.
+    needs_sizes : {"all images", "drawn images"} or None
+        The images whose width and height are needed: all, or those with annotations.
     is_known_by_suffix : bool
         Whether a file can only be read back if its name ends in one of `suffixes`.
     has_keypoints : bool
@@ -69,6 +70,7 @@ class Writer:
     suffixes: tuple[str, ...]
     losses: Callable[[Content, Options], Iterator[Loss]]
     files: Callable[[Content, Options], Iterator[Written]]
+    needs_sizes: Literal["all images", "drawn images"] | None = None
     is_known_by_suffix: bool = False
     has_keypoints: bool = False
     adds_boxes: bool = False

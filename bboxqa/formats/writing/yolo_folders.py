@@ -86,8 +86,6 @@ def _poses(content: Content, _options: Options) -> Iterator[Written]:
 
 
 def _files(content: Content, points: Points, n_joints: int = 0) -> Iterator[Written]:
-    drawn_in = {each["image_id"] for each in content.annotations}
-    content.check_sizes("YOLO", drawn_in)
     settings = _settings(content, n_joints).encode()
     content.check_labels("YOLO", len(settings))
     paths = _paths(content)
@@ -187,6 +185,7 @@ _write = partial(
     Writer,
     layout="folder",
     suffixes=(".txt", ".yaml"),
+    needs_sizes="drawn images",
     has_sizes=False,
     holds=("unused categories",),
 )

@@ -281,6 +281,30 @@ def test_percent_needs_the_size_of_images(tmp_path):
         bboxqa.convert(source, tmp_path / "out.json", to="label-studio")
 
 
+@pytest.mark.parametrize(
+    ("to", "n_without"),
+    [("cvat", 2), ("voc", 2), ("labelme", 2), ("label-studio", 1), ("yolo", 1)],
+)
+def test_unknown_sizes_and_losses_are_refused_at_once(tmp_path, to, n_without):
+    """The second image has no annotation."""
+    images = [("a.jpg", 0, 0, None), ("b.jpg", 0, 0, None)]
+    source = _source(tmp_path, [(0, "ann", 0, {"bbox": BOX, "my_note": "far away"})], images)
+    out = tmp_path / f"out{ENDINGS.get(to, '')}"
+    with pytest.raises(DatasetError) as caught:
+        bboxqa.convert(source, out, to=to)
+    sizes, *losses = caught.value.problems
+    images = f"{n_without} image{'s' * (n_without > 1)}"
+    assert re.match(f"{images} without width and height, such as 'a.jpg'; .* needs them", sizes)
+    assert any("1 annotation with 'my_note'" in loss for loss in losses)
+    assert caught.value.advice == (
+        "Add the size of each image to the input files, or give it for all of them: "
+        "--image-size 1920x1080\n"
+        "Nothing was written. To write the rest: --lossy"
+    )
+    with bboxqa.reading(image_size=(200, 100)):
+        assert bboxqa.convert(source, out, to=to, lossy=True).n_annotations == 1
+
+
 def test_nothing_is_replaced_unless_forced(tmp_path):
     source, out = _source(tmp_path), tmp_path / "out.csv"
     out.write_text("mine")
