@@ -148,22 +148,22 @@ def _copies(data: Dataset) -> Iterator[str]:
     each, n_annotators = data.annotations, len(data.annotator_names)
     place = each.image.astype(np.int64) * n_annotators + each.annotator
     number = np.bincount(place, minlength=data.assigned.size).reshape(data.assigned.shape)
-    for pair in combinations(range(n_annotators), 2):
+    twins = {*_twins(data.annotator_names)}
+    with_many = np.flatnonzero(number.sum(0) >= _MANY).tolist()
+    for pair in sorted(twins.union(combinations(with_many, 2))):
         both = data.assigned[:, pair[0]] & data.assigned[:, pair[1]]
         of_first, of_second = number[both][:, pair].T
         n_equal = int(of_first.sum())
         if not n_equal or (of_first != of_second).any():
             continue
-        names = [data.annotator_names[who] for who in pair]
-        is_twice = _differ_by_suffix(*names)
-        if n_equal < _MANY and not is_twice:
+        if n_equal < _MANY and pair not in twins:
             continue
         first, second = (np.flatnonzero((each.annotator == who) & both[each.image]) for who in pair)
         if _are_equal(each, first, second):
             question = "are they copies or splits of one data set?"
-            if is_twice:
+            if pair in twins:
                 question = "are they one person's in two formats? Then name one of the files"
-            who = " and ".join(map(one_line, names))
+            who = " and ".join(one_line(data.annotator_names[place]) for place in pair)
             yield (
                 f"{who} have the same {count(n_equal, 'annotation')} on the "
                 f"{count(int(both.sum()), 'image')} that both have: {question}"
@@ -183,10 +183,21 @@ def _are_equal(each: Annotations, first: IndexArray, second: IndexArray) -> bool
     return bool((category == other_category).all() and equal_edges(left, right).all())
 
 
-def _differ_by_suffix(first: str, second: str) -> bool:
-    """Return whether two names differ only by suffix, as of one file in two formats."""
-    parts = first.rpartition("."), second.rpartition(".")
-    return parts[0][0] == parts[1][0] != "" and all(end.isalpha() for _, _, end in parts)
+def _twins(names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield each two annotators whose names differ only by suffix, as of one file in two formats.
+
+    Examples
+    --------
+    >>> [*_twins(["ann.json", "bob.json", "ann.xml"])]
+    [(0, 2)]
+    """
+    alike: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        stem, _, suffix = name.rpartition(".")
+        if stem and suffix.isalpha():
+            alike.setdefault(stem, []).append(place)
+    for places in alike.values():
+        yield from combinations(places, 2)
 
 
 def _users(data: Dataset) -> dict[str, set[int]]:
