@@ -287,7 +287,7 @@ def _agree(
             *crowd_notes(data, _crowd_images(data, part)),
             *image_notes(part.data, settings, counted.counts, thresholds),
             *repeat_notes(thresholds[0]),
-            *chance_notes(chance.n_alone, n_images, chance.reason, thresholds[0].existence.chance),
+            *chance_notes(chance, n_images, thresholds[0].existence.chance),
             *pair_note(part.paired),
         ),
         headlines=data.headlines,

@@ -58,11 +58,14 @@ class ChanceCounts:
         Images of two annotators or more for which there is no comparable other image.
     reason : str
         Why nothing was counted; empty if pairs were counted.
+    n_unknown : int
+        Images of `n_alone` whose size is not known.
     """
 
     sums: FloatArray
     n_alone: int
     reason: str = ""
+    n_unknown: int = 0
 
 
 def not_measured(part: ImagePart, settings: AgreeSettings) -> ChanceCounts:
@@ -100,8 +103,8 @@ def chance_existence(
     exchanged = _exchanged(data, kind)
     n_compared = int((data.assigned.sum(1) >= 2).sum())
     n_alone = n_compared - int(exchanged.sum())
+    n_unknown = n_compared - int((kind >= 0).sum())
     if 2 * n_alone > n_compared or n_alone == n_compared:
-        n_unknown = n_compared - int((kind >= 0).sum())
         return ChanceCounts(sums, n_alone, _reason(n_compared, n_alone, n_unknown))
     slots = _slots(data, exchanged, kind, settings)
     start, stop = _drawn_by(data, slots)
@@ -117,7 +120,7 @@ def chance_existence(
                 of_images[:, column] += sum_by(laid.image, values, len(of_images))
         if progress is not None:
             progress("comparing with other images", part_of.stop, len(start))
-    return ChanceCounts(sums, n_alone)
+    return ChanceCounts(sums, n_alone, n_unknown=n_unknown)
 
 
 def _reason(n_compared: int, n_alone: int, n_unknown: int) -> str:

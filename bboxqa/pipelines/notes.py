@@ -15,6 +15,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import are_upright
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.all_asked import partly_annotated
+from bboxqa.pipelines.chance_existence import ChanceCounts
 
 FEW_CLUSTERS = 10
 """With fewer clusters, even expanded intervals are somewhat too narrow."""
@@ -95,8 +96,8 @@ def all_asked_notes(data: Dataset, thresholds: Sequence[ThresholdResult]) -> Ite
             )
 
 
-def chance_notes(n_alone: int, n_images: int, reason: str, f1: float) -> Iterator[str]:
-    """Yield the number of images without chance agreement on existence, and if it is high.
+def chance_notes(chance: ChanceCounts, n_images: int, f1: float) -> Iterator[str]:
+    """Yield the numbers of images without chance agreement on existence, and if it is high.
 
     `f1` is the F1 by chance; NaN where unknown.
     """
@@ -107,12 +108,16 @@ def chance_notes(n_alone: int, n_images: int, reason: str, f1: float) -> Iterato
             "objects are in the same places in all images: F1 would be about as high if annotators "
             f"did not look at them{others}"
         )
-    if n_alone and not reason:
+    if chance.reason:
+        return
+    others = "chance agreement on existence comes from the other images"
+    of_images = f"of {count(n_images, 'image')}"
+    if chance.n_unknown:
+        yield f"the size of {chance.n_unknown:,} {of_images} is not known: {others}"
+    if n_alone := chance.n_alone - chance.n_unknown:
         have = "has" if n_alone == 1 else "have"
-        yield (
-            f"{n_alone:,} of {count(n_images, 'image')} {have} no other image of a similar shape "
-            "and the same annotators: chance agreement on existence comes from the other images"
-        )
+        alike = "no other image of a similar shape and the same annotators"
+        yield f"{n_alone:,} {of_images} {have} {alike}: {others}"
 
 
 def crowd_notes(data: Dataset, n_images: int) -> Iterator[str]:
