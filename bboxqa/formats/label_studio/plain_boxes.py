@@ -1,4 +1,4 @@
-"""Collecting upright boxes with one label each from many tasks as columns."""
+"""Collecting upright boxes with one label each from many tasks, as columns or records."""
 
 from collections.abc import Callable
 
@@ -60,6 +60,27 @@ class PlainBoxes:
         if len(self._category) >= _TOGETHER:
             self.end()
         return True
+
+    def add_records(
+        self, results: list[PlainResult], image: Record, shared: Record, pointer: str
+    ) -> None:
+        """Pass the results of the annotation at a pointer on as records with the shared keys."""
+        wide, high = image["width"], image["height"]
+        shared = {**shared, "image_id": image["id"]}
+        for place, result in enumerate(results):
+            value, where = result.value, Where(self._member, f"{pointer}/result/{place}")
+            record = {
+                **shared,
+                "bbox": [
+                    value.x * wide / 100,
+                    value.y * high / 100,
+                    value.width * wide / 100,
+                    value.height * high / 100,
+                ],
+                "category_id": self._into.category(value.rectanglelabels[0].strip(), where),
+                "own_id": result.id or where.at,
+            }
+            self._into.annotation(record, where)
 
     def end(self) -> None:
         """Pass the collected boxes on."""

@@ -187,7 +187,7 @@ class _TaskRecords:
         if work.plain:
             (only,) = records.values()
             if not self._boxes.take(work.plain, only, annotator, work.pointer):
-                self._add_plain(work, only, shared)
+                self._boxes.add_records(work.plain, only, shared, work.pointer)
         regions = list(regions_of(work.results))
         points = points_by_parent(regions) if self._wanted.keypoints else {}
         inside = {id(point) for group in points.values() for point in group}
@@ -200,25 +200,6 @@ class _TaskRecords:
         """Return what is annotated again: the task, or, in sessions, its images."""
         known = all(each.address for each in images)
         return tuple(images) if self._wanted.sessions and known else task.label
-
-    def _add_plain(self, work: Work, image: Record, shared: Record) -> None:
-        """Add the regions of an annotation of upright boxes with one label."""
-        wide, high = image["width"], image["height"]
-        shared = {**shared, "image_id": image["id"]}
-        for place, result in enumerate(work.plain):
-            value, where = result.value, self._where(f"{work.pointer}/result/{place}")
-            record = {
-                **shared,
-                "bbox": [
-                    value.x * wide / 100,
-                    value.y * high / 100,
-                    value.width * wide / 100,
-                    value.height * high / 100,
-                ],
-                "category_id": self._into.category(value.rectanglelabels[0].strip(), where),
-                "own_id": result.id or where.at,
-            }
-            self._into.annotation(record, where)
 
     def _annotator(self, task: Task, work: Work) -> str:
         """Return the annotator of an annotation, or the model of a prediction."""
