@@ -232,7 +232,8 @@ def _hits(
     if len(twins) <= _MANY and not same_set:
         yield Hits(np.array(rows, np.int64), describe, name="images")
         return
-    hint = "; check whether they are by several annotators, or copies" if same_set else ""
+    is_unsure = same_set and not _name_other_people(earlier, later)
+    hint = "; check whether they are by several annotators, or copies" if is_unsure else ""
     only_alike = all(twin.how == _LOOKS_LIKE for twin in twins)
     how = "look like images of" if only_alike else "are also in"
     more = " more" if n_shared > len(twins) else ""

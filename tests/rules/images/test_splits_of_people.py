@@ -84,6 +84,7 @@ def test_files_that_name_other_annotators_share_images(tmp_path, names, other, s
     files = {first: range(1, 13), second: range(1, 6)}
     found = found_in(tmp_path, files, **{first: "ann", second: other})
     assert {each.severity for _, each in found} == {severity}
+    assert not [each for _, each in found if "by several annotators" in each.message]
 
 
 def test_images_that_another_file_has_too_count_as_shared(tmp_path):
