@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
@@ -249,6 +250,12 @@ class AnnotationFile:
     """The coordinate of the first pixel, if the values of the file show it."""
     task_of_frames: str | None = None
     """The task with the frames of a video that the file does not name; "" if it has no name."""
+    shown_images: AbstractSet[tuple[str, str]] = frozenset()
+    """Of records that show several images each, the key and the name of those that were shown."""
+    unshown: Sequence[tuple[str, Sequence[Image], str]] = ()
+    """By key, images that nobody drew on, which are left out unless another file shows some of
+    them, and the note on them.
+    """
     numbered_images: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     """By name, the images that are named by the number of a task: what the task shows, as pairs of
     a key and a path.

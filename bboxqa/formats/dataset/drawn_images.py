@@ -1,12 +1,32 @@
-"""Files of one person each that have the images in which this person drew something."""
+"""Images in which nobody drew something, about which people may have been asked."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IntArray
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.merge import IndexedAnnotations
+
+
+def with_shown_images(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
+    """Return files with the images that nobody drew on in one file, but somebody in another.
+
+    The other images that nobody drew on stay left out, with a note.
+    """
+    return [_with_shown(file, [each for each in files if each is not file]) for file in files]
+
+
+def _with_shown(file: AnnotationFile, others: Sequence[AnnotationFile]) -> AnnotationFile:
+    images, notes = [*file.images], [*file.notes]
+    for key, unshown, note in file.unshown:
+        names = {(key, each.file_name) for each in unshown}
+        if any(not names.isdisjoint(other.shown_images) for other in others):
+            images += unshown
+        else:
+            notes.append(note)
+    return replace(file, images=images, notes=tuple(notes)) if file.unshown else file
 
 
 def others_may_be_asked(

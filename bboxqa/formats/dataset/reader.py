@@ -14,6 +14,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile, with_rotated_boxe
 from bboxqa.formats.annotations.read_options import LOWEST_SCORE, ReadOptions
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.dataset.category_names import unused_map_notes, with_category_map
+from bboxqa.formats.dataset.drawn_images import with_shown_images
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
@@ -304,4 +305,4 @@ def _read_all(files: Sequence[Path], options: ReadOptions) -> list[AnnotationFil
             advice += [error.advice] if error.advice else []
     if problems:
         raise DatasetError(problems, "\n".join(dict.fromkeys(advice)), files=origins)
-    return read
+    return with_shown_images(read)

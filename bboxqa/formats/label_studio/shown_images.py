@@ -1,12 +1,13 @@
 """Which images of tasks with several were shown to annotators."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
+from bboxqa.formats.label_studio.image_paths import image_names
 from bboxqa.formats.label_studio.regions import is_on_image
-from bboxqa.formats.label_studio.studio_notes import tag_note, unshown_notes
+from bboxqa.formats.label_studio.studio_notes import tag_note, unshown_note
 from bboxqa.formats.label_studio.task_images import (
     UNTAGGED,
     ImageKey,
@@ -16,6 +17,7 @@ from bboxqa.formats.label_studio.task_images import (
     tag_of,
 )
 from bboxqa.formats.label_studio.tasks import Task, tasks_of
+from bboxqa.formats.translation.translated import Unshown
 
 
 class Shown(NamedTuple):
@@ -52,7 +54,8 @@ class ShownImages:
     def __init__(self, text: bytes) -> None:
         self._text = text
         self._keys: dict[str, None] = {}
-        self._left_out: dict[str, set[ImageKey]] = defaultdict(set)
+        self._asked: dict[str, dict[str, None]] = defaultdict(dict)
+        self._labels: dict[str, dict[str, dict[str, None]]] = {}
 
     @cached_property
     def _shown(self) -> Shown:
@@ -60,27 +63,64 @@ class ShownImages:
         return shown_by(tasks_of(self._text))
 
     def images_of_task(
-        self, images: dict[str, list[str]], drawn_on: Collection[ImageKey]
+        self, label: str, images: dict[str, list[str]], drawn_on: Collection[ImageKey]
     ) -> set[ImageKey]:
-        """Return the images of a task, given those by data key, and those with regions."""
+        """Return the shown images of the task with a label.
+
+        Parameters
+        ----------
+        label : str
+        images : dict of str to list of str
+            The URLs of all its images, by data key.
+        drawn_on : collection of ImageKey
+            The images of its regions.
+        """
         pages = {key: {ImageKey(page) for page in images[key]} for key in images}
         if said := said_key(images):
             return {*drawn_on} | pages[said]
         if len(images) <= 1:
             return {*drawn_on}.union(*pages.values())
-        found = self._shown.images_in(images)
-        if self._shown.tags:
-            self._keys |= dict.fromkeys(images)
-        else:
-            for key, of_key in pages.items():
-                self._left_out[key] |= of_key - found
-        return found
+        for key, of_key in images.items():
+            for page in of_key:
+                self._labels.setdefault(key, {}).setdefault(page, {})[label] = None
+        self._keys |= dict.fromkeys(images)
+        return self._shown.images_in(images)
 
-    def notes(self, n_tagged: int) -> Iterator[str]:
-        """Yield notes on the `n_tagged` images that are named by a tag, and on those left out."""
+    def ask(self, label: str, annotator: str) -> None:
+        """Add an annotator to those who were asked about the task with a label."""
+        if self._labels:
+            self._asked[label][annotator] = None
+
+    def tag_notes(self, n_tagged: int) -> Iterator[str]:
+        """Yield a note on the `n_tagged` images that are named by a tag."""
         if n_tagged:
             yield tag_note(n_tagged, [*self._keys])
-        yield from unshown_notes({key: len(images) for key, images in self._left_out.items()})
+
+    def named(self, names: Mapping[str, str]) -> set[tuple[str, str]]:
+        """Return the key and the name of each shown image, given names by URL."""
+        return {
+            (key, names[page])
+            for key in self._labels.keys() & self._shown.keys
+            for page in self._labels[key].keys() & names.keys()
+        }
+
+    def unshown(self, names: Mapping[str, str], ids: Iterator[int]) -> Iterator[Unshown]:
+        """Yield the images under other keys, given names of shown ones by URL, and ids for them."""
+        if self._shown.tags:
+            return
+        # Another file may show them, by the names that they have there.
+        every = image_names({*names}.union(*self._labels.values()))
+        for key, pages in self._labels.items():
+            images = [
+                {"id": next(ids), "file_name": every[page], "annotators": [*self._people(labels)]}
+                for page, labels in pages.items()
+                if page not in names and every[page]
+            ]
+            if images:
+                yield Unshown(key, images, unshown_note(key, len(images)))
+
+    def _people(self, labels: Iterable[str]) -> dict[str, None]:
+        return {who: None for label in labels for who in self._asked[label]}
 
 
 def shown_by(tasks: Iterable[Task]) -> Shown:

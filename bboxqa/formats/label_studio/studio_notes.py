@@ -86,18 +86,16 @@ def tag_note(n_images: int, keys: Sequence[str]) -> str:
     )
 
 
-def unshown_notes(n_images: Mapping[str, int]) -> Iterator[str]:
-    """Yield a note for each data key whose images nobody drew on.
+def unshown_note(key: str, n_images: int) -> str:
+    """Return a note on images that nobody drew on, under a key of the data of tasks.
 
     Examples
     --------
-    >>> [*unshown_notes({"image": 0, "logo": 2})]
-    ["2 images under 'logo' in the data of tasks left out: no region is on any of them"]
+    >>> unshown_note("logo", 2)
+    "2 images under 'logo' in the data of tasks left out: no region is on any of them"
     """
-    for key, number in n_images.items():
-        if number:
-            where = f"under {one_line(key)!r} in the data of tasks"
-            yield f"{count(number, 'image')} {where} left out: no region is on any of them"
+    where = f"under {one_line(key)!r} in the data of tasks"
+    return f"{count(n_images, 'image')} {where} left out: no region is on any of them"
 
 
 def query_notes(n_images: int) -> Iterator[str]:

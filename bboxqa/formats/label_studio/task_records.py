@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
+from itertools import count as counting
 from pathlib import Path
 
 import msgspec
@@ -127,7 +128,7 @@ class _TaskRecords:
         self._tally["bare"] += task.n_bare
         self._tally["draft"] += task.n_drafts
         sizes = sizes_of(task, images)
-        keys = self._shown.images_of_task(images, sizes)
+        keys = self._shown.images_of_task(task.label, images, sizes)
         # A task with a single image gives it its number.
         number = whole_number(task.name) if len(keys) == 1 else None
         records = {key: self._image(task, key, sizes.get(key), number) for key in sorted(keys)}
@@ -180,6 +181,7 @@ class _TaskRecords:
             problem = f"{task.label}: {one_line(annotator)} annotated it {works[annotator]} times"
             self._into.defect("T007", f"{problem}; the first counts", self._where(work.pointer))
             return
+        self._shown.ask(task.label, annotator)
         for record in records.values():
             self._into.ask(record, annotator)
         shared: Record = {key: work.content[key] for key in _TIMES if work.content.get(key)}
@@ -302,10 +304,17 @@ class _TaskRecords:
             if not named:
                 numbered[record["file_name"]] = self._own_names.images_of(label)
         n_tagged = sum(bool(key.tag) for _, key, _ in self._addresses)
-        notes = [*notes_of(self._tally, self._models), *self._shown.notes(n_tagged)]
+        notes = [*notes_of(self._tally, self._models), *self._shown.tag_notes(n_tagged)]
         notes += query_notes(len(queried(names)))
         found = self._into.done(notes, "completed_by", [*repeat_notes(self._tally)])
-        return replace(found, nobody_notes=[*nobody_notes(self._tally)], numbered_images=numbered)
+        ids = counting(1 + max((image["id"] for image in found.images), default=0))
+        return replace(
+            found,
+            nobody_notes=[*nobody_notes(self._tally)],
+            shown_images=self._shown.named(names),
+            unshown=[*self._shown.unshown(names, ids)],
+            numbered_images=numbered,
+        )
 
 
 def _label(task: Task, region: Region) -> str:

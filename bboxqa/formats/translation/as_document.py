@@ -64,7 +64,7 @@ def read_document(
             for image in found.images
             if image["id"] in found.unshown_images and image.get("file_name")
         },
-        found.notes,
+        [*found.notes, *(each.note for each in found.unshown)],
         parts.boxed.n_apart,
         frozenset(parts.boxed.categories_apart),
     )

@@ -67,6 +67,11 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
         own_ids=of.own_ids.done(),
         told_base=found.told_base,
         task_of_frames=found.task_of_frames,
+        shown_images=found.shown_images,
+        unshown=[
+            (key, msgspec.convert(images, list[of.builder.image_type]), note)  # type: ignore[name-defined]
+            for key, images, note in found.unshown
+        ],
         numbered_images=found.numbered_images,
         n_apart=of.boxed.n_apart,
         repeat_notes=tuple(found.repeat_notes),

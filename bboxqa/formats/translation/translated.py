@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
@@ -141,6 +141,15 @@ class Wanted:
         return shape if extent is None else {**shape, "bbox": extent}
 
 
+class Unshown(NamedTuple):
+    """Images that are left out, unless another file has some of the same key and name."""
+
+    key: str
+    images: Sequence[Record]
+    note: str
+    """The note on images that are left out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Translated:
     """The result of a translation, apart from the annotations."""
@@ -169,6 +178,9 @@ class Translated:
     """The ids of images that the tool does not show."""
     task_of_frames: str | None = None
     """The task with the frames of a video that the source does not name; "" if it has no name."""
+    shown_images: AbstractSet[tuple[str, str]] = frozenset()
+    """Of records that show several images each, the key and the name of those that were shown."""
+    unshown: Sequence[Unshown] = ()
     numbered_images: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     """By name, the images that are named by the number of a task: what the task shows, as pairs of
     a key and a path.

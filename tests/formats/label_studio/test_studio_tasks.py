@@ -229,17 +229,58 @@ def test_images_that_nobody_drew_on_are_left_out(tmp_path):
         tmp_path / "a.json",
         task(1, work(1, BOX), work(2), data=with_logo(1)),
         task(2, work(1), work(2), data=with_logo(2)),
-        task(3, work(1), work(2), data={"image": "3.jpg"}),
+        task(4, work(1), work(2), data={"image": "4.jpg"}),
     )
     data = read_coco(path)
-    assert asked(data) == {f"{number}.jpg": ["1", "2"] for number in (1, 2, 3)}
+    # The second image is also the one after the first.
+    assert asked(data) == {f"{number}.jpg": ["1", "2"] for number in (1, 2, 4)}
     assert data.notes == (
-        "2 images under 'next' in the data of tasks left out: no region is on any of them",
+        "1 image under 'next' in the data of tasks left out: no region is on any of them",
         "1 image under 'logo' in the data of tasks left out: no region is on any of them",
     )
     assert validate(path).files[0].n_images == 3
     outcome = run("convert", path, tmp_path / "out.json", "--to", "coco")
     assert outcome.stdout.count("3 images, 1 annotation") == 1
+
+
+SIDES = {"left": "l1.jpg", "right": "r1.jpg", "logo": "logo.png"}
+
+
+def of_sides(folder, **drawn):
+    """Write a file for each person, with a region on each of the given sides of the first task."""
+    for who, sides in drawn.items():
+        first = work(1, *(box(len(side), 5, 9, 9, to_name=side) for side in sides))
+        second = {"left": "l2.jpg", "right": "r2.jpg", "logo": "logo.png"}
+        tasks = [task(1, first, data=SIDES), task(2, work(1), data=second)]
+        written(folder / f"{who}.json", *tasks)
+    return folder
+
+
+def test_images_that_only_another_person_drew_on_count(tmp_path):
+    """Nobody knows from bob's file that the right images were shown."""
+    folder = of_sides(tmp_path, ann=["left", "right"], bob=["left"])
+    data = read_coco(folder)
+    assert asked(data) == {
+        name: ["ann", "bob"] for name in ("l1.jpg", "l2.jpg", "r1.jpg", "r2.jpg")
+    }
+    left_out = "1 image under 'logo' in the data of tasks left out: no region is on any of them"
+    files = [str(folder / f"{who}.json") for who in ("ann", "bob")]
+    assert data.notes[0] == f"each of {files[0]} and {files[1]}: {left_out}"
+    assert len(data.notes) == 1
+    outcome = run("convert", folder, tmp_path / "out.json", "--to", "coco")
+    assert "4 images, 3 annotations, 2 annotators" in outcome.stdout
+    assert "under 'right'" not in outcome.stderr
+    back = read_coco(tmp_path / "out.json")
+    assert asked(back) == asked(data)
+    assert drawn(back) == drawn(data)
+
+
+def test_images_of_one_name_under_other_keys_are_not_shown(tmp_path):
+    """In one project the next image is under a key of its own, in the other it is the image."""
+    written(tmp_path / "ann.json", task(1, work(1, BOX), data=with_logo(1)))
+    written(tmp_path / "bob.json", *(task(n, work(1, BOX), data=with_logo(n)) for n in (1, 2)))
+    data = read_coco(tmp_path)
+    assert asked(data) == {"1.jpg": ["ann", "bob"], "2.jpg": ["bob"]}
 
 
 def test_a_task_without_regions_before_those_with_some_has_the_same_images(tmp_path):

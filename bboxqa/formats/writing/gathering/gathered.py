@@ -1,6 +1,7 @@
 """Gathering the content to write from files of any format."""
 
 from collections.abc import Container, Mapping, Sequence
+from itertools import chain, repeat
 from itertools import count as counting
 from pathlib import Path
 
@@ -166,7 +167,9 @@ class _Joined:
     def _add_images(self, file: AnnotationFile, records: Sequence[Record]) -> dict[int, str]:
         """Add the images of a file, and return the name of each id."""
         label_of: dict[int, str] = {}
-        for image, record in zip(file.images, records, strict=True):
+        # Images that only another file shows have no record in this one.
+        whole = chain(records, repeat({}))
+        for image, record in zip(file.images, whole, strict=False):
             label = image_label(image)
             number = id_number(image.id)
             label_of[number] = label
