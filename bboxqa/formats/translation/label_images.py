@@ -1,10 +1,8 @@
 """The images of formats with one label file per image."""
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -111,25 +109,16 @@ def shared_folders(path: Path) -> list[Path]:
 
 
 def _around(path: Path) -> tuple[list[Path], list[Path], str]:
-    """Return the folders around a source, those further out, and the name of its split.
+    """Return the folders around a source, those around its split, and the name of the split.
 
-    Around set/labels/train/ann, these are set/labels/train, and set/labels and set. Around
-    set/ann/day1, these are set/ann, and set where set/ann holds folders only.
+    Around set/labels/train/ann, these are set/labels/train, and set/labels and set.
     """
     if not path.is_dir():
         return [], [], ""
     around = _with_parent(path.resolve().parent)
     if not is_split(around[-1].name):
-        further = [around[0].parent] if _holds_folders_only(around) else []
-        return around, further, ""
+        return around, [], ""
     return around, _with_parent(around[-1].parent), around[-1].name
-
-
-def _holds_folders_only(around: Sequence[Path]) -> bool:
-    """Return whether the only folder around a source holds no file, as that of a person's parts."""
-    with suppress(OSError), os.scandir(around[0]) as inside:
-        return len(around) == 1 and all(each.is_dir() or each.name[0] == "." for each in inside)
-    return False
 
 
 def _with_parent(folder: Path) -> list[Path]:

@@ -311,24 +311,16 @@ def test_each_folder_is_by_one_person_and_pictures_are_shared(tmp_path):
     assert agree(data, bootstrap=0).existence.f1 == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("place", ["day1__a_txt", "yolo__labels__a_txt"])
-def test_pictures_are_shared_around_folders_of_folders(tmp_path, place):
-    files = {f"{who}__{place}": BOX for who in ("ann", "bob")}
-    made(tmp_path, data_yaml="names: [cat]\n", images__a_ppm=PICTURE, **files)
-    # A picture that is not in a folder of images may be of anything.
-    made(tmp_path, b_ppm=PICTURE)
-    with pytest.raises(DatasetError, match="which is too deep") as caught:
-        read_coco(tmp_path)
-    _, _, typed = str(caught.value).rpartition("Name these folders instead: ")
-    data = read_coco(typed.split())
-    assert data.image_names == ("a.ppm",)
-    assert data.category_names == ("cat",)
-    assert data.assigned.all()
-    # A folder with a file is a data set of its own.
-    for who in ("ann", "bob"):
-        (tmp_path / who / "notes.md").write_text("day 1")
-    with pytest.raises(DatasetError, match="the size of its image is not known"):
-        read_coco(typed.split())
+@pytest.mark.parametrize("pictures", ["images__a_ppm", "traffic__images__a_ppm"])
+def test_nothing_is_taken_from_what_is_beside_a_project(tmp_path, pictures):
+    labels = {f"traffic__{who}__a_txt": BOX for who in ("ann", "bob")}
+    made(tmp_path, data_yaml="names: [cat]\n", **{pictures: PICTURE}, **labels)
+    with reading(image_size=(1920, 1080), missing_txt="asked"):
+        data = read_coco(tmp_path / "traffic")
+    is_within = pictures.startswith("traffic")
+    assert data.image_names == ("a.ppm" if is_within else "a",)
+    assert data.image_size.tolist() == [[100, 80] if is_within else [1920, 1080]]
+    assert data.category_names == ("class 0",)
 
 
 @pytest.mark.parametrize(
