@@ -3,8 +3,10 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,15 +113,19 @@ def other_size(found: tuple[int, int], said: tuple[int, int], drawn_as: str = "l
 
 
 def _places(names: Sequence[str], roots: Sequence[Path]) -> list[Place]:
-    """Return the place of the file of each name, which may have escapes for control characters."""
+    """Return the place of the file of each name.
+
+    A name may have escapes for control characters, or letters with marks in the other Unicode form.
+    """
     places = find_files(names, roots)
-    raw = {
-        number: written
-        for number, (name, place) in enumerate(zip(names, places, strict=True))
-        if place.state != ImageState.FOUND and (written := as_written(name)) != name
-    }
-    for number, place in zip(raw, find_files([*raw.values()], roots), strict=True):
-        places[number] = place
+    for spelling in (as_written, partial(normalize, "NFC"), partial(normalize, "NFD")):
+        other = {
+            number: spelled
+            for number, (name, place) in enumerate(zip(names, places, strict=True))
+            if place.state != ImageState.FOUND and (spelled := spelling(name)) != name
+        }
+        for number, place in zip(other, find_files([*other.values()], roots), strict=True):
+            places[number] = place
     for number, (name, place) in enumerate(zip(names, places, strict=True)):
         if place.state == ImageState.MISSING and not is_picture(name):
             places[number] = _with_suffix(as_written(name), roots) or place

@@ -65,6 +65,13 @@ def test_names_of_both_unicode_forms_join(tmp_path):
     data = read_coco(both)
     assert data.image_names == (composed, "a.jpg")
     assert data.assigned.all()
+    # As the first file spells it, by which its picture is found.
+    other = read_coco(files(tmp_path, ann=[decomposed, "x/a.jpg"], bob=["a.jpg", composed]))
+    assert other.image_names == (decomposed, "a.jpg", "x/a.jpg")
+    by_name = read_coco(
+        files(tmp_path, ann=[f"x/{decomposed}", "a.jpg"], bob=["a.jpg", composed]), join="name"
+    )
+    assert by_name.image_names == (decomposed, "a.jpg")
     twice = read_coco(files(tmp_path, cid=[composed, decomposed], dan=[composed, decomposed]))
     assert len(twice.image_names) == 2
 

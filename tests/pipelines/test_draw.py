@@ -1,6 +1,8 @@
 """Drawings of files, documents and data sets."""
 
 import json
+from itertools import product
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -122,6 +124,16 @@ def test_pixels_come_from_below_the_folder_of_images(file, tmp_path):
         "the file has 50 × 40 pixels, the data say 100 × 80: drawn as the latter",
     )
     assert found.axes[0].images[0].get_extent() == [0, 100, 80, 0]
+
+
+@pytest.mark.parametrize("forms", [*product(("NFC", "NFD"), repeat=3)])
+def test_images_are_found_in_both_unicode_forms(tmp_path, forms):
+    said, on_disk, typed = (normalize(form, "M\xfcnchen.png") for form in forms)
+    Image.new("RGB", (100, 80), "red").save(tmp_path / on_disk)
+    first, second = document()["images"]
+    content = document(images=[{**first, "file_name": said}, second])
+    drawing = bboxqa.draw(content, typed, images=tmp_path)
+    assert (len(drawing.axes[0].images), drawing.notes) == (1, ())
 
 
 def test_an_image_without_a_file_name_is_drawn_without_pixels(tmp_path):

@@ -2,10 +2,10 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from unicodedata import is_normalized, normalize
+from unicodedata import normalize
 
 import msgspec
 
@@ -23,18 +23,13 @@ _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}\Z")
 def join_name(file_name: str, by: JoinBy) -> str:
     r"""Return the name by which an image is joined.
 
-    Letters with marks are composed (Unicode form NFC): macOS decomposes them in names of files.
-
     Examples
     --------
-    >>> join_name("Mu\u0308nchen.jpg", "path") == "M\xfcnchen.jpg"
-    True
     >>> join_name("train/a_jpg.rf.0123456789abcdef.jpg", "name")
     'a_jpg.rf.0123456789abcdef.jpg'
     >>> join_name("train/a_jpg.rf.0123456789abcdef.jpg", "stem"), join_name("b\\a.PNG", "stem")
     ('a', 'a')
     """
-    file_name = normalize("NFC", file_name)
     if by == "path":
         return file_name
     name = re.split(r"[/\\]", file_name)[-1]
@@ -48,12 +43,9 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
     or if images of different files are named by numbers of tasks, which are of different images.
     """
     _refuse_numbered(files)
-    if by == "path" and all(map(_is_composed, files)):
-        return list(files)
+    if by == "path":
+        return _with_one_spelling(files)
     problems = [problem for file in files for problem in _ambiguous(file, by)]
-    if problems and by == "path":
-        # A file may have different images whose names differ only in Unicode form.
-        return list(files)
     if problems:
         raise DatasetError(
             problems[:_SHOWN],
@@ -61,21 +53,38 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
             + ("try --join name, or --join path." if by == "stem" else "use --join path."),
             total=len(problems),
         )
-    return [
-        replace(
-            file,
-            images=[
-                msgspec.structs.replace(image, file_name=join_name(image.file_name, by))
-                if image.file_name else image
-                for image in file.images
-            ],
-        )
-        for file in files
+    renamed = [
+        _renamed(file, {name: join_name(name, by) for name in names})
+        for file, names in zip(files, names_of_images(files), strict=True)
+    ]
+    return _with_one_spelling(renamed)
+
+
+def _with_one_spelling(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
+    """Return files with one spelling of letters with marks, that of the first file with a name.
+
+    macOS decomposes them in names of files (Unicode form NFD), which others compose (NFC). A file
+    with both forms of a name may have two images.
+    """
+    spellings: dict[str, str] = {}
+    found = []
+    for file, names in zip(files, names_of_images(files), strict=True):
+        of_form = {normalize("NFC", name): name for name in names if not name.isascii()}
+        if len(of_form) < sum(not name.isascii() for name in names):
+            return list(files)
+        new = {name: spellings.setdefault(form, name) for form, name in of_form.items()}
+        is_known = all(name == spelling for name, spelling in new.items())
+        found.append(file if is_known else _renamed(file, new))
+    return found
+
+
+def _renamed(file: AnnotationFile, new: Mapping[str, str]) -> AnnotationFile:
+    images = [
+        msgspec.structs.replace(image, file_name=new.get(image.file_name, image.file_name))
+        if image.file_name else image
+        for image in file.images
     ]  # fmt: skip
-
-
-def _is_composed(file: AnnotationFile) -> bool:
-    return all(is_normalized("NFC", image.file_name or "") for image in file.images)
+    return replace(file, images=images)
 
 
 def _refuse_numbered(files: Sequence[AnnotationFile]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Any
+from unicodedata import normalize
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES
@@ -66,7 +67,9 @@ def chosen_image(
         raise DatasetError(
             [f"several images have the id {wanted}: {several}"], "Name the image by its file."
         )
-    same = [name for name in names if _is_with_ending(str(wanted), name)]
+    form = normalize("NFC", str(wanted))
+    same = [name for name in names if normalize("NFC", name) == form]
+    same = same or [name for name in names if _is_with_ending(str(wanted), name)]
     same = same or [name for name in names if _is_shortened(str(wanted), name)]
     if len(same) == 1:
         return same[0]

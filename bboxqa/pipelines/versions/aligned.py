@@ -18,8 +18,9 @@ from bboxqa.model.table import Categorical, Column
 
 STATUS = ("both", "renamed", "removed", "added")
 """The possible changes of a name."""
-# Formats such as YOLO round boxes, by less than a hundredth of a pixel; few pass a tenth by that.
-_DECIMALS = 1
+# Formats such as YOLO round boxes, by less than a hundredth of a pixel: few pass a border between
+# steps of a tenth, as the borders are no numbers that people or tools write.
+_STEPS, _BORDER = 10, 0.137
 
 
 @frozen_arrays
@@ -183,12 +184,11 @@ def _same_boxes(
 
 
 def _content(data: Dataset, rows: IndexArray, annotator: IndexArray) -> FloatArray:
-    """Return rounded box, annotator and size of the image of annotations, (N, 7) float64."""
+    """Return box in tenths of pixels, annotator and image size of annotations, (N, 7) float64."""
     annotations = data.annotations
     return np.column_stack(
         [
-            # Adding 0 makes negative zeros positive.
-            annotations.bbox[rows].round(_DECIMALS) + 0.0,
+            np.floor(annotations.bbox[rows] * _STEPS + _BORDER),
             annotator[annotations.annotator[rows]],
             data.image_size[annotations.image[rows]],
         ]
