@@ -233,10 +233,15 @@ def test_an_image_with_another_name(tmp_path):
     )
 
 
-@pytest.mark.parametrize(("moved", "status"), [(-3e-4, ["renamed"]), (1, ["added", "removed"])])
-def test_boxes_that_were_rounded_identify_an_image(tmp_path, moved, status):
-    before = document([box(1, 0), box(2, 57)], [image(1, "old.jpg")])
-    after = document([box(1, moved), box(2, 57 + moved)], [image(1, "new.jpg")])
+@pytest.mark.parametrize(
+    ("moved", "status"),
+    [(-3e-4, ["renamed"]), (3e-4, ["renamed"]), (1, ["added", "removed"])],
+)
+# Half of a tenth of a pixel is where rounding goes up or down.
+@pytest.mark.parametrize("x", [0, 12.25, 12.5, 12.55, 1 / 3])
+def test_boxes_that_were_rounded_identify_an_image(tmp_path, x, moved, status):
+    before = document([box(1, x), box(2, x + 57)], [image(1, "old.jpg")])
+    after = document([box(1, x + moved), box(2, x + 57 + moved)], [image(1, "new.jpg")])
     result = compared(tmp_path, before, after)
     assert sorted(result.images["status"]) == status
     assert counts(result) == ({"unchanged": 2} if len(status) == 1 else {"removed": 2, "added": 2})
