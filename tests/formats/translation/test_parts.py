@@ -382,20 +382,24 @@ def drawn(*images, x=0, y=0):
 
 
 def test_copies_of_a_part_in_a_folder_are_refused(tmp_path):
-    files = {"ann/1": "xyz", "ann/2": "xy", "bob/3": "xyz", "bob/4": "xy"}
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    files = {"ann/1": letters, "ann/2": letters[:20], "bob/3": letters, "bob/4": letters[:20]}
     for x, (place, images) in enumerate(files.items()):
-        write(tmp_path, **{f"{place}.json": drawn(*images, x=x // 2, y=10 * (place == "ann/2"))})
+        write(tmp_path, **{f"{place}.json": drawn(*images, x=x // 2, y=5 * (place == "ann/2"))})
     with pytest.raises(DatasetError) as error:
         read_coco(tmp_path)
     assert str(error.value) == (
-        f"{tmp_path}/bob/3.json and {tmp_path}/bob/4.json: the same boxes in 2 images; expected "
+        f"{tmp_path}/bob/3.json and {tmp_path}/bob/4.json: the same boxes in 20 images; expected "
         "one file of each person\n"
         "Name one file of each annotator: --annotator ann=FILE --annotator bob=FILE\n"
         "If each file is by one annotator nevertheless: --attribution files"
     )
     assert len(read_coco(tmp_path, attribution="files").annotator_names) == 4
     named = read_coco({"ann": tmp_path / "ann/1.json", "bob": tmp_path / "bob/3.json"})
-    assert len(named.annotations) == 6
+    assert len(named.annotations) == 52
+    # Two people may have accepted the same few boxes.
+    write(tmp_path, **{"bob/4.json": drawn(*letters[:19], x=1)})
+    assert len(read_coco(tmp_path).annotator_names) == 4
 
 
 def test_folders_are_refused_where_it_is_not_sure_who_drew_what(tmp_path):
