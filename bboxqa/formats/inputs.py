@@ -30,7 +30,7 @@ from bboxqa.formats.unread import SETTINGS, unread_kind
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 _SHOWN = 3
 # A pattern of all files of a kind.
-_KIND = re.compile(r"\*(?:\.\w+)*")
+_KIND = re.compile(r"\*(?:\.[\w*?]+)*")
 _UNPACK = "Unpack it into a folder of its own, and name the folder."
 _EXPECTED = (
     "expected one or several paths. bboxqa.read_coco also takes one table or COCO document in "

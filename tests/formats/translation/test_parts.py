@@ -760,7 +760,7 @@ def test_a_pattern_does_not_choose_among_labels(labels):
     with reading(image_size=(100, 100)):
         with pytest.raises(DatasetError) as error:
             read_coco(labels, pattern="x*")
-        assert len(read_coco(labels, pattern="*.txt").annotations) == 4
+        assert len(read_coco(labels, pattern="*.t*").annotations) == 4
         assert len(read_coco(labels, pattern="*").annotations) == 4
     assert str(error.value) == (
         f"{labels}: 'x*' chooses among files, but all labels in a folder are read "
