@@ -494,31 +494,37 @@ def test_folders_of_splits_are_no_projects(tmp_path):
     }
 
 
-def clips_of(root, *folders):
-    """Write labels of frames of two clips in each folder."""
-    for folder in folders:
-        for clip, split in product(("clip1", "clip2"), ("train", "val")):
-            made(root, f"{folder}/{split}/{clip}/a.txt", content="0 .5 .5 .2 .2\n")
+@pytest.mark.parametrize("others", [("ann", "bob"), ("cid", "dan")])
+def test_people_in_splits_of_deeper_projects_are_of_these_projects(tmp_path, others):
+    expected = {}
+    for project, people in {
+        "street": ("ann", "bob"),
+        "park": others,
+        "port": ("eve", "fay"),
+    }.items():
+        expected[project] = [f"{split}/{who}" for split in ("train", "val") for who in people]
+        # Frames have the same names in all projects.
+        for folder in expected[project]:
+            made(tmp_path, f"client/{project}/{folder}/000001.txt", content="0 .5 .5 .2 .2\n")
+        made(tmp_path, f"client/{project}/data.yaml", content="names: [cat]")
+    assert shown(discover(tmp_path / "client")) == expected
+    around = {f"client/{project}": folders for project, folders in expected.items()}
+    assert shown(discover(tmp_path)) == around
 
 
-def test_folders_in_splits_of_people_are_no_projects(tmp_path):
-    clips_of(tmp_path, "p/ann", "p/bob/labels", "client/q/cid", "client/q/dan")
-    expected = {"client/q": ["cid", "dan"], "p": ["ann", "bob"]}
-    found = discover(tmp_path)
-    assert shown(found) == expected
-    for project in found.projects:
-        assert [*project.files] == list_files([project.folder])
-
-
-def test_people_in_splits_of_deeper_projects_are_of_these_projects(tmp_path):
-    folders = [f"{split}/{who}" for split in ("train", "val") for who in ("ann", "bob")]
-    for folder in folders:
-        made(tmp_path, f"client/q/{folder}/a.txt", content="0 .5 .5 .2 .2\n")
-    assert shown(discover(tmp_path)) == {"client/q": folders}
-    for folder in folders:
-        made(tmp_path, f"client/r/{folder}/b.txt", content="0 .5 .5 .2 .2\n")
-    made(tmp_path, "client/q/data.yaml", "client/r/data.yaml", content="names: [cat]")
-    assert shown(discover(tmp_path)) == {"client/q": folders, "client/r": folders}
+def test_each_folder_is_listed_about_as_often_in_many_projects_as_in_few(tmp_path, monkeypatch):
+    listed = []
+    real = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or real(path))
+    counts = []
+    for n in (5, 20):
+        for number, split, who in product(range(n), ("train", "val"), ("ann", "bob")):
+            place = f"{n}/client/{number}/{split}/{who}/a.txt"
+            made(tmp_path, place, content="0 .5 .5 .2 .2\n")
+        listed.clear()
+        assert len(discover(tmp_path / str(n)).projects) == n
+        counts.append(len(listed) / n)
+    assert counts[1] < 1.5 * counts[0]
 
 
 def test_a_folder_of_a_person_in_a_split_that_cannot_be_read_fails_its_project(tmp_path):

@@ -21,7 +21,7 @@ from bboxqa.formats.damaged import damage_of
 from bboxqa.formats.folders.source_folders import is_around_people, people_in_parts
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import RESULT_FILES, WRITTEN_FILES
-from bboxqa.formats.registry import folders_in, format_of, is_source, suffixes
+from bboxqa.formats.registry import format_of, is_source, suffixes
 from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.heads import ARCHIVES
 
@@ -227,7 +227,8 @@ def _sources(
             seen.add(identity)
             inside = _entries(folder, is_root=folder == root)
             if inside and is_source(folder):
-                yield from _of_people(root, folder)
+                # Whoever is inside of the splits has a folder each.
+                yield from people_in_parts(folder) or [folder]
                 continue
         except OSError as error:
             unreadable.append(Unreadable(_below(root, folder), str(error.strerror)))
@@ -248,29 +249,6 @@ def _sources(
             except OSError as error:
                 path = _below(root, Path(entry.path))
                 unreadable.append(Unreadable(path, str(error.strerror)))
-
-
-def _of_people(root: Path, source: Path) -> list[Path]:
-    """Return the folders of people in the splits of a source, or itself if it is by a person.
-
-    As for `agree`, sources beside each other in a project are by one person each; without a file
-    of the same name, they are projects of their own.
-    """
-    people = people_in_parts(source)
-    if not people or root in (source, source.parent):
-        return people or [source]
-    # Beside the labels, projects may have files of the same name, such as data.yaml.
-    names = set().union(*map(_names_below, people))
-    are_people = any(
-        not names.isdisjoint(_names_below(each))
-        for each in folders_in(source.parent)
-        if each != source and is_source(each)
-    )
-    return [source] if are_people else people
-
-
-def _names_below(folder: Path) -> set[str]:
-    return {name for _, _, files in os.walk(folder) for name in files}
 
 
 def _is_read(file: Path) -> bool | str:
