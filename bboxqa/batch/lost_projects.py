@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bboxqa.batch.history import Regression, names_of_last_run
-from bboxqa.batch.projects.discovery import Discovered, Project, discover, home_of, home_of_person
+from bboxqa.batch.projects.discovery import Discovered, Project, discover
+from bboxqa.batch.projects.homes import home_of, home_of_person
 from bboxqa.batch.projects.store import Stored, is_url
 from bboxqa.batch.rows import FAILED, Row
 from bboxqa.core.errors import DatasetError

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from bboxqa.batch.projects.archives import looked_at
+from bboxqa.batch.projects.homes import home_of_source
 from bboxqa.batch.projects.not_read import folders_not_read
 from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.core.errors import DatasetError
@@ -18,11 +19,10 @@ from bboxqa.core.text import clean
 from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_coco
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.damaged import damage_of
-from bboxqa.formats.folders.source_folders import is_around_people, people_in_parts
+from bboxqa.formats.folders.source_folders import people_in_parts
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import RESULT_FILES, WRITTEN_FILES
 from bboxqa.formats.registry import format_of, is_source, suffixes
-from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.heads import ARCHIVES
 
 _File = TypeVar("_File")
@@ -148,14 +148,14 @@ def sort_files(
         if isinstance(coco, str) or not coco:
             others.append((path, file, coco or ""))
         else:
-            around = _home_of_source(path)
+            around = home_of_source(path)
             found.setdefault(around, []).append(file)
             if path.endswith("/") and around != Path(path):
                 of_folders.add(around)
     _join_people(found, of_folders)
     left_alone = []
     for path, file, reason in others:
-        home = found.get(_home_of_source(path)) if path.lower().endswith(".json") else None
+        home = found.get(home_of_source(path)) if path.lower().endswith(".json") else None
         if home is not None and is_damaged(file):
             # Reading the project refuses it, as `agree` does.
             home.append(file)
@@ -267,57 +267,6 @@ def _is_read(file: Path) -> bool | str:
     except OSError as error:
         return str(error.strerror)
     return format_of(file) is not COCO
-
-
-def home_of(file: Path) -> Path:
-    """Return the folder of the project that a file belongs to; both are below the root.
-
-    Examples
-    --------
-    >>> home_of(Path("fruits/train/annotations/a.json")).as_posix()
-    'fruits'
-    """
-    folder = file.parent
-    while _is_part(folder):
-        folder = folder.parent
-    return folder
-
-
-def _is_part(folder: Path) -> bool:
-    """Return whether a folder is in a project: CVAT writes annotations/, Roboflow splits."""
-    return folder.name.lower() == "annotations" or is_split(folder.name)
-
-
-def _home_of_source(path: str) -> Path:
-    """Return the folder of the project of a source, whose path ends with ``/`` if it is a folder.
-
-    Examples
-    --------
-    >>> [_home_of_source(path).as_posix() for path in ("a/", "a/ann/", "a/train/", "a/x.json")]
-    ['a', 'a', 'a', 'a']
-    >>> _home_of_source("a/labels/train2017/ann/").as_posix()
-    'a'
-    """
-    below = Path(path)
-    if not path.endswith("/"):
-        return home_of(below)
-    if len(below.parts) <= 1 and not _is_part(below):
-        return below
-    return home_of_person(below)
-
-
-def home_of_person(folder: Path) -> Path:
-    """Return the folder of the project of an annotator's folder, which is below the root.
-
-    Examples
-    --------
-    >>> home_of_person(Path("fruits/labels/train/ann")).as_posix()
-    'fruits'
-    """
-    around = folder.parent
-    while is_around_people(around):
-        around = around.parent
-    return around
 
 
 def _project(
