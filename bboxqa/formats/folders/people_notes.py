@@ -32,7 +32,7 @@ def of_several(
         notes.append(
             f"{one_line(str(whole))}: {_folders(whole, hidden=hidden)} count as one annotator "
             "each; if they are clips or other parts of one annotator's work, name that annotator "
-            f"in agree and convert: --annotator {typed}"
+            f"in convert, or beside others in agree: --annotator {typed}"
         )
     return notes
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from support.tool_files import asked, drawn, write
 
-from bboxqa import convert, read_coco, reading, validate
+from bboxqa import agree, convert, read_coco, reading, validate
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError
@@ -224,13 +224,17 @@ def test_folders_in_splits_that_may_be_clips_are_told(tmp_path, kind, place):
         assert note == (
             f"{path}: folders with labels of images of the same names ({folders}) count as one "
             "annotator each; if they are clips or other parts of one annotator's work, name that "
-            f"annotator in agree and convert: --annotator 'NAME={path}'"
+            f"annotator in convert, or beside others in agree: --annotator 'NAME={path}'"
         )
         (option,) = typed(note, "--annotator ")
         name, _, folder = option.partition("=")
-        whole = read_coco({name: folder}, min_annotators=1)
+        convert({name: folder}, tmp_path / "one.json", to="coco")
+        whole = read_coco(tmp_path / "one.json", min_annotators=1)
+        other = made(tmp_path / "other", kind, place)
+        others = agree(read_coco({name: folder, "OTHER": other}), bootstrap=0)
     assert data.annotator_names == read_coco(tmp_path / "all.json").annotator_names
     assert (whole.annotator_names, len(whole.image_names)) == (("NAME",), 10)
+    assert others.existence.f1 == 1
 
 
 @pytest.mark.parametrize("people", [["ann", "bob"], [""]])
@@ -240,7 +244,7 @@ def test_notes_on_folders_in_splits_hide_names(tmp_path, people):
         of_clips(path / person, "labelme", "{split}/{who}")
     (note,) = [each for each in read_coco(path, pseudonyms=key).notes if "one annotator" in each]
     assert not any(name in note for name in ("ann,", "bob", "clip1", "clip2"))
-    end = "agree FOLDER FOLDER …" if len(people) > 1 else "convert: --annotator NAME=FOLDER"
+    end = "agree FOLDER FOLDER …" if len(people) > 1 else "agree: --annotator NAME=FOLDER"
     assert note.endswith(end)
 
 
