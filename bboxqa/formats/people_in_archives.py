@@ -98,7 +98,8 @@ def _place_of(name: str) -> _Place:
 def _parts_of(folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the parts of the path of a folder that name somebody or something, and the splits."""
     parts = PurePosixPath(folder).parts
-    splits = tuple(found[1] for each in parts if is_split(each) and (found := split_in(each)))
+    found = filter(None, map(split_in, parts))
+    splits = tuple(split for beside, split in found if not beside)
     return tuple(filter(_is_named, parts)), splits
 
 

@@ -119,8 +119,7 @@ def names_nobody(part: str) -> bool:
     >>> [names_nobody(each) for each in ("train", "annotations", "train_ann", "ann")]
     [True, True, False, False]
     """
-    found = split_in(part)
-    return _OF_NOBODY.fullmatch(part) is not None or (found is not None and not found[0])
+    return _OF_NOBODY.fullmatch(part) is not None or is_split(part)
 
 
 def splits_among(names: Collection[str]) -> set[str]:

@@ -4,12 +4,12 @@ Notes that are `hidden` do not say their names.
 """
 
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
-from bboxqa.formats.folders.source_folders import folders_in_parts, people_in_parts, whole_source
+from bboxqa.formats.folders.source_folders import folders_in_parts, people_among, whole_source
 
 # The most names, and folders to type, that a note shows.
 _SHOWN, _TYPED = 3, 20
@@ -25,12 +25,13 @@ def of_several(
     notes = []
     for path in map(Path, paths):
         whole = whole_source(path) if path.is_dir() else None
-        people = people_in_parts(whole) if whole is not None else []
+        parts = folders_in_parts(whole) if whole is not None else []
+        people = people_among(parts)
         if whole is None or not people or not {*people} <= {*sources}:
             continue
         typed = "NAME=FOLDER" if hidden else shlex.quote(clean(f"NAME={whole}"))
         notes.append(
-            f"{one_line(str(whole))}: {_folders(whole, hidden=hidden)} count as one annotator "
+            f"{_folders(whole, parts, hidden=hidden)} count as one annotator "
             "each; if they are clips or other parts of one annotator's work, name that annotator "
             f"in convert, or beside others in agree: --annotator {typed}"
         )
@@ -39,22 +40,23 @@ def of_several(
 
 def of_one(sources: Iterable[Path], *, hidden: bool = False) -> list[str]:
     """Return a note on sources with folders of labels that are read as one annotator's."""
-    found = [each for each in sources if each.is_dir() and folders_in_parts(each)]
+    of_folders = ((each, folders_in_parts(each)) for each in sources if each.is_dir())
+    found = [(source, parts) for source, parts in of_folders if parts]
     if not found:
         return []
-    first = found[0]
-    inside = [folder for part in folders_in_parts(first) for folder in part]
+    first, parts = found[0]
     # A source that is given alone is that of all people inside.
-    named = [first] if people_in_parts(first) else inside
+    named = [first] if people_among(parts) else [folder for part in parts for folder in part]
     typed = shlex.join(clean(str(each)) for each in named[:_TYPED]) + " …" * (len(named) > _TYPED)
     typed = "FOLDER FOLDER …" if hidden else typed
     more = f", and so in {count(len(found) - 1, 'other folder')}" if len(found) > 1 else ""
-    read = f"{one_line(str(first))}: {_folders(first, hidden=hidden)} are read as one annotator"
+    read = f"{_folders(first, parts, hidden=hidden)} are read as one annotator"
     return [f"{read}{more}; if each is by another: bboxqa agree {typed}"]
 
 
-def _folders(source: Path, *, hidden: bool) -> str:
-    """Return what a note calls the folders in a source, with the names of some in one part."""
-    part = max(folders_in_parts(source), key=len)
+def _folders(source: Path, parts: Sequence[Sequence[Path]], *, hidden: bool) -> str:
+    """Return the beginning of a note on folders in a source, with the names of some in one part."""
+    part = max(parts, key=len)
     shown = first_few(part, _SHOWN, lambda each: one_line(each.relative_to(source).as_posix()))
-    return "folders with labels of images of the same names" + ("" if hidden else f" ({shown})")
+    called = f"{one_line(str(source))}: folders with labels of images of the same names"
+    return called if hidden else f"{called} ({shown})"

@@ -1,6 +1,7 @@
 """Finding the sources in a folder: those of each person."""
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -42,12 +43,16 @@ def whole_source(folder: Path) -> Path | None:
 
 
 def people_in_parts(source: Path) -> list[Path]:
-    """Return the folders of people in the splits of a source, or in its folder of labels.
+    """Return the folders of people in the splits of a source, or in its folder of labels."""
+    return people_among(folders_in_parts(source))
+
+
+def people_among(parts: Sequence[Sequence[Path]]) -> list[Path]:
+    """Return the folders in the parts of a source if they are those of people.
 
     Either there is one part, or each shares a person with another. In train/clip1, train/clip2 and
     val/clip3, nothing says that folders are people.
     """
-    parts = folders_in_parts(source)
     times = Counter(name for part in parts for name in {each.name for each in part})
     are_people = len(parts) == 1 or all(
         any(times[each.name] > 1 for each in part) for part in parts

@@ -15,6 +15,8 @@ from bboxqa import agree, convert, read_coco, reading, validate
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.folders.people_notes import of_one
+from bboxqa.formats.folders.source_folders import folders_in_parts
 from bboxqa.formats.inputs import list_files
 
 IMAGES = {"train": ("a", "b", "c"), "val": ("a", "d")}
@@ -235,6 +237,16 @@ def test_folders_in_splits_that_may_be_clips_are_told(tmp_path, kind, place):
     assert data.annotator_names == read_coco(tmp_path / "all.json").annotator_names
     assert (whole.annotator_names, len(whole.image_names)) == (("NAME",), 10)
     assert others.existence.f1 == 1
+
+
+def test_a_note_on_folders_in_splits_looks_at_each_once(tmp_path, monkeypatch):
+    path = made(tmp_path, "yolo", "{split}/{who}")
+    listed, real = [], os.scandir
+    monkeypatch.setattr(os, "scandir", lambda folder: listed.append(folder) or real(folder))
+    assert folders_in_parts(path)
+    looked_at = len(listed)
+    assert of_one([path])
+    assert len(listed) == 2 * looked_at > 0
 
 
 @pytest.mark.parametrize("people", [["ann", "bob"], [""]])
