@@ -348,25 +348,6 @@ def test_a_note_on_people_in_folders_has_pseudonyms(tmp_path):
     assert f"({', '.join(data.annotator_names)}), since" in note
 
 
-@pytest.mark.parametrize("is_hidden", [True, False])
-def test_a_note_says_that_each_file_of_a_folder_is_by_another_person(tmp_path, is_hidden):
-    places = ("expert/ann", "expert/bob", "novice/cid", "novice/dan", "gold")
-    for x, place in enumerate(places):
-        write(tmp_path, **{f"in/{place}.json": coco("x", "y", x=x)})
-    data = read_coco(tmp_path / "in", pseudonyms=tmp_path / "key.json" if is_hidden else None)
-    assert len(data.annotator_names) == 5
-    around = {name: tmp_path / "in" / name for name in ("expert", "gold", "novice")}
-    around["gold"] = around["gold"].with_suffix(".json")
-    typed = " ".join(f"--annotator {name}={path}" for name, path in around.items())
-    hidden = "--annotator NAME=FOLDER --annotator NAME=FOLDER …"
-    assert data.notes[-1] == (
-        "files of one folder count as annotators of their own, since they share images; if each "
-        f"folder is by one person: bboxqa agree {hidden if is_hidden else typed}"
-    )
-    named = read_coco(around, session_key="file")
-    assert (named.annotator_names, len(named.image_names)) == ((*around,), 2)
-
-
 def test_no_note_says_that_files_of_a_split_are_by_several_people(tmp_path):
     for x, place in enumerate(("train/ann", "train/bob", "val/eve")):
         write(tmp_path, **{f"{place}.json": coco("x", x=x)})

@@ -9,14 +9,14 @@ from bboxqa.core.text import clean, first_few, in_natural_order, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.parts_of_people import images_of
-from bboxqa.formats.dataset.people.places import folders_and_names, places_of
+from bboxqa.formats.dataset.people.places import places_of
 from bboxqa.formats.dataset.people.told_by_images import (
     OF_FOLDERS,
     OF_NAMES,
     is_apart,
     is_apart_by,
 )
-from bboxqa.formats.task_files import names_nobody, without_split
+from bboxqa.formats.task_files import without_split
 
 # The most names and files that a note shows.
 _SHOWN, _TYPED = 3, 20
@@ -30,7 +30,7 @@ def folder_notes(
     Notes that are `hidden` do not say names of files.
     """
     if len(attribution.names) == len(files):
-        return _one_name_notes(files, hidden=hidden) or _own_files_notes(files, hidden=hidden)
+        return _one_name_notes(files, hidden=hidden)
     taken = {OF_FOLDERS: "folder", OF_NAMES: "name"}.get(attribution.way)
     if taken is None:
         return []
@@ -38,7 +38,7 @@ def folder_notes(
     who = first_few(in_natural_order(attribution.names), _SHOWN, one_line)
     note = f"files of one {taken} count as one annotator's ({who}), since they are about different"
     other = "if each is by another annotator: bboxqa agree --attribution files …; otherwise"
-    return [f"{note} images; {other}: bboxqa agree {_typed('FILE', ())}"]
+    return [f"{note} images; {other}: bboxqa agree {_typed(())}"]
 
 
 def _one_name_notes(files: Sequence[AnnotationFile], *, hidden: bool) -> list[str]:
@@ -56,43 +56,20 @@ def _one_name_notes(files: Sequence[AnnotationFile], *, hidden: bool) -> list[st
     files_of = sorted(zip(names, paths, strict=True), key=lambda each: each[0] not in repeated)
     some = "" if hidden else f" ({first_few(repeated, _SHOWN, one_line)})"
     note = f"files of one name in several folders{some} count as annotators of their own"
-    typed = _typed("FILE", () if hidden else files_of)
+    typed = _typed(() if hidden else files_of)
     return [f"{note}; if one person made them: bboxqa agree {typed}"]
 
 
-def _own_files_notes(files: Sequence[AnnotationFile], *, hidden: bool) -> list[str]:
-    """Return a note on annotators in one folder, which may be one person's as well.
-
-    As in ann/1.json, ann/2.json, bob/1.json and bob/3.json, if files of a folder share images with
-    each other, and with other folders.
-    """
-    paths = [Path(file.source.name) for file in files]
-    places, images = places_of(paths), images_of(files)
-    folders, _ = folders_and_names(places)
-    inside = [row for row, folder in enumerate(folders) if folder]
-    is_alone = is_apart([images[row] for row in inside], [folders[row] for row in inside])
-    tops = [place[0] for place in places]
-    if is_alone or is_apart_by(tops, images) or any(map(names_nobody, tops)):
-        return []
-    around = [
-        path.parents[len(place) - 2] if len(place) > 1 else path
-        for place, path in zip(places, paths, strict=True)
-    ]
-    note = "files of one folder count as annotators of their own, since they share images"
-    typed = _typed("FOLDER", () if hidden else [*dict(zip(tops, around, strict=True)).items()])
-    return [f"{note}; if each folder is by one person: bboxqa agree {typed}"]
-
-
-def _typed(kind: str, named: Sequence[tuple[str, Path]]) -> str:
-    """Return options that name annotators of files or folders; the form of these if none is known.
+def _typed(named: Sequence[tuple[str, Path]]) -> str:
+    """Return options that name annotators of files; the form of these if none is known.
 
     Examples
     --------
-    >>> _typed("FILE", [("ann", Path("in/1.json"))]), _typed("FILE", ())
+    >>> _typed([("ann", Path("in/1.json"))]), _typed(())
     ('--annotator ann=in/1.json', '--annotator NAME=FILE --annotator NAME=FILE …')
     """
     if not named:
-        return f"--annotator NAME={kind} --annotator NAME={kind} …"
+        return "--annotator NAME=FILE --annotator NAME=FILE …"
     typed = [shlex.quote(clean(f"{name}={path}")) for name, path in named[:_TYPED]]
     more = ["…"] * (len(named) > _TYPED)
     return " ".join([*(f"--annotator {each}" for each in typed), *more])
