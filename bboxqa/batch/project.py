@@ -220,12 +220,15 @@ def _measured_files(project: Project, *, hidden: bool) -> tuple[Sequence[Path], 
 
 
 def _line(error: BboxqaError) -> str:
-    """Return the first problem of an error, and the number of others."""
+    """Return the first problem of an error, and the number of others, or how to join images."""
     problems, total = (
         (error.problems, error.total) if isinstance(error, DatasetError) else ((str(error),), 1)
     )
     first = clean(problems[0]).replace("\n", " ")
-    return first if total == 1 else f"{first} (and {total - 1} more)"
+    if total > 1:
+        return f"{first} (and {total - 1} more)"
+    advice = error.advice.splitlines() if isinstance(error, DatasetError) else []
+    return "; ".join([first, *(clean(line) for line in advice if "--join " in line)])
 
 
 def _measured_into(

@@ -104,6 +104,7 @@ def list_files(
             result.append(path)
         else:
             found = sources_below(path, is_whole=is_whole)
+            found = [each for each in found if _has_match(each, pattern)]
             _refuse_pattern(path, found, pattern)
             found += _beside_folders(path, found, pattern, only_checked=only_checked)
             found = found or _files_below(path, pattern, only_checked=only_checked)
@@ -112,6 +113,10 @@ def list_files(
             result += found
     # Several files of one format in an archive are read as those of a folder.
     return [part for path in result for part in _matching_parts_of(path, pattern)]
+
+
+def _has_match(folder: Path, pattern: str | None) -> bool:
+    return not pattern or any(file.match(pattern) for file in folder.rglob("*"))
 
 
 def _refuse_pattern(folder: Path, sources: Sequence[Path], pattern: str | None) -> None:

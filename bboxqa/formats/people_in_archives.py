@@ -47,9 +47,9 @@ def people_inside(sources: Iterable[Path], *, hidden: bool = False) -> list[str]
             some = "" if hidden else f" ({first_few(people, _SHOWN, one_line)})"
             typed = "FOLDER" if hidden else one_line("/".join(("FOLDER", *around)))
             notes.append(
-                f"{one_line(str(path))}: folders with labels of the same images{some} are read "
-                "as one annotator; if each is by another, unpack the archive into a folder of its "
-                f"own: bboxqa agree {typed}"
+                f"{one_line(str(path))}: folders with labels of the same images{some} do not "
+                "count as annotators; if each is by another, unpack the archive into a folder of "
+                f"its own: bboxqa agree {typed}"
             )
     return notes
 

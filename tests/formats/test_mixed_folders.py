@@ -202,7 +202,7 @@ def test_an_archive_of_several_people_is_told(tmp_path, of_two, below, typed):
     write(tmp_path / "in" / below, **FOLDERS[of_two]("ann"), **FOLDERS[of_two]("bob"))
     path = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
     note = (
-        f"{path}: folders with labels of the same images (ann, bob) are read as one annotator; if "
+        f"{path}: folders with labels of the same images (ann, bob) do not count as annotators; if "
         f"each is by another, unpack the archive into a folder of its own: bboxqa agree {typed}"
     )
     with bboxqa.reading(image_size=(100, 80)):
@@ -251,7 +251,7 @@ def test_clips_in_an_archive_are_no_people_if_their_pictures_differ(tmp_path, si
         write(tmp_path / "in", **{f"labels/{clip}/1.txt": BOX, f"images/{clip}/1.jpg": b"x" * side})
     path = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
     with bboxqa.reading(image_size=(100, 80)):
-        notes = [each for each in validate(path).notes if "one annotator" in each]
+        notes = [each for each in validate(path).notes if "do not count as annotators" in each]
     assert len(notes) == n_notes
 
 

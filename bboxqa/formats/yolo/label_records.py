@@ -187,7 +187,11 @@ class _LabelRecords:
 
     def _refuse_size(self, member: Member, where: Where) -> None:
         reason = "there is no image file next to it"
-        if place_of(member.inner) in self._files.pictures:
+        place = place_of(member.inner)
+        if place in self._files.pictures and self._files.labels.get(place) is not member:
+            reason = "label files in several folders have the name of its image file (if these are "
+            reason += "the folders of annotators, name each)"
+        elif place in self._files.pictures:
             reason = "its image file cannot be opened"
         elif self._files.pictures:
             reason = "no image file has its name"

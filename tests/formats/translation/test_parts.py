@@ -749,6 +749,11 @@ def test_a_pattern_does_not_choose_among_labels(labels):
     )
 
 
+def test_a_pattern_leaves_out_labels_of_which_none_matches(labels):
+    write(labels, **{f"{who}.json": coco("x", "y", x=x) for x, who in enumerate(("cid", "dan"))})
+    assert read_coco(labels, pattern="*.json").annotator_names == ("cid", "dan")
+
+
 def test_files_about_different_images_are_no_people(tmp_path):
     for number, place in enumerate(("a/1", "a/2", "b/1", "b/2")):
         write(tmp_path, **{f"{place}.json": coco(f"{number}.jpg")})

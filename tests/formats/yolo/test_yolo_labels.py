@@ -1,6 +1,7 @@
 """Label files of YOLO: a folder for each annotator."""
 
 import json
+import re
 import shutil
 import zipfile
 from functools import partial
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from support.cli import run
 from support.tool_files import translation_of
 
@@ -370,6 +372,19 @@ def test_images_without_a_picture_have_the_size_given(tmp_path):
         data = read_coco(tmp_path)
     assert np.allclose(data.annotations.bbox[0], [400, 300, 200, 200])
     assert "1000 × 800 pixels, as given" in str(data.notes)
+
+
+def test_labels_in_several_folders_of_one_picture_are_told(tmp_path):
+    made(tmp_path, classes_txt="cat")
+    for who in ("ann", "bob"):
+        folder = tmp_path / "annotators" / who / "labels"
+        folder.mkdir(parents=True)
+        (folder / "a.txt").write_text(BOX)
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (100, 80)).save(tmp_path / "images/a.png")
+    reason = "label files in several folders have the name of its image file (if these are the "
+    with pytest.raises(DatasetError, match=re.escape(reason)):
+        read_coco(tmp_path, min_annotators=1)
 
 
 @pytest.mark.parametrize("choice", [{"image_size": (0, 4)}, {"missing_txt": "no"}, {"voc_base": 2}])
