@@ -9,7 +9,12 @@ from pathlib import Path
 
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
-from bboxqa.formats.folders.source_folders import folders_in_parts, people_among, whole_source
+from bboxqa.formats.folders.source_folders import (
+    folders_in_parts,
+    people_among,
+    whole_source,
+)
+from bboxqa.formats.registry import is_source
 
 # The most names, and folders to type, that a note shows.
 _SHOWN, _TYPED = 3, 20
@@ -45,13 +50,23 @@ def of_one(sources: Iterable[Path], *, hidden: bool = False) -> list[str]:
     if not found:
         return []
     first, parts = found[0]
-    # A source that is given alone is that of all people inside.
-    named = [first] if people_among(parts) else [folder for part in parts for folder in part]
-    typed = shlex.join(clean(str(each)) for each in named[:_TYPED]) + " …" * (len(named) > _TYPED)
-    typed = "FOLDER FOLDER …" if hidden else typed
+    typed = "FOLDER FOLDER …" if hidden else _typed(first, parts)
     more = f", and so in {count(len(found) - 1, 'other folder')}" if len(found) > 1 else ""
     read = f"{_folders(first, parts, hidden=hidden)} are read as one annotator"
     return [f"{read}{more}; if each is by another: bboxqa agree {typed}"]
+
+
+def _typed(source: Path, parts: Sequence[Sequence[Path]]) -> str:
+    """Return what reads the folders in a source as those of people."""
+    if people_among(parts):
+        # A source that is given alone is that of all people inside.
+        return shlex.quote(clean(str(source)))
+    folders = [folder for part in parts for folder in part]
+    more = " …" * (len(folders) > _TYPED)
+    if not all(map(is_source, folders[:_TYPED])):
+        named = (shlex.quote(clean(f"{each.name}={each}")) for each in folders[:_TYPED])
+        return " ".join(f"--annotator {each}" for each in named) + more
+    return shlex.join(clean(str(each)) for each in folders[:_TYPED]) + more
 
 
 def _folders(source: Path, parts: Sequence[Sequence[Path]], *, hidden: bool) -> str:

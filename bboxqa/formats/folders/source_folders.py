@@ -51,13 +51,15 @@ def people_among(parts: Sequence[Sequence[Path]]) -> list[Path]:
     """Return the folders in the parts of a source if they are those of people.
 
     Either there is one part, or each shares a person with another. In train/clip1, train/clip2 and
-    val/clip3, nothing says that folders are people.
+    val/clip3, nothing says that folders are people. Each is a source: labels may be in folders
+    inside of them, which are too deep.
     """
     times = Counter(name for part in parts for name in {each.name for each in part})
     are_people = len(parts) == 1 or all(
         any(times[each.name] > 1 for each in part) for part in parts
     )
-    return [each for part in parts for each in part] if are_people else []
+    people = [each for part in parts for each in part]
+    return people if are_people and all(map(is_source, people)) else []
 
 
 def folders_in_parts(source: Path) -> list[list[Path]]:

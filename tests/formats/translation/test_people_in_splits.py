@@ -16,8 +16,9 @@ from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.folders.people_notes import of_one
-from bboxqa.formats.folders.source_folders import folders_in_parts
+from bboxqa.formats.folders.source_folders import folders_in_parts, people_among
 from bboxqa.formats.inputs import list_files
+from bboxqa.formats.registry import formats_kept
 
 IMAGES = {"train": ("a", "b", "c"), "val": ("a", "d")}
 PLACES = [
@@ -164,6 +165,18 @@ def typed(note, command="bboxqa agree "):
     return shlex.split(note.partition(command)[2])
 
 
+def test_people_with_clips_in_a_folder_of_labels_can_be_named(tmp_path):
+    for person in ("ann", "bob"):
+        made(tmp_path / "labels" / person, "yolo", "{who}", ("clip1", "clip2"), ["train"])
+    with reading(image_size=(100, 80)):
+        with pytest.raises(DatasetError, match="no annotator is named") as error:
+            read_coco(tmp_path)
+        words = typed(error.value.advice.splitlines()[-1])
+        assert words[::2] == ["--annotator"] * 2
+        named = dict(each.split("=") for each in words[1::2])
+        assert read_coco(named).annotator_names == ("ann", "bob")
+
+
 INSIDE = ["{split}/{who}", "labels/{split}/{who}", "{split}/labels/{who}", "{split}2017/{who}"]
 OTHER_CLIPS = (("clip1", "clip2"), ("clip3", "clip4"))
 
@@ -243,9 +256,12 @@ def test_a_note_on_folders_in_splits_looks_at_each_once(tmp_path, monkeypatch):
     path = made(tmp_path, "yolo", "{split}/{who}")
     listed, real = [], os.scandir
     monkeypatch.setattr(os, "scandir", lambda folder: listed.append(folder) or real(folder))
-    assert folders_in_parts(path)
-    looked_at = len(listed)
-    assert of_one([path])
+    with formats_kept():
+        assert people_among(folders_in_parts(path))
+        listed.clear()
+        assert folders_in_parts(path)
+        looked_at = len(listed)
+        assert of_one([path])
     assert len(listed) == 2 * looked_at > 0
 
 
