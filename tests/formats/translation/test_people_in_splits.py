@@ -167,7 +167,7 @@ def typed(note, command="bboxqa agree "):
 
 def test_people_with_clips_in_a_folder_of_labels_can_be_named(tmp_path):
     for person in ("ann", "bob"):
-        made(tmp_path / "labels" / person, "yolo", "{who}", ("clip1", "clip2"), ["train"])
+        made(tmp_path / "labels" / person, "yolo", "{who}", ("day1",), ["train"])
     with reading(image_size=(100, 80)):
         with pytest.raises(DatasetError, match="no annotator is named") as error:
             read_coco(tmp_path)
