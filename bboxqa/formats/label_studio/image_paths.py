@@ -49,11 +49,11 @@ def image_names(addresses: Iterable[str]) -> dict[str, str]:
     >>> [*image_names(["https://x.org/a.jpg?page=1", "https://x.org/a.jpg?page=2"]).values()]
     ['a.jpg?page=1', 'a.jpg?page=2']
     """
-    wholes = {address: whole_path(address) for address in dict.fromkeys(addresses)}
-    paths = {address: path_of(address) for address in wholes}
-    pairs = {*zip(paths.values(), wholes.values(), strict=True)}
-    n_queries = Counter(path for path, _ in pairs)
-    paths |= {each: wholes[each] for each, path in paths.items() if n_queries[path] > 1}
+    paths = {address: path_of(address) for address in dict.fromkeys(addresses)}
+    n_addresses = Counter(paths.values())
+    wholes = {each: whole_path(each) for each, path in paths.items() if n_addresses[path] > 1}
+    n_queries = Counter(path for path, _ in {(paths[each], wholes[each]) for each in wholes})
+    paths |= {each: whole for each, whole in wholes.items() if n_queries[paths[each]] > 1}
     short = {path: without_upload(path) for path in paths.values()}
     known = Counter(short.values())
     return {
@@ -74,7 +74,7 @@ def path_of(address: str) -> str:
     'uc?id=7'
     """
     path, query = _parts(address)
-    return path if _PICTURE.fullmatch(path) else _joined(path, query)
+    return path if _PICTURE.fullmatch(path) else _with_query(path, query)
 
 
 def whole_path(address: str) -> str:
@@ -85,15 +85,17 @@ def whole_path(address: str) -> str:
     >>> whole_path("https://x.org/b/1.jpg?size=2&X-Amz-Date=20260619T145400Z")
     'b/1.jpg?size=2'
     """
-    return _joined(*_parts(address))
+    return _with_query(*_parts(address))
 
 
-def _joined(path: str, query: str) -> str:
-    return f"{path}?{query}" if query else path
+def _with_query(path: str, query: str) -> str:
+    """Return a path with its query, apart from signatures."""
+    kept = [each for each in query.split("&") if each and not _SIGNED.match(each)]
+    return f"{path}?{unquote('&'.join(kept))}" if kept else path
 
 
 def _parts(address: str) -> tuple[str, str]:
-    """Return the path of a URL, and its query without signatures."""
+    """Return the path of a URL, decoded, and its query as it is."""
     if address.startswith("data:"):
         return "", ""
     try:
@@ -110,8 +112,7 @@ def _parts(address: str) -> tuple[str, str]:
         return asked["d"][0].lstrip("/"), ""
     if "fileuri" in asked and (inner := _decoded(asked["fileuri"][0])):
         return _parts(inner)
-    kept = (each for each in parts.query.split("&") if each and not _SIGNED.match(each))
-    return unquote(parts.path).lstrip("/"), unquote("&".join(kept))
+    return unquote(parts.path).lstrip("/"), parts.query
 
 
 def queried(names: Mapping[str, str]) -> set[str]:
@@ -122,8 +123,11 @@ def queried(names: Mapping[str, str]) -> set[str]:
     >>> queried({"/a.jpg?page=1": "a.jpg?page=1", "/b?page=1": "b?page=1"})
     {'a.jpg?page=1'}
     """
+    with_query = ((each, name) for each, name in names.items() if "?" in name)
     return {
-        name for each, name in names.items() if name not in ("", path_of(each), short_path(each))
+        name
+        for each, name in with_query
+        if name not in (path := path_of(each), without_upload(path))
     }
 
 

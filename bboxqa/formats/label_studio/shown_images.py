@@ -1,11 +1,11 @@
 """Which images of tasks with several were shown to annotators."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
-from bboxqa.formats.label_studio.image_paths import image_names
 from bboxqa.formats.label_studio.regions import is_on_image
 from bboxqa.formats.label_studio.studio_notes import tag_note, unshown_note
 from bboxqa.formats.label_studio.task_images import (
@@ -59,7 +59,7 @@ class ShownImages:
 
     @cached_property
     def _shown(self) -> Shown:
-        # Most files have one image in each task, and are not read twice.
+        # Only files with several images in a task are read twice.
         return shown_by(tasks_of(self._text))
 
     def images_of_task(
@@ -73,7 +73,7 @@ class ShownImages:
         images : dict of str to list of str
             The URLs of all its images, by data key.
         drawn_on : collection of ImageKey
-            The images of its regions.
+            The images of its regions, which count where its images are under one key.
         """
         pages = {key: {ImageKey(page) for page in images[key]} for key in images}
         if said := said_key(images):
@@ -96,25 +96,38 @@ class ShownImages:
         if n_tagged:
             yield tag_note(n_tagged, [*self._keys])
 
+    def addresses(self) -> Iterator[str]:
+        """Yield the URLs of all images of tasks with several."""
+        return chain.from_iterable(self._labels.values())
+
     def named(self, names: Mapping[str, str]) -> set[tuple[str, str]]:
         """Return the key and the name of each shown image, given names by URL."""
-        return {
-            (key, names[page])
-            for key in self._labels.keys() & self._shown.keys
-            for page in self._labels[key].keys() & names.keys()
-        }
+        if not self._labels:
+            return set()
+        keys = self._labels.keys() & self._shown.keys
+        return {(key, names[page]) for key in keys for page in self._labels[key]}
 
-    def unshown(self, names: Mapping[str, str], ids: Iterator[int]) -> Iterator[Unshown]:
-        """Yield the images under other keys, given names of shown ones by URL, and ids for them."""
-        if self._shown.tags:
+    def unshown(
+        self, names: Mapping[str, str], shown: Container[str], ids: Iterator[int]
+    ) -> Iterator[Unshown]:
+        """Yield the images under other keys, which another file may show.
+
+        Parameters
+        ----------
+        names : mapping of str to str
+            Names by URL.
+        shown : container of str
+            The URLs of the images that this file shows.
+        ids : iterator of int
+            Ids for the others.
+        """
+        if not self._labels or self._shown.tags:
             return
-        # Another file may show them, by the names that they have there.
-        every = image_names({*names}.union(*self._labels.values()))
         for key, pages in self._labels.items():
             images = [
-                {"id": next(ids), "file_name": every[page], "annotators": [*self._people(labels)]}
+                {"id": next(ids), "file_name": names[page], "annotators": [*self._people(labels)]}
                 for page, labels in pages.items()
-                if page not in names and every[page]
+                if page not in shown and names[page]
             ]
             if images:
                 yield Unshown(key, images, unshown_note(key, len(images)))

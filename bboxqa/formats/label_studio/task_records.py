@@ -230,7 +230,6 @@ class _TaskRecords:
         """Add a region with its key points, as one annotation per label."""
         self._boxes.end()
         where = self._where(region.pointer)
-        label = _label(task, region)
         if not region.is_shape or image is None:
             self.n_tracks += region.kind == TRACK
             self._into.annotation({"shape": apart_name(region.kind)}, where)
@@ -239,24 +238,25 @@ class _TaskRecords:
             for key in ("original_width", "original_height"):
                 side_of(region.result.get(key), key)
         except ValueProblemError as error:
-            self._into.defect("T001", f"{label}: {error}", where)
+            self._into.defect("T001", f"{_label(task, region)}: {error}", where)
             return
         size = size_in(region.result)
         if "width" not in image:
-            problem = f"{label}: has no original_width and original_height, so that percent cannot"
+            problem = "has no original_width and original_height, so that percent cannot become"
             advice = "--image-size gives them: 1920x1080, or a file with the size of each image"
-            self._into.defect("T002", f"{problem} become pixels: {advice}", where)
+            problem = f"{_label(task, region)}: {problem} pixels: {advice}"
+            self._into.defect("T002", problem, where)
             return
         known = (image["width"], image["height"])
         if size is not None and size != known:
-            problem = f"{label}: the image is {size[0]} × {size[1]}; other regions of it say"
-            self._into.defect("T010", f"{problem} {known[0]} × {known[1]}", where)
+            problem = f"{_label(task, region)}: the image is {size[0]} × {size[1]}; other regions"
+            self._into.defect("T010", f"{problem} of it say {known[0]} × {known[1]}", where)
         try:
             shape = shape_of(region, size or known, self._masks)
             shape = self._wanted.boxed(shape | joints_of(points, size or known))
         except ValueProblemError as error:
             self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
-            self._into.refuse(label, error, where)
+            self._into.refuse(_label(task, region), error, where)
             return
         problem = beyond(region, shape["bbox"], size or known) if "bbox" in shape else ""
         record = {**shape, "image_id": image["id"], **shared}
@@ -265,7 +265,6 @@ class _TaskRecords:
     def _add_labels(
         self, task: Task, region: Region, record: Record, where: Where, problem: str
     ) -> None:
-        label = _label(task, region)
         if region.result.get("image_rotation"):
             self._tally["turned"] += 1
         if len(region.labels) > 1:
@@ -286,9 +285,9 @@ class _TaskRecords:
             category = self._into.category(name, where)
             row = self._into.annotation({**record, "category_id": category}, where)
             if not region.labels:
-                self._into.defect("T004", f"{label}: has no label", where, row)
+                self._into.defect("T004", f"{_label(task, region)}: has no label", where, row)
             if problem:
-                self._into.defect("T003", f"{label}: {problem}", where, row)
+                self._into.defect("T003", f"{_label(task, region)}: {problem}", where, row)
 
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
@@ -296,7 +295,9 @@ class _TaskRecords:
         for problem, pointer in self._unnamed.problems(others=self._is_anybody_named):
             self._into.defect("T005", problem, self._where(pointer))
         self._tally.update(self._unnamed.tally())
-        names = image_names(key.address for _, key, _ in self._addresses)
+        # An image has the same name in a file in which somebody drew on others.
+        shown = [key.address for _, key, _ in self._addresses]
+        names = image_names([*shown, *self._shown.addresses()])
         numbered = {}
         for record, key, label in self._addresses:
             named = names.get(key.address)
@@ -305,14 +306,14 @@ class _TaskRecords:
                 numbered[record["file_name"]] = self._own_names.images_of(label)
         n_tagged = sum(bool(key.tag) for _, key, _ in self._addresses)
         notes = [*notes_of(self._tally, self._models), *self._shown.tag_notes(n_tagged)]
-        notes += query_notes(len(queried(names)))
+        notes += query_notes(len(queried({each: names[each] for each in shown})))
         found = self._into.done(notes, "completed_by", [*repeat_notes(self._tally)])
         ids = counting(1 + max((image["id"] for image in found.images), default=0))
         return replace(
             found,
             nobody_notes=[*nobody_notes(self._tally)],
             shown_images=self._shown.named(names),
-            unshown=[*self._shown.unshown(names, ids)],
+            unshown=[*self._shown.unshown(names, {*shown}, ids)],
             numbered_images=numbered,
         )
 

@@ -11,6 +11,8 @@ from support.studio import box, result, task, work, written
 from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.label_studio.shown_images import ShownImages
+from bboxqa.formats.label_studio.task_images import ImageKey
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
@@ -273,6 +275,28 @@ def test_images_that_only_another_person_drew_on_count(tmp_path):
     back = read_coco(tmp_path / "out.json")
     assert asked(back) == asked(data)
     assert drawn(back) == drawn(data)
+
+
+def test_an_image_has_one_name_whatever_others_were_drawn_on(tmp_path):
+    """The image and the logo of a task have one name in two uploads; only bob drew on logos."""
+    data = {
+        "image": "/data/upload/1/0a1b2c3d-a.jpg",
+        "logo": "/data/upload/2/0a1b2c3e-a.jpg",
+    }
+    for who, keys in (("ann", ["image"]), ("bob", ["image", "logo"])):
+        shapes = [box(5, 5, 9, 9, to_name=key) for key in keys]
+        written(tmp_path / f"{who}.json", task(1, work(1, *shapes), data=data))
+    names = [address.removeprefix("/") for address in data.values()]
+    assert asked(read_coco(tmp_path)) == {name: ["ann", "bob"] for name in names}
+
+
+def test_tasks_of_one_image_each_are_read_once():
+    """What the regions of the file are on is not asked for: its text is no JSON here."""
+    images = ShownImages(b"{")
+    assert images.images_of_task("task 1", {"image": ["a.jpg"]}, ()) == {ImageKey("a.jpg")}
+    images.ask("task 1", "ann")
+    assert images.named({"a.jpg": "a.jpg"}) == set()
+    assert [*images.unshown({"a.jpg": "a.jpg"}, {"a.jpg"}, iter(()))] == []
 
 
 def test_images_of_one_name_under_other_keys_are_not_shown(tmp_path):
