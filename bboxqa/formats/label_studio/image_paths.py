@@ -35,6 +35,17 @@ def is_image(key: str, value: object) -> bool:
     return _SUFFIX.search(value) is not None or (_TAG.search(key) is not None and " " not in value)
 
 
+def is_address(value: str) -> bool:
+    """Return whether a value is an address whatever its key is: not a word, such as an answer.
+
+    Examples
+    --------
+    >>> [*map(is_address, ["/data/upload/1/a", "s3://shop/a", "a.png", "good", "n/a"])]
+    [True, True, True, False, False]
+    """
+    return value.startswith(("/", "data:")) or "://" in value or bool(_SUFFIX.search(value))
+
+
 def image_names(addresses: Iterable[str]) -> dict[str, str]:
     """Return the name of each image by its URL: the short name where it is unique.
 

@@ -1,10 +1,9 @@
 """Names of tasks that tell them apart."""
 
-from collections import defaultdict
 from dataclasses import replace
 from hashlib import blake2b
 
-from bboxqa.formats.label_studio.image_paths import whole_path, without_upload
+from bboxqa.formats.label_studio.image_paths import is_address, whole_path, without_upload
 from bboxqa.formats.label_studio.tasks import Task
 
 TaskImages = tuple[tuple[str, str], ...]
@@ -14,33 +13,42 @@ TaskImages = tuple[tuple[str, str], ...]
 class TaskNames:
     """Tells tasks of different images apart that share an id, as merged exports have them.
 
-    JSON-MIN has a task once for each annotation, with the same images.
+    JSON-MIN has a task once for each annotation, with the same images. Its answers to questions
+    are beside these: words, no addresses.
     """
 
     def __init__(self) -> None:
-        self._names: dict[str, dict[TaskImages, str]] = defaultdict(dict)
-        self._images: dict[str, TaskImages] = {}
+        self._first: dict[str, dict[str, list[str]]] = {}
+        self._names: dict[str, dict[TaskImages, str]] = {}
+        self._images: dict[str, dict[str, list[str]]] = {}
 
     def named(self, task: Task, images: dict[str, list[str]]) -> Task:
         """Return a task under its own name, given its images by data key.
 
         Examples
         --------
-        >>> names = TaskNames()
-        >>> [names.named(Task("", "7", {}), {"x": [each]}).label for each in ("a", "b", "a")]
+        >>> names, pages = TaskNames(), ("/a", "/b", "/a")
+        >>> [names.named(Task("", "7", {}), {"x": [each]}).label for each in pages]
         ['task 7', 'task 7 (2)', 'task 7']
         """
-        shown = tuple((key, _path(page)) for key, pages in images.items() for page in pages)
-        known = self._names[task.name]
-        more = f" ({len(known) + 1})" if known else ""
-        name = known.setdefault(shown, f"{task.name}{more}")
-        found = task if name == task.name else replace(task, name=name)
-        self._images[found.label] = shown
+        found, first = task, self._first.setdefault(task.name, images)
+        if images != first:
+            known = self._names.setdefault(task.name, {_shown(first): task.name})
+            name = known.setdefault(_shown(images), f"{task.name} ({len(known) + 1})")
+            found = replace(task, name=name)
+        self._images[found.label] = images
         return found
 
     def images_of(self, label: str) -> TaskImages:
         """Return what the task with a label shows."""
-        return tuple((key, without_upload(path)) for key, path in self._images[label])
+        shown = _shown(self._images[label])
+        return tuple((key, without_upload(path)) for key, path in shown)
+
+
+def _shown(images: dict[str, list[str]]) -> TaskImages:
+    return tuple(
+        (key, _path(page)) for key, pages in images.items() for page in pages if is_address(page)
+    )
 
 
 def _path(page: str) -> str:

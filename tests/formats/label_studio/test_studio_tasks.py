@@ -662,6 +662,39 @@ def test_tasks_of_different_images_with_one_id_are_different(tmp_path):
     assert "T007" not in [each.code for each in validate(path).findings]
 
 
+def minimal(number, who, left, **answers):
+    """Return a row of JSON-MIN: one person's annotation of a task."""
+    image = {"image": f"/data/upload/1/0a1b2c3d-{number}.jpg"}
+    shape = {"x": left, "y": 1, "width": 9, "height": 9, "rectanglelabels": ["cat"]}
+    label = [shape | {"original_width": 200, "original_height": 100}]
+    return {"id": number, **image, "annotator": who, "annotation_id": 1, "label": label} | answers
+
+
+@pytest.mark.parametrize(
+    ("key", "answers"),
+    [
+        ("image_quality", ("good", "n/a")),
+        ("topic", ("cat", "dog")),
+        ("ocr", ("12/03/2024", "12/08/2024")),
+    ],
+)
+def test_answers_of_json_min_do_not_tell_tasks_apart(tmp_path, key, answers):
+    rows = [
+        minimal(number, who, number, **{key: answer})
+        for number in (1, 2)
+        for who, answer in zip((1, 2), answers, strict=True)
+    ]
+    data = read_coco(written(tmp_path / "a.json", *rows))
+    assert asked(data) == {"task 1/image": ["1", "2"], "task 2/image": ["1", "2"]}
+    assert len(data.annotations) == 4
+    # A file of each person is of the same tasks, too.
+    folder = tmp_path / "both"
+    folder.mkdir()
+    for place, who in enumerate(("ann", "bob")):
+        written(folder / f"{who}.json", *rows[place::2])
+    assert asked(read_coco(folder)) == asked(data)
+
+
 def test_unnamed_annotations_of_tasks_with_one_id_are_not_numbered(tmp_path):
     tasks = [of_image(1, name, work(None, BOX), work(2)) for name in ("a.jpg", "b.jpg")]
     data = read_coco(written(tmp_path / "a.json", *tasks))
