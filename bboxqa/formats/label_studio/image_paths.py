@@ -46,10 +46,11 @@ def is_address(value: str) -> bool:
     return value.startswith(("/", "data:")) or "://" in value or bool(_SUFFIX.search(value))
 
 
-def image_names(addresses: Iterable[str]) -> dict[str, str]:
+def image_names(addresses: Iterable[str], others: Iterable[str] = ()) -> dict[str, str]:
     """Return the name of each image by its URL: the short name where it is unique.
 
-    Where only the queries of URLs differ, these belong to the names.
+    Where only the queries of URLs differ, these belong to the names, unless the URLs are of
+    `others`: these may be links to thumbnails.
 
     Examples
     --------
@@ -63,6 +64,7 @@ def image_names(addresses: Iterable[str]) -> dict[str, str]:
     paths = {address: path_of(address) for address in dict.fromkeys(addresses)}
     n_addresses = Counter(paths.values())
     wholes = {each: whole_path(each) for each, path in paths.items() if n_addresses[path] > 1}
+    paths |= {address: path_of(address) for address in others if address not in paths}
     n_queries = Counter(path for path, _ in {(paths[each], wholes[each]) for each in wholes})
     paths |= {each: whole for each, whole in wholes.items() if n_queries[paths[each]] > 1}
     short = {path: without_upload(path) for path in paths.values()}

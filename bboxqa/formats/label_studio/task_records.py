@@ -297,7 +297,7 @@ class _TaskRecords:
         self._tally.update(self._unnamed.tally())
         # An image has the same name in a file in which somebody drew on others.
         shown = [key.address for _, key, _ in self._addresses]
-        names = image_names([*shown, *self._shown.addresses()])
+        names = image_names(shown, self._shown.addresses())
         numbered = {}
         for record, key, label in self._addresses:
             named = names.get(key.address)

@@ -75,6 +75,15 @@ def test_a_note_says_where_a_query_names_a_picture(tmp_path):
     assert read(tmp_path / "b.json", f"{DRIVE}1a", f"{DRIVE}2b").notes == ()
 
 
+def test_a_query_that_asks_for_a_thumbnail_is_no_part_of_names(tmp_path):
+    works = [work(who, BOX) for who in (1, 2)]
+    data = {"image": "https://h/a.png?w=800", "thumb": "https://h/a.png?w=90"}
+    found = read_coco(written(tmp_path / "a.json", task(1, *works, data=data)))
+    assert found.image_names == ("a.png",)
+    (note,) = found.notes
+    assert note.startswith("1 image under 'thumb' in the data of tasks left out")
+
+
 def test_queries_name_images_of_files_with_one_task_each(tmp_path):
     for number in (1, 2):
         read(tmp_path / f"{number}.json", f"{DRIVE}{number}")
