@@ -12,9 +12,11 @@ _UPLOAD = re.compile(r"(?:.*/)?data/upload/(?:\d+/)?(?:[0-9a-f]{8}-)?(.+)", re.D
 _ENDING = r"\.(?:avif|bmp|gif|jpe?g|png|svg|tiff?|webp)"
 _SUFFIX = re.compile(rf"{_ENDING}\b", re.IGNORECASE)
 _PICTURE = re.compile(rf".*{_ENDING}", re.IGNORECASE | re.DOTALL)
-# The parts of a query that differ between links to one image: signatures, and how it was shared.
+# The parts of a query that differ between links to one image: signatures, how it was shared, and
+# numbers that keep browsers from showing an old version.
 _SIGNED = re.compile(
-    r"(?:x-(?:amz|cos|goog|obs|oss)-[^=]*|(?:access|auth)?[-_]?token|sign?|signature|expires|policy"
+    r"(?:_|rev|v)=\d+\Z"
+    r"|(?:x-(?:amz|cos|goog|obs|oss)-[^=]*|(?:access|auth)?[-_]?token|sign?|signature|expires|policy"
     r"|key-pair-id|awsaccesskeyid|googleaccessid|ossaccesskeyid|hmac|usp"
     r"|q-[a-z-]+|s[eprstv]|spr|srt|sk(?:oid|tid|t|e|s|v))(?:=|\Z)",
     re.IGNORECASE,

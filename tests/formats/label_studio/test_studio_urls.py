@@ -23,6 +23,7 @@ def read(path, *addresses, who=(1, 2)):
     [
         ([f"{DRIVE}1a", f"{DRIVE}2b"], ["uc?export=view&id=1a", "uc?export=view&id=2b"]),
         (["https://h/img?id=5", "https://h/img?id=6"], ["img?id=5", "img?id=6"]),
+        (["https://h/view?v=5a", "https://h/view?v=6b"], ["view?v=5a", "view?v=6b"]),
         (["https://h/a.ashx?f=1.jpg", "https://h/a.ashx?f=2.jpg"],
          ["a.ashx?f=1.jpg", "a.ashx?f=2.jpg"]),
         (["/data/upload/1/0a1b2c3d-a.png?p=1", "/data/upload/1/0a1b2c3d-a.png?p=2"],
@@ -46,6 +47,8 @@ SIGNATURES = [
     "sv=2022-11-02&st=2024-0{0}-01&se=2024-0{0}-02&sr=b&sp=r&sig=a{0}%3D",
     "Policy=a{0}&Signature=b{0}&Key-Pair-Id=APKA",
     "alt=media&token=0a1b-{0}",
+    "v=170000000{0}",
+    "_=17{0}&rev={0}",
 ]
 
 
