@@ -11,9 +11,9 @@ import msgspec
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.document.origin import Where
+from bboxqa.formats.label_studio.authors import Authors
 from bboxqa.formats.label_studio.grouped_points import joints_of, points_by_parent
 from bboxqa.formats.label_studio.image_paths import image_names, queried, short_path
-from bboxqa.formats.label_studio.people import names_in, person
 from bboxqa.formats.label_studio.plain_boxes import PlainBoxes
 from bboxqa.formats.label_studio.regions import (
     Region,
@@ -24,7 +24,6 @@ from bboxqa.formats.label_studio.regions import (
 )
 from bboxqa.formats.label_studio.shown_images import ShownImages
 from bboxqa.formats.label_studio.studio_notes import (
-    GROUND_TRUTH,
     TRACK,
     apart_name,
     no_images,
@@ -42,7 +41,6 @@ from bboxqa.formats.label_studio.task_images import (
 from bboxqa.formats.label_studio.task_names import TaskNames
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
-from bboxqa.formats.label_studio.unnamed import Unnamed
 from bboxqa.formats.translation.boxes.masks import Masks
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
@@ -63,7 +61,6 @@ from bboxqa.formats.translation.untrusted import (
 )
 
 TITLE = "Label Studio JSON"
-_PREDICTIONS = "predictions"
 _TIMES = ("created_at", "updated_at", "lead_time")
 
 
@@ -102,14 +99,11 @@ class _TaskRecords:
         self._into = Collector(TITLE, add)
         add_boxes = None if wanted.in_full else wanted.add_boxes
         self._boxes = PlainBoxes(member.name, self._into, add_boxes)
-        self._names = names_in(text)
+        self._authors = Authors(text)
         self._own_names = TaskNames()
-        self._unnamed = Unnamed()
-        self._is_anybody_named = False
         self._works: dict[Hashable, Counter[str]] = defaultdict(Counter)
         self._addresses: list[tuple[Record, ImageKey, str]] = []
         self._tally: Counter[str] = Counter()
-        self._models: Counter[str] = Counter()
         self.n_tracks = 0
 
     def _where(self, pointer: str) -> Where:
@@ -173,7 +167,7 @@ class _TaskRecords:
         if work.is_prediction and task.is_reviewed:
             self._tally["reviewed"] += 1
             return
-        annotator = self._annotator(task, work)
+        annotator = self._authors.author(task, work)
         works = self._works[self._repeated(task, records)]
         works[annotator] += 1
         if works[annotator] > 1 and not self._wanted.sessions:
@@ -202,22 +196,6 @@ class _TaskRecords:
         """Return what is annotated again: the task, or, in sessions, its images."""
         known = all(each.address for each in images)
         return tuple(images) if self._wanted.sessions and known else task.label
-
-    def _annotator(self, task: Task, work: Work) -> str:
-        """Return the annotator of an annotation, or the model of a prediction."""
-        content = work.content
-        if work.is_prediction:
-            model = plain_text(content.get("model_version")) or _PREDICTIONS
-            # A numeric version would look like an annotator.
-            model = f"model {model}" if model.isdecimal() else model
-            self._models[model] += not task.is_review
-            return model
-        name = person(content.get("completed_by"), self._names)
-        self._is_anybody_named |= bool(name)
-        if content.get("ground_truth") is True:
-            self._tally["truth"] += 1
-            return GROUND_TRUTH
-        return name or self._unnamed.add(task.label, work.pointer)
 
     def _add_region(
         self,
@@ -292,9 +270,9 @@ class _TaskRecords:
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
         self._boxes.end()
-        for problem, pointer in self._unnamed.problems(others=self._is_anybody_named):
+        for problem, pointer in self._authors.problems():
             self._into.defect("T005", problem, self._where(pointer))
-        self._tally.update(self._unnamed.tally())
+        self._tally.update(self._authors.tally())
         # An image has the same name in a file in which somebody drew on others.
         shown = [key.address for _, key, _ in self._addresses]
         names = image_names(shown, self._shown.addresses())
@@ -305,7 +283,7 @@ class _TaskRecords:
             if not named:
                 numbered[record["file_name"]] = self._own_names.images_of(label)
         n_tagged = sum(bool(key.tag) for _, key, _ in self._addresses)
-        notes = [*notes_of(self._tally, self._models), *self._shown.tag_notes(n_tagged)]
+        notes = [*notes_of(self._tally, self._authors.models), *self._shown.tag_notes(n_tagged)]
         notes += query_notes(len(queried({each: names[each] for each in shown})))
         found = self._into.done(notes, "completed_by", [*repeat_notes(self._tally)])
         ids = counting(1 + max((image["id"] for image in found.images), default=0))
