@@ -254,7 +254,7 @@ class AnnotationFile:
     """Of records that show several images each, the key and the name of those that were shown."""
     unshown: Sequence[tuple[str, Sequence[Image], str]] = ()
     """By key, images that nobody drew on, which are left out unless another file shows some of
-    them, and the note on them.
+    them, and the note on them. Of files that are read together, those that another file shows.
     """
     numbered_images: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     """By name, the images that are named by the number of a task: what the task shows, as pairs of

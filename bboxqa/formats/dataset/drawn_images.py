@@ -13,20 +13,24 @@ from bboxqa.formats.dataset.merge import IndexedAnnotations
 def with_shown_images(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
     """Return files with the images that nobody drew on in one file, but somebody in another.
 
-    The other images that nobody drew on stay left out, with a note.
+    They are at the end of `images`, and remain in `unshown`. The other images that nobody drew on
+    stay left out, with a note.
     """
     return [_with_shown(file, [each for each in files if each is not file]) for file in files]
 
 
 def _with_shown(file: AnnotationFile, others: Sequence[AnnotationFile]) -> AnnotationFile:
-    images, notes = [*file.images], [*file.notes]
+    if not file.unshown:
+        return file
+    images, notes, added = [*file.images], [*file.notes], []
     for key, unshown, note in file.unshown:
         names = {(key, each.file_name) for each in unshown}
         if any(not names.isdisjoint(other.shown_images) for other in others):
             images += unshown
+            added.append((key, unshown, note))
         else:
             notes.append(note)
-    return replace(file, images=images, notes=tuple(notes)) if file.unshown else file
+    return replace(file, images=images, unshown=added, notes=tuple(notes))
 
 
 def others_may_be_asked(

@@ -73,7 +73,8 @@ class ShownImages:
         images : dict of str to list of str
             The URLs of all its images, by data key.
         drawn_on : collection of ImageKey
-            The images of its regions, which count where its images are under one key.
+            The images of its regions. They count where its images are under one key, or the user
+            says which key is shown.
         """
         pages = {key: {ImageKey(page) for page in images[key]} for key in images}
         if said := said_key(images):

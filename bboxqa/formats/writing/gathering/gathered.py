@@ -168,8 +168,9 @@ class _Joined:
         """Add the images of a file, and return the name of each id."""
         label_of: dict[int, str] = {}
         # Images that only another file shows have no record in this one.
-        whole = chain(records, repeat({}))
-        for image, record in zip(file.images, whole, strict=False):
+        n_more = sum(len(images) for _, images, _ in file.unshown)
+        whole = chain(records, repeat({}, n_more))
+        for image, record in zip(file.images, whole, strict=True):
             label = image_label(image)
             number = id_number(image.id)
             label_of[number] = label
