@@ -76,11 +76,10 @@ class ShownImages:
             The images of its regions. They count where its images are under one key, or the user
             says which key is shown.
         """
-        pages = {key: {ImageKey(page) for page in images[key]} for key in images}
-        if said := said_key(images):
-            return {*drawn_on} | pages[said]
         if len(images) <= 1:
-            return {*drawn_on}.union(*pages.values())
+            return {*drawn_on, *map(ImageKey, chain.from_iterable(images.values()))}
+        if said := said_key(images):
+            return {*drawn_on, *map(ImageKey, images[said])}
         for key, of_key in images.items():
             for page in of_key:
                 self._labels.setdefault(key, {}).setdefault(page, {})[label] = None

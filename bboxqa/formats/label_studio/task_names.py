@@ -18,9 +18,8 @@ class TaskNames:
     """
 
     def __init__(self) -> None:
-        self._first: dict[str, dict[str, list[str]]] = {}
-        self._names: dict[str, dict[TaskImages, str]] = {}
         self._images: dict[str, dict[str, list[str]]] = {}
+        self._names: dict[str, dict[TaskImages, str]] = {}
 
     def named(self, task: Task, images: dict[str, list[str]]) -> Task:
         """Return a task under its own name, given its images by data key.
@@ -31,12 +30,13 @@ class TaskNames:
         >>> [names.named(Task("", "7", {}), {"x": [each]}).label for each in pages]
         ['task 7', 'task 7 (2)', 'task 7']
         """
-        found, first = task, self._first.setdefault(task.name, images)
-        if images != first:
-            known = self._names.setdefault(task.name, {_shown(first): task.name})
-            name = known.setdefault(_shown(images), f"{task.name} ({len(known) + 1})")
-            found = replace(task, name=name)
-        self._images[found.label] = images
+        first = self._images.setdefault(task.label, images)
+        if images == first:
+            return task
+        known = self._names.setdefault(task.name, {_shown(first): task.name})
+        name = known.setdefault(_shown(images), f"{task.name} ({len(known) + 1})")
+        found = replace(task, name=name)
+        self._images.setdefault(found.label, images)
         return found
 
     def images_of(self, label: str) -> TaskImages:

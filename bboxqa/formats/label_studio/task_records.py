@@ -194,8 +194,8 @@ class _TaskRecords:
 
     def _repeated(self, task: Task, images: Iterable[ImageKey]) -> Hashable:
         """Return what is annotated again: the task, or, in sessions, its images."""
-        known = all(each.address for each in images)
-        return tuple(images) if self._wanted.sessions and known else task.label
+        of_images = self._wanted.sessions and all(each.address for each in images)
+        return tuple(images) if of_images else task.label
 
     def _add_region(
         self,

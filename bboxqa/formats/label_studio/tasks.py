@@ -78,17 +78,25 @@ def tasks_of(text: bytes) -> Iterator[Task]:
     """
     is_list = text[:64].lstrip().startswith(b"[")
     items = msgspec.json.decode(text, type=list[msgspec.Raw]) if is_list else [msgspec.Raw(text)]
+    is_open = True
     for number, raw in enumerate(items):
         pointer = pointer_to(number) if is_list else ""
-        plain = plain_task(raw)
-        if plain is not None and sum(map(len, images_of(plain.data).values())) <= 1:
+        plain = plain_task(raw) if is_open else None
+        if plain is not None and not _has_several(plain.data):
             yield _plain(plain, pointer, number)
             continue
         item = msgspec.json.decode(raw)
         if isinstance(item, dict):
-            yield task_of(item, pointer, number)
+            task = task_of(item, pointer, number)
         else:
-            yield Task(pointer, f"task at {pointer}", {}, odd=[(pointer, _kind(item))])
+            task = Task(pointer, f"task at {pointer}", {}, odd=[(pointer, _kind(item))])
+        # A task with several images is not plain, and nor is the next one, most likely.
+        is_open = not _has_several(task.data)
+        yield task
+
+
+def _has_several(data: Value) -> bool:
+    return sum(map(len, images_of(data).values())) > 1
 
 
 def _plain(item: PlainTask, pointer: str, number: int) -> Task:
