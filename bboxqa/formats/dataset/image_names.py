@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from unicodedata import normalize
@@ -102,12 +102,23 @@ def _refuse_numbered(files: Sequence[AnnotationFile]) -> None:
                 f"{other.source.name} and {file.source.name}: image {one_line(name)!r} is named by "
                 "its task, which is of different images in the two files; expected names of images"
             )
-            keys = [*dict.fromkeys(key for key, _ in (*before, *shown))]
-            raise DatasetError([problem], _key_advice(keys))
+            raise DatasetError([problem], _key_advice([before, shown]))
 
 
-def _key_advice(keys: Sequence[str]) -> str:
-    """Return how to say under which data key the image is that a tag shows."""
+def numbered_advice(files: Sequence[AnnotationFile]) -> str:
+    """Return how to name images that are named by numbers of tasks; "" if a file has no such."""
+    firsts = [next(iter(file.numbered_images.values()), ()) for file in files]
+    if not all(firsts):
+        return ""
+    return f"in these files, names have the numbers of tasks. {_key_advice(firsts)}"
+
+
+def _key_advice(images: Iterable[Sequence[tuple[str, str]]]) -> str:
+    """Return how to say under which key of the data of tasks the image is that a tag shows.
+
+    `images` are the images of tasks, each with its key.
+    """
+    keys = [*dict.fromkeys(key for shown in images for key, _ in shown)]
     if len(keys) < 2:
         return "Give images a URL in place of their content, by which they can be told apart."
     typed = shlex.quote(f"image={clean(keys[0])}")

@@ -5,7 +5,12 @@ from collections.abc import Sequence
 
 from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.dataset.image_names import case_remark, join_advice, names_of_images
+from bboxqa.formats.dataset.image_names import (
+    case_remark,
+    join_advice,
+    names_of_images,
+    numbered_advice,
+)
 from bboxqa.formats.dataset.people.attributed import Attribution
 
 # The most names that a text shows, and the most files to type.
@@ -21,7 +26,7 @@ def unjoined_advice(files: Sequence[AnnotationFile], attribution: Attribution) -
     named = [*dict.fromkeys(filter(None, splits))]
     if not named:
         names = names_of_images(files)
-        return join_advice(names) or case_remark(names)
+        return numbered_advice(files) or join_advice(names) or case_remark(names)
     of_splits = [*zip(files, attribution.asked, splits, strict=False)]
     whole = [file.source.name for file, _, split in of_splits if not split]
     if not whole:

@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from bboxqa.core.text import one_line
 from bboxqa.formats.label_studio.regions import is_on_image
 from bboxqa.formats.label_studio.studio_notes import tag_note, unshown_note
 from bboxqa.formats.label_studio.task_images import (
@@ -13,6 +14,7 @@ from bboxqa.formats.label_studio.task_images import (
     ImageKey,
     images_of,
     key_of,
+    known_key,
     said_key,
     tag_of,
 )
@@ -56,6 +58,7 @@ class ShownImages:
         self._keys: dict[str, None] = {}
         self._asked: dict[str, dict[str, None]] = defaultdict(dict)
         self._labels: dict[str, dict[str, dict[str, None]]] = {}
+        self._said_tags: list[str] = []
 
     @cached_property
     def _shown(self) -> Shown:
@@ -86,6 +89,21 @@ class ShownImages:
         self._keys |= dict.fromkeys(images)
         return self._shown.images_in(images)
 
+    def said_twice(self, images: dict[str, list[str]], result: dict[str, Any]) -> str:
+        """Return the problem of a result on a second tag whose image only the user says; else "".
+
+        The regions of both tags would be on one image.
+        """
+        said, tag = said_key(images), tag_of(result)
+        if not said or tag in self._said_tags or known_key(images, tag):
+            return ""
+        self._said_tags.append(tag)
+        if len(self._said_tags) != 2:
+            return ""
+        first, second = (repr(one_line(each)) for each in self._said_tags)
+        both = f"--columns image={one_line(said)} would put both on one image; leave it out"
+        return f"is on the tag {second}, others are on {first}: {both}"
+
     def ask(self, label: str, annotator: str) -> None:
         """Add an annotator to those who were asked about the task with a label."""
         if self._labels:
@@ -94,7 +112,7 @@ class ShownImages:
     def tag_notes(self, n_tagged: int) -> Iterator[str]:
         """Yield a note on the `n_tagged` images that are named by a tag."""
         if n_tagged:
-            yield tag_note(n_tagged, [*self._keys])
+            yield tag_note(n_tagged, [*self._keys], len(self._shown.tags))
 
     def addresses(self) -> Iterator[str]:
         """Yield the URLs of all images of tasks with several."""

@@ -71,19 +71,21 @@ def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
     yield from tally_notes(tally, _WORDS)
 
 
-def tag_note(n_images: int, keys: Sequence[str]) -> str:
+def tag_note(n_images: int, keys: Sequence[str], n_tags: int = 1) -> str:
     """Return a note on images whose tasks have images under several data keys.
+
+    The user can say which key is shown if regions are on one tag only.
 
     Examples
     --------
     >>> tag_note(2, ["clean", "marked"])[-32:]
     '--columns image=clean names them'
     """
-    return (
+    note = (
         f"{count(n_images, 'image')} named by task and tag, as the file does not say which of "
-        f"several images of a task a tag shows ({', '.join(map(one_line, keys))}): "
-        f"--columns image={one_line(keys[0])} names them"
+        f"several images of a task a tag shows ({', '.join(map(one_line, keys))})"
     )
+    return note if n_tags > 1 else f"{note}: --columns image={one_line(keys[0])} names them"
 
 
 def unshown_note(key: str, n_images: int) -> str:

@@ -82,13 +82,18 @@ def tag_of(result: dict[str, Any]) -> str:
 
 
 def key_of(images: dict[str, list[str]], tag: str) -> str:
-    """Return the data key of the image that a tag shows; "" if that is not known."""
+    """Return the data key of the image that a tag shows, or else the user's; "" if not known."""
+    return known_key(images, tag) or said_key(images)
+
+
+def known_key(images: dict[str, list[str]], tag: str) -> str:
+    """Return the data key of the image that a tag shows; "" if the file does not say it."""
     key = next(iter(images)) if len(images) == 1 else tag
     if key in images:
         return key
     number = _NUMBER.search(tag)
     alike = [each for each in images if number and _same_number(each, number[0])]
-    return alike[0] if len(alike) == 1 else said_key(images)
+    return alike[0] if len(alike) == 1 else ""
 
 
 def said_key(images: dict[str, list[str]]) -> str:

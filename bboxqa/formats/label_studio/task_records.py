@@ -189,6 +189,9 @@ class _TaskRecords:
         inside = {id(point) for group in points.values() for point in group}
         for region in regions:
             if id(region) not in inside:
+                if region.is_shape and (problem := self._shown.said_twice(images, region.result)):
+                    where = self._where(region.pointer)
+                    self._into.defect("T001", f"{_label(task, region)}: {problem}", where)
                 image = records.get(image_of(images, region.result) or NO_IMAGE)
                 self._add_region(task, region, image, shared, points.get(region.id, ()))
 

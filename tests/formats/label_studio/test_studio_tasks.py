@@ -218,6 +218,36 @@ def test_tasks_with_several_images_have_each_by_itself(tmp_path):
     assert "(left, right): --columns image=left names them" in data.notes[-1]
 
 
+def test_a_key_that_the_user_says_is_refused_where_two_tags_are_drawn_on(tmp_path):
+    sides = {"left": "l.jpg", "right": "r.jpg"}
+    works = [
+        work(who, box(who, 1, 9, 9, to_name=f"tag {name}")) for who, name in ((1, "a"), (2, "b"))
+    ]
+    path = written(tmp_path / "a.json", task(1, *works, data=sides))
+    data = read_coco(path)
+    assert asked(data) == {"task 1/tag a": ["1", "2"], "task 1/tag b": ["1", "2"]}
+    assert data.notes[-1].endswith("a tag shows (left, right)")
+    with reading(columns={"image": "left"}), pytest.raises(DatasetError) as error:
+        read_coco(path)
+    assert (
+        "is on the tag 'tag b', others are on 'tag a': --columns image=left would put both on one "
+        "image; leave it out"
+    ) in error.value.problems[0]
+
+
+def test_images_named_by_tasks_of_other_numbers_are_told(tmp_path):
+    for who in (1, 2):
+        of_tag = work(who, box(1, 1, 9, 9, to_name="tag"))
+        sides = {"photo": f"{who}.jpg", "small": f"{who}s.jpg"}
+        written(tmp_path / f"{who}.json", task(10 * who, of_tag, data=sides))
+    with pytest.raises(DatasetError) as error:
+        read_coco([tmp_path / "1.json", tmp_path / "2.json"])
+    assert error.value.advice == (
+        "Images are joined by file_name: in these files, names have the numbers of tasks. Say "
+        "under which key of their data the image is: --columns image=photo, or small in place of photo"
+    )
+
+
 LOGO = {"logo": "https://x.org/logo.png"}
 
 
