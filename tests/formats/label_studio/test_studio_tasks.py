@@ -244,7 +244,8 @@ def test_images_named_by_tasks_of_other_numbers_are_told(tmp_path):
         read_coco([tmp_path / "1.json", tmp_path / "2.json"])
     assert error.value.advice == (
         "Images are joined by file_name: in these files, names have the numbers of tasks. Say "
-        "under which key of their data the image is: --columns image=photo, or small in place of photo"
+        "under which key of their data the image is: --columns image=photo, or small in place of "
+        "photo"
     )
 
 
