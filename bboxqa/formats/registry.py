@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from functools import lru_cache, wraps
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any, TypeVar
 
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
@@ -63,16 +64,15 @@ _LOOKED_AT = 50
 _ARCHIVES = 32
 # The number of files in archives whose formats are kept: each is asked about several times.
 _FILES_INSIDE = 1 << 15
-_Find = Callable[[Path], Format | None]
-_FOUND: ContextVar[dict[tuple[_Find, Path], Format | None] | None]
-_FOUND = ContextVar("found", default=None)
+_Found = TypeVar("_Found")
+_FOUND: ContextVar[dict[tuple[object, Path], Any] | None] = ContextVar("found", default=None)
 
 
 @contextmanager
 def formats_kept() -> Iterator[None]:
-    """Recognise each file and folder once, as long as nothing writes to them.
+    """Recognise each folder once, as long as nothing writes to it.
 
-    Reading a data set asks for the format of a folder about ten times.
+    Reading a data set asks about a folder more than ten times.
     """
     before = _FOUND.set({})
     try:
@@ -81,16 +81,17 @@ def formats_kept() -> Iterator[None]:
         _FOUND.reset(before)
 
 
-def _once(find: _Find) -> _Find:
-    """Return a function that keeps what it found within `formats_kept`."""
+def once(find: Callable[[Path], _Found]) -> Callable[[Path], _Found]:
+    """Return a function that keeps what it found of a path within `formats_kept`."""
 
     @wraps(find)
-    def keeping(path: Path) -> Format | None:
-        if (found := _FOUND.get()) is None:
+    def keeping(path: Path) -> _Found:
+        if (known := _FOUND.get()) is None:
             return find(path)
-        if (find, path) not in found:
-            found[find, path] = find(path)
-        return found[find, path]
+        if (find, path) not in known:
+            known[find, path] = find(path)
+        found: _Found = known[find, path]
+        return found
 
     return keeping
 
@@ -208,7 +209,7 @@ def folders_in(folder: Path) -> list[Path]:
     return sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
 
 
-@_once
+@once
 def _format_of_source(folder: Path) -> Format | None:
     found = next((each for each in all_formats() if is_source_of(each, folder)), None)
     return None if found is not None and has_coco(folder) else found

@@ -66,6 +66,8 @@ def _with_one_spelling(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
     macOS decomposes them in names of files (Unicode form NFD), which others compose (NFC). A file
     with both forms of a name may have two images.
     """
+    if len(files) == 1:
+        return list(files)
     spellings: dict[str, str] = {}
     found = []
     for file, names in zip(files, names_of_images(files), strict=True):

@@ -14,6 +14,7 @@ from bboxqa.formats.registry import (
     is_of_one_image,
     is_source,
     is_source_of,
+    once,
 )
 from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.label_folders import share_images
@@ -62,6 +63,7 @@ def people_among(parts: Sequence[Sequence[Path]]) -> list[Path]:
     return people if are_people and all(map(is_source, people)) else []
 
 
+@once
 def folders_in_parts(source: Path) -> list[list[Path]]:
     """Return the folders in each split of a source that may be of people, as far as is known."""
     found = format_of(source).folders_in_parts

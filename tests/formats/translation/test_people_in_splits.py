@@ -258,11 +258,10 @@ def test_a_note_on_folders_in_splits_looks_at_each_once(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "scandir", lambda folder: listed.append(folder) or real(folder))
     with formats_kept():
         assert people_among(folders_in_parts(path))
+        assert listed
         listed.clear()
-        assert folders_in_parts(path)
-        looked_at = len(listed)
         assert of_one([path])
-    assert len(listed) == 2 * looked_at > 0
+    assert not listed
 
 
 @pytest.mark.parametrize("people", [["ann", "bob"], [""]])
