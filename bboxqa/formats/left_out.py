@@ -228,8 +228,9 @@ def _lacks_labels(folder: Path) -> bool:
     files = [name for _, _, names in inside for name in names]
     if not files:
         return len(inside) < _FOLDERS
-    are_pictures = all(Path(name).suffix.lower() in IMAGE_SUFFIXES for name in files)
-    return are_pictures and any(is_of_labels(Path(each).name) for each, _, _ in inside[1:])
+    # Folders of pictures may have many, whose names need not be looked at.
+    is_of_person = any(is_of_labels(Path(each).name) for each, _, _ in inside[1:])
+    return is_of_person and all(Path(name).suffix.lower() in IMAGE_SUFFIXES for name in files)
 
 
 def _names(paths: Sequence[Path], *, hidden: bool) -> str:
