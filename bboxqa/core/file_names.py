@@ -1,4 +1,4 @@
-"""File names as other systems write them, and folders that cannot be read."""
+"""File names as other systems write them, and folders and links that cannot be read."""
 
 import os
 import re
@@ -76,3 +76,43 @@ def folder_problem(folder: Path, expected: str = "a folder") -> str:
     except OSError as error:
         return f"{folder}: cannot be read: {error.strerror}"
     return ""
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder, or a link to one.
+
+    Unlike `os.DirEntry.is_dir`, returns False for a link that leads to itself, as `Path.is_dir`
+    does, which asks the system about each entry.
+    """
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a file, or a link that leads to one or nowhere.
+
+    Reading a link that leads nowhere reports it; passing over it would lose annotations.
+    """
+    try:
+        return entry.is_file() or (entry.is_symlink() and not os.path.exists(entry.path))  # noqa: PTH110
+    except OSError:
+        return True
+
+
+def folders_in(folder: Path) -> list[Path]:
+    """Return the folders in a folder, sorted, without hidden ones.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     Path(home, "b").mkdir()
+    ...     Path(home, ".a").mkdir()
+    ...     [each.name for each in folders_in(Path(home))]
+    ['b']
+    """
+    with os.scandir(folder) as found:
+        shown = (each for each in found if each.name[0] != ".")
+        return sorted(folder / each.name for each in shown if is_folder(each))

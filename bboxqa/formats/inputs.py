@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem
+from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.archive_contents import labels_of_two_formats, refuse_unread, sources_in
@@ -201,8 +201,8 @@ def _beside_folders(
     above = {each for source in apart for each in (source, *source.parents)}
     return [
         file
-        for each in sorted(folder.iterdir())
-        if each.is_dir() and each.name[0] != "." and each not in above
+        for each in folders_in(folder)
+        if each not in above
         for file in _files_inside(each, pattern, only_checked=only_checked)
         if is_surely_coco(file) or format_of(file) is not COCO
     ]
@@ -284,8 +284,7 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
         some = f"{count(len(files), 'image')}, such as {one_line(min(files).name)}"
         problem = f"{folder}: holds images only ({some}); expected their annotations"
         return DatasetError([problem], "Name the file or the folder that holds annotations.")
-    inside = sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
-    if not pattern and (around := [each for each in inside if sources_below(each)]):
+    if not pattern and (around := [each for each in folders_in(folder) if sources_below(each)]):
         return _too_deep(folder, around)
     return _of_no_format(folder, files, ends, pattern)
 

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, own_name
+from bboxqa.core.file_names import IMAGE_SUFFIXES, folders_in, own_name
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.archive_contents import NOT_READ
@@ -209,8 +209,8 @@ def without_labels(
         each
         for folder in map(Path, paths)
         if folder in read and folder not in sources
-        for each in sorted(folder.iterdir())
-        if each.is_dir() and each.name[0] != "." and each not in read and _lacks_labels(each)
+        for each in folders_in(folder)
+        if each not in read and _lacks_labels(each)
     ]
     if not found:
         return []
@@ -240,10 +240,11 @@ def _names(paths: Sequence[Path], *, hidden: bool) -> str:
 
 def _of_annotations(folder: Path) -> list[Path]:
     """Return the files directly in a folder that have a known format, of the first ones."""
-    files = (each for each in sorted(folder.iterdir()) if each.is_file() and each.name[0] != ".")
     ends = suffixes()
-    named = (each for each in files if each.name.lower().endswith(ends) and not is_result(each))
-    return [each for each in islice(named, _LOOKED_AT) if _has_format(each)]
+    names = (each for each in sorted(os.listdir(folder)) if each[0] != ".")  # noqa: PTH208
+    named = (folder / each for each in names if each.lower().endswith(ends))
+    files = (each for each in named if each.is_file() and not is_result(each))
+    return [each for each in islice(files, _LOOKED_AT) if _has_format(each)]
 
 
 def _has_format(file: Path) -> bool:
@@ -253,7 +254,9 @@ def _has_format(file: Path) -> bool:
 def _of_others(folder: Path) -> list[Path]:
     """Return files of other formats directly in the folder of a source."""
     own, ends = format_of(folder), suffixes()
-    files = islice((each for each in sorted(folder.iterdir()) if each.is_file()), _LOOKED_AT)
+    # A folder may have many files, of which few are looked at.
+    inside = (folder / name for name in sorted(os.listdir(folder)))  # noqa: PTH208
+    files = islice((each for each in inside if each.is_file()), _LOOKED_AT)
     named = (each for each in files if each.suffix.lower() in ends and not is_of_one_image(each))
     return [
         each

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bboxqa.core.file_names import folders_in
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
@@ -202,11 +203,6 @@ def is_source(folder: Path) -> bool:
 def is_of_one_image(file: Path) -> bool:
     """Return whether the format of a file has one file per image."""
     return format_of(file) in _OF_ONE_IMAGE
-
-
-def folders_in(folder: Path) -> list[Path]:
-    """Return the folders in a folder, sorted, without hidden ones."""
-    return sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
 
 
 @once

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
+from bboxqa.core.file_names import folders_in
 from bboxqa.formats.registry import (
     all_formats,
-    folders_in,
     format_of,
     has_coco,
     has_parts,

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import is_file
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.format import Recognises
 from bboxqa.formats.translation.collector import Collector
@@ -89,7 +90,7 @@ def json_in(folder: Path) -> Iterator[Path]:
     """Yield the JSON files directly in a folder, unsorted; none if it cannot be read."""
     with suppress(OSError), os.scandir(folder) as found:
         for each in found:
-            if each.name.lower().endswith(".json") and each.is_file():
+            if each.name.lower().endswith(".json") and is_file(each):
                 yield Path(each.path)
 
 

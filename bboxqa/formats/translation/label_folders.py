@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT
+from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_folder
 from bboxqa.formats.translation.heads import as_utf8, is_archive
 from bboxqa.formats.translation.members import head_of, members_of
 
@@ -86,10 +86,10 @@ class LabelFolders:
             ]
         except OSError:
             return False
-        files = [each.name for each in inside if not each.is_dir()]
+        files = [each.name for each in inside if not is_folder(each)]
         if self._has_labels(folder, files, strict=not is_marked):
             return True
-        folders = [folder / each.name for each in inside if each.is_dir()]
+        folders = [folder / each.name for each in inside if is_folder(each)]
         known = [each for each in folders if INSIDE.fullmatch(each.name)]
         if any(self._holds_labels(each, strict=not is_marked) for each in known):
             return True
@@ -270,7 +270,7 @@ def _folders_and_files(folder: Path, most: int) -> tuple[list[str], list[str]]:
     files: list[str] = []
     with suppress(OSError), os.scandir(folder) as found:
         for each in found:
-            if not each.is_dir():
+            if not is_folder(each):
                 files.append(each.name)
                 if len(files) == most:
                     break

@@ -98,7 +98,10 @@ class Member(NamedTuple):
         return data
 
     def _unreadable(self, error: Exception) -> DatasetError:
-        reason = one_line(str(error) or type(error).__name__)
+        if self.is_file and Path(self.shown).is_symlink() and not Path(self.shown).exists():
+            problem = f"{self.shown}: is a link that leads nowhere"
+            return DatasetError([problem], "Restore the file that it leads to, or remove the link.")
+        reason = one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__)
         return DatasetError([f"{self.shown}: cannot be read: {reason}"], AGAIN)
 
 

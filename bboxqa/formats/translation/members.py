@@ -9,6 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import is_file
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.translation.archives.tars import (
@@ -33,6 +34,7 @@ from bboxqa.formats.translation.picture_sizes import is_picture
 _KEPT = 2
 _KEPT_FOLDERS = 64
 _SHOWN = 3
+_READABLE = "Allow reading it, or move it elsewhere."
 
 
 def members_of(path: Path) -> list[Member]:
@@ -172,25 +174,32 @@ def files_in(folder: Path) -> list[Member]:
     return [Member(each.name, str(each), MAX_SIZE, partial(opened_file, each)) for each in files]
 
 
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder, sorted. Raises DatasetError if it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=attrgetter("name"))
+    except OSError as error:
+        # Passing over it would lose annotations.
+        raise DatasetError([f"{folder}: cannot be read: {error.strerror}"], _READABLE) from None
+
+
 def _of_folder(path: Path) -> list[Member]:
     """Return the files below a folder, without pipes and devices, which may have no end."""
     found = []
     waiting = [(str(path), "")]
     while waiting:
         folder, start = waiting.pop()
-        # As with `os.walk`, folders that cannot be read are passed over.
-        with suppress(OSError), os.scandir(folder) as entries:
-            # Texts created in the order in which they are used are near each other in memory.
-            for each in sorted(entries, key=attrgetter("name")):
-                if each.name[0] == ".":
-                    continue
-                if each.is_dir(follow_symlinks=False):
-                    waiting.append((each.path, f"{start}{each.name}/"))
-                elif each.is_file():
-                    whole = f"{folder}{os.sep}{each.name}"
-                    opened = partial(opened_file, whole)
-                    name = start + each.name
-                    found.append(Member(name, whole, MAX_SIZE, opened, is_file=True))
+        # Texts created in the order in which they are used are near each other in memory.
+        for each in _entries(folder):
+            if each.name[0] == ".":
+                continue
+            if each.is_dir(follow_symlinks=False):
+                waiting.append((each.path, f"{start}{each.name}/"))
+            elif is_file(each):
+                whole = f"{folder}{os.sep}{each.name}"
+                opened = partial(opened_file, whole)
+                found.append(Member(start + each.name, whole, MAX_SIZE, opened, is_file=True))
         if len(found) > MAX_MEMBERS:
             raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
     return sorted(found, key=attrgetter("name"))

@@ -2,6 +2,7 @@
 
 import hashlib
 from bisect import bisect_left
+from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -86,7 +87,8 @@ class MeasuredFiles(SourceFiles):
         """Add the files before index `stop` that were not read."""
         for member in self.members[self._n_done : stop]:
             if not is_picture(member.name):
-                with member.open() as stream:
+                # What cannot be opened holds no labels, or reading it was an error.
+                with suppress(OSError), member.open() as stream:
                     length = stream.seek(0, 2)
                     stream.seek(0)
                     self._size += length

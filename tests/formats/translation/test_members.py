@@ -15,6 +15,7 @@ from support.datasets import two_annotators
 from support.studio import box, task, work, written
 from support.tool_files import write
 
+import bboxqa
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.formats.inputs import list_files
@@ -27,6 +28,50 @@ def zipped(path, contents):
         for name, content in contents.items():
             archive.writestr(name, content)
     return path
+
+
+def linked_labels(folder, name, target):
+    (folder / "labels").mkdir()
+    (folder / "data.yaml").write_text("names: [cat]\n")
+    for each in "ac":
+        (folder / "labels" / f"{each}.txt").write_text("0 .5 .5 .2 .2\n")
+    (folder / "labels" / name).symlink_to(target)
+
+
+@pytest.mark.parametrize("target", ["b.txt", "elsewhere.txt"])
+def test_a_label_file_that_leads_nowhere_is_an_error(tmp_path, target):
+    linked_labels(tmp_path, "b.txt", target)
+    with bboxqa.reading(image_size=(64, 48)):
+        with pytest.raises(
+            DatasetError, match=r"labels/b\.txt: is a link that leads nowhere"
+        ) as error:
+            read_coco(tmp_path, min_annotators=1)
+        assert "remove the link" in error.value.advice
+        (tmp_path / "labels/b.txt").unlink()
+        assert len(read_coco(tmp_path, min_annotators=1).annotations) == 2
+
+
+@pytest.mark.parametrize("name", ["b", "README.md", "b.yaml", "b.jpg"])
+def test_other_links_that_lead_nowhere_hide_no_labels(tmp_path, name):
+    linked_labels(tmp_path, name, name)
+    with bboxqa.reading(image_size=(64, 48)):
+        assert len(read_coco(tmp_path, min_annotators=1).annotations) == 2
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path, monkeypatch):
+    linked_labels(tmp_path, "notes", "nowhere")
+    below = tmp_path / "labels/night"
+    below.mkdir()
+    real = os.scandir
+
+    def listing(folder):
+        if Path(folder) == below:
+            raise PermissionError(13, "Permission denied")
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", listing)
+    with pytest.raises(DatasetError, match=r"labels/night: cannot be read: Permission denied"):
+        read_coco(tmp_path, min_annotators=1)
 
 
 def test_files_of_folders_and_archives_have_the_same_names(tmp_path):
@@ -134,7 +179,8 @@ def test_pipes_and_links_to_folders_are_no_files_of_a_folder(tmp_path):
     (tmp_path / "d").symlink_to(tmp_path)
     (tmp_path / "e").symlink_to("e")
     os.mkfifo(tmp_path / "a")
-    assert [each.name for each in members_of(tmp_path)] == ["b", "c"]
+    # Reading a link that leads nowhere reports it.
+    assert [each.name for each in members_of(tmp_path)] == ["b", "c", "e"]
 
 
 @pytest.mark.parametrize("name", ["../a", "/a", "a/../../b", "..\\a", "C:/a", "c:\\a"])
