@@ -1,12 +1,15 @@
-"""Caching results that several callers need, for as long as their source exists."""
+"""Caching results that several callers need, for as long as their source exists or is read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 _Source = TypeVar("_Source")
 _Result = TypeVar("_Result")
+_KEPT: ContextVar[dict[tuple[object, object], Any] | None] = ContextVar("kept", default=None)
 
 
 def remembered(function: Callable[[_Source], _Result]) -> Callable[[_Source], _Result]:
@@ -35,5 +38,45 @@ def remembered(function: Callable[[_Source], _Result]) -> Callable[[_Source], _R
         if source not in known:
             known[source] = function(source)
         return known[source]
+
+    return result_of
+
+
+@contextmanager
+def results_kept() -> Iterator[None]:
+    """Keep what functions with `once` return, as long as nothing writes to the files they read.
+
+    Reading a data set asks about a folder more than ten times.
+    """
+    before = _KEPT.set({})
+    try:
+        yield
+    finally:
+        _KEPT.reset(before)
+
+
+def once(function: Callable[[_Source], _Result]) -> Callable[[_Source], _Result]:
+    """Call a function once for each argument within `results_kept`.
+
+    Examples
+    --------
+    >>> @once
+    ... def length_of(name):
+    ...     print("looking")
+    ...     return len(name)
+    >>> with results_kept():
+    ...     length_of("a.txt"), length_of("a.txt")
+    looking
+    (5, 5)
+    """
+
+    @wraps(function)
+    def result_of(source: _Source) -> _Result:
+        if (kept := _KEPT.get()) is None:
+            return function(source)
+        if (function, source) not in kept:
+            kept[function, source] = function(source)
+        found: _Result = kept[function, source]
+        return found
 
     return result_of

@@ -1,17 +1,15 @@
 """The registry of formats: to add one, write a module and add a line here."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import lru_cache, wraps
+from collections.abc import Iterator
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
 
 from bboxqa.core.file_names import folders_in
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
+from bboxqa.core.remembered import once
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO, begins_as_coco, is_surely_coco
@@ -65,36 +63,6 @@ _LOOKED_AT = 50
 _ARCHIVES = 32
 # The number of files in archives whose formats are kept: each is asked about several times.
 _FILES_INSIDE = 1 << 15
-_Found = TypeVar("_Found")
-_FOUND: ContextVar[dict[tuple[object, Path], Any] | None] = ContextVar("found", default=None)
-
-
-@contextmanager
-def formats_kept() -> Iterator[None]:
-    """Recognise each folder once, as long as nothing writes to it.
-
-    Reading a data set asks about a folder more than ten times.
-    """
-    before = _FOUND.set({})
-    try:
-        yield
-    finally:
-        _FOUND.reset(before)
-
-
-def once(find: Callable[[Path], _Found]) -> Callable[[Path], _Found]:
-    """Return a function that keeps what it found of a path within `formats_kept`."""
-
-    @wraps(find)
-    def keeping(path: Path) -> _Found:
-        if (known := _FOUND.get()) is None:
-            return find(path)
-        if (find, path) not in known:
-            known[find, path] = find(path)
-        found: _Found = known[find, path]
-        return found
-
-    return keeping
 
 
 def names() -> tuple[str, ...]:

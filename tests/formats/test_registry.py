@@ -10,6 +10,7 @@ from support.plugins import install
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.remembered import results_kept
 from bboxqa.formats import registry
 from bboxqa.formats.coco.strict import COCO
 
@@ -126,12 +127,12 @@ def test_the_format_of_a_folder_is_found_once_in_a_reading(tmp_path, monkeypatch
 
 
 def test_a_folder_that_changed_is_recognised_anew(tmp_path):
-    with registry.formats_kept():
+    with results_kept():
         assert registry.format_of(tmp_path) is COCO
     (tmp_path / "data.yaml").write_text("names: [cat]\n")
     (tmp_path / "labels").mkdir()
     (tmp_path / "labels" / "a.txt").write_text("0 .5 .5 .2 .2\n")
-    with registry.formats_kept():
+    with results_kept():
         assert registry.format_of(tmp_path) is registry.FORMATS["yolo"]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.memory import check_limit, gc_paused, trim_memory
+from bboxqa.core.remembered import results_kept
 from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile, with_rotated_boxes
@@ -43,7 +44,7 @@ from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
 from bboxqa.formats.named_sources import Sources, names_of, refuse_repeated_files, sources_of
-from bboxqa.formats.registry import format_of, formats_kept
+from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
@@ -58,7 +59,7 @@ Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[
 
 # Reading creates millions of objects, which the garbage collector would visit while joining.
 @gc_paused()
-@formats_kept()
+@results_kept()
 def read_dataset(
     source: Files,
     *,

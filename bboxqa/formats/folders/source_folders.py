@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from bboxqa.core.file_names import folders_in
+from bboxqa.core.remembered import once
 from bboxqa.formats.registry import (
     all_formats,
     format_of,
@@ -14,7 +15,6 @@ from bboxqa.formats.registry import (
     is_of_one_image,
     is_source,
     is_source_of,
-    once,
 )
 from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.label_folders import share_images

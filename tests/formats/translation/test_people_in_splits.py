@@ -15,10 +15,10 @@ from bboxqa import agree, convert, read_coco, reading, validate
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.remembered import results_kept
 from bboxqa.formats.folders.people_notes import of_one
 from bboxqa.formats.folders.source_folders import folders_in_parts, people_among
 from bboxqa.formats.inputs import list_files
-from bboxqa.formats.registry import formats_kept
 
 IMAGES = {"train": ("a", "b", "c"), "val": ("a", "d")}
 PLACES = [
@@ -256,7 +256,7 @@ def test_a_note_on_folders_in_splits_looks_at_each_once(tmp_path, monkeypatch):
     path = made(tmp_path, "yolo", "{split}/{who}")
     listed, real = [], os.scandir
     monkeypatch.setattr(os, "scandir", lambda folder: listed.append(folder) or real(folder))
-    with formats_kept():
+    with results_kept():
         assert people_among(folders_in_parts(path))
         assert listed
         listed.clear()
