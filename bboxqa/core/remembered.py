@@ -1,6 +1,6 @@
 """Caching results that several callers need, for as long as their source exists or is read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 _Source = TypeVar("_Source")
 _Result = TypeVar("_Result")
-_KEPT: ContextVar[dict[tuple[object, object], Any] | None] = ContextVar("kept", default=None)
+_KEPT: ContextVar[dict[object, dict[Hashable, Any]] | None] = ContextVar("kept", default=None)
 
 
 def remembered(function: Callable[[_Source], _Result]) -> Callable[[_Source], _Result]:
@@ -55,28 +55,34 @@ def results_kept() -> Iterator[None]:
         _KEPT.reset(before)
 
 
-def once(function: Callable[[_Source], _Result]) -> Callable[[_Source], _Result]:
-    """Call a function once for each argument within `results_kept`.
+def once(
+    key: Callable[[Any], Hashable],
+) -> Callable[[Callable[[_Source], _Result]], Callable[[_Source], _Result]]:
+    """Call a function once for all arguments with the same key within `results_kept`.
 
     Examples
     --------
-    >>> @once
+    >>> @once(str.lower)
     ... def length_of(name):
     ...     print("looking")
     ...     return len(name)
     >>> with results_kept():
-    ...     length_of("a.txt"), length_of("a.txt")
+    ...     length_of("a.txt"), length_of("A.txt")
     looking
     (5, 5)
     """
 
-    @wraps(function)
-    def result_of(source: _Source) -> _Result:
-        if (kept := _KEPT.get()) is None:
-            return function(source)
-        if (function, source) not in kept:
-            kept[function, source] = function(source)
-        found: _Result = kept[function, source]
-        return found
+    def keeping(function: Callable[[_Source], _Result]) -> Callable[[_Source], _Result]:
+        @wraps(function)
+        def result_of(source: _Source) -> _Result:
+            if (kept := _KEPT.get()) is None:
+                return function(source)
+            known = kept.setdefault(function, {})
+            if (at := key(source)) not in known:
+                known[at] = function(source)
+            found: _Result = known[at]
+            return found
 
-    return result_of
+        return result_of
+
+    return keeping

@@ -173,7 +173,7 @@ def is_of_one_image(file: Path) -> bool:
     return format_of(file) in _OF_ONE_IMAGE
 
 
-@once
+@once(str)
 def _format_of_source(folder: Path) -> Format | None:
     found = next((each for each in all_formats() if is_source_of(each, folder)), None)
     return None if found is not None and has_coco(folder) else found

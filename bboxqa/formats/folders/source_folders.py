@@ -63,7 +63,7 @@ def people_among(parts: Sequence[Sequence[Path]]) -> list[Path]:
     return people if are_people and all(map(is_source, people)) else []
 
 
-@once
+@once(str)
 def folders_in_parts(source: Path) -> list[list[Path]]:
     """Return the folders in each split of a source that may be of people, as far as is known."""
     found = format_of(source).folders_in_parts

@@ -30,7 +30,7 @@ from bboxqa.formats.translation.label_images import (
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.other_files import add_others
-from bboxqa.formats.translation.picture_sizes import size_of_picture
+from bboxqa.formats.translation.picture_sizes import size_in, size_of_picture
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
     Add,
@@ -247,4 +247,4 @@ def _embedded_size(data: msgspec.Raw) -> tuple[int, int] | None:
         head = base64.b64decode(text[: len(text) // 4 * 4])
     except (binascii.Error, ValueError):
         return None
-    return size_of_picture(Member("", "", len(head), lambda: io.BytesIO(head)))
+    return size_in(io.BytesIO(head))

@@ -1,7 +1,11 @@
 """Sizes of the image files that come with annotations."""
 
+from operator import attrgetter
+from typing import IO
+
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
-from bboxqa.formats.translation.member import Member
+from bboxqa.core.remembered import once
+from bboxqa.formats.translation.member import ZIP_ERRORS, Member
 
 PICTURES = frozenset(
     (
@@ -23,13 +27,24 @@ def is_picture(name: str) -> bool:
     return f".{name.rpartition('.')[2]}".lower() in PICTURES
 
 
+# Annotators share the pictures that they annotate.
+@once(attrgetter("shown"))
 def size_of_picture(member: Member) -> tuple[int, int] | None:
-    """Return width and height of an image as displayed; None if it cannot be opened.
+    """Return `size_in` the content of an image file; None if it cannot be read."""
+    try:
+        with member.open() as stream:
+            return size_in(stream)
+    except ZIP_ERRORS:
+        return None
+
+
+def size_in(stream: IO[bytes]) -> tuple[int, int] | None:
+    """Return width and height of an image as displayed; None if it is not read.
 
     The image is not decoded. Its EXIF orientation is applied.
     """
     try:
-        with member.open() as stream, opened(stream) as image:  # type: ignore[arg-type]
+        with opened(stream) as image:  # type: ignore[arg-type]
             width, height = image.size
             sideways = turn_of(image) in SIDEWAYS
     # Any error means that the size is unknown.
