@@ -61,10 +61,11 @@ class Collector:
         The caller adds `file_name`, `width` and `height`. `number` is the id that the tool shows,
         which is kept if it is a unique whole number.
         """
-        if key not in self._images:
-            self._images[key] = {"id": self._number(number), "annotators": []}
+        image = self._images.get(key)
+        if image is None:
+            image = self._images[key] = {"id": self._number(number), "annotators": []}
             self._image_places.append(where)
-        return self._images[key]
+        return image
 
     def ask(self, image: Record, annotator: str) -> None:
         """Add an annotator to those who were asked about an image, unless already added."""
