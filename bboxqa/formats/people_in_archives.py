@@ -1,5 +1,6 @@
 """A note on archives of labels in which several folders may be by several people."""
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.supervisely.project import SUPERVISELY
+from bboxqa.formats.supervisely.project_heads import META
 from bboxqa.formats.task_files import is_split, split_in
 from bboxqa.formats.translation.heads import is_archive
 from bboxqa.formats.translation.label_folders import INSIDE, is_label_name
@@ -45,7 +47,13 @@ def people_inside(sources: Iterable[Path], *, hidden: bool = False) -> list[str]
         people = _people_of(labels, [each for each in members if is_picture(each.name)], n_around)
         if people:
             some = "" if hidden else f" ({first_few(people, _SHOWN, one_line)})"
-            typed = "FOLDER" if hidden else one_line("/".join(("FOLDER", *around)))
+            is_project = found is SUPERVISELY and any(each.name == META for each in members)
+            whole = "/".join(("FOLDER", *around))
+            # A folder with the classes of a project is one source.
+            each_named = shlex.join(f"{whole}/{each}" for each in people)
+            typed = one_line(each_named if is_project else whole)
+            if hidden:
+                typed = "FOLDER/PERSON FOLDER/PERSON" if is_project else "FOLDER"
             notes.append(
                 f"{one_line(str(path))}: folders with labels of the same images{some} do not "
                 "count as annotators; if each is by another, unpack the archive into a folder of "

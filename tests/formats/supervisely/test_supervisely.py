@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import shutil
 import tarfile
 import zipfile
 import zlib
@@ -15,6 +16,7 @@ from support.tool_files import alone, asked, drawn, found, translation_of, write
 
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.people_in_archives import people_inside
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.supervisely.project_records import translate_project
 from bboxqa.model.shapes.run_lengths import decode_counts
@@ -141,6 +143,20 @@ def test_a_person_called_like_the_folder_of_annotations(tmp_path, more):
     boxes = {who: image(box("", [1, 1], [9, 9])) for who in ("ann", "bob")}
     write(tmp_path, **{f"{who}/a.png.json": drew for who, drew in boxes.items()}, **more)
     assert asked(read_coco(tmp_path)) == {"a.png": ["ann", "bob"]}
+
+
+def test_an_archive_of_a_project_with_a_dataset_for_each_person_says_what_to_type(tmp_path):
+    drawn = image(box("", [1, 1], [9, 9]))
+    files = {f"{who}/ann/a.png.json": drawn for who in ("eve", "zoe b")}
+    write(tmp_path / "in", **{"meta.json": META}, **files)
+    path = Path(shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in"))
+    with pytest.raises(DatasetError) as refused:
+        read_coco(path)
+    assert refused.value.advice.endswith("bboxqa agree FOLDER/eve 'FOLDER/zoe b'")
+    (note,) = people_inside([path], hidden=True)
+    assert note.endswith("bboxqa agree FOLDER/PERSON FOLDER/PERSON")
+    folders = [tmp_path / "in" / who for who in ("eve", "zoe b")]
+    assert asked(read_coco(folders)) == {"a.png": ["eve", "zoe b"]}
 
 
 def test_images_beside_annotations_are_no_people(tmp_path):
