@@ -1,5 +1,6 @@
 """Images in which nobody drew something, about which people may have been asked."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -16,16 +17,16 @@ def with_shown_images(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
     They are at the end of `images`, and remain in `unshown`. The other images that nobody drew on
     stay left out, with a note.
     """
-    return [_with_shown(file, [each for each in files if each is not file]) for file in files]
+    times = Counter(image for file in files for image in file.shown_images)
+    return [_with_shown(file, times) if file.unshown else file for file in files]
 
 
-def _with_shown(file: AnnotationFile, others: Sequence[AnnotationFile]) -> AnnotationFile:
-    if not file.unshown:
-        return file
+def _with_shown(file: AnnotationFile, times: Mapping[tuple[str, str], int]) -> AnnotationFile:
+    """Add the images that somebody drew on; `times` counts the files in which they are shown."""
     images, notes, added = [*file.images], [*file.notes], []
     for key, unshown, note in file.unshown:
-        names = {(key, each.file_name) for each in unshown}
-        if any(not names.isdisjoint(other.shown_images) for other in others):
+        names = {(key, each.file_name) for each in unshown if each.file_name}
+        if any(times.get(name, 0) > (name in file.shown_images) for name in names):
             images += unshown
             added.append((key, unshown, note))
         else:
