@@ -39,7 +39,7 @@ _NO_HEADER = (
     "Write what the columns hold in a line above the first, such as: image,x1,y1,x2,y2,category"
 )
 _TABLE_KINDS = {"table", "Parquet"}
-_MOST_COLUMNS = 6
+_MOST_COLUMNS, _OF_BOX = 6, 4
 # Kinds with the same advice where a table is expected.
 _OWN_ADVICE = {
     "COCO", "CVAT", "Darwin", "Datumaro", "ELAN", "Label Studio", "LabelMe", "Supervisely", "VIA",
@@ -71,7 +71,8 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     if kind in _TABLE_KINDS and not table:
         names = _columns_in(path)
         listed = first_few(names, _MOST_COLUMNS, one_line)
-        if any(map(_is_number, names)):
+        # The corners of a box; single numbers, such as years, may be names.
+        if sum(map(_is_number, names)) >= _OF_BOX:
             what += f" whose first line has numbers ({listed})"
             expected, advice = "a line with the names of columns", _NO_HEADER
         else:

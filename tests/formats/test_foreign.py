@@ -69,6 +69,7 @@ FILES = [
         "a.jpg,96,151,184,204,cat\n",
         "is a table whose first line has numbers (a.jpg, 96, 151, 184, 204, cat); expected a line",
     ),
+    ("a.csv", "file,2020,2021\n", "is a table with the columns file, 2020, 2021; expected columns"),
     ("a.txt", "\ufeff0\t0.5 0.5 0.25 1\r\n", "is labels of YOLO; expected COCO JSON"),
     ("a.db", b"SQLite format 3\0", "is an SQLite database; expected COCO JSON"),
     ("a.pdf", b"%PDF-1.7", "is a PDF; expected COCO JSON"),
