@@ -74,20 +74,29 @@ def test_names_of_both_unicode_forms_join(tmp_path):
     assert by_name.image_names == (decomposed, "a.jpg")
     twice = read_coco(files(tmp_path, cid=[composed, decomposed], dan=[composed, decomposed]))
     assert len(twice.image_names) == 2
+    other = ["\xe9.jpg", "e\u0301.jpg"]
+    one = read_coco(files(tmp_path, eve=[composed, other[0]], fay=[composed, decomposed, other[1]]))
+    assert one.image_names == (decomposed, composed, other[0])
+    assert one.assigned.sum(1).tolist() == [1, 2, 2]
 
 
 def test_names_that_differ_in_case_are_told(tmp_path):
     names = [f"img_{n}.jpg" for n in range(6)]
     other = [*names[:4], *(name.upper() for name in names[4:])]
     differ = (
-        "2 image names differ only in upper and lower case, such as 'img_4.jpg' = 'IMG_4.JPG'; "
-        "images are joined by file_name: rename them in one of the files"
+        "images are joined by file_name: 2 image names differ only in upper and lower case, such "
+        "as 'img_4.jpg' = 'IMG_4.JPG': rename them in one of the files"
     )
     data = read_coco(files(tmp_path, ann=names, bob=other))
     assert [each for each in data.headlines if "case" in each] == [differ]
     none = files(tmp_path, ann=names, bob=[name.upper() for name in names])
-    with pytest.raises(NothingToCompareError, match="6 image names differ only in upper and lower"):
+    with pytest.raises(NothingToCompareError, match="6 image names differ only in upper") as error:
         read_coco(none)
+    assert error.value.advice.count("Images are joined by file_name") == 1
+    upper = [name.upper() for name in names]
+    mixed = files(tmp_path, ann=[*names, "x/7.jpg"], bob=[*upper, "7.jpg"])
+    with pytest.raises(NothingToCompareError, match=r"--join name would join 1 more .*; 6 image"):
+        read_coco(mixed)
     # On such a disk they are different images.
     data = read_coco(files(tmp_path, ann=[*other, *names[4:]], bob=[*other, *names[4:]]))
     assert not [each for each in data.headlines if "case" in each]

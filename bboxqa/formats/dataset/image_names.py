@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -63,18 +64,21 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
 def _with_one_spelling(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
     """Return files with one spelling of letters with marks, that of the first file with a name.
 
-    macOS decomposes them in names of files (Unicode form NFD), which others compose (NFC). A file
-    with both forms of a name may have two images.
+    macOS decomposes them in names of files (Unicode form NFD), which others compose (NFC). A name
+    of which a file has both forms stays as it is: these may be two images.
     """
     if len(files) == 1:
         return list(files)
+    forms = [
+        {name: normalize("NFC", name) for name in names if not name.isascii()}
+        for names in names_of_images(files)
+    ]
+    doubled = {form for each in forms for form, n in Counter(each.values()).items() if n > 1}
     spellings: dict[str, str] = {}
     found = []
-    for file, names in zip(files, names_of_images(files), strict=True):
-        of_form = {normalize("NFC", name): name for name in names if not name.isascii()}
-        if len(of_form) < sum(not name.isascii() for name in names):
-            return list(files)
-        new = {name: spellings.setdefault(form, name) for form, name in of_form.items()}
+    for file, of_name in zip(files, forms, strict=True):
+        joined = ((name, form) for name, form in of_name.items() if form not in doubled)
+        new = {name: spellings.setdefault(form, name) for name, form in joined}
         is_known = all(name == spelling for name, spelling in new.items())
         found.append(file if is_known else _renamed(file, new))
     return found
@@ -184,9 +188,9 @@ def case_remark(names: Sequence[set[str]]) -> str:
 
     Examples
     --------
-    >>> print(case_remark([{"a.jpg"}, {"A.jpg"}]).replace("; ", ";\n"))
-    1 image name differs only in upper and lower case, such as 'a.jpg' = 'A.jpg';
-    images are joined by file_name: rename them in one of the files
+    >>> print(case_remark([{"a.jpg"}, {"A.jpg"}]).replace(", ", ",\n"))
+    1 image name differs only in upper and lower case,
+    such as 'a.jpg' = 'A.jpg': rename them in one of the files
     >>> case_remark([{"a.jpg"}, {"a.jpg", "A.jpg"}])
     ''
     """
@@ -195,10 +199,8 @@ def case_remark(names: Sequence[set[str]]) -> str:
     if not n_more or sum(map(len, found)) < sum(map(len, names)):
         return ""
     differ = f"{count(n_more, 'image name')} {'differs' if n_more == 1 else 'differ'}"
-    return (
-        f"{differ} only in upper and lower case, such as {_examples(found)[0]}; images are joined "
-        "by file_name: rename them in one of the files"
-    )
+    how = f"only in upper and lower case, such as {_examples(found)[0]}"
+    return f"{differ} {how}: rename them in one of the files"
 
 
 def _ambiguous_names(

@@ -40,8 +40,8 @@ def headlines_of(
         who = " and ".join(names) if len(apart) <= _NAMED else f"{', '.join(names)} and others"
         apart_names = f"few images of {who} are in other files. Images are joined by file_name"
         result.append(f"only {n_joined} of {len(data.assigned):,} joined: {advice or apart_names}")
-    if len(files) > 1 and not advice:
-        result.append(case_remark(names_of_images(files)))
+    if len(files) > 1 and not advice and (differ := case_remark(names_of_images(files))):
+        result.append(f"images are joined by file_name: {differ}")
     if attribution.of_files or attribution.n_beside:
         copies = list(_copies(data))
         more = f" ({len(copies) - _NAMED:,} more such pairs)" if len(copies) > _NAMED else ""

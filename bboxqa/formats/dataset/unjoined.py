@@ -26,7 +26,8 @@ def unjoined_advice(files: Sequence[AnnotationFile], attribution: Attribution) -
     named = [*dict.fromkeys(filter(None, splits))]
     if not named:
         names = names_of_images(files)
-        return numbered_advice(files) or join_advice(names) or case_remark(names)
+        found = filter(None, (join_advice(names), case_remark(names)))
+        return numbered_advice(files) or "; ".join(found)
     of_splits = [*zip(files, attribution.asked, splits, strict=False)]
     whole = [file.source.name for file, _, split in of_splits if not split]
     if not whole:
