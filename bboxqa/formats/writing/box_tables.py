@@ -22,8 +22,8 @@ from bboxqa.formats.writing.losses import (
     label_losses,
     losses_of,
 )
-from bboxqa.formats.writing.outline_kinds import rotated
-from bboxqa.formats.writing.outlines import outline_losses, rounded_losses
+from bboxqa.formats.writing.shapes.outline_kinds import rotated
+from bboxqa.formats.writing.shapes.outlines import outline_losses, rounded_losses
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 COLUMNS = (

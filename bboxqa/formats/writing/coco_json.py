@@ -7,7 +7,7 @@ import msgspec
 
 from bboxqa.formats.writing.content import Content, Record
 from bboxqa.formats.writing.losses import Loss, Noun
-from bboxqa.formats.writing.outlines import area_of
+from bboxqa.formats.writing.shapes.outlines import area_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 

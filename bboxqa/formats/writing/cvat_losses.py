@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, image_name
-from bboxqa.formats.writing.key_points import boxes_beside_points, other_areas
 from bboxqa.formats.writing.losses import (
     ANNOTATIONS,
     ATTRIBUTES,
@@ -15,8 +14,9 @@ from bboxqa.formats.writing.losses import (
     key_losses,
     losses_of,
 )
-from bboxqa.formats.writing.outlines import ONE_OUTLINE, outline_losses, rounded_losses
 from bboxqa.formats.writing.safe_names import plain_xml
+from bboxqa.formats.writing.shapes.key_points import boxes_beside_points, other_areas
+from bboxqa.formats.writing.shapes.outlines import ONE_OUTLINE, outline_losses, rounded_losses
 from bboxqa.formats.writing.writer import Options
 
 TITLE = "CVAT"

@@ -16,12 +16,12 @@ from bboxqa.formats.writing.cvat_losses import (
     cvat_losses,
     flag,
 )
-from bboxqa.formats.writing.key_points import Joint, has_joints, joints_of
 from bboxqa.formats.writing.losses import ATTRIBUTES
-from bboxqa.formats.writing.outline_kinds import kind_of, rotated
-from bboxqa.formats.writing.outlines import rings_of
 from bboxqa.formats.writing.safe_names import people_paths, plain_xml
-from bboxqa.formats.writing.skeleton_drawings import drawing_of
+from bboxqa.formats.writing.shapes.key_points import Joint, has_joints, joints_of
+from bboxqa.formats.writing.shapes.outline_kinds import kind_of, rotated
+from bboxqa.formats.writing.shapes.outlines import rings_of
+from bboxqa.formats.writing.shapes.skeleton_drawings import drawing_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
 from bboxqa.model.shapes.mask_spans import runs_of_spans
 

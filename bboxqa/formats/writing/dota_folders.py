@@ -15,8 +15,8 @@ from bboxqa.formats.writing.losses import (
     folder_losses,
     key_losses,
 )
-from bboxqa.formats.writing.outlines import bbox_corners, corner_losses, corners_of
 from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_ending
+from bboxqa.formats.writing.shapes.outlines import bbox_corners, corner_losses, corners_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "DOTA"

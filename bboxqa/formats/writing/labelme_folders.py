@@ -11,16 +11,21 @@ import msgspec
 from bboxqa.formats.translation.label_images import path_below, place_of
 from bboxqa.formats.writing.changed_names import folders_as_people, image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.key_points import KEY_POINT, hidden_points, joints_of, other_areas
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses
-from bboxqa.formats.writing.outline_kinds import kind_of
-from bboxqa.formats.writing.outlines import (
+from bboxqa.formats.writing.safe_names import people_paths, safe_paths
+from bboxqa.formats.writing.shapes.key_points import (
+    KEY_POINT,
+    hidden_points,
+    joints_of,
+    other_areas,
+)
+from bboxqa.formats.writing.shapes.outline_kinds import kind_of
+from bboxqa.formats.writing.shapes.outlines import (
     ONE_OUTLINE,
     corners_of,
     outline_losses,
     rings_of,
 )
-from bboxqa.formats.writing.safe_names import people_paths, safe_paths
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "LabelMe"

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.writing.content import Content, Record
-from bboxqa.formats.writing.key_points import KEY_POINT
 from bboxqa.formats.writing.losses import ATTRIBUTES, IMAGE_ORIGINS
+from bboxqa.formats.writing.shapes.key_points import KEY_POINT
 from bboxqa.formats.writing.writer import Writer
 
 _LISTED = 5

@@ -14,14 +14,6 @@ from bboxqa.formats.label_studio.people import person
 from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH
 from bboxqa.formats.label_studio.tasks import REVIEW
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
-from bboxqa.formats.writing.key_points import (
-    KEY_POINT,
-    Joint,
-    has_joints,
-    hidden_points,
-    joints_of,
-    other_areas,
-)
 from bboxqa.formats.writing.losses import (
     ANNOTATIONS,
     ANNOTATOR_NAMES,
@@ -33,8 +25,16 @@ from bboxqa.formats.writing.losses import (
     label_losses,
     losses_of,
 )
-from bboxqa.formats.writing.outline_kinds import kind_of, rotated
-from bboxqa.formats.writing.outlines import (
+from bboxqa.formats.writing.shapes.key_points import (
+    KEY_POINT,
+    Joint,
+    has_joints,
+    hidden_points,
+    joints_of,
+    other_areas,
+)
+from bboxqa.formats.writing.shapes.outline_kinds import kind_of, rotated
+from bboxqa.formats.writing.shapes.outlines import (
     ONE_OUTLINE,
     outline_losses,
     rings_of,

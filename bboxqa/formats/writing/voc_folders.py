@@ -20,9 +20,9 @@ from bboxqa.formats.writing.losses import (
     key_losses,
     label_losses,
 )
-from bboxqa.formats.writing.outline_kinds import rotated
-from bboxqa.formats.writing.outlines import outline_losses, rounded_losses
 from bboxqa.formats.writing.safe_names import people_paths, plain_xml, safe_paths
+from bboxqa.formats.writing.shapes.outline_kinds import rotated
+from bboxqa.formats.writing.shapes.outlines import outline_losses, rounded_losses
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "Pascal VOC"

@@ -12,17 +12,17 @@ from bboxqa.core.file_names import normalised_name
 from bboxqa.formats.translation.label_images import place_of
 from bboxqa.formats.writing.changed_names import image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.key_points import completed, other_areas
 from bboxqa.formats.writing.losses import Loss, Noun, common_losses, folder_losses
-from bboxqa.formats.writing.outline_kinds import Kind, kind_of
-from bboxqa.formats.writing.outlines import (
+from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_ending
+from bboxqa.formats.writing.shapes.key_points import completed, other_areas
+from bboxqa.formats.writing.shapes.outline_kinds import Kind, kind_of
+from bboxqa.formats.writing.shapes.outlines import (
     bbox_corners,
     corner_losses,
     corners_of,
     outline_losses,
     rings_of,
 )
-from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_ending
 from bboxqa.formats.writing.writer import Options, Writer, Written
 
 Points = Callable[[Record], FloatArray]

@@ -29,7 +29,7 @@ from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.gathering.lines import with_points
 from bboxqa.formats.writing.gathering.source_records import records_of
 from bboxqa.formats.writing.gathering.turned_records import turned_keys, turned_rows
-from bboxqa.formats.writing.key_points import completed, more_joints, points_of
+from bboxqa.formats.writing.shapes.key_points import completed, more_joints, points_of
 from bboxqa.model.annotations import Dataset
 
 

@@ -8,7 +8,13 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.translation.boxes.row_masks import runs_of
 from bboxqa.formats.writing.content import Content, Record
 from bboxqa.formats.writing.losses import Loss, Noun, losses_of
-from bboxqa.formats.writing.outline_kinds import Kind, flat_rings, four_corners, kind_of, moved_by
+from bboxqa.formats.writing.shapes.outline_kinds import (
+    Kind,
+    flat_rings,
+    four_corners,
+    kind_of,
+    moved_by,
+)
 from bboxqa.model.shapes.run_lengths import run_bounds
 
 # Tolerance in pixels, as files round to two decimals.

@@ -1,0 +1,1 @@
+"""The shapes of annotations that are written: outlines and key points."""
