@@ -11,8 +11,8 @@ from support.converted import ENDINGS, document, there_and_back, written
 
 import bboxqa
 from bboxqa import DatasetError
-from bboxqa.formats.writing import outline_kinds
 from bboxqa.formats.writing.content import Content
+from bboxqa.formats.writing.shapes import outline_kinds
 from bboxqa.model.shapes.rotated_boxes import bounds, corners, from_corners, smallest_angle
 
 DATA = Path(__file__).parents[4] / "shared/data/formats"
