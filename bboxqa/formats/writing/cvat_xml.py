@@ -18,6 +18,7 @@ from bboxqa.formats.writing.cvat_losses import (
 )
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.safe_names import people_paths, plain_xml
+from bboxqa.formats.writing.shapes.ellipses import Ellipse, ellipse_of
 from bboxqa.formats.writing.shapes.key_points import Joint, has_joints, joints_of
 from bboxqa.formats.writing.shapes.outline_kinds import kind_of, rotated
 from bboxqa.formats.writing.shapes.outlines import rings_of
@@ -191,6 +192,8 @@ def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
         pairs = zip(places[::3], places[1::3], strict=False)
         return "points", {"points": ";".join(f"{_number(x)},{_number(y)}" for x, y in pairs)}
     kind = kind_of(content, annotation)
+    if kind == "polygon" and (found := ellipse_of(annotation)) is not None:
+        return "ellipse", _ellipse(found)
     if kind == "polygon":
         pairs = rings_of(annotation)[0].tolist()
         return "polygon", {"points": ";".join(f"{_number(x)},{_number(y)}" for x, y in pairs)}
@@ -206,6 +209,12 @@ def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
         more = {"rotation": _number(degrees)}
     edges = {"xtl": x, "ytl": y, "xbr": x + width, "ybr": y + height}
     return "box", {key: _number(each) for key, each in edges.items()} | more
+
+
+def _ellipse(found: Ellipse) -> dict[str, str]:
+    values = {"cx": found.x, "cy": found.y, "rx": found.radius_x, "ry": found.radius_y}
+    values |= {"rotation": found.degrees} if found.degrees else {}
+    return {key: _number(each) for key, each in values.items()}
 
 
 def _crop(content: Content, annotation: Record) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from bboxqa.formats.writing.changed_names import folders_as_people, image_name_l
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses
 from bboxqa.formats.writing.safe_names import people_paths, safe_paths
+from bboxqa.formats.writing.shapes.ellipses import ellipse_of
 from bboxqa.formats.writing.shapes.key_points import (
     KEY_POINT,
     hidden_points,
@@ -121,6 +122,9 @@ def _where(content: Content, annotation: Record) -> tuple[str, list[list[float]]
     if kind == "rotated":
         corners = corners_of(annotation)
         return "oriented_rectangle", [] if corners is None else corners.tolist(), {}
+    found = ellipse_of(annotation) if kind == "polygon" else None
+    if found is not None and found.is_circle:
+        return "circle", [[found.x, found.y], [found.x + found.radius_x, found.y]], {}
     if kind == "polygon":
         return "polygon", rings_of(annotation)[0].tolist(), {}
     if kind == "mask":

@@ -25,6 +25,7 @@ from bboxqa.formats.writing.losses import (
     label_losses,
     losses_of,
 )
+from bboxqa.formats.writing.shapes.ellipses import ellipse_of
 from bboxqa.formats.writing.shapes.key_points import (
     KEY_POINT,
     Joint,
@@ -49,6 +50,7 @@ _BEGUN = "prediction"
 _CONTROLS = {
     "rectangle": "label",
     "polygon": "polygon",
+    "ellipse": "ellipse",
     "brush": "brush",
     "keypoint": "keypoint",
     "vector": "vector",
@@ -272,6 +274,10 @@ def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, di
     """Return the type of a region, and its geometry in percent of the image."""
     kind = kind_of(content, annotation)
     across, down = 100 / image["width"], 100 / image["height"]
+    if kind == "polygon" and (found := ellipse_of(annotation)) is not None:
+        centre = {"x": found.x * across, "y": found.y * down}
+        radii = {"radiusX": found.radius_x * across, "radiusY": found.radius_y * down}
+        return "ellipse", {**centre, **radii, "rotation": found.degrees}
     if kind == "polygon":
         points = rings_of(annotation)[0] * [across, down]
         return "polygon", {"points": points.tolist(), "closed": True}

@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.translation.untrusted import ValueProblemError
 
-_SIDES = 72
+SIDES = 72
 """The number of points of the polygon that replaces an ellipse; its area is 0.13 % smaller."""
 _SAME_ANGLE = 1e-9
 """Points of an outline that differ by less, in radians, are one."""
@@ -117,7 +117,7 @@ def ellipse(
             np.arctan2(across * np.cos(turn), along * np.sin(turn)),
         ]
     )
-    regular = 2 * np.pi * np.arange(_SIDES) / _SIDES
+    regular = 2 * np.pi * np.arange(SIDES) / SIDES
     angle = np.sort(np.concatenate([regular, outermost, outermost + np.pi]) % (2 * np.pi))
     # The first angle is 0; an outermost point may be just before it, at nearly one turn.
     is_new = (np.diff(angle, prepend=-1) > _SAME_ANGLE) & (angle < 2 * np.pi - _SAME_ANGLE)

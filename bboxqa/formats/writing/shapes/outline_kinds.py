@@ -60,7 +60,7 @@ def kind_of(content: Content, annotation: Record, *, any_rectangle: bool = False
     'rotated'
     """
     kind = _outlines(content)[annotation["id"]].kind
-    if kind == "rotated" and not any_rectangle and np.isnan(_said_angle(annotation)):
+    if kind == "rotated" and not any_rectangle and np.isnan(said_angle(annotation)):
         return "polygon"
     return kind
 
@@ -131,7 +131,7 @@ def _of_corners(annotations: Sequence[Record], points: FloatArray) -> list[_Outl
     """Return the outlines of N annotations of four corners, (N, 4, 2)."""
     bbox = np.array([each["bbox"] for each in annotations], np.float64)
     is_box = _distances(points, corners(upright(bbox))) <= _SAME
-    boxes, is_rectangle = _rectangles(points, np.array([*map(_said_angle, annotations)]))
+    boxes, is_rectangle = _rectangles(points, np.array([*map(said_angle, annotations)]))
     boxes.setflags(write=False)
     moves = _distances(points, corners(boxes)).tolist()
     is_rotated = is_rectangle & ~is_box
@@ -167,7 +167,7 @@ def _distances(points: FloatArray, own: FloatArray) -> FloatArray:
     return found
 
 
-def _said_angle(annotation: Record) -> float:
+def said_angle(annotation: Record) -> float:
     """Return the rotation attribute of an annotation in degrees; NaN if it has none."""
     inside = annotation.get("attributes")
     found = degrees(inside.get("rotation")) if isinstance(inside, dict) else np.nan
