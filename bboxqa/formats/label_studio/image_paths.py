@@ -13,14 +13,17 @@ _ENDING = r"\.(?:avif|bmp|gif|jpe?g|png|svg|tiff?|webp)"
 _SUFFIX = re.compile(rf"{_ENDING}\b", re.IGNORECASE)
 _PICTURE = re.compile(rf".*{_ENDING}", re.IGNORECASE | re.DOTALL)
 # The parts of a query that differ between links to one image: signatures, how it was shared, and
-# numbers that keep browsers from showing an old version.
+# times that keep browsers from showing an old version. Shorter numbers may be those of pages.
 _SIGNED = re.compile(
-    r"(?:_|rev|v)=\d+\Z"
-    r"|(?:x-(?:amz|cos|goog|obs|oss)-[^=]*|(?:access|auth)?[-_]?token|sign?|signature|expires|policy"
-    r"|key-pair-id|awsaccesskeyid|googleaccessid|ossaccesskeyid|hmac|usp"
-    r"|q-[a-z-]+|s[eprstv]|spr|srt|sk(?:oid|tid|t|e|s|v))(?:=|\Z)",
+    r"(?:_|rev|v)=\d{10,}\Z"
+    r"|(?:x-(?:amz|cos|goog|obs|oss)-[^=]*|(?:access|auth)?[-_]?token|signature|expires|policy"
+    r"|key-pair-id|awsaccesskeyid|googleaccessid|ossaccesskeyid|hmac|usp)(?:=|\Z)"
+    r"|sign?=(?!\d{1,9}\Z)",
     re.IGNORECASE,
 )
+# The short keys of signatures of Azure and of Tencent, which may be anything in other queries.
+_OF_AZURE = re.compile(r"s[eprstv]=|spr=|srt=|sk(?:oid|tid|t|e|s|v)=", re.IGNORECASE)
+_OF_TENCENT = re.compile(r"q-[a-z-]+=", re.IGNORECASE)
 _TAG = re.compile(r"im(?:a?ge?|g)|pic|photo|ocr|frame|url|scan", re.IGNORECASE)
 
 
@@ -105,7 +108,13 @@ def whole_path(address: str) -> str:
 
 def _with_query(path: str, query: str) -> str:
     """Return a path with its query, apart from signatures."""
-    kept = [each for each in query.split("&") if each and not _SIGNED.match(each)]
+    parts = [each for each in query.split("&") if each]
+    apart = [
+        keys
+        for keys, signature in ((_OF_AZURE, "sig="), (_OF_TENCENT, "q-signature="))
+        if any(each.lower().startswith(signature) for each in parts)
+    ]
+    kept = [each for each in parts if not any(keys.match(each) for keys in (_SIGNED, *apart))]
     return f"{path}?{unquote('&'.join(kept))}" if kept else path
 
 

@@ -24,6 +24,8 @@ def read(path, *addresses, who=(1, 2)):
         ([f"{DRIVE}1a", f"{DRIVE}2b"], ["uc?export=view&id=1a", "uc?export=view&id=2b"]),
         (["https://h/img?id=5", "https://h/img?id=6"], ["img?id=5", "img?id=6"]),
         (["https://h/view?v=5a", "https://h/view?v=6b"], ["view?v=5a", "view?v=6b"]),
+        *(([f"https://h/img?{key}=1", f"https://h/img?{key}=2"], [f"img?{key}=1", f"img?{key}=2"])
+          for key in ("v", "rev", "_", "se", "sp", "sr", "sk", "sign", "q-page")),
         (["https://h/a.ashx?f=1.jpg", "https://h/a.ashx?f=2.jpg"],
          ["a.ashx?f=1.jpg", "a.ashx?f=2.jpg"]),
         (["/data/upload/1/0a1b2c3d-a.png?p=1", "/data/upload/1/0a1b2c3d-a.png?p=2"],
@@ -48,7 +50,9 @@ SIGNATURES = [
     "Policy=a{0}&Signature=b{0}&Key-Pair-Id=APKA",
     "alt=media&token=0a1b-{0}",
     "v=170000000{0}",
-    "_=17{0}&rev={0}",
+    "_=170000000{0}&rev=170000000{0}000",
+    "q-sign-algorithm=sha1&q-ak=A&q-sign-time=17{0};18{0}&q-signature=a{0}",
+    "sign=0a{0}",
 ]
 
 
