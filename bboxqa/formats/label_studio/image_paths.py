@@ -27,13 +27,14 @@ _OF_TENCENT = re.compile(r"q-[a-z-]+=", re.IGNORECASE)
 _TAG = re.compile(r"im(?:a?ge?|g)|pic|photo|ocr|frame|url|scan", re.IGNORECASE)
 
 
-def is_image(key: str, value: object) -> bool:
-    """Return whether a value in the data of a task is the URL of an image.
+def may_be_image(key: str, value: object) -> bool:
+    """Return whether a value in the data of a task, or what is inside it, may name an image.
 
     Examples
     --------
-    >>> is_image("image", "/data/upload/1/a"), is_image("x", "b.png"), is_image("text", "a dog")
-    (True, True, False)
+    >>> values = {"image": "day1_7", "x": "b.png", "photo_quality": "good", "text": "a dog"}
+    >>> [may_be_image(key, value) for key, value in values.items()]
+    [True, True, True, False]
     """
     if not isinstance(value, str) or not value:
         return False
@@ -41,7 +42,7 @@ def is_image(key: str, value: object) -> bool:
 
 
 def is_address(value: str) -> bool:
-    """Return whether a value is an address whatever its key is: not a word, such as an answer.
+    """Return whether a value that may name an image is no word, such as an answer.
 
     Examples
     --------

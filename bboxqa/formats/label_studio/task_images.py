@@ -3,7 +3,7 @@
 import re
 from typing import Any, NamedTuple
 
-from bboxqa.formats.label_studio.image_paths import is_image
+from bboxqa.formats.label_studio.image_paths import is_address, may_be_image
 from bboxqa.formats.translation.choices import choices
 
 _NUMBER = re.compile(r"\d+$")
@@ -26,23 +26,34 @@ UNTAGGED = "image"
 def images_of(data: dict[str, Any]) -> dict[str, list[str]]:
     """Return the URLs of the images of a task by data key; several URLs of a key are pages.
 
+    Words under keys such as "image" are names of images only in a task without addresses: beside
+    these, they are answers to questions, as JSON-MIN has them.
+
     Examples
     --------
     >>> images_of({"image": "a.jpg", "pages": ["1.png", {"url": "2.png"}], "text": "a dog"})
     {'image': ['a.jpg'], 'pages': ['1.png', '2.png']}
+    >>> images_of({"image": "day1_7"}), images_of({"image": "a.jpg", "image_quality": "good"})
+    ({'image': ['day1_7']}, {'image': ['a.jpg']})
     """
     found = {}
     for key, value in data.items():
         pages = [_page(key, each) for each in (value if isinstance(value, list) else [value])]
         if pages and all(pages):
             found[key] = pages
-    return found
+    if len(found) <= 1:
+        return found
+    said = said_key(found)
+    addresses = {
+        key: pages for key, pages in found.items() if key == said or all(map(is_address, pages))
+    }
+    return addresses or found
 
 
 def _page(key: str, value: Any) -> str:
-    """Return the URL of an image, which may be inside an object; "" if it is not an image."""
+    """Return what names an image, which may be inside an object; "" if nothing does."""
     inside = value.items() if isinstance(value, dict) else [(key, value)]
-    return next((each for name, each in inside if is_image(name, each)), "")
+    return next((each for name, each in inside if may_be_image(name, each)), "")
 
 
 def image_of(images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey | None:

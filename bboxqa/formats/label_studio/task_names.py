@@ -3,7 +3,7 @@
 from dataclasses import replace
 from hashlib import blake2b
 
-from bboxqa.formats.label_studio.image_paths import is_address, whole_path, without_upload
+from bboxqa.formats.label_studio.image_paths import whole_path, without_upload
 from bboxqa.formats.label_studio.tasks import Task
 
 TaskImages = tuple[tuple[str, str], ...]
@@ -13,8 +13,7 @@ TaskImages = tuple[tuple[str, str], ...]
 class TaskNames:
     """Tells tasks of different images apart that share an id, as merged exports have them.
 
-    JSON-MIN has a task once for each annotation, with the same images. Its answers to questions
-    are beside these: words, no addresses.
+    JSON-MIN has a task once for each annotation, with the same images.
     """
 
     def __init__(self) -> None:
@@ -46,9 +45,7 @@ class TaskNames:
 
 
 def _shown(images: dict[str, list[str]]) -> TaskImages:
-    return tuple(
-        (key, _path(page)) for key, pages in images.items() for page in pages if is_address(page)
-    )
+    return tuple((key, _path(page)) for key, pages in images.items() for page in pages)
 
 
 def _path(page: str) -> str:

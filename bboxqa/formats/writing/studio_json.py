@@ -9,7 +9,7 @@ import msgspec
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.label_studio.brush import brush_numbers
-from bboxqa.formats.label_studio.image_paths import image_names, is_image
+from bboxqa.formats.label_studio.image_paths import image_names, may_be_image
 from bboxqa.formats.label_studio.people import person
 from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH
 from bboxqa.formats.label_studio.tasks import REVIEW
@@ -123,7 +123,7 @@ def _person(name: str) -> object:
 
 def _address(name: str) -> str:
     address = _PLAIN.sub(lambda found: quote(found[0]), name)
-    return address if is_image("image", address) else quote(name)
+    return address if may_be_image("image", address) else quote(name)
 
 
 def _differing(content: Content, keys: Sequence[str]) -> list[Record]:

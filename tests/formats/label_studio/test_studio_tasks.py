@@ -678,16 +678,18 @@ def of_image(number, name, *works):
     return task(number, *works, data={"image": name})
 
 
-def test_tasks_of_different_images_with_one_id_are_different(tmp_path):
+@pytest.mark.parametrize("name", ["{}{}.jpg", "{}/{}", "{}_{}", "{}/{}.dcm", "/{}/{}"])
+def test_tasks_of_different_images_with_one_id_are_different(tmp_path, name):
     """Exports of two servers that were merged into one list both count from 1."""
     servers = [
-        of_image(number, f"{server}{number}.jpg", work(1, BOX), work(2, BOX))
+        of_image(number, name.format(server, number), work(1, BOX), work(2, BOX))
         for server in "ab"
         for number in (1, 2)
     ]
     path = written(tmp_path / "a.json", *servers)
     data = read_coco(path)
-    assert asked(data) == {name: ["1", "2"] for name in ("a1.jpg", "a2.jpg", "b1.jpg", "b2.jpg")}
+    names = [name.format(*each).lstrip("/") for each in ("a1", "a2", "b1", "b2")]
+    assert asked(data) == {each: ["1", "2"] for each in names}
     assert len(data.annotations) == 8
     assert data.notes == ()
     assert "T007" not in [each.code for each in validate(path).findings]
@@ -716,14 +718,32 @@ def test_answers_of_json_min_do_not_tell_tasks_apart(tmp_path, key, answers):
         for who, answer in zip((1, 2), answers, strict=True)
     ]
     data = read_coco(written(tmp_path / "a.json", *rows))
-    assert asked(data) == {"task 1/image": ["1", "2"], "task 2/image": ["1", "2"]}
+    assert asked(data) == {"1.jpg": ["1", "2"], "2.jpg": ["1", "2"]}
     assert len(data.annotations) == 4
+    assert data.notes == ()
     # A file of each person is of the same tasks, too.
     folder = tmp_path / "both"
     folder.mkdir()
     for place, who in enumerate(("ann", "bob")):
         written(folder / f"{who}.json", *rows[place::2])
     assert asked(read_coco(folder)) == asked(data)
+
+
+def test_a_word_is_the_image_where_the_user_says_so(tmp_path):
+    data = {"image": "day1_7", "thumb": "/data/thumbs/7.jpg"}
+    path = written(tmp_path / "a.json", task(1, work(1, BOX), work(2, BOX), data=data))
+    assert read_coco(path).image_names == ("data/thumbs/7.jpg",)
+    with reading(columns={"image": "image"}):
+        assert read_coco(path).image_names == ("day1_7",)
+
+
+def test_images_with_answers_are_joined_with_those_of_another_project(tmp_path):
+    for who, quality, first in (("ann", {"photo_quality": "good"}, 0), ("bob", {}, 100)):
+        rows = [
+            minimal(number, who, number, **quality) | {"id": first + number} for number in (1, 2)
+        ]
+        written(tmp_path / f"{who}.json", *rows)
+    assert asked(read_coco(tmp_path)) == {"1.jpg": ["ann", "bob"], "2.jpg": ["ann", "bob"]}
 
 
 def test_unnamed_annotations_of_tasks_with_one_id_are_not_numbered(tmp_path):
