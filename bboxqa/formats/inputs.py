@@ -18,6 +18,7 @@ from bboxqa.formats.archive_contents import labels_of_two_formats, refuse_unread
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.damaged import damage_of, refuse_damaged, refuse_damaged_members
 from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_below, sources_deeper
+from bboxqa.formats.folders.unread_folders import refuse_unread_labels
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import format_of, has_parts, is_of_one_image, suffixes
@@ -110,6 +111,7 @@ def list_files(
             found = found or _files_below(path, pattern, only_checked=only_checked)
             found += sources_deeper(path) if only_checked and path not in found else []
             refuse_damaged(path, found, pattern)
+            refuse_unread_labels(path, found)
             result += found
     # Several files of one format in an archive are read as those of a folder.
     return [part for path in result for part in _matching_parts_of(path, pattern)]

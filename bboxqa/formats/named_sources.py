@@ -13,6 +13,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.archive_contents import others_inside, sources_in
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.folders.people_notes import of_one, of_several
+from bboxqa.formats.folders.unread_folders import unread_folders
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.left_out import (
     archives_beside,
@@ -138,6 +139,7 @@ def _read_of(
     notes += beside_others(given, listed, hidden=hidden)
     notes += passed_over(given, hidden=hidden)
     notes += without_labels(given, listed, hidden=hidden)
+    notes += unread_folders(given, listed, hidden=hidden)
     notes += people_inside(files, hidden=hidden)
     if not is_named:
         notes += [*of_several(given, files, hidden=hidden), *of_one(files, hidden=hidden)]

@@ -1,0 +1,96 @@
+"""Folders beside those of annotators in which nothing is read."""
+
+import pytest
+from support.tool_files import write
+
+import bboxqa
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.folders.unread_folders import unread_folders
+from bboxqa.formats.inputs import list_files
+
+GOOD = "0 0.5 0.5 0.2 0.2\n"
+
+
+def people(folder, **texts):
+    """Write labels of two images for each person."""
+    for who, text in ({"ann": GOOD, "bob": GOOD} | texts).items():
+        write(folder, **{f"{who}/{name}.txt": text for name in "ab"})
+    return folder
+
+
+def read(folder):
+    with bboxqa.reading(image_size=(100, 80)):
+        return bboxqa.read_coco(folder)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 0,5 0,5 0,2 0,2\n",
+        "0,0.5,0.5,0.2,0.2\n",
+        "traffic light 0.5 0.5 0.2 0.2\n",
+        "0 50 40 20 16\n",
+        "\n\n\ufeff0 50 40 20 16\n",
+    ],
+)
+def test_labels_of_another_form_are_refused(tmp_path, text):
+    people(tmp_path, cid=text)
+    with pytest.raises(DatasetError) as refused:
+        read(tmp_path)
+    (problem,) = refused.value.problems
+    assert problem.startswith(f"{tmp_path}/cid/a.txt: begins with '")
+    assert problem.endswith("expected labels of YOLO, as beside it")
+    folders = [f"{tmp_path}/ann", f"{tmp_path}/bob"]
+    assert refused.value.advice.endswith(f"name the folders to read: {' '.join(folders)}")
+    assert read(folders).annotator_names == ("ann", "bob")
+
+
+def test_a_class_that_is_written_as_a_float_is_read(tmp_path):
+    data = read(people(tmp_path, cid=GOOD.replace("0 ", "0.0 ", 1)))
+    assert data.annotator_names == ("ann", "bob", "cid")
+    assert data.category_names == ("class 0",)
+
+
+def test_labels_that_are_too_deep_are_named(tmp_path):
+    people(tmp_path)
+    write(tmp_path, **{"cid/export/2024/new/a.txt": GOOD, "cid/export/2024/new/b.txt": GOOD})
+    with pytest.raises(DatasetError, match=r"holds labels too deep in .*/cid to be") as refused:
+        read(tmp_path)
+    typed = refused.value.advice.partition("to read: ")[2].split()
+    assert typed[-1] == f"{tmp_path}/cid/export/2024/new"
+    assert len(read(typed).annotator_names) == 3
+
+
+@pytest.mark.parametrize("name", ["boxes.docx", "labels.7z", "a.ann", "a.txt.gz"])
+def test_a_folder_without_a_known_format_is_told(tmp_path, name):
+    people(tmp_path)
+    write(tmp_path, **{f"cid/{name}": "x"})
+    (note,) = [each for each in read(tmp_path).notes if "no file is read" in each]
+    assert note == (
+        f"1 folder left out, in which no file is read ({tmp_path}/cid/{name}): the format is not "
+        "known, or the files are too deep"
+    )
+    files = list_files([tmp_path])
+    (hidden,) = unread_folders([tmp_path], files, hidden=True)
+    assert "cid" not in hidden
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"images/a.jpg": "x", "images/b.jpg": "x"},
+        {".git/config": "x"},
+        {"notes.txt": "0 1 2 3 4"},
+    ],
+)
+def test_folders_of_pictures_and_files_beside_folders_are_not_told(tmp_path, more):
+    write(people(tmp_path), **more)
+    assert not [each for each in read(tmp_path).notes if "no file is read" in each]
+
+
+def test_captions_are_no_labels(tmp_path):
+    data = read(people(tmp_path, captions="two cats and 3 dogs on 4 sofas\n"))
+    assert data.annotator_names == ("ann", "bob")
+    (note,) = [each for each in data.notes if "no file is read" in each]
+    assert f"{tmp_path}/captions/a.txt" in note
