@@ -1,6 +1,6 @@
 """Projects of earlier runs that cannot be run now, or no longer exist."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bboxqa.batch.history import Regression, names_of_last_run
@@ -17,9 +17,10 @@ from bboxqa.formats.translation.heads import ARCHIVES
 def unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
     """Return failed rows of projects whose files have no annotations, or cannot be read."""
     projects = {clean(project.name): project for project in found.projects}
+    folders = {Path(project.name) for project in found.projects}
     rows: dict[str, list[str]] = {}
     for file in found.left_alone:
-        name = home_of(Path(file)).as_posix()
+        name = home_of(Path(file), folders).as_posix()
         if clean(name) in before and clean(name) not in projects:
             rows[name] = [f"{file}: no longer has annotations that are read"]
     for unreadable in found.unreadable:
@@ -27,8 +28,8 @@ def unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]
         is_json = path.suffix.lower() == ".json"
         # An unreadable folder is that of a project, or a part of one.
         is_file = path.name.lower().endswith((*suffixes(), *ARCHIVES))
-        home = home_of(path if is_file else path / "_")
-        name = _of_annotator(home, projects) or home.as_posix()
+        home = home_of(path if is_file else path / "_", folders)
+        name = _of_annotator(home, projects, folders) or home.as_posix()
         project = projects.get(clean(name))
         if project is not None and project.name != name:
             # Another project with the same shown name has the place in the results.
@@ -43,9 +44,11 @@ def unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]
     ]
 
 
-def _of_annotator(home: Path, projects: Mapping[str, Project]) -> str | None:
+def _of_annotator(
+    home: Path, projects: Mapping[str, Project], folders: Collection[Path]
+) -> str | None:
     """Return the project around a folder, if the folders of its annotators are beside it."""
-    around = projects.get(clean(home_of_person(home).as_posix()))
+    around = projects.get(clean(home_of_person(home, folders).as_posix()))
     if clean(home.as_posix()) in projects or around is None or around.folder == home:
         return None
     if isinstance(around, Stored):

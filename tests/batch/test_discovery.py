@@ -494,6 +494,49 @@ def test_folders_of_splits_are_no_projects(tmp_path):
     }
 
 
+PEOPLE = ("ann", "bob")
+
+
+@pytest.mark.parametrize("end", [".json", "/a.txt"])
+@pytest.mark.parametrize("names", [("training",), ("Testing", "train2017"), ("train", "val")])
+@pytest.mark.parametrize("other", ["street", "client/street"])
+def test_folders_called_as_splits_are_projects_beside_others(tmp_path, end, names, other):
+    content = None if end == ".json" else "0 .5 .5 .2 .2\n"
+    for project, who in product((*names, other), PEOPLE):
+        made(tmp_path, f"{project}/{who}{end}", content=content)
+    write(tmp_path / "readme.md", "projects")
+    found = shown(discover(tmp_path))
+    files = [who + end.removesuffix("/a.txt") for who in PEOPLE]
+    assert found == dict.fromkeys((*names, other), files)
+
+
+@pytest.mark.parametrize("mark", ["ann.json", "data.yaml", "labels/a.txt"])
+def test_splits_of_a_data_set_beside_other_folders_are_no_projects(tmp_path, mark):
+    is_coco = mark == "ann.json"
+    content = None if is_coco else "0 .5 .5 .2 .2\n"
+    for split in ("train", "val"):
+        made(tmp_path, f"{split}/{'x.json' if is_coco else 'labels/a.txt'}", content=content)
+    made(tmp_path, mark, content="names: [cat]" if mark == "data.yaml" else content)
+    made(tmp_path, "old/x.json")
+    found = {name: len(files) for name, files in shown(discover(tmp_path)).items()}
+    assert found == ({".": 3, "old": 1} if is_coco else {".": 1})
+
+
+def test_files_that_cannot_be_read_are_of_the_project_called_as_a_split(tmp_path):
+    made(tmp_path, "street/all.json", "training/all.json")
+    write(tmp_path / "training/eve.json", "")
+    found = discover(tmp_path)
+    assert shown(found) == {"street": ["all.json"], "training": ["all.json", "eve.json"]}
+    unreadable = Unreadable("training/dan.json", "Permission denied")
+    (row,) = unusable_projects(replace(found, unreadable=(unreadable,)), {})
+    assert (row.project, row.message) == ("training", str(unreadable))
+
+
+def test_names_of_files_are_no_names_of_folders_of_splits(tmp_path):
+    made(tmp_path, "p/stuff_test/x.json", "p/labels_train/x.json")
+    assert [*shown(discover(tmp_path))] == ["p/labels_train", "p/stuff_test"]
+
+
 @pytest.mark.parametrize("others", [("ann", "bob"), ("cid", "dan")])
 def test_people_in_splits_of_deeper_projects_are_of_these_projects(tmp_path, others):
     expected = {}

@@ -2,8 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import starmap
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from bboxqa.batch.projects.archives import looked_at
-from bboxqa.batch.projects.homes import home_of_source
+from bboxqa.batch.projects.homes import called_as_splits, home_of_source, is_of_projects
 from bboxqa.batch.projects.not_read import folders_not_read
 from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.core.errors import DatasetError
@@ -141,21 +140,18 @@ def sort_files(
     `project` is called as project(folder, files), with a folder below the root. JSON that
     `is_damaged` belongs to the project whose folder it is in.
     """
-    found: dict[Path, list[_File]] = {}
-    of_folders: set[Path] = set()
+    sources: list[tuple[str, _File]] = []
     others: list[tuple[str, _File, str]] = []
     for path, file, coco in files:
         if isinstance(coco, str) or not coco:
             others.append((path, file, coco or ""))
         else:
-            around = home_of_source(path)
-            found.setdefault(around, []).append(file)
-            if path.endswith("/") and around != Path(path):
-                of_folders.add(around)
-    _join_people(found, of_folders)
+            sources.append((path, file))
+    apart = called_as_splits(path for path, _ in sources)
+    found = _by_home(sources, apart)
     left_alone = []
     for path, file, reason in others:
-        home = found.get(home_of_source(path)) if path.lower().endswith(".json") else None
+        home = found.get(home_of_source(path, apart)) if path.lower().endswith(".json") else None
         if home is not None and is_damaged(file):
             # Reading the project refuses it, as `agree` does.
             home.append(file)
@@ -183,13 +179,24 @@ def sort_files(
     )
 
 
-def _join_people(found: dict[Path, list[_File]], of_folders: AbstractSet[Path]) -> None:
-    """Add the files of a folder to the project around it that has folders as sources.
+def _by_home(
+    sources: Iterable[tuple[str, _File]], apart: Collection[Path]
+) -> dict[Path, list[_File]]:
+    """Return sources by the folder of their project; those in `apart` are projects.
 
-    In project/ann/labels, project/bob/labels and project/eve/export.json, eve is a person as well.
+    A project that has folders as sources has the files of the folders beside them as well. In
+    project/ann/labels, project/bob/labels and project/eve/export.json, eve is a person.
     """
+    found: dict[Path, list[_File]] = {}
+    of_folders: set[Path] = set()
+    for path, file in sources:
+        around = home_of_source(path, apart)
+        found.setdefault(around, []).append(file)
+        if path.endswith("/") and around != Path(path):
+            of_folders.add(around)
     for home in [each for each in found if each not in of_folders and each.parent in of_folders]:
         found[home.parent] += found.pop(home)
+    return found
 
 
 def _entries(folder: Path, *, is_root: bool) -> list[os.DirEntry[str]]:
@@ -226,7 +233,7 @@ def _sources(
                 continue
             seen.add(identity)
             inside = _entries(folder, is_root=folder == root)
-            if inside and is_source(folder):
+            if inside and is_source(folder) and not (folder == root and is_of_projects(root)):
                 # Whoever is inside of the splits has a folder each.
                 yield from people_in_parts(folder) or [folder]
                 continue
