@@ -1,9 +1,8 @@
 """Images that are in two files of one person: copies, or others that have the same names."""
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,19 +14,11 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ids_of
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.people.attributed import Attribution
-from bboxqa.formats.dataset.people.places import folders_and_names, places_of
-from bboxqa.formats.task_files import names_nobody
 from bboxqa.formats.translation.translated import UNNAMED
 
 _DIGITS = 2
 # Boxes that a tool repeats in all images, as of a fixed camera, may be equal in a few others.
 _LEAST_SHARE = 0.1
-# Fewer annotations may be equal by chance.
-_MANY = 20
-_ONE_FILE = """\
-Name one file of each annotator: --annotator ann=FILE --annotator bob=FILE
-If each file is by one annotator nevertheless: --attribution files\
-"""
 
 
 class Shared(NamedTuple):
@@ -71,26 +62,12 @@ def shared_images(files: Mapping[int, AnnotationFile]) -> Iterator[Shared]:
         yield _compared(pair, [drawn[place] for place in pair])
 
 
-def _copies(files: Mapping[int, AnnotationFile]) -> Iterator[tuple[int, int]]:
-    """Yield each file all images of which are in another one, with the same boxes, and that one."""
-    categories: dict[str, int] = {}
-    drawn = {place: _drawn(file, categories) for place, file in files.items()}
-    telling = {
-        place: {(name, found.boxes) for name, found in images.items() if found.is_telling}
-        for place, images in drawn.items()
-    }
-    for pair in _pairs(telling):
-        copy = _compared(pair, [drawn[place] for place in pair]).copy
-        if copy is not None:
-            yield copy
-
-
-def _pairs(keys_of: Mapping[int, Iterable[Hashable]]) -> list[tuple[int, int]]:
-    """Return each two files that have a key in common, in order."""
+def _pairs(names_of: Mapping[int, Iterable[str]]) -> list[tuple[int, int]]:
+    """Return each two files that have the name of an image in common, in order."""
     files_of = defaultdict(list)
-    for place, keys in keys_of.items():
-        for key in keys:
-            files_of[key].append(place)
+    for place, names in names_of.items():
+        for name in names:
+            files_of[name].append(place)
     return sorted({pair for places in files_of.values() for pair in combinations(places, 2)})
 
 
@@ -169,24 +146,3 @@ def refuse_overlaps(files: Sequence[AnnotationFile], attribution: Attribution) -
         "If splits overlap, delete these images in one of them, or measure one split at a time.\n"
         "If they are different images, give them different names.",
     )
-
-
-def refuse_copied_parts(files: Sequence[AnnotationFile]) -> None:
-    """Refuse a file that has a part of the images of another in its folder, with the same boxes.
-
-    Two people do not draw the same boxes. Those of a split may be by several, and those in no
-    folder, of which a warning tells. Raises DatasetError.
-    """
-    folders, _ = folders_and_names(places_of([Path(file.source.name) for file in files]))
-    inside: dict[str, dict[int, AnnotationFile]] = defaultdict(dict)
-    for place, (folder, file) in enumerate(zip(folders, files, strict=True)):
-        if folder and not names_nobody(folder):
-            inside[folder][place] = file
-    several = (own for own in inside.values() if len(own) > 1)
-    for copy in (pair for own in several for pair in _copies(own)):
-        part, whole = (files[place] for place in copy)
-        # Two people may have accepted a few boxes of a machine.
-        if len(part.images) < len(whole.images) and len(part.columns.id) >= _MANY:
-            same = f"the same boxes in {count(len(part.images), 'image')}"
-            both = f"{one_line(whole.source.name)} and {one_line(part.source.name)}"
-            raise DatasetError([f"{both}: {same}; expected one file of each person"], _ONE_FILE)

@@ -20,7 +20,7 @@ from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
 from bboxqa.formats.dataset.left_out_categories import left_out_by
-from bboxqa.formats.dataset.overlapping_splits import refuse_copied_parts, refuse_overlaps
+from bboxqa.formats.dataset.overlapping_splits import refuse_overlaps
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.attribution import attribute
 from bboxqa.formats.dataset.people.named_after import named_after
@@ -119,8 +119,6 @@ def read_dataset(
         read, found, annotator_key, session_key, min_annotators, predictions, pseudonyms
     )
     is_by_files = attributed.of_files and found.attribution is None
-    if is_by_files and len(attributed.names) == len(files):
-        refuse_copied_parts(read)
     refuse_overlaps(read, attributed)
     read = with_names_of_splits(read, attributed.splits)
     doubts = check(files, read, attributed) if check is not None else ()

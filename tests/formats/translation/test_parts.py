@@ -362,25 +362,21 @@ def drawn(*images, x=0, y=0):
     return content
 
 
-def test_copies_of_a_part_in_a_folder_are_refused(tmp_path):
+@pytest.mark.parametrize("n_copied", [19, 20, 25, 26])
+@pytest.mark.parametrize("other", ["ann/2", "bob/3", "all"])
+def test_a_warning_tells_of_files_with_the_same_boxes(tmp_path, other, n_copied):
+    """Both people may have kept the proposals of a machine, in a folder as elsewhere."""
     letters = "abcdefghijklmnopqrstuvwxyz"
-    files = {"ann/1": letters, "ann/2": letters[:20], "bob/3": letters, "bob/4": letters[:20]}
+    files = {"ann/1": letters, other: letters, "bob/4": letters[:n_copied]}
     for x, (place, images) in enumerate(files.items()):
-        write(tmp_path, **{f"{place}.json": drawn(*images, x=x // 2, y=5 * (place == "ann/2"))})
-    with pytest.raises(DatasetError) as error:
-        read_coco(tmp_path)
-    assert str(error.value) == (
-        f"{tmp_path}/bob/3.json and {tmp_path}/bob/4.json: the same boxes in 20 images; expected "
-        "one file of each person\n"
-        "Name one file of each annotator: --annotator ann=FILE --annotator bob=FILE\n"
-        "If each file is by one annotator nevertheless: --attribution files"
+        write(tmp_path, **{f"{place}.json": drawn(*images, x=min(x, 1), y=5 * (place == "ann/1"))})
+    data = read_coco(tmp_path)
+    assert len(data.annotator_names) == 3
+    same = f"have the same {n_copied} annotations on the {n_copied} images that both have: "
+    found = [each for each in data.headlines if same in each]
+    assert [each.endswith("copies or splits of one data set?") for each in found] == (
+        [True] if n_copied >= 20 else []
     )
-    assert len(read_coco(tmp_path, attribution="files").annotator_names) == 4
-    named = read_coco({"ann": tmp_path / "ann/1.json", "bob": tmp_path / "bob/3.json"})
-    assert len(named.annotations) == 52
-    # Two people may have accepted the same few boxes.
-    write(tmp_path, **{"bob/4.json": drawn(*letters[:19], x=1)})
-    assert len(read_coco(tmp_path).annotator_names) == 4
 
 
 def test_folders_are_refused_where_it_is_not_sure_who_drew_what(tmp_path):
