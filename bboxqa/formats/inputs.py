@@ -31,7 +31,7 @@ from bboxqa.formats.unread import SETTINGS, unread_kind
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 _SHOWN = 3
 # A pattern of all files of a kind.
-_KIND = re.compile(r"\*(?:\.[\w*?]+)*")
+_KIND = re.compile(r"(?:\*\*/)?\*(?:\.[\w*?]+)*")
 _UNPACK = "Unpack it into a folder of its own, and name the folder."
 _EXPECTED = (
     "expected one or several paths. bboxqa.read_coco also takes one table or COCO document in "
@@ -104,11 +104,11 @@ def list_files(
                 refuse_foreign(path)
             result.append(path)
         else:
-            found = sources_below(path, is_whole=is_whole)
-            found = [each for each in found if _has_match(each, pattern)]
+            sources = sources_below(path, is_whole=is_whole)
+            found = [each for each in sources if _has_match(each, pattern)]
             _refuse_pattern(path, found, pattern)
             found += _beside_folders(path, found, pattern, only_checked=only_checked)
-            found = found or _files_below(path, pattern, only_checked=only_checked)
+            found = found or _files_below(path, sources, pattern, only_checked=only_checked)
             found += sources_deeper(path) if only_checked and path not in found else []
             refuse_damaged(path, found, pattern)
             refuse_unread_labels(path, found)
@@ -210,10 +210,16 @@ def _beside_folders(
     ]
 
 
-def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> list[Path]:
-    """Return `_files_inside` a folder. Raises DatasetError if there is no file to read."""
+def _files_below(
+    folder: Path, sources: Sequence[Path], pattern: str | None, *, only_checked: bool
+) -> list[Path]:
+    """Return `_files_inside` a folder, whose `sources` have no file that matches the pattern.
+
+    Raises DatasetError if there is no file to read.
+    """
     inside = _files_inside(folder, pattern, only_checked=only_checked)
     if not inside:
+        _refuse_pattern(folder, sources, pattern)
         raise _nothing_in(folder, suffixes(only_checked=only_checked), pattern)
     # Settings may be beside annotations, such as metadata.json beside samples.json of FiftyOne.
     kinds = ((file, unread_kind(file)) for file in inside)

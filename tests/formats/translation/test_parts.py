@@ -9,6 +9,7 @@ from support.tool_files import asked, write
 from bboxqa import convert, read_coco, reading
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.dataset.people.named_after import named_after
+from bboxqa.formats.inputs import list_files
 
 
 def labelme(name):
@@ -733,21 +734,29 @@ def test_a_person_without_labels_is_told(labels, folder, pictures):
     )
 
 
-def test_a_pattern_does_not_choose_among_labels(labels):
+@pytest.mark.parametrize("pattern", ["x*", "ann*", "**/x*"])
+def test_a_pattern_does_not_choose_among_labels(labels, pattern):
     with reading(image_size=(100, 100)):
         with pytest.raises(DatasetError) as error:
-            read_coco(labels, pattern="x*")
-        assert len(read_coco(labels, pattern="*.t*").annotations) == 4
-        assert len(read_coco(labels, pattern="*").annotations) == 4
+            read_coco(labels, pattern=pattern)
+        for kind in ("*.t*", "*", "**/*.txt", "**/*"):
+            assert len(read_coco(labels, pattern=kind).annotations) == 4
     assert str(error.value) == (
-        f"{labels}: 'x*' chooses among files, but all labels in a folder are read "
+        f"{labels}: '{pattern}' chooses among files, but all labels in a folder are read "
         f"({labels}/ann, {labels}/bob)\nName the folders to read, without --pattern."
     )
 
 
 def test_a_pattern_leaves_out_labels_of_which_none_matches(labels):
     write(labels, **{f"{who}.json": coco("x", "y", x=x) for x, who in enumerate(("cid", "dan"))})
+    for pattern in ("*.json", "*an.json", "**/*.json"):
+        found = list_files([labels], pattern)
+        assert found == [
+            labels / f"{who}.json" for who in ("cid", "dan") if pattern[1] != "a" or who == "dan"
+        ]
     assert read_coco(labels, pattern="*.json").annotator_names == ("cid", "dan")
+    with pytest.raises(DatasetError, match=r"that matches '[*]\.xml' in this folder"):
+        list_files([labels], "*.xml")
 
 
 def test_files_about_different_images_are_no_people(tmp_path):
