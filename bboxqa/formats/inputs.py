@@ -1,7 +1,6 @@
 """Listing the files that a command reads."""
 
 import os
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.archive_contents import labels_of_two_formats, refuse_unread, sources_in
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.damaged import damage_of, refuse_damaged, refuse_damaged_members
+from bboxqa.formats.folders.patterns import has_match, refuse_pattern
 from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_below, sources_deeper
 from bboxqa.formats.folders.unread_folders import refuse_unread_labels
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
@@ -30,8 +30,6 @@ from bboxqa.formats.unread import SETTINGS, unread_kind
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 _SHOWN = 3
-# A pattern of all files of a kind.
-_KIND = re.compile(r"(?:\*\*/)?\*(?:\.[\w*?]+)*")
 _UNPACK = "Unpack it into a folder of its own, and name the folder."
 _EXPECTED = (
     "expected one or several paths. bboxqa.read_coco also takes one table or COCO document in "
@@ -105,8 +103,8 @@ def list_files(
             result.append(path)
         else:
             sources = sources_below(path, is_whole=is_whole)
-            found = [each for each in sources if _has_match(each, pattern)]
-            _refuse_pattern(path, found, pattern)
+            found = [each for each in sources if has_match(each, pattern)]
+            refuse_pattern(path, found, pattern)
             found += _beside_folders(path, found, pattern, only_checked=only_checked)
             found = found or _files_below(path, sources, pattern, only_checked=only_checked)
             found += sources_deeper(path) if only_checked and path not in found else []
@@ -115,18 +113,6 @@ def list_files(
             result += found
     # Several files of one format in an archive are read as those of a folder.
     return [part for path in result for part in _matching_parts_of(path, pattern)]
-
-
-def _has_match(folder: Path, pattern: str | None) -> bool:
-    return not pattern or any(file.match(pattern) for file in folder.rglob("*"))
-
-
-def _refuse_pattern(folder: Path, sources: Sequence[Path], pattern: str | None) -> None:
-    """Refuse a pattern where folders of labels are read, unless it tells a kind of file."""
-    if sources and pattern and not _KIND.fullmatch(pattern):
-        named = first_few(sources, _SHOWN, lambda each: one_line(str(each)))
-        problem = f"{folder}: {pattern!r} chooses among files, but all labels in a folder are read"
-        raise DatasetError([f"{problem} ({named})"], "Name the folders to read, without --pattern.")
 
 
 def _matching_parts_of(path: Path, pattern: str | None) -> list[Path]:
@@ -219,7 +205,7 @@ def _files_below(
     """
     inside = _files_inside(folder, pattern, only_checked=only_checked)
     if not inside:
-        _refuse_pattern(folder, sources, pattern)
+        refuse_pattern(folder, sources, pattern)
         raise _nothing_in(folder, suffixes(only_checked=only_checked), pattern)
     # Settings may be beside annotations, such as metadata.json beside samples.json of FiftyOne.
     kinds = ((file, unread_kind(file)) for file in inside)
