@@ -19,7 +19,7 @@ _FAILED, _INTERRUPTED = 2, 128
 _OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
 _NAME_FIRST = (
     "Name the files of each annotator, and use what this writes: bboxqa convert "
-    "--annotator ann=FOLDER --annotator bob=FILE named.json --to coco"
+    "--annotator NAME=FOLDER --annotator NAME=FILE named.json --to coco"
 )
 _PACKAGE = Path(__file__).parents[1]
 _MOST_NAMES = 10

@@ -290,7 +290,7 @@ def test_no_option_is_advised_that_a_command_does_not_have(command, is_named, tm
     outcome = run(*command, cwd=tmp_path)
     assert outcome.returncode == 2
     assert "it is not sure who made which" in outcome.stderr
-    names = "--annotator ann=FOLDER --annotator bob=FILE"
+    names = "--annotator NAME=FOLDER --annotator NAME=FILE"
     first = f", and use what this writes: bboxqa convert {names} named.json --to coco"
     advised = f"Name the files of each annotator{f': {names}' if is_named else first}\n"
     last = "If each file is by one annotator nevertheless: --attribution files"

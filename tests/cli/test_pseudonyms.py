@@ -19,6 +19,8 @@ from support.named_people import (
     tasks_completed_by,
 )
 
+from bboxqa.core.pseudonyms import pseudonyms_of
+
 COMMANDS = {
     "plan": ("plan", "IN", "--target-width", "0.1"),
     "plan as json": ("plan", "IN", "--target-width", "0.1", "--format", "json"),
@@ -472,3 +474,22 @@ def test_an_error_on_a_folder_without_annotations_shows_no_name(tmp_path):
     outcome = run("agree", tmp_path / "in", "--pseudonyms", tmp_path / "key.json")
     assert "FILE.xml: is XML of neither" in outcome.stderr
     assert not re.search(r"\bada\b", outcome.stderr)
+
+
+@pytest.mark.parametrize("name", ["in/0.txt", "in/more.json", "in/0.xml"])
+def test_advice_does_not_tell_whose_a_pseudonym_is(name, tmp_path):
+    """Advice is known to all: a pseudonym in place of a name there would tell whose it is."""
+    key, file = tmp_path / "key.json", tmp_path / name
+    file.parent.mkdir()
+    contents = {
+        ".txt": "0 .5 .5 .2 .2\n",
+        ".json": json.dumps(document([("0.jpg", 9, 9, None)], [(0, "", 0, [1, 2, 3, 4])])),
+        ".xml": "<annotations><version>1.1</version><image id='0' name='0.jpg' width='9' "
+        "height='9'><box label='x' xtl='1' ytl='1' xbr='3' ybr='3'/></image></annotations>",
+    }
+    file.write_text(contents[file.suffix])
+    pseudonyms_of(key, ["ann", "bob", "cid", "dan", "eve"])
+    options = ("agree", file.parent, "--image-size", "9x9")
+    advised = run(*options).stderr
+    assert "Agreement needs at least two annotators" in advised
+    assert run(*options, "--pseudonyms", key).stderr == advised

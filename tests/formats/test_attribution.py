@@ -480,7 +480,7 @@ def test_one_annotator_is_told_the_three_ways(content, problem, tmp_path):
     assert f"export.json: {problem}" in text
     for way in WAYS:
         assert way in text
-    assert "bboxqa agree ann.json bob.json" in text
+    assert "bboxqa agree FIRST.json SECOND.json" in text
 
 
 def test_unknown_way(tmp_path):
@@ -626,7 +626,7 @@ def test_a_format_names_its_own_ways(tmp_path):
     assert str(caught.value).splitlines()[1:-1] == [
         "Agreement needs at least two annotators. They are found in one of these ways:",
         "  1. the assignee of the task or job, else its owner: one export for each job",
-        "  2. one file per annotator: bboxqa agree ann.xml bob.xml",
+        "  2. one file per annotator: bboxqa agree FIRST.xml SECOND.xml",
     ]
     (tmp_path / "ann").mkdir()
     (tmp_path / "ann/a.json").write_text(
@@ -634,7 +634,7 @@ def test_a_format_names_its_own_ways(tmp_path):
         ' "shape_type": "rectangle"}], "imagePath": "a.jpg"}'
     )
     with pytest.raises(
-        DatasetError, match=r"Give one folder per annotator: bboxqa agree ann/ bob/"
+        DatasetError, match=r"Give one folder per annotator: bboxqa agree FOLDER FOLDER"
     ):
         read_dataset(tmp_path / "ann")
 

@@ -48,8 +48,8 @@ def read_sessions(
         if attribution.of_files and len(files) == len(attribution.names):
             raise ConfigError(
                 "each file is by one annotator, and cannot be a session as well; name all files of "
-                "each annotator, such as --annotator ann=FIRST --annotator ann=SECOND, or the key "
-                "of annotations that names annotators with --annotator-key"
+                "each annotator, such as --annotator NAME=FIRST --annotator NAME=SECOND, or the "
+                "key of annotations that names annotators with --annotator-key"
             )
         codes = [np.full(len(f.columns.id), n, np.int32) for n, f in enumerate(files)]
         records = [np.full(len(f.images), n, np.int32) for n, f in enumerate(files)]

@@ -68,7 +68,7 @@ def test_files_of_one_image_are_no_people(project):
     files = sorted(path for path in project.rglob("*.*") if path.is_file())
     with pytest.raises(DatasetError, match="each file is about one image") as error:
         read_coco(files)
-    assert "--annotator ann=FOLDER --annotator bob=FOLDER" in str(error.value)
+    assert "--annotator NAME=FOLDER --annotator NAME=FOLDER" in str(error.value)
     assert len(read_coco(files, attribution="files").annotator_names) == 8
     # Two files of one image in one folder may be by two people.
     assert len(read_coco([files[0], files[4]]).annotator_names) == 2
@@ -487,7 +487,7 @@ def test_splits_are_refused_where_it_is_not_sure_who_made_which(tmp_path, files,
     with pytest.raises(DatasetError, match="named as a split of a data set") as error:
         read_coco(tmp_path)
     assert beside.format(tmp_path) in str(error.value)
-    assert "--annotator ann=FOLDER --annotator bob=FILE" in error.value.advice
+    assert "--annotator NAME=FOLDER --annotator NAME=FILE" in error.value.advice
     assert len(read_coco(tmp_path, attribution="files").annotator_names) == len(files)
 
 
@@ -528,7 +528,7 @@ def test_parts_in_splits_are_refused_where_it_is_not_sure(tmp_path, files):
             write(tmp_path, **{f"{who}/{place}.json": coco(*images, x=x)})
     with pytest.raises(DatasetError, match="which may be by one person or by several") as error:
         read_coco(tmp_path)
-    assert "--annotator ann=FOLDER --annotator bob=FILE" in error.value.advice
+    assert "--annotator NAME=FOLDER --annotator NAME=FILE" in error.value.advice
 
 
 def test_days_in_splits_are_no_people(tmp_path):
@@ -590,7 +590,7 @@ def test_files_of_a_folder_are_refused_where_they_may_be_parts(tmp_path, files):
     assert str(error.value) == (
         f"{tmp_path}/ann: has several files about different images (1.json, 2.json), which may be "
         "by one person or by several; expected one file of each person\n"
-        "Name the files of each annotator: --annotator ann=FOLDER --annotator bob=FILE\n"
+        "Name the files of each annotator: --annotator NAME=FOLDER --annotator NAME=FILE\n"
         "If each file is by one annotator nevertheless: --attribution files"
     )
     assert len(read_coco(tmp_path, attribution="files").annotator_names) == len(files)

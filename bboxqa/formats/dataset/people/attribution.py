@@ -35,7 +35,7 @@ WAYS = ("annotator-key", "image-records", "files")
 """The ways of attribution, in the order in which they are tried."""
 
 _FOLDERS = """\
-Put the files of each person in one folder: --annotator ann=FOLDER --annotator bob=FOLDER
+Put the files of each person in one folder: --annotator NAME=FOLDER --annotator NAME=FOLDER
 If each file is by another person: --attribution files\
 """
 

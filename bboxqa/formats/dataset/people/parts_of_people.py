@@ -28,7 +28,7 @@ from bboxqa.formats.task_files import is_split, without_split
 from bboxqa.formats.translation.translated import UNNAMED
 
 OF_EACH = (
-    "Name the files of each annotator: --annotator ann=FOLDER --annotator bob=FILE\n"
+    "Name the files of each annotator: --annotator NAME=FOLDER --annotator NAME=FILE\n"
     "If each file is by one annotator nevertheless: --attribution files"
 )
 _SHOWN = 3

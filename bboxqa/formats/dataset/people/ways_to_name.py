@@ -16,22 +16,23 @@ from bboxqa.formats.translation.members import head_of, members_of
 
 _NAMED = 3
 _BEGIN = "Agreement needs at least two annotators. They are found in one of these ways:"
+# With pseudonyms, an example that is the name of somebody would be replaced by that pseudonym.
 _FILES = """\
-one file per annotator: bboxqa agree ann.json bob.json
-     or with names of your choice: bboxqa agree --annotator ann=1.json --annotator bob=2.json\
+one file per annotator: bboxqa agree FIRST.json SECOND.json
+     or with names of your choice: bboxqa agree --annotator NAME=1.json --annotator NAME=2.json\
 """
 _FOLDERS = """\
-one folder per annotator: bboxqa agree ann/ bob/
-     or with names of your choice: bboxqa agree --annotator ann=FOLDER --annotator bob=FOLDER\
+one folder per annotator: bboxqa agree FOLDER FOLDER
+     or with names of your choice: bboxqa agree --annotator NAME=FOLDER --annotator NAME=FOLDER\
 """
 EXPLANATION = f"""\
 {_BEGIN}
-  1. a key on each annotation, such as {{"id": 7, "image_id": 1, "annotator": "ann", ...}};
+  1. a key on each annotation, such as {{"id": 7, "image_id": 1, "annotator": "NAME", ...}};
      name it with --annotator-key if it is none of:
      {", ".join(ANNOTATOR_KEYS)}
   2. one image record per annotator, with the same file_name:
-     {{"id": 1, "file_name": "a.jpg", "annotator": "ann"}},
-     {{"id": 2, "file_name": "a.jpg", "annotator": "bob"}}
+     {{"id": 1, "file_name": "a.jpg", "annotator": "NAME"}},
+     {{"id": 2, "file_name": "a.jpg", "annotator": "OTHER NAME"}}
   3. {_FILES}"""
 
 _INSIDE = {
