@@ -1,17 +1,22 @@
 """Which images of tasks with several were shown to annotators."""
 
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.label_studio.regions import is_on_image
-from bboxqa.formats.label_studio.studio_notes import tag_note, unshown_note
+from bboxqa.formats.label_studio.studio_notes import (
+    tag_note,
+    unshown_note,
+)
 from bboxqa.formats.label_studio.task_images import (
+    NO_IMAGE,
     UNTAGGED,
     ImageKey,
+    image_of,
     images_of,
     key_of,
     known_key,
@@ -21,26 +26,55 @@ from bboxqa.formats.label_studio.task_images import (
 from bboxqa.formats.label_studio.tasks import Task, tasks_of
 from bboxqa.formats.translation.translated import Unshown
 
+_KNOWN = ""
+"""Stands for all images that the file says, among the tags that show others."""
+
+
+class Drawn(NamedTuple):
+    """What the regions of a task are on."""
+
+    keys: frozenset[str]
+    """The data keys of images."""
+    tags: frozenset[str]
+    """The tags of which the file does not say which image of the task they show."""
+
+    @property
+    def surfaces(self) -> frozenset[str]:
+        """The tags, and `_KNOWN` if there are keys."""
+        return self.tags | {_KNOWN} if self.keys else self.tags
+
 
 class Shown(NamedTuple):
     """What the regions of a file are on."""
 
     keys: frozenset[str]
     """The data keys of images."""
-    tags: frozenset[str]
-    """The tags of which the file does not say which image of a task they show."""
+    together: Sequence[frozenset[str]]
+    """The surfaces on which regions of one task are, first those with known images. Others are
+    never in one task, as a tag before and after it was renamed.
+    """
+    keys_beside: frozenset[str]
+    """The keys in tasks with tags, which show other images."""
 
-    def images_in(self, images: dict[str, list[str]]) -> set[ImageKey]:
+    @property
+    def most_tags(self) -> int:
+        """The most tags that show images of one task."""
+        return max((len(each - {_KNOWN}) for each in self.together), default=0)
+
+    def images_in(self, images: dict[str, list[str]], drawn: Drawn) -> set[ImageKey]:
         """Return the shown images of a task; all if no region of the file is on any like them.
 
         Examples
         --------
-        >>> shown = Shown(frozenset({"image"}), frozenset())
-        >>> shown.images_in({"image": ["a.jpg"], "logo": ["x.png"]})
+        >>> none = frozenset()
+        >>> shown = Shown(frozenset({"image"}), [frozenset({""})], none)
+        >>> shown.images_in({"image": ["a.jpg"], "logo": ["x.png"]}, Drawn(none, none))
         {ImageKey(address='a.jpg', tag='')}
         """
-        tagged = {ImageKey("", tag) for tag in self.tags}
-        keys = self.keys & images.keys()
+        own = [each for each in self.together if not each.isdisjoint(drawn.surfaces)]
+        surfaces = frozenset[str]().union(*own or self.together[:1])
+        keys = self.keys & images.keys() if _KNOWN in surfaces else frozenset()
+        tagged = {ImageKey("", tag) for tag in surfaces - {_KNOWN}}
         if not keys and not tagged:
             keys = frozenset(images)
         return {ImageKey(page) for key in keys for page in images[key]} | tagged
@@ -57,73 +91,80 @@ class ShownImages:
         self._text = text
         self._keys: dict[str, None] = {}
         self._asked: dict[str, dict[str, None]] = defaultdict(dict)
-        self._labels: dict[str, dict[str, dict[str, None]]] = {}
-        self._said_tags: list[str] = []
+        # The labels of tasks, by key and URL.
+        self._tasks: dict[str, dict[str, dict[str, None]]] = {}
+        # The tags on the image that the user names, in the last task; True if the file says it.
+        self._said_tags: dict[str, bool] = {}
+        self._is_said_twice = False
 
     @cached_property
     def _shown(self) -> Shown:
         # Only files with several images in a task are read twice.
         return shown_by(tasks_of(self._text))
 
-    def images_of_task(
-        self, label: str, images: dict[str, list[str]], drawn_on: Collection[ImageKey]
-    ) -> set[ImageKey]:
-        """Return the shown images of the task with a label.
-
-        Parameters
-        ----------
-        label : str
-        images : dict of str to list of str
-            The URLs of all its images, by data key.
-        drawn_on : collection of ImageKey
-            The images of its regions. They count where its images are under one key, or the user
-            says which key is shown.
-        """
+    def images_of_task(self, task: Task, images: dict[str, list[str]]) -> set[ImageKey]:
+        """Return the shown images of a task, given the URLs of all its images by data key."""
+        self._said_tags = {}
         if len(images) <= 1:
-            return {*drawn_on, *map(ImageKey, chain.from_iterable(images.values()))}
+            return {*map(ImageKey, chain.from_iterable(images.values()))}
         if said := said_key(images):
-            return {*drawn_on, *map(ImageKey, images[said])}
+            others = {image_of(images, result) or NO_IMAGE for result in _on_images(task)}
+            return {*others, *map(ImageKey, images[said])}
         for key, of_key in images.items():
             for page in of_key:
-                self._labels.setdefault(key, {}).setdefault(page, {})[label] = None
+                self._tasks.setdefault(key, {}).setdefault(page, {})[task.label] = None
         self._keys |= dict.fromkeys(images)
-        return self._shown.images_in(images)
+        return self._shown.images_in(images, drawn_on(task, images))
 
-    def said_twice(self, images: dict[str, list[str]], result: dict[str, Any]) -> str:
-        """Return the problem of a result on a second tag whose image only the user says; else "".
+    def tag_problem(self, images: dict[str, list[str]], result: dict[str, Any]) -> str:
+        """Return the problem of a region of the last task whose tag shares the user's image.
 
-        The regions of both tags would be on one image.
+        The regions of both tags would be on one image. "" if there is none, or a file had one.
         """
         said, tag = said_key(images), tag_of(result)
-        if not said or tag in self._said_tags or known_key(images, tag):
+        known = known_key(images, tag)
+        if not said or self._is_said_twice or known not in ("", said):
             return ""
-        self._said_tags.append(tag)
-        if len(self._said_tags) != 2:
+        self._said_tags.setdefault(tag, bool(known))
+        if len(self._said_tags) < 2 or all(self._said_tags.values()):
             return ""
-        first, second = (repr(one_line(each)) for each in self._said_tags)
-        both = f"--columns image={one_line(said)} would put both on one image; leave it out"
-        return f"is on the tag {second}, others are on {first}: {both}"
+        self._is_said_twice = True
+        others = ", ".join(repr(one_line(each)) for each in self._said_tags if each != tag)
+        advice = "name another key" if any(self._said_tags.values()) else "leave it out"
+        return (
+            f"is on the tag {one_line(tag)!r}, others of the task are on {others}: --columns "
+            f"image={one_line(said)} would put both on one image; {advice}"
+        )
 
     def ask(self, label: str, annotator: str) -> None:
         """Add an annotator to those who were asked about the task with a label."""
-        if self._labels:
+        if self._tasks:
             self._asked[label][annotator] = None
+
+    def _open_keys(self) -> list[str]:
+        """Return the data keys one of which tags show; none if a task has several such tags."""
+        shown = self._shown
+        return (
+            []
+            if shown.most_tags > 1
+            else [each for each in self._keys if each not in shown.keys_beside]
+        )
 
     def tag_notes(self, n_tagged: int) -> Iterator[str]:
         """Yield a note on the `n_tagged` images that are named by a tag."""
         if n_tagged:
-            yield tag_note(n_tagged, [*self._keys], len(self._shown.tags))
+            yield tag_note(n_tagged, [*self._keys], self._open_keys())
 
     def addresses(self) -> Iterator[str]:
         """Yield the URLs of all images of tasks with several."""
-        return chain.from_iterable(self._labels.values())
+        return chain.from_iterable(self._tasks.values())
 
     def named(self, names: Mapping[str, str]) -> set[tuple[str, str]]:
         """Return the key and the name of each shown image, given names by URL."""
-        if not self._labels:
+        if not self._tasks:
             return set()
-        keys = self._labels.keys() & self._shown.keys
-        return {(key, names[page]) for key in keys for page in self._labels[key]}
+        keys = self._tasks.keys() & self._shown.keys
+        return {(key, names[page]) for key in keys for page in self._tasks[key]}
 
     def unshown(
         self, names: Mapping[str, str], shown: Container[str], ids: Iterator[int]
@@ -139,9 +180,9 @@ class ShownImages:
         ids : iterator of int
             Ids for the others.
         """
-        if not self._labels or self._shown.tags:
+        if not self._tasks or self._shown.most_tags:
             return
-        for key, pages in self._labels.items():
+        for key, pages in self._tasks.items():
             images = [
                 {"id": next(ids), "file_name": names[page], "annotators": [*self._people(labels)]}
                 for page, labels in pages.items()
@@ -157,18 +198,37 @@ class ShownImages:
 def shown_by(tasks: Iterable[Task]) -> Shown:
     """Return what the regions of all tasks are on."""
     keys: set[str] = set()
-    tags: set[str] = set()
+    beside: set[str] = set()
+    together: list[frozenset[str]] = []
     for task in tasks:
-        images = images_of(task.data)
-        for work in task.works:
-            if work.plain:
-                keys.update(images)
-            for _, result in work.results if images else ():
-                if not is_on_image(result):
-                    continue
-                tag = tag_of(result)
-                if key := key_of(images, tag):
-                    keys.add(key)
-                else:
-                    tags.add(tag or UNTAGGED)
-    return Shown(frozenset(keys), frozenset(tags))
+        drawn = drawn_on(task, images_of(task.data))
+        keys |= drawn.keys
+        if drawn.tags:
+            beside |= drawn.keys
+        if drawn.surfaces and not any(drawn.surfaces <= each for each in together):
+            near = [each for each in together if not each.isdisjoint(drawn.surfaces)]
+            apart = [each for each in together if each not in near]
+            together = [*apart, drawn.surfaces.union(*near)]
+    together.sort(key=lambda each: _KNOWN not in each)
+    return Shown(frozenset(keys), together, frozenset(beside))
+
+
+def drawn_on(task: Task, images: dict[str, list[str]]) -> Drawn:
+    """Return what the regions of a task are on, given its images by data key."""
+    keys: set[str] = set()
+    tags: set[str] = set()
+    if any(work.plain for work in task.compared):
+        keys.update(images)
+    for result in _on_images(task) if images else ():
+        tag = tag_of(result)
+        if key := key_of(images, tag):
+            keys.add(key)
+        else:
+            tags.add(tag or UNTAGGED)
+    return Drawn(frozenset(keys), frozenset(tags))
+
+
+def _on_images(task: Task) -> Iterator[dict[str, Any]]:
+    """Yield the results that are shapes in an image, of the works that count."""
+    for work in task.compared:
+        yield from (result for _, result in work.results if is_on_image(result))

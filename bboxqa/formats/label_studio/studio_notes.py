@@ -71,21 +71,21 @@ def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
     yield from tally_notes(tally, _WORDS)
 
 
-def tag_note(n_images: int, keys: Sequence[str], n_tags: int = 1) -> str:
+def tag_note(n_images: int, keys: Sequence[str], open_keys: Sequence[str]) -> str:
     """Return a note on images whose tasks have images under several data keys.
 
-    The user can say which key is shown if regions are on one tag only.
+    The user can name one of the `open_keys`, which no tag is known to show.
 
     Examples
     --------
-    >>> tag_note(2, ["clean", "marked"])[-32:]
-    '--columns image=clean names them'
+    >>> tag_note(2, ["clean", "marked"], ["marked"])[-33:]
+    '--columns image=marked names them'
     """
     note = (
         f"{count(n_images, 'image')} named by task and tag, as the file does not say which of "
         f"several images of a task a tag shows ({', '.join(map(one_line, keys))})"
     )
-    return note if n_tags > 1 else f"{note}: --columns image={one_line(keys[0])} names them"
+    return f"{note}: --columns image={one_line(open_keys[0])} names them" if open_keys else note
 
 
 def unshown_note(key: str, n_images: int) -> str:

@@ -122,7 +122,7 @@ class _TaskRecords:
         self._tally["bare"] += task.n_bare
         self._tally["draft"] += task.n_drafts
         sizes = sizes_of(task, images)
-        keys = self._shown.images_of_task(task.label, images, sizes)
+        keys = self._shown.images_of_task(task, images) or sizes.keys()
         # A task with a single image gives it its number.
         number = whole_number(task.name) if len(keys) == 1 else None
         records = {key: self._image(task, key, sizes.get(key), number) for key in sorted(keys)}
@@ -156,7 +156,7 @@ class _TaskRecords:
         records: dict[ImageKey, Record],
     ) -> None:
         """Add an annotation or a prediction, if it counts."""
-        if work.content.get("was_cancelled") is True:
+        if work.is_cancelled:
             self._tally["cancelled"] += 1
             n_results = len(work.results) + len(work.plain)
             if n_results:
@@ -189,7 +189,7 @@ class _TaskRecords:
         inside = {id(point) for group in points.values() for point in group}
         for region in regions:
             if id(region) not in inside:
-                if region.is_shape and (problem := self._shown.said_twice(images, region.result)):
+                if region.is_shape and (problem := self._shown.tag_problem(images, region.result)):
                     where = self._where(region.pointer)
                     self._into.defect("T001", f"{_label(task, region)}: {problem}", where)
                 image = records.get(image_of(images, region.result) or NO_IMAGE)

@@ -35,9 +35,9 @@ class Work:
     """The results if all are upright boxes with one label; then `results` is empty."""
 
     @property
-    def counts(self) -> bool:
-        """Whether it is an annotation that was submitted."""
-        return not self.is_prediction and self.content.get("was_cancelled") is not True
+    def is_cancelled(self) -> bool:
+        """Whether the annotator cancelled it."""
+        return self.content.get("was_cancelled") is True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,19 @@ class Task:
     @property
     def is_reviewed(self) -> bool:
         """Whether somebody reviewed these predictions."""
-        return self.is_review and any(each.counts for each in self.works)
+        return self.is_review and any(
+            not each.is_prediction and not each.is_cancelled for each in self.works
+        )
+
+    @property
+    def compared(self) -> list[Work]:
+        """The annotations and predictions that count, unless their author repeats them."""
+        is_reviewed = self.is_reviewed
+        return [
+            each
+            for each in self.works
+            if not each.is_cancelled and not (each.is_prediction and is_reviewed)
+        ]
 
 
 def tasks_of(text: bytes) -> Iterator[Task]:

@@ -13,6 +13,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.label_studio.shown_images import ShownImages
 from bboxqa.formats.label_studio.task_images import ImageKey
+from bboxqa.formats.label_studio.tasks import Task
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
@@ -230,8 +231,8 @@ def test_a_key_that_the_user_says_is_refused_where_two_tags_are_drawn_on(tmp_pat
     with reading(columns={"image": "left"}), pytest.raises(DatasetError) as error:
         read_coco(path)
     assert (
-        "is on the tag 'tag b', others are on 'tag a': --columns image=left would put both on one "
-        "image; leave it out"
+        "is on the tag 'tag b', others of the task are on 'tag a': --columns image=left would put "
+        "both on one image; leave it out"
     ) in error.value.problems[0]
 
 
@@ -324,7 +325,7 @@ def test_an_image_has_one_name_whatever_others_were_drawn_on(tmp_path):
 def test_tasks_of_one_image_each_are_read_once():
     """What the regions of the file are on is not asked for: its text is no JSON here."""
     images = ShownImages(b"{")
-    assert images.images_of_task("task 1", {"image": ["a.jpg"]}, ()) == {ImageKey("a.jpg")}
+    assert images.images_of_task(Task("", "1", {}), {"image": ["a.jpg"]}) == {ImageKey("a.jpg")}
     images.ask("task 1", "ann")
     assert images.named({"a.jpg": "a.jpg"}) == set()
     assert [*images.unshown({"a.jpg": "a.jpg"}, {"a.jpg"}, iter(()))] == []

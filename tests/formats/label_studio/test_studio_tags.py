@@ -1,0 +1,86 @@
+"""Tasks of Label Studio with several images: which of them tags show."""
+
+import pytest
+from support.studio import box, task, work, written
+
+from bboxqa import read_coco, reading, validate
+from bboxqa.core.errors import DatasetError
+
+
+def sides(number):
+    """Return the data of a task with two images."""
+    return {"photo": f"p{number}.jpg", "thumb": f"t{number}.jpg"}
+
+
+def two_people(number, *tags, data=None):
+    """Return a task in which two people drew on each of the tags."""
+    shapes = [box(10 * place, 1, 9, 9, to_name=tag) for place, tag in enumerate(tags, start=1)]
+    return task(number, *(work(who, *shapes) for who in (1, 2)), data=data or sides(number))
+
+
+def test_a_tag_with_two_names_during_a_project_is_one_image_of_each_task(tmp_path):
+    path = written(tmp_path / "a.json", two_people(1, "img"), two_people(2, "pic"), two_people(3))
+    data = read_coco(path)
+    assert data.image_names == ("task 1/img", "task 2/pic", "task 3/img")
+    assert data.assigned.all()
+    assert data.notes[-1].endswith("--columns image=photo names them")
+    with reading(columns={"image": "photo"}):
+        data = read_coco(path)
+    assert data.image_names == ("p1.jpg", "p2.jpg", "p3.jpg")
+    assert len(data.annotations) == 4
+
+
+def test_a_tag_that_was_renamed_to_the_key_is_no_other_image(tmp_path):
+    tasks = [two_people(1, "img"), two_people(2, "photo"), two_people(3)]
+    data = read_coco(written(tmp_path / "a.json", *tasks))
+    assert data.image_names == ("p2.jpg", "p3.jpg", "task 1/img")
+
+
+def test_tags_on_images_of_one_task_show_these_in_all_tasks(tmp_path):
+    tasks = [two_people(1, "a", "b"), two_people(2, "a"), two_people(3, "b", "c"), two_people(4)]
+    data = read_coco(written(tmp_path / "a.json", *tasks))
+    assert {*data.image_names} == {f"task {n}/{tag}" for n in (1, 2, 3, 4) for tag in "abc"}
+    assert data.notes[-1].endswith("a tag shows (photo, thumb)")
+
+
+def test_a_tag_beside_a_known_one_shows_another_image(tmp_path):
+    """Only the other key is offered, and the known one is refused."""
+    tasks = [two_people(1, "photo", "r"), two_people(2, "r"), two_people(3)]
+    path = written(tmp_path / "a.json", *tasks)
+    data = read_coco(path)
+    names = {name for n in (1, 2, 3) for name in (f"p{n}.jpg", f"task {n}/r")}
+    assert {*data.image_names} == names
+    assert data.notes[-1].endswith("(photo, thumb): --columns image=thumb names them")
+    with reading(columns={"image": "thumb"}):
+        data = read_coco(path)
+    assert {name for name in data.image_names if name[0] == "t"} == {"t1.jpg", "t2.jpg", "t3.jpg"}
+    with reading(columns={"image": "photo"}), pytest.raises(DatasetError) as caught:
+        read_coco(path)
+    assert (
+        "is on the tag 'r', others of the task are on 'photo': --columns image=photo would put "
+        "both on one image; name another key"
+    ) in caught.value.problems[0]
+    # Regions of each task have this problem; it is said once.
+    assert len(caught.value.problems) == 1
+
+
+@pytest.mark.parametrize("columns", [{}, {"image": "photo"}])
+def test_cancelled_annotations_show_no_image(tmp_path, columns):
+    cancelled = work(3, box(1, 1, 9, 9, to_name="thumb"), was_cancelled=True)
+    tasks = [two_people(1, "photo"), two_people(2, "photo")]
+    tasks[0]["annotations"].append(cancelled)
+    path = written(tmp_path / "a.json", *tasks)
+    with reading(columns=columns):
+        data = read_coco(path)
+        assert validate(path).files[0].n_images == 2
+    assert data.image_names == ("p1.jpg", "p2.jpg")
+
+
+def test_predictions_that_were_reviewed_show_no_image(tmp_path):
+    before = {"model_version": "ann", "result": [box(1, 1, 9, 9, to_name="thumb")]}
+    first, second = (two_people(n, "photo", data=sides(n) | {"bboxqa": "review"}) for n in (1, 2))
+    path = written(tmp_path / "a.json", first | {"predictions": [before]}, second)
+    assert read_coco(path).image_names == ("p1.jpg", "p2.jpg")
+    not_reviewed = first | {"predictions": [before], "annotations": []}
+    path = written(tmp_path / "b.json", not_reviewed, second)
+    assert {*read_coco(path).image_names} == {"p1.jpg", "p2.jpg", "t1.jpg", "t2.jpg"}
