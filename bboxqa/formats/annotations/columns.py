@@ -260,6 +260,8 @@ class AnnotationFile:
     """By name, the images that are named by the number of a task: what the task shows, as pairs of
     a key and a path.
     """
+    numbered_advice: str = ""
+    """How to name these images; "" if there are none."""
     n_apart: Mapping[str, int] = field(default_factory=dict)
     """The number of annotations without a box by shape, such as "polyline"; not in `columns`."""
     records: Literal["annotations", "segments", "results"] = "annotations"

@@ -1,9 +1,8 @@
 """The names by which images of several files are joined."""
 
 import re
-import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from unicodedata import normalize
@@ -11,7 +10,7 @@ from unicodedata import normalize
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean, count, one_line
+from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.model.settings import JoinBy
 
@@ -40,6 +39,8 @@ def join_name(file_name: str, by: JoinBy) -> str:
 def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[AnnotationFile]:
     """Return files whose images are named by the names that join them.
 
+    Numbers of tasks are no folders, and are kept.
+
     Raises DatasetError, with the first examples, if two images of a file would get the same name,
     or if images of different files are named by numbers of tasks, which are of different images.
     """
@@ -56,7 +57,7 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
         )
     renamed = [
         _renamed(file, {name: join_name(name, by) for name in names})
-        for file, names in zip(files, names_of_images(files), strict=True)
+        for file, names in zip(files, own_names(files), strict=True)
     ]
     return _with_one_spelling(renamed)
 
@@ -108,31 +109,18 @@ def _refuse_numbered(files: Sequence[AnnotationFile]) -> None:
                 f"{other.source.name} and {file.source.name}: image {one_line(name)!r} is named by "
                 "its task, which is of different images in the two files; expected names of images"
             )
-            raise DatasetError([problem], _key_advice([before, shown]))
+            raise DatasetError([problem], _naming_advice([other, file]))
 
 
 def numbered_advice(files: Sequence[AnnotationFile]) -> str:
     """Return how to name images that are named by numbers of tasks; "" if a file has no such."""
-    firsts = [next(iter(file.numbered_images.values()), ()) for file in files]
-    if not all(firsts):
+    if not all(each.numbered_advice for each in files):
         return ""
-    return f"in these files, names have the numbers of tasks. {_key_advice(firsts)}"
+    return f"in these files, names have the numbers of tasks. {_naming_advice(files)}"
 
 
-def _key_advice(images: Iterable[Sequence[tuple[str, str]]]) -> str:
-    """Return how to say under which key of the data of tasks the image is that a tag shows.
-
-    `images` are the images of tasks, each with its key.
-    """
-    keys = [*dict.fromkeys(key for shown in images for key, _ in shown)]
-    if len(keys) < 2:
-        return "Give images a URL in place of their content, by which they can be told apart."
-    typed = shlex.quote(f"image={clean(keys[0])}")
-    others = " or ".join(map(one_line, keys[1:]))
-    return (
-        f"Say under which key of their data the image is: --columns {typed}, or {others} in place "
-        f"of {one_line(keys[0])}"
-    )
+def _naming_advice(files: Sequence[AnnotationFile]) -> str:
+    return "\n".join(dict.fromkeys(each.numbered_advice for each in files if each.numbered_advice))
 
 
 def _ambiguous(file: AnnotationFile, by: JoinBy) -> list[str]:
@@ -140,20 +128,27 @@ def _ambiguous(file: AnnotationFile, by: JoinBy) -> list[str]:
     seen: dict[str, str] = {}
     problems = []
     for image in file.images:
-        if image.file_name:
-            name = join_name(image.file_name, by)
-            other = seen.setdefault(name, image.file_name)
-            if other != image.file_name:
-                problems.append(
-                    f"{file.source.name}: images {one_line(other)!r} and "
-                    f"{one_line(image.file_name)!r} have one {by}, {one_line(name)!r}"
-                )
+        if not image.file_name or image.file_name in file.numbered_images:
+            continue
+        name = join_name(image.file_name, by)
+        other = seen.setdefault(name, image.file_name)
+        if other != image.file_name:
+            problems.append(
+                f"{file.source.name}: images {one_line(other)!r} and "
+                f"{one_line(image.file_name)!r} have one {by}, {one_line(name)!r}"
+            )
     return problems
 
 
 def names_of_images(files: Sequence[AnnotationFile]) -> list[set[str]]:
     """Return the file names of the images of each file."""
     return [{image.file_name for image in file.images if image.file_name} for file in files]
+
+
+def own_names(files: Sequence[AnnotationFile]) -> list[set[str]]:
+    """Return the file names of the images of each file, but those that are numbers of tasks."""
+    named = zip(files, names_of_images(files), strict=True)
+    return [names - file.numbered_images.keys() for file, names in named]
 
 
 def join_advice(names: Sequence[set[str]]) -> str:

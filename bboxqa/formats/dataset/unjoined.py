@@ -8,8 +8,8 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.image_names import (
     case_remark,
     join_advice,
-    names_of_images,
     numbered_advice,
+    own_names,
 )
 from bboxqa.formats.dataset.people.attributed import Attribution
 
@@ -25,9 +25,9 @@ def unjoined_advice(files: Sequence[AnnotationFile], attribution: Attribution) -
     splits = [*attribution.splits]
     named = [*dict.fromkeys(filter(None, splits))]
     if not named:
-        names = names_of_images(files)
-        found = filter(None, (join_advice(names), case_remark(names)))
-        return numbered_advice(files) or "; ".join(found)
+        names = own_names(files)
+        found = "; ".join(filter(None, (join_advice(names), case_remark(names))))
+        return found or numbered_advice(files)
     of_splits = [*zip(files, attribution.asked, splits, strict=False)]
     whole = [file.source.name for file, _, split in of_splits if not split]
     if not whole:

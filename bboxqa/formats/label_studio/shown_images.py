@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from bboxqa.core.text import one_line
 from bboxqa.formats.label_studio.regions import is_on_image
 from bboxqa.formats.label_studio.studio_notes import (
+    CONTENT_ADVICE,
+    naming_advice,
     tag_note,
     unshown_note,
 )
@@ -154,6 +156,10 @@ class ShownImages:
         """Yield a note on the `n_tagged` images that are named by a tag."""
         if n_tagged:
             yield tag_note(n_tagged, [*self._keys], self._open_keys())
+
+    def naming_advice(self, n_tagged: int) -> str:
+        """Return how to name images that are named by their task, `n_tagged` of them by a tag."""
+        return naming_advice([*self._keys], self._open_keys()) if n_tagged else CONTENT_ADVICE
 
     def addresses(self) -> Iterator[str]:
         """Yield the URLs of all images of tasks with several."""

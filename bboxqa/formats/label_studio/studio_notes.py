@@ -1,10 +1,11 @@
 """Notes on annotations read from Label Studio."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import clean, count, one_line
 from bboxqa.formats.translation.given_sizes import given_words
 from bboxqa.formats.translation.translated import SESSIONS, UNNAMED, tally_notes
 
@@ -86,6 +87,27 @@ def tag_note(n_images: int, keys: Sequence[str], open_keys: Sequence[str]) -> st
         f"several images of a task a tag shows ({', '.join(map(one_line, keys))})"
     )
     return f"{note}: --columns image={one_line(open_keys[0])} names them" if open_keys else note
+
+
+CONTENT_ADVICE = "Give images a URL in place of their content, by which they can be told apart."
+"""How to name images whose URLs are their content."""
+
+
+def naming_advice(keys: Sequence[str], open_keys: Sequence[str]) -> str:
+    """Return how to name images of tasks with images under several data keys; see `tag_note`.
+
+    Examples
+    --------
+    >>> naming_advice(["my image", "small"], ["my image"])
+    "Say under which key of their data the image is: --columns 'image=my image'"
+    """
+    if not open_keys:
+        named = " or ".join(map(one_line, keys))
+        return f"Write the key of its image in place of each tag, as to_name of regions: {named}"
+    typed = shlex.quote(f"image={clean(open_keys[0])}")
+    said = f"Say under which key of their data the image is: --columns {typed}"
+    others = " or ".join(map(one_line, open_keys[1:]))
+    return f"{said}, or {others} in place of {one_line(open_keys[0])}" if others else said
 
 
 def unshown_note(key: str, n_images: int) -> str:

@@ -296,6 +296,7 @@ class _TaskRecords:
             shown_images=self._shown.named(names),
             unshown=[*self._shown.unshown(names, {*shown}, ids)],
             numbered_images=numbered,
+            numbered_advice=self._shown.naming_advice(n_tagged) if any(numbered.values()) else "",
         )
 
 

@@ -73,6 +73,7 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
             for key, images, note in found.unshown
         ],
         numbered_images=found.numbered_images,
+        numbered_advice=found.numbered_advice,
         n_apart=of.boxed.n_apart,
         repeat_notes=tuple(found.repeat_notes),
         nobody_notes=tuple(found.nobody_notes),

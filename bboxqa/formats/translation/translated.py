@@ -185,6 +185,8 @@ class Translated:
     """By name, the images that are named by the number of a task: what the task shows, as pairs of
     a key and a path.
     """
+    numbered_advice: str = ""
+    """How to name these images; "" if there are none."""
 
 
 class Add(Protocol):

@@ -1,7 +1,9 @@
 """Tasks of Label Studio with several images: which of them tags show."""
 
 import pytest
+from support.cli import run
 from support.studio import box, task, work, written
+from support.tool_files import asked
 
 from bboxqa import read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
@@ -84,3 +86,41 @@ def test_predictions_that_were_reviewed_show_no_image(tmp_path):
     not_reviewed = first | {"predictions": [before], "annotations": []}
     path = written(tmp_path / "b.json", not_reviewed, second)
     assert {*read_coco(path).image_names} == {"p1.jpg", "p2.jpg", "t1.jpg", "t2.jpg"}
+
+
+def in_projects(folder, *tags, content=""):
+    """Write a file for each person, with tasks of other numbers that show the same images."""
+    for who, first in (("ann", 1), ("bob", 101)):
+        shapes = [box(10 * place, 1, 9, 9, to_name=tag) for place, tag in enumerate(tags)]
+        data = {"photo": f"{content}p.jpg", "thumb": f"{content}t.jpg"}
+        written(folder / f"{who}.json", task(first, work(1, *shapes), data=data))
+    return folder
+
+
+def test_two_tags_in_two_projects_are_told_apart_by_the_user(tmp_path):
+    folder = in_projects(tmp_path, "a", "b")
+    outcome = run("agree", folder, "--bootstrap", "0")
+    assert outcome.returncode == 2
+    assert outcome.stderr.endswith(
+        "in these files, names have the numbers of tasks. Write the key of its image in place of "
+        "each tag, as to_name of regions: photo or thumb\n"
+    )
+    # The advice helps.
+    for file in folder.iterdir():
+        text = file.read_text().replace('"to_name": "a"', '"to_name": "photo"')
+        file.write_text(text.replace('"to_name": "b"', '"to_name": "thumb"'))
+    assert read_coco(folder).image_names == ("p.jpg", "t.jpg")
+
+
+def test_numbers_of_tasks_are_no_folders_of_images(tmp_path):
+    folder = in_projects(tmp_path, "photo", "b")
+    for file in folder.iterdir():
+        file.write_text(file.read_text().replace('"p.jpg"', f'"{file.stem}/p.jpg"'))
+    with pytest.raises(DatasetError) as caught:
+        read_coco(folder)
+    assert caught.value.advice == (
+        "Images are joined by file_name: --join name would join 1 more image, such as "
+        "'ann/p.jpg' = 'bob/p.jpg'"
+    )
+    data = read_coco(folder, join="name")
+    assert asked(data) == {"p.jpg": ["ann", "bob"], "task 1/b": ["ann"], "task 101/b": ["bob"]}
