@@ -174,6 +174,9 @@ class Dataset:
         `joint_names`.
     tracks : Tracks, optional
         The tracks of annotations; None where they were not read.
+    shown_images, unshown_images : set of (str, str)
+        Where records of a file show several images each: the data key and the name of those that
+        somebody drew on, or on others under their key, and of those that are left out.
     """
 
     image_names: tuple[str, ...]
@@ -199,6 +202,8 @@ class Dataset:
     limbs: tuple[tuple[tuple[int, int], ...], ...] = ()
     tracks: Tracks | None = None
     reading: Mapping[str, str] = field(default_factory=dict)
+    shown_images: frozenset[tuple[str, str]] = frozenset()
+    unshown_images: frozenset[tuple[str, str]] = frozenset()
 
     def __repr__(self) -> str:
         return (

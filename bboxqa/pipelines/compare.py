@@ -1,7 +1,8 @@
 """Differences between two versions of a data set."""
 
+from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import msgspec
 import numpy as np
@@ -117,12 +118,16 @@ def compare_files(
     `read_coco`. Raises DatasetError if nothing is compared, as no image is in both versions and not
     both of them have agreement.
     """
-    reading: dict[str, Any] = {
-        "pseudonyms": pseudonyms, "memory": memory, "digest": digest, "progress": progress,
-    }  # fmt: skip
-    first, second = (
-        read_for(path, settings, score=0, min_annotators=1, **reading) for path in (before, after)
-    )
+    read = partial(
+        read_for, settings=settings, score=0, min_annotators=1, pseudonyms=pseudonyms,
+        memory=memory, digest=digest, progress=progress,
+    )  # fmt: skip
+    first, second = read(before), read(after)
+    # What somebody drew on in one version, annotators were shown in the other as well.
+    if not first.unshown_images.isdisjoint(second.shown_images):
+        first = read(before, shown=second.shown_images)
+    if not second.unshown_images.isdisjoint(first.shown_images):
+        second = read(after, shown=first.shown_images)
     if pseudonyms is not None:
         # A file that is alone may be named after a person of the other version.
         first = without_later_people(first, pseudonyms, Path(before))

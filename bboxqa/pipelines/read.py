@@ -211,13 +211,14 @@ def read_for(
     progress: Progress | None = None,
     check: Check | None = None,
     pseudonyms: Path | None = None,
+    shown: frozenset[tuple[str, str]] = frozenset(),
 ) -> Dataset:
     """Return the data set of files after checks for defects that would falsify agreement.
 
     Outlines and key points are read if the similarity needs them, or on request. `score` is the
     lowest one that counts in lists of results, which take images and categories from `truth` if no
     other file has them. `check` replaces the checks that the settings ask
-    for.
+    for. `shown` are images of another version; see `Dataset.shown_images`.
     """
     if choices().rotated is not None and needs_keypoints(settings.similarity):
         raise ConfigError(
@@ -250,6 +251,7 @@ def read_for(
         score=score,
         truth=truth,
         pseudonyms=pseudonyms,
+        shown=shown,
         min_annotators=min_annotators,
         digest=digest,
         progress=progress,

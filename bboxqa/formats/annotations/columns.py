@@ -256,6 +256,8 @@ class AnnotationFile:
     """By key, images that nobody drew on, which are left out unless another file shows some of
     them, and the note on them. Of files that are read together, those that another file shows.
     """
+    left_unshown: AbstractSet[tuple[str, str]] = frozenset()
+    """Of files that are read together, the key and the name of those that no file shows."""
     numbered_images: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     """By name, the images that are named by the number of a task: what the task shows, as pairs of
     a key and a path.

@@ -1,5 +1,6 @@
 """What is to be read of a file of annotations."""
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from bboxqa.core.types import Steps
@@ -24,6 +25,9 @@ class ReadOptions:
         Whether to read rotated boxes.
     score : float
         The lowest score of results that count.
+    shown : set of (str, str)
+        The data key and the name of images that are shown elsewhere, of records that show several
+        each: see `bboxqa.formats.dataset.drawn_images.with_shown_images`.
     tables : bool
         Whether files without a list of annotations are read, for their images and categories.
     digest : bool
@@ -39,6 +43,7 @@ class ReadOptions:
     keypoints: bool = False
     rotated: bool = False
     score: float = LOWEST_SCORE
+    shown: AbstractSet[tuple[str, str]] = frozenset()
     tables: bool = False
     digest: bool = True
     memory: int | None = None

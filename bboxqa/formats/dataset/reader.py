@@ -1,6 +1,7 @@
 """Reading files into a data set: joined, ordered, and checked for errors that falsify results."""
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -80,6 +81,7 @@ def read_dataset(
     score: float = LOWEST_SCORE,
     truth: Path | None = None,
     pseudonyms: Path | None = None,
+    shown: AbstractSet[tuple[str, str]] = frozenset(),
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -89,7 +91,8 @@ def read_dataset(
 
     Lists of results take images and categories from `truth` if no other file has them. `check` is
     called with the paths, the files and the attribution. It raises an error for files that must not
-    be measured, and returns headlines for the others.
+    be measured, and returns headlines for the others. `shown` are images of another version; see
+    `Dataset.shown_images`.
 
     Raises DatasetError with every problem that would falsify a result.
     """
@@ -99,8 +102,8 @@ def read_dataset(
         raise ConfigError(_NO_SESSIONS)
     options = ReadOptions(
         keys=_keys(annotator_key, session_key, time_key, tracks=tracks),
-        outlines=outlines, keypoints=keypoints, rotated=rotated, score=score, digest=digest,
-        memory=memory,
+        outlines=outlines, keypoints=keypoints, rotated=rotated, score=score, shown=shown,
+        digest=digest, memory=memory,
         progress=None if progress is None else partial(progress, "reading"),
     )  # fmt: skip
     sources = sources_of(
@@ -304,4 +307,4 @@ def _read_all(files: Sequence[Path], options: ReadOptions) -> list[AnnotationFil
             advice += [error.advice] if error.advice else []
     if problems:
         raise DatasetError(problems, "\n".join(dict.fromkeys(advice)), files=origins)
-    return with_shown_images(read)
+    return with_shown_images(read, options.shown)

@@ -7,6 +7,8 @@ from support.tool_files import asked
 
 from bboxqa import read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.compare import compare_files
 
 
 def sides(number):
@@ -124,3 +126,24 @@ def test_numbers_of_tasks_are_no_folders_of_images(tmp_path):
     )
     data = read_coco(folder, join="name")
     assert asked(data) == {"p.jpg": ["ann", "bob"], "task 1/b": ["ann"], "task 101/b": ["bob"]}
+
+
+def test_images_that_both_versions_list_are_not_added(tmp_path):
+    """Somebody drew on thumbnails in one version only, and nobody on the logo."""
+    data = sides(1) | {"logo": "logo.png"}
+    few, more = (
+        written(tmp_path / f"{name}.json", two_people(1, *tags, data=data), two_people(2))
+        for name, tags in (("few", ["photo"]), ("more", ["photo", "thumb"]))
+    )
+    of_photos, of_thumbnails = ({f"{side}{n}.jpg" for n in (1, 2)} for side in "pt")
+    for versions in ((few, more), (more, few)):
+        assert in_both(*versions) == of_photos | of_thumbnails
+    # Nobody drew on thumbnails in either version.
+    assert in_both(few, few) == of_photos
+
+
+def in_both(before, after):
+    """Return the images that two versions have, which are all."""
+    images = compare_files(before, after, AgreeSettings(bootstrap=0)).images
+    assert {*images["status"].tolist()} == {"both"}
+    return {*images["image_before"].tolist()}
