@@ -20,8 +20,14 @@ from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.label_folders import holds_labels, is_label_name
-from bboxqa.formats.translation.label_images import add_unlabelled, by_place, pictures_of
+from bboxqa.formats.translation.label_images import (
+    add_unlabelled,
+    by_place,
+    pictures_of,
+    places_of,
+)
 from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.plain.label_batches import (
     LabelFile,
@@ -106,9 +112,10 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
     if not labels:
         raise DatasetError([f"{path}: has no label files of DOTA"])
     records = _DotaRecords(by_place(pictures_of(path, members, ("images",))), add, wanted)
-    for batch in label_batches(source, by_place(labels), wanted.progress):
+    of_images = by_place(labels)
+    for batch in label_batches(source, of_images, wanted.progress):
         records.take(batch)
-    return records.done()
+    return records.done(json_or_xml_of_tools(members, of_images))
 
 
 def _is_in_labels(name: str) -> bool:
@@ -208,11 +215,12 @@ class _DotaRecords:
         self._tally["difficult"] += label.difficult > 0
         self._into.annotation(record, where)
 
-    def done(self) -> Translated:
-        """Return the translation, with all images, categories and notes."""
-        known = sorted({*self._pictures} - self._places)
+    def done(self, others: Sequence[Member]) -> Translated:
+        """Return the translation; `others` are files that are left out."""
+        known = sorted({*self._pictures} - self._places - places_of(others))
         unlabelled = {place: self._pictures[place] for place in known}
-        notes = [*add_unlabelled(self._into, unlabelled, self._places, self._image)]
+        notes = [*add_others(self._into, others, "labels of DOTA")]
+        notes += add_unlabelled(self._into, unlabelled, self._places, self._image)
         return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
 
 

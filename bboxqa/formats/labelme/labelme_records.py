@@ -29,7 +29,7 @@ from bboxqa.formats.translation.label_images import (
 )
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of, members_with
-from bboxqa.formats.translation.other_files import add_others
+from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import size_in, size_of_picture
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
@@ -88,7 +88,9 @@ def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
     records = _LabelmeRecords(path, members, add, wanted)
     known = {member.name for member in files}
     others = [member for member in named if member.name not in known]
-    for number, (place, member) in enumerate(by_place(files).items()):
+    labels = by_place(files)
+    others += json_or_xml_of_tools(members, labels, (".xml",))
+    for number, (place, member) in enumerate(labels.items()):
         records.add_file(place, member)
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))
@@ -216,7 +218,7 @@ class _LabelmeRecords:
     def done(self, others: list[Member]) -> Translated:
         """Return the translation; `others` are files that are left out."""
         notes = [*add_others(self._into, others, "JSON of LabelMe")]
-        notes += self._images.add_unlabelled()
+        notes += self._images.add_unlabelled(others=others)
         self._tally["unsized"] = self._images.n_unsized
         return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
 

@@ -65,9 +65,14 @@ class FileImages:
         if size is not None:
             image["width"], image["height"] = size
 
-    def add_unlabelled(self, listed: Iterable[str] = ()) -> Iterator[str]:
-        """Add image files and listed images without a label file; see `add_unlabelled`."""
-        places = sorted({*self.pictures, *listed} - self._places)
+    def add_unlabelled(
+        self, listed: Iterable[str] = (), others: Iterable[Member] = ()
+    ) -> Iterator[str]:
+        """Add image files and listed images without a label file; see `add_unlabelled`.
+
+        `others` are labels in other formats, which are left out.
+        """
+        places = sorted({*self.pictures, *listed} - self._places - places_of(others))
         unlabelled = {place: self.pictures.get(place) for place in places}
         yield from add_unlabelled(self._into, unlabelled, self._places, self._add_empty)
 
@@ -225,6 +230,11 @@ def place_of(name: str) -> str:
     """
     folder, _, last = without_suffix(name.replace("\\", "/")).rpartition("/")
     return _place_of_folder(folder) + last
+
+
+def places_of(members: Iterable[Member]) -> set[str]:
+    """Return the places of the images of label files."""
+    return {place_of(each.inner) for each in members}
 
 
 @lru_cache(1024)

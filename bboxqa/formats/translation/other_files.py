@@ -1,7 +1,7 @@
 """Files of other formats in a source."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -11,6 +11,8 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.heads import as_utf8
 from bboxqa.formats.translation.json_files import begins, json_problem
+from bboxqa.formats.translation.label_folders import is_of_labels
+from bboxqa.formats.translation.label_images import place_of
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.xml_elements import xml_damage
 
@@ -37,15 +39,40 @@ def add_others(into: Collector, members: Sequence[Member], expected: str) -> Ite
     yield f"{count(len(members), 'file')} left out: not {expected} (such as {example})"
 
 
-def json_or_xml_of_tools(members: Sequence[Member], folders: set[str]) -> list[Member]:
-    """Return the files of Pascal VOC or LabelMe in some folders."""
+def json_or_xml_of_tools(
+    members: Iterable[Member],
+    labels: Mapping[str, Member],
+    suffixes: tuple[str, ...] = (".json", ".xml"),
+) -> list[Member]:
+    """Return the files of Pascal VOC or LabelMe beside labels, or of images without other labels.
+
+    Parameters
+    ----------
+    members : iterable of Member
+        All files of a source.
+    labels : mapping of str to Member
+        The files that are read, by the places of their images.
+    suffixes : tuple of str
+        The suffixes of the files to look at.
+    """
+    folders = {_folder(each) for each in labels.values()}
     return [
         each
         for each in members
-        if each.name.lower().endswith((".xml", ".json"))
-        and each.name.rpartition("/")[0] in folders
+        if each.name.lower().endswith(suffixes)
+        and (_folder(each) in folders or _is_of_others(each, labels))
         and _kind(each.head()[:HEAD]) in ("VOC", "LabelMe")
     ]
+
+
+def _is_of_others(member: Member, labels: Mapping[str, Member]) -> bool:
+    """Return whether a file is in a folder for labels, and its image has no label that is read."""
+    is_label = is_of_labels(_folder(member).rpartition("/")[2])
+    return is_label and place_of(member.inner) not in labels
+
+
+def _folder(member: Member) -> str:
+    return member.name.rpartition("/")[0]
 
 
 def _broken(member: Member) -> str:

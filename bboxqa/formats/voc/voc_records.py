@@ -19,7 +19,7 @@ from bboxqa.formats.translation.label_images import (
 )
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of, members_with
-from bboxqa.formats.translation.other_files import add_others
+from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
@@ -84,6 +84,7 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))
     others = [named[place] for place in named if place not in files]
+    others += json_or_xml_of_tools(members, files, (".json",))
     found = records.done(first_pixels.notes(), others)
     return replace(found, told_base=first_pixels.told_base())
 
@@ -227,7 +228,7 @@ class _VocRecords:
         """Return the translation, with all images, categories and notes."""
         listed = {place for each in self._lists for place in _listed(each)}
         notes += add_others(self._into, others, "XML of Pascal VOC")
-        notes += self._images.add_unlabelled(listed)
+        notes += self._images.add_unlabelled(listed, others)
         self._tally["unsized"] = self._images.n_unsized
         if self._tally["web"]:
             self._into.title = WEB_TITLE

@@ -73,7 +73,7 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
         # If there are label folders, other text files describe the data set.
         texts = [each for each in texts if _folder(each.name) in named]
     found.labels = by_place(texts)
-    found.others = json_or_xml_of_tools(others, named or folders)
+    found.others = json_or_xml_of_tools(others, found.labels)
     found.pictures = by_place(pictures_of(path, others, ("images",)))
     known = {*found.labels, *found.pictures}
     for each in others:

@@ -12,7 +12,7 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.label_images import add_unlabelled, place_of
+from bboxqa.formats.translation.label_images import add_unlabelled, place_of, places_of
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import add_others
 from bboxqa.formats.translation.picture_sizes import size_of_picture
@@ -253,7 +253,9 @@ class _LabelRecords:
 
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
-        known = sorted({*self._files.pictures, *self._files.listed} - {*self._files.labels})
+        of_others = places_of(self._files.others)
+        images = {*self._files.pictures, *self._files.listed}
+        known = sorted(images - {*self._files.labels} - of_others)
         unlabelled = {place: self._files.pictures.get(place) for place in known}
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
         notes += add_unlabelled(self._into, unlabelled, self._files.labels, self._image)

@@ -1,0 +1,106 @@
+"""Labels of a second format among those of one annotator."""
+
+from pathlib import Path
+
+import pytest
+from support.tool_files import write
+
+import bboxqa
+from bboxqa import read_coco, validate
+
+TITLES = {
+    "yolo": "labels of YOLO",
+    "dota": "labels of DOTA",
+    "voc": "XML of Pascal VOC",
+    "labelme": "JSON of LabelMe",
+}
+
+
+def label(kind, name):
+    """Return the name and content of a label of an image with one box."""
+    sides = {"imageWidth": 100, "imageHeight": 80}
+    shape = {"label": "cat", "shape_type": "rectangle", "points": [[40, 30], [60, 50]]}
+    corners = "<xmin>41</xmin><ymin>31</ymin><xmax>60</xmax><ymax>50</ymax>"
+    size = "<size><width>100</width><height>80</height></size>"
+    found = f"<object><name>cat</name><bndbox>{corners}</bndbox></object>"
+    content = {
+        "yolo": ("txt", "0 .5 .5 .2 .25\n"),
+        "dota": ("txt", "40 30 60 30 60 50 40 50 cat 0\n"),
+        "voc": ("xml", f"<annotation><filename>{name}.jpg</filename>{size}{found}</annotation>"),
+        "labelme": (
+            "json",
+            {"version": "5.2", "imagePath": f"{name}.jpg", "shapes": [shape], **sides},
+        ),
+    }
+    ending, text = content[kind]
+    return {f"labels/{name}.{ending}": text}
+
+
+def of_two_formats(folder, first, second, *, has_pictures=False):
+    for name in "abc":
+        write(folder, **label(first, name))
+    for name in "de":
+        write(folder, **label(second, name))
+    if has_pictures:
+        for name in "abcde":
+            picture(folder / "images" / f"{name}.jpg")
+    return folder
+
+
+def picture(path: Path):
+    from PIL import Image
+
+    path.parent.mkdir(exist_ok=True)
+    Image.new("RGB", (100, 80)).save(path)
+
+
+PAIRS = [
+    ("yolo", "voc"),
+    ("yolo", "labelme"),
+    ("dota", "voc"),
+    ("dota", "labelme"),
+    ("voc", "labelme"),
+]
+
+
+@pytest.mark.parametrize("has_pictures", [False, True])
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_labels_of_a_second_format_are_told(tmp_path, first, second, has_pictures):
+    of_two_formats(tmp_path, first, second, has_pictures=has_pictures)
+    with bboxqa.reading(image_size=(100, 80)):
+        data, report = read_coco(tmp_path, min_annotators=1), validate(tmp_path)
+    assert len(data.annotations) == 3
+    (note,) = [each for each in data.notes if "left out" in each]
+    suffix = "xml" if second == "voc" else "json"
+    example = f"labels/d.{suffix}, {TITLES[second]}"
+    assert note == f"2 files left out: not {TITLES[first]} (such as {example})"
+    assert note in report.notes
+    codes = [each.code for each in report.findings]
+    assert codes.count("T012") == 2
+    # These images have labels, though none that are read.
+    assert "T023" not in codes
+    assert not [each for each in data.notes if "without a label file" in each]
+
+
+@pytest.mark.parametrize("asked", ["asked", "not-asked"])
+def test_images_with_labels_of_a_second_format_are_not_empty(tmp_path, asked):
+    of_two_formats(tmp_path, "voc", "labelme", has_pictures=True)
+    with bboxqa.reading(missing_txt=asked):
+        assert len(read_coco(tmp_path, min_annotators=1).image_names) == 3
+
+
+def test_a_folder_of_labels_of_a_second_format_is_told(tmp_path):
+    write(tmp_path, **{f"train/{name}": text for name, text in label("yolo", "a").items()})
+    write(tmp_path, **{f"val/{name}": text for name, text in label("voc", "b").items()})
+    with bboxqa.reading(image_size=(100, 80)):
+        (note,) = [each for each in validate(tmp_path).notes if "left out" in each]
+    assert note.endswith("(such as val/labels/b.xml, XML of Pascal VOC)")
+
+
+def test_a_copy_in_a_folder_of_another_format_is_not_told(tmp_path):
+    write(tmp_path, **label("yolo", "a"))
+    write(tmp_path, **{"Annotations/a.xml": label("voc", "a")["labels/a.xml"]})
+    with bboxqa.reading(image_size=(100, 80)):
+        report = validate(tmp_path)
+    assert not [each for each in report.notes if "left out" in each]
+    assert "T012" not in {each.code for each in report.findings}
