@@ -25,6 +25,7 @@ from bboxqa.formats.translation.label_images import (
     by_place,
     pictures_of,
     places_of,
+    spelled_as,
 )
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
@@ -111,8 +112,9 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
     labels = [each for each in labels if _is_in_labels(each.name)] or labels
     if not labels:
         raise DatasetError([f"{path}: has no label files of DOTA"])
-    records = _DotaRecords(by_place(pictures_of(path, members, ("images",))), add, wanted)
     of_images = by_place(labels)
+    pictures = spelled_as(by_place(pictures_of(path, members, ("images",))), of_images)
+    records = _DotaRecords(pictures, add, wanted)
     for batch in label_batches(source, of_images, wanted.progress):
         records.take(batch)
     return records.done(json_or_xml_of_tools(members, of_images))

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Literal, TypeVar
+from unicodedata import normalize
 
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
@@ -18,6 +20,7 @@ from bboxqa.formats.translation.members import files_in, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import Record
 
+_Found = TypeVar("_Found")
 _PLACES = re.compile(
     r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data|exports?",
     re.IGNORECASE,
@@ -27,6 +30,7 @@ _OF_LABELS = re.compile(
     r"segmentation(?:class|object)(?:png)?|masks|scribbles|.*visualization", re.IGNORECASE
 )
 """Folders of pictures that show labels, as Pascal VOC, CVAT and LabelMe write them."""
+_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 _EXPORTED = ("img", "label", "label_viz")
 """Pictures that labelme_export_json writes to a folder for each file."""
 
@@ -50,9 +54,14 @@ class FileImages:
         self._into.defect("T031", problem, where)
         return place + PurePosixPath(name).suffix
 
+    def at(self, place: str) -> Member | None:
+        """Return the image file of a place, maybe in the other Unicode form."""
+        forms = (place, *(normalize(form, place) for form in _FORMS))
+        return next((self.pictures[each] for each in forms if each in self.pictures), None)
+
     def picture_of(self, place: str, name: str) -> Member | None:
         """Return the image file of an image that has a label file."""
-        picture = self.pictures.get(place) or self.pictures.get(without_suffix(name))
+        picture = self.at(place) or self.at(without_suffix(name))
         self._places.add(place)
         if picture is not None:
             self._places.add(place_of(picture.inner))
@@ -213,6 +222,25 @@ def by_place(members: Sequence[Member]) -> dict[str, Member]:
     return {
         place if known[place] == 1 else without_suffix(member.inner): member
         for place, member in zip(places, members, strict=True)
+    }
+
+
+def spelled_as(found: Mapping[str, _Found], labelled: Collection[str]) -> dict[str, _Found]:
+    r"""Return what is found by place with the places of label files, where letters are the same.
+
+    macOS decomposes letters with marks in names of files (Unicode form NFD), which others compose.
+
+    Examples
+    --------
+    >>> spelled_as({"\u00e9": 1, "a": 2}, ["e\u0301", "a"]) == {"e\u0301": 1, "a": 2}
+    True
+    """
+    other = [each for each in labelled if not each.isascii() and each not in found]
+    wanted = {normalize("NFC", each): each for each in other}
+    kept = {*labelled}
+    return {
+        place if place in kept else wanted.get(normalize("NFC", place), place): each
+        for place, each in found.items()
     }
 
 

@@ -163,7 +163,7 @@ class _VocRecords:
             return place or member.shown
         if not is_picture(last) and "." not in last:
             # Some tools omit the suffix, which the image file has.
-            picture = self._images.pictures.get(place)
+            picture = self._images.at(place)
             name += PurePosixPath(picture.name).suffix if picture is not None else ""
         return self._images.name(name, place, member.name, Where(member.name, root.line))
 

@@ -12,6 +12,7 @@ from bboxqa.formats.translation.label_images import (
     by_place,
     pictures_of,
     shared_folders,
+    spelled_as,
 )
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in
@@ -74,11 +75,13 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
         texts = [each for each in texts if _folder(each.name) in named]
     found.labels = by_place(texts)
     found.others = json_or_xml_of_tools(others, found.labels)
-    found.pictures = by_place(pictures_of(path, others, ("images",)))
+    pictures = by_place(pictures_of(path, others, ("images",)))
+    found.pictures = spelled_as(pictures, found.labels)
     known = {*found.labels, *found.pictures}
     for each in others:
         if LISTS.fullmatch(each.name.rpartition("/")[2]):
-            found.listed |= listed_images(each, known)
+            listed = listed_images(each, known)
+            found.listed |= spelled_as(listed, known)
     return found
 
 

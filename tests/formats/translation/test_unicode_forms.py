@@ -1,0 +1,87 @@
+"""Label files and image files whose names are in different Unicode forms, as macOS writes them."""
+
+import json
+from unicodedata import normalize
+
+import pytest
+from PIL import Image
+
+import bboxqa
+from bboxqa import read_coco
+
+SHAPE = {"label": "cat", "points": [[1, 1], [9, 9]], "shape_type": "rectangle"}
+LABELS = {
+    ".txt": "0 0.5 0.5 0.2 0.25\n",
+    ".TXT": "1 1 9 1 9 9 1 9 cat 0\n",
+    ".xml": (
+        "<annotation><filename>{name}</filename><object><name>cat</name><bndbox><xmin>1</xmin>"
+        "<ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox></object></annotation>"
+    ),
+    ".json": json.dumps({"version": "5", "shapes": [SHAPE], "imagePath": "name.jpg"}),
+}
+FORMS = [("NFD", "NFC"), ("NFC", "NFD")]
+
+
+def folder_of(folder, suffix, of_labels, of_pictures, stem="straße_é_ü", said="1.jpg"):
+    """Write a label file and a picture of 100 × 80 pixels, whose names differ in their form."""
+    label = folder / "ann" / (normalize(of_labels, stem) + suffix)
+    label.parent.mkdir(exist_ok=True)
+    (folder / "images").mkdir(exist_ok=True)
+    text = LABELS[suffix].replace("{name}", said).replace("name.jpg", said)
+    label.write_text(text, encoding="utf-8")
+    Image.new("L", (100, 80)).save(folder / "images" / (normalize(of_pictures, stem) + ".jpg"))
+    return label.parent
+
+
+@pytest.mark.parametrize("suffix", LABELS)
+@pytest.mark.parametrize(("of_labels", "of_pictures"), FORMS)
+def test_a_picture_is_found_under_the_other_form_of_a_name(
+    tmp_path, suffix, of_labels, of_pictures
+):
+    folder = folder_of(tmp_path, suffix, of_labels, of_pictures)
+    with bboxqa.reading(missing_txt="asked"):
+        data = read_coco(folder, min_annotators=1)
+    assert len(data.image_names) == 1
+    assert data.image_size.tolist() == [[100, 80]]
+    assert not any("picture" in note or "label file" in note for note in data.notes)
+
+
+@pytest.mark.parametrize("suffix", [".xml", ".json"])
+@pytest.mark.parametrize(("said", "of_pictures"), FORMS)
+def test_a_picture_is_found_by_the_name_in_a_file(tmp_path, suffix, said, of_pictures):
+    name = f"{normalize(said, 'é')}.jpg"
+    folder = folder_of(tmp_path, suffix, "NFC", of_pictures, stem="é", said=name)
+    (file,) = folder.iterdir()
+    file.rename(folder / f"1{suffix}")
+    with bboxqa.reading(missing_txt="asked"):
+        data = read_coco(folder, min_annotators=1)
+    assert data.image_names == (name,)
+    assert data.image_size.tolist() == [[100, 80]]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_two_pictures_in_both_forms_of_a_name_stay_two(tmp_path, form):
+    folder = folder_of(tmp_path, ".txt", form, "NFC")
+    other = tmp_path / "images" / (normalize("NFD", "straße_é_ü") + ".jpg")
+    Image.new("L", (50, 40)).save(other)
+    if len([*other.parent.iterdir()]) == 1:
+        pytest.skip("the file system takes both forms as one name")
+    with bboxqa.reading(missing_txt="asked"):
+        data = read_coco(folder, min_annotators=1)
+    sizes = dict(zip(data.image_names, data.image_size.tolist(), strict=True))
+    assert sorted(sizes.values()) == [[50, 40], [100, 80]]
+    assert sizes[normalize("NFD", "straße_é_ü") + ".jpg"] == [50, 40]
+    labelled = data.image_names[data.annotations.image[0]]
+    assert labelled == normalize(form, "straße_é_ü") + ".jpg"
+
+
+def test_a_list_names_the_image_of_a_label_file_in_the_other_form(tmp_path):
+    names = [normalize("NFD", "é"), "b"]
+    (tmp_path / "labels").mkdir()
+    for name in names:
+        (tmp_path / "labels" / f"{name}.txt").write_text(LABELS[".txt"])
+    (tmp_path / "classes.txt").write_text("cat\n")
+    (tmp_path / "train.txt").write_text("images/é.jpg\nimages/b.jpg\n", encoding="utf-8")
+    with bboxqa.reading(missing_txt="asked", image_size=(100, 80)):
+        data = read_coco(tmp_path, min_annotators=1)
+    assert sorted(data.image_names) == ["b.jpg", "é.jpg"]
