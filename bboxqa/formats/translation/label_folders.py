@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from filecmp import cmp
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
@@ -21,9 +22,11 @@ INSIDE = re.compile(
 """Names of folders that belong to the data set of their parent folder."""
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 _OF_PARTS = re.compile(rf"{_OF_LABELS.pattern}|{SPLIT}", re.IGNORECASE)
-_OF_PICTURES = re.compile(r"images|jpegimages", re.IGNORECASE)
+_OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos?", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 _LOOKED_AT, _DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 5000, 6, 8, 20
+# The most pairs of pictures whose content is compared.
+_COMPARED = 8
 _NO_LABELS = {"classes.txt", "labels.txt", "labelmap.txt"}
 # CVAT writes train.txt, and FiftyOne images.txt.
 _LIST = rf"(?:{SPLIT}|(?:trainval|default|images)(?:20\d\d)?)\.txt"
@@ -236,8 +239,8 @@ def _have_other_pictures(folders: Sequence[Path], whole: Path) -> bool:
     """Return whether folders of labels are those of images, as of videos, and not of people.
 
     Either pictures are in folders of the same names, images/train/clip1 beside labels/train/clip1,
-    or pictures in two folders have the same name and different sizes. Pictures may be beside the
-    `whole` data set.
+    or pictures in two folders have the same name and different content. Pictures may be beside
+    the `whole` data set.
     """
     above = folders[0].parent
     names = {each.name for each in folders}
@@ -245,23 +248,35 @@ def _have_other_pictures(folders: Sequence[Path], whole: Path) -> bool:
     around = [above, *islice(above.parents, len(parts)), whole.resolve().parent]
     if any(_have_pictures(each, names, parts) for each in around):
         return True
-    seen: dict[str, int] = {}
-    return any(
-        seen.setdefault(name, size) != size
+    seen: dict[str, os.DirEntry[str]] = {}
+    pairs = (
+        (seen.setdefault(each.name, each), each)
         for folder in folders
-        for name, size in _sizes_of_pictures(folder)
+        for each in _pictures_in(folder)
     )
+    of_one_size: dict[str, tuple[str, str]] = {}
+    with suppress(OSError):
+        for first, second in pairs:
+            if first.stat().st_size != second.stat().st_size:
+                return True
+            if first is not second:
+                of_one_size[second.path] = first.path, second.path
+        # Uncompressed pictures of one camera have one size. People may have changed a few.
+        sample = [of_one_size[path] for path in sorted(of_one_size)]
+        sample = sample[:: 1 + len(sample) // _COMPARED]
+        return 2 * sum(not cmp(*pair, shallow=False) for pair in sample) > len(sample)
+    return False
 
 
-def _sizes_of_pictures(folder: Path) -> Iterator[tuple[str, int]]:
-    """Yield the names and sizes in bytes of pictures in a folder, and in its folders of images."""
+def _pictures_in(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield the pictures in a folder, and in its folders of images."""
     for here in (folder, *(folder / each for each in _folders_and_files(folder, _LOOKED_AT)[0])):
         if here != folder and not _OF_PICTURES.fullmatch(here.name):
             continue
         with suppress(OSError), os.scandir(here) as found:
             for each in islice(found, _LOOKED_AT):
                 if PurePosixPath(each.name).suffix.lower() in IMAGE_SUFFIXES:
-                    yield each.name, each.stat().st_size
+                    yield each
 
 
 def _folders_and_files(folder: Path, most: int) -> tuple[list[str], list[str]]:

@@ -80,9 +80,9 @@ def made(folder, kind, place, people=("ann", "bob"), splits=("train", "val")):
     return folder
 
 
-def picture(path, side=100):
+def picture(path, side=100, colour=0):
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(np.zeros((80, side), np.uint8)).save(path)
+    Image.fromarray(np.full((80, side), colour, np.uint8)).save(path)
 
 
 def rows(data):
@@ -138,19 +138,40 @@ def test_class_names_and_pictures_are_those_around_the_splits(tmp_path, place, p
     assert (len(data.image_names), data.annotator_names) == (5, ("ann", "bob"))
 
 
-@pytest.mark.parametrize("place", ["images/{split}/{who}", "{split}/{who}"])
-def test_folders_of_images_in_splits_are_no_people(tmp_path, place):
+@pytest.mark.parametrize("is_of_one_size", [True, False])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "images/{split}/{who}", "frames/{split}/{who}", "img/{split}/{who}", "{split}/{who}",
+        "{split}/{who}/images", "{split}/{who}/frames",
+    ],
+)  # fmt: skip
+def test_folders_of_images_in_splits_are_no_people(tmp_path, place, is_of_one_size):
     """Frames of clips have the same names: the folders have pictures of their own."""
-    label_place = "labels/{split}/{who}" if place.startswith("images") else place
+    is_beside = place.endswith("/{split}/{who}")
+    label_place = "labels/{split}/{who}" if is_beside else "{split}/{who}"
     made(tmp_path, "yolo", label_place, people=("clip1", "clip2"))
     for (split, names), who in product(IMAGES.items(), ("clip1", "clip2")):
-        side = 100 if who == "clip1" else 300
+        is_first = who == "clip1"
         for name in names:
-            picture(tmp_path / place.format(split=split, who=who) / f"{name}.png", side)
-    data = read_coco(tmp_path, min_annotators=1)
-    assert (len(data.image_names), len(data.annotator_names)) == (10, 1)
-    with pytest.raises(DatasetError, match="no annotator is named in the files"):
-        read_coco(tmp_path)
+            # Files of BMP have one size if the pictures have.
+            file = tmp_path / place.format(split=split, who=who) / f"{name}.bmp"
+            picture(file, 100 if is_of_one_size or is_first else 300, colour=9 * is_first)
+    with reading(image_size=(100, 80)):
+        data = read_coco(tmp_path, min_annotators=1)
+        with pytest.raises(DatasetError, match="no annotator is named in the files"):
+            read_coco(tmp_path)
+    assert (len(data.annotations), len(data.annotator_names)) == (10, 1)
+
+
+def test_people_may_have_the_same_pictures_each(tmp_path):
+    made(tmp_path, "yolo", "{split}/{who}")
+    for (split, names), who in product(IMAGES.items(), ("ann", "bob")):
+        for name in names:
+            # One picture was changed.
+            is_other = (split, name, who) == ("train", "b", "bob")
+            picture(tmp_path / split / who / f"{name}.bmp", colour=ord(name) + is_other)
+    assert read_coco(tmp_path).annotator_names == ("ann", "bob")
 
 
 def of_clips(folder, kind, place, clips=(("clip1", "clip2"), ("clip1", "clip2"))):
