@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bboxqa.batch.history import Regression, names_of_last_run
+from bboxqa.batch.nested_projects import folders_among
 from bboxqa.batch.projects.discovery import Discovered, Project, discover
 from bboxqa.batch.projects.homes import home_of, home_of_person
-from bboxqa.batch.projects.store import Stored, is_url
+from bboxqa.batch.projects.store import is_url
 from bboxqa.batch.rows import FAILED, Row
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
@@ -51,12 +52,7 @@ def _of_annotator(
     around = projects.get(clean(home_of_person(home, folders).as_posix()))
     if clean(home.as_posix()) in projects or around is None or around.folder == home:
         return None
-    if isinstance(around, Stored):
-        files = {content.name for content in around.contents}
-        has_folders = any(source.as_posix() not in files for source in around.files)
-    else:
-        has_folders = any(source.is_dir() for source in around.files)
-    return around.name if has_folders else None
+    return around.name if folders_among(around) else None
 
 
 def _and_more(problems: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from bboxqa.core.types import AnyPath
 from bboxqa.formats.folders.source_folders import (
     folders_in_parts,
     people_among,
+    share_pictures,
     whole_source,
 )
 from bboxqa.formats.registry import is_source
@@ -25,14 +26,14 @@ def of_several(
 ) -> list[str]:
     """Return a note on given folders in which `sources` are those of people, in splits.
 
-    They may be folders of images by one person as well, such as clips.
+    They may be folders of images by one person as well, such as clips, unless they share pictures.
     """
     notes = []
     for path in map(Path, paths):
         whole = whole_source(path) if path.is_dir() else None
         parts = folders_in_parts(whole) if whole is not None else []
         people = people_among(parts)
-        if whole is None or not people or not {*people} <= {*sources}:
+        if whole is None or not people or not {*people} <= {*sources} or share_pictures(people):
             continue
         typed = "NAME=FOLDER" if hidden else shlex.quote(clean(f"NAME={whole}"))
         notes.append(

@@ -1,7 +1,7 @@
 """Finding the sources in a folder: those of each person."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from bboxqa.formats.registry import (
 )
 from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.label_folders import share_images
+from bboxqa.formats.translation.label_images import has_shared_pictures
 
 _DEPTH = 6
 _LOOKED_AT = 50
@@ -61,6 +62,15 @@ def people_among(parts: Sequence[Sequence[Path]]) -> list[Path]:
     )
     people = [each for part in parts for each in part]
     return people if are_people and all(map(is_source, people)) else []
+
+
+def share_pictures(people: Iterable[Path]) -> bool:
+    """Return whether pictures around folders of labels show that these are of the same images.
+
+    Folders of labels of other images, such as clips, have pictures of their own.
+    """
+    one_of_each_part = {each.parent: each for each in people}
+    return all(map(has_shared_pictures, one_of_each_part.values()))
 
 
 @once(str)

@@ -1,8 +1,10 @@
 """The images of formats with one label file per image."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -33,6 +35,7 @@ _OF_LABELS = re.compile(
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 _EXPORTED = ("img", "label", "label_viz")
 """Pictures that labelme_export_json writes to a folder for each file."""
+_OF_PICTURES = ("images", "JPEGImages")
 
 
 class FileImages:
@@ -114,6 +117,23 @@ def _pictures_in(folders: Iterable[Path]) -> list[Member]:
     inside = (members_of(each) for each in folders if each.is_dir())
     found = ([each for each in members if is_picture(each.name)] for members in inside)
     return next(filter(None, found), [])
+
+
+def has_shared_pictures(path: Path) -> bool:
+    """Return whether pictures are around a source, as those that several annotators share.
+
+    They are directly in one of the places in which `pictures_of` looks for them.
+    """
+    around, above, split = _around(path)
+    beside = [each / name for each in around for name in _OF_PICTURES]
+    of_split = [each / name / split for each in above for name in _OF_PICTURES]
+    return any(map(_has_picture, (*around, *beside, *of_split)))
+
+
+def _has_picture(folder: Path) -> bool:
+    with suppress(OSError), os.scandir(folder) as inside:
+        return any(is_picture(each.name) for each in inside)
+    return False
 
 
 def shared_folders(path: Path) -> list[Path]:

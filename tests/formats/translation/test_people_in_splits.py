@@ -136,6 +136,8 @@ def test_class_names_and_pictures_are_those_around_the_splits(tmp_path, place, p
     assert data.category_names == ("cat",)
     assert drawn(data)[0] == ("train/a.png", "ann", "cat", 0, 10, 20, 20)
     assert (len(data.image_names), data.annotator_names) == (5, ("ann", "bob"))
+    # Clips do not share pictures.
+    assert not any("one annotator" in each for each in data.notes)
 
 
 @pytest.mark.parametrize("is_of_one_size", [True, False])
@@ -383,6 +385,17 @@ def test_batch_measures_and_notes_what_agree_does(tmp_path):
     found = run_batch(root, tmp_path / "out", Settings({"bootstrap": 0}, {}), jobs=1).rows
     # Whether folders in splits are clips or people is not known: the notes tell.
     names = ["p", "q/cid", "q/dan"]
+    taken = "folders inside of splits or of labels count as annotators; if they are clips, "
+    beside = (
+        "this project and those beside it may be by one person each: run bboxqa agree on the "
+        "folder q"
+    )
+    ends = ("the figures compare different images", beside, beside)
+    assert [each.message.rpartition("; folders")[2] for each in found] == [
+        f"{taken}{end}".removeprefix("folders") for end in ends
+    ]
+    table = (tmp_path / "out/projects.csv").read_text()
+    assert table.count(taken) == (tmp_path / "out/index.html").read_text().count(taken) == 3
     assert [(each.project, each.status, each.n_images) for each in found] == [
         (name, "measured", 5) for name in names
     ]
@@ -395,3 +408,14 @@ def test_batch_measures_and_notes_what_agree_does(tmp_path):
         ]
         assert len(notes[0]) == 1
         assert notes[0] == notes[1]
+
+
+def test_batch_does_not_doubt_people_who_share_pictures(tmp_path):
+    for project in ("p", "client/q"):
+        made(tmp_path / "root" / project, "yolo", "labels/{split}/{who}")
+        for split, names in IMAGES.items():
+            for name in names:
+                picture(tmp_path / "root" / project / "images" / split / f"{name}.png")
+    found = run_batch(tmp_path / "root", tmp_path / "out", Settings({"bootstrap": 0}, {})).rows
+    assert [each.annotators for each in found] == [("ann", "bob")] * 2
+    assert not any("clips" in each.message for each in found)
