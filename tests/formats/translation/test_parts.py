@@ -298,12 +298,6 @@ def test_files_are_people_where_no_folder_has_two(tmp_path):
     assert data.notes == ()
 
 
-OTHERWISE = (
-    "since they are about different images; if each is by another annotator: bboxqa agree "
-    "--attribution files …; otherwise: bboxqa agree --annotator NAME=FILE --annotator NAME=FILE …"
-)
-
-
 @pytest.mark.parametrize(
     ("images", "taken"),
     [
@@ -332,9 +326,14 @@ def test_a_note_says_how_images_tell_who_made_files(tmp_path, images, taken):
         write(tmp_path, **{f"{place}.json": coco(each, x=x)})
     data = read_coco(tmp_path)
     assert len(data.annotator_names) == 2
-    assert f"{taken}{OTHERWISE}" in data.notes
+    paths = [str(tmp_path / f"{place}.json") for place in images]
+    options = " ".join(f"--annotator NAME={path}" for path in paths)
+    assert (
+        f"{taken}since they are about different images; if each is by another annotator: bboxqa "
+        f"agree --attribution files {' '.join(paths)}; otherwise: bboxqa agree {options}"
+    ) in data.notes
     # What the note advises.
-    apart = read_coco(tmp_path, attribution="files")
+    apart = read_coco(paths, attribution="files")
     assert len(apart.annotator_names) == 4
     named = read_coco({f"p{n}": tmp_path / f"{place}.json" for n, place in enumerate(images)})
     assert named.annotator_names == ("p0", "p1", "p2", "p3")
@@ -347,6 +346,10 @@ def test_a_note_on_people_in_folders_has_pseudonyms(tmp_path):
     data = read_coco(tmp_path / "in", pseudonyms=tmp_path / "key.json")
     (note,) = (each for each in data.notes if "count as one annotator's" in each)
     assert f"({', '.join(data.annotator_names)}), since" in note
+    assert note.endswith(
+        "bboxqa agree --attribution files FILE FILE …; otherwise: bboxqa agree "
+        "--annotator NAME=FILE --annotator NAME=FILE …"
+    )
 
 
 def test_no_note_says_that_files_of_a_split_are_by_several_people(tmp_path):

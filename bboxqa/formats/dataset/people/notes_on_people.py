@@ -37,8 +37,10 @@ def folder_notes(
     # The order of names would tell whose a pseudonym is.
     who = first_few(in_natural_order(attribution.names), _SHOWN, one_line)
     note = f"files of one {taken} count as one annotator's ({who}), since they are about different"
-    other = "if each is by another annotator: bboxqa agree --attribution files …; otherwise"
-    return [f"{note} images; {other}: bboxqa agree {_typed(())}"]
+    paths = [] if hidden else [Path(file.source.name) for file in files]
+    each = f"if each is by another annotator: bboxqa agree --attribution files {_listed(paths)}"
+    named = _typed([("NAME", path) for path in paths])
+    return [f"{note} images; {each}; otherwise: bboxqa agree {named}"]
 
 
 def _one_name_notes(files: Sequence[AnnotationFile], *, hidden: bool) -> list[str]:
@@ -58,6 +60,13 @@ def _one_name_notes(files: Sequence[AnnotationFile], *, hidden: bool) -> list[st
     note = f"files of one name in several folders{some} count as annotators of their own"
     typed = _typed(() if hidden else files_of)
     return [f"{note}; if one person made them: bboxqa agree {typed}"]
+
+
+def _listed(paths: Sequence[Path]) -> str:
+    """Return files as they are typed; the form of these if none is known."""
+    if not paths:
+        return "FILE FILE …"
+    return shlex.join(clean(str(path)) for path in paths[:_TYPED]) + " …" * (len(paths) > _TYPED)
 
 
 def _typed(named: Sequence[tuple[str, Path]]) -> str:
