@@ -210,7 +210,8 @@ def without_labels(
         for folder in map(Path, paths)
         if folder in read and folder not in sources
         for each in folders_in(folder)
-        if each not in read and _lacks_labels(each)
+        # Programs begin their folders with an underscore, such as __pycache__.
+        if each not in read and each.name[0] != "_" and _lacks_labels(each)
     ]
     if not found:
         return []

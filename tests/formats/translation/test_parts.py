@@ -721,6 +721,7 @@ def labels(tmp_path):
 @pytest.mark.parametrize("pictures", [True, False])
 def test_a_person_without_labels_is_told(labels, folder, pictures):
     (labels / folder).mkdir(parents=True)
+    (labels / "__pycache__").mkdir()
     for shared in ("images", "photos"):
         (labels / shared).mkdir()
         (labels / shared / "x.jpg").write_bytes(b"")
