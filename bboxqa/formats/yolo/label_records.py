@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -195,11 +196,21 @@ class _LabelRecords:
             reason = "its image file cannot be opened"
         elif self._files.pictures:
             reason = "no image file has its name"
+            elsewhere = self._pictures_by_name.get(place.rpartition("/")[2])
+            if elsewhere is not None:
+                reason = f"the image file of its name is in another folder, {elsewhere} (if the "
+                reason += "folders of labels are those of annotators, name each)"
         if choices().image_size is not None:
             reason += ", and the given sizes do not include it"
         advice = "--image-size gives it: 1920x1080, or a file with the size of each image"
         problem = f"{member.name}: the size of its image is not known: {reason}; {advice}"
         self._into.defect("T002", problem, where)
+
+    @cached_property
+    def _pictures_by_name(self) -> dict[str, str]:
+        """A picture of each name without folders and suffix."""
+        found = self._files.pictures.items()
+        return {place.rpartition("/")[2]: one_line(member.name) for place, member in found}
 
     def _image(self, place: str, where: Where) -> Record:
         """Return the record of an image, with its size if known."""

@@ -387,6 +387,23 @@ def test_labels_in_several_folders_of_one_picture_are_told(tmp_path):
         read_coco(tmp_path, min_annotators=1)
 
 
+def test_a_picture_in_another_folder_than_labels_is_told(tmp_path):
+    """As where the labels of several people are said to be one person's."""
+    for who in ("ann", "bob"):
+        (tmp_path / "labels" / who).mkdir(parents=True)
+        (tmp_path / "labels" / who / "a.txt").write_text(BOX)
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (100, 80)).save(tmp_path / "images/a.png")
+    reason = (
+        "the size of its image is not known: the image file of its name is in another folder, "
+        "images/a.png (if the folders of labels are those of annotators, name each)"
+    )
+    with pytest.raises(DatasetError, match=re.escape(reason)):
+        read_coco({"x": tmp_path})
+    named = {who: tmp_path / "labels" / who for who in ("ann", "bob")}
+    assert read_coco(named).annotator_names == ("ann", "bob")
+
+
 @pytest.mark.parametrize("choice", [{"image_size": (0, 4)}, {"missing_txt": "no"}, {"voc_base": 2}])
 def test_what_is_said_of_files_is_checked(choice):
     with pytest.raises(ConfigError), bboxqa.reading(**choice):
