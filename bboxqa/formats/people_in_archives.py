@@ -19,7 +19,7 @@ from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import head_of, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture
 
-_SHOWN = 3
+_SHOWN, _TYPED = 3, 20
 
 
 class _Place(NamedTuple):
@@ -47,19 +47,49 @@ def people_inside(sources: Iterable[Path], *, hidden: bool = False) -> list[str]
         people = _people_of(labels, [each for each in members if is_picture(each.name)], n_around)
         if people:
             some = "" if hidden else f" ({first_few(people, _SHOWN, one_line)})"
-            is_project = found is SUPERVISELY and any(each.name == META for each in members)
-            whole = "/".join(("FOLDER", *around))
             # A folder with the classes of a project is one source.
-            each_named = shlex.join(f"{whole}/{each}" for each in people)
-            typed = one_line(each_named if is_project else whole)
-            if hidden:
-                typed = "FOLDER/PERSON FOLDER/PERSON" if is_project else "FOLDER"
+            is_project = found is SUPERVISELY and any(each.name == META for each in members)
+            folders = _folders_of(people, labels, n_around, are_whole=is_project)
+            typed = _typed("/".join(("FOLDER", *around)), folders, is_project, hidden=hidden)
             notes.append(
                 f"{one_line(str(path))}: folders with labels of the same images{some} do not "
                 "count as annotators; if each is by another, unpack the archive into a folder of "
                 f"its own: bboxqa agree {typed}"
             )
     return notes
+
+
+def _typed(
+    whole: str, folders: Sequence[tuple[str, str]], is_project: bool, *, hidden: bool
+) -> str:
+    """Return what reads the `folders` of people, each with its person; the `whole` if none."""
+    if is_project:
+        typed = shlex.join(f"FOLDER/{each}" for _, each in folders)
+        return "FOLDER/PERSON FOLDER/PERSON" if hidden else one_line(typed)
+    if not folders:
+        return "FOLDER" if hidden else one_line(whole)
+    named = [f"{person}=FOLDER/{each}" for person, each in folders[:_TYPED]]
+    if hidden:
+        named = ["NAME=FOLDER/PERSON"] * 2
+    return one_line(shlex.join(word for each in named for word in ("--annotator", each)))
+
+
+def _folders_of(
+    people: Sequence[str], labels: Sequence[Member], n_around: int, *, are_whole: bool
+) -> list[tuple[str, str]]:
+    """Return the folders of people, each with its person, where the folder around is not read.
+
+    It is read if the folders hold labels, and have to be named if these are in deeper folders.
+    """
+    found: dict[tuple[str, str], None] = {}
+    is_deeper = are_whole
+    for member in labels:
+        parts = PurePosixPath(member.name).parent.parts
+        named = [place for place, part in enumerate(parts) if _is_named(part)]
+        if len(named) > n_around and parts[named[n_around]] in people:
+            found[parts[named[n_around]], "/".join(parts[: named[n_around] + 1])] = None
+            is_deeper |= len(named) > n_around + 1
+    return list(found) if is_deeper else []
 
 
 def _people_of(labels: Sequence[Member], pictures: Sequence[Member], n_around: int) -> list[str]:

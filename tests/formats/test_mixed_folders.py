@@ -1,6 +1,7 @@
 """Folders that hold annotations in several formats, of several people."""
 
 import json
+import shlex
 import shutil
 from itertools import product
 
@@ -243,6 +244,29 @@ def test_an_archive_of_people_in_splits_is_told(tmp_path, place):
     assert refused.value.advice.endswith("into a folder of its own: bboxqa agree FOLDER")
     shutil.unpack_archive(path, tmp_path / "FOLDER")
     assert read(tmp_path / "FOLDER").annotator_names == ("ann", "bob")
+
+
+@pytest.mark.parametrize("place", ["labels/{split}/{who}", "{split}/{who}", "all/{who}"])
+def test_people_in_an_archive_with_deeper_folders_are_named(tmp_path, monkeypatch, place):
+    for split, who, day in product(("train", "val"), ("ann", "bob b"), ("day1", "day2")):
+        folder = place.format(split=split, who=who)
+        write(tmp_path / "in", **{f"{folder}/{day}/{split}_{day}.txt": BOX})
+    path = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
+    with bboxqa.reading(image_size=(100, 80)):
+        with pytest.raises(DatasetError) as refused:
+            read_coco(path)
+        shutil.unpack_archive(path, tmp_path / "FOLDER")
+        monkeypatch.chdir(tmp_path)
+        words = shlex.split(refused.value.advice.partition("of its own: bboxqa agree ")[2])
+        named = {}
+        for word in words[1::2]:
+            name, _, folder = word.partition("=")
+            named.setdefault(name, []).append(folder)
+        data = read_coco(named)
+        hidden = read_coco(path, min_annotators=1, pseudonyms=tmp_path / "key.json").notes
+    assert words[::2] == ["--annotator"] * len(words[1::2])
+    assert (data.annotator_names, len(data.annotations)) == (("ann", "bob b"), 8)
+    assert not any(name in note for note in hidden for name in ("bob b", "/ann"))
 
 
 @pytest.mark.parametrize(("sides", "n_notes"), [((9, 9), 1), ((9, 12), 0)])
