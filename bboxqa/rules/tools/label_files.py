@@ -20,7 +20,7 @@ RULES = (
         code="T020",
         title="class number without a name",
         severity=Severity.ERROR,
-        breaks='Training stops at such a label; here its category is named "class 7".',
+        breaks='Training stops at such a label; here its category has its number: "class 7".',
         explanation="""A label has a class that data.yaml or classes.txt does not name. Classes
             begin with 0, so the last of 3 names belongs to class 2. Most often the names belong to
             an earlier version of the data set, or to another data set. Add the names, or correct
