@@ -86,8 +86,7 @@ def of_no_format(
         for folder in map(Path, paths)
         if folder.is_dir()
         for file in files_beside(folder, listed, pattern)
-        if file.suffix.lower() not in ARCHIVES and not file.match(CLASS_NAMES)
-        if not _has_format(file)
+        if not file.match(CLASS_NAMES) and not _has_format(file)
     ]
     if not others:
         return []

@@ -18,6 +18,7 @@ from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.folders.people_notes import of_one, of_several
+from bboxqa.formats.folders.unread_folders import unread_folders
 from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.left_out import (
@@ -25,6 +26,7 @@ from bboxqa.formats.left_out import (
     beside_labels,
     beside_others,
     of_no_format,
+    without_labels,
     without_settings,
 )
 from bboxqa.formats.opening import no_such_file
@@ -185,6 +187,8 @@ def validate_with(
         notes += archives_beside(paths, all_listed, hidden=hidden)
         notes += beside_labels(listed, hidden=hidden)
         notes += beside_others(paths, all_listed, hidden=hidden)
+        notes += without_labels(paths, all_listed, hidden=hidden)
+        notes += unread_folders(paths, all_listed, hidden=hidden)
         notes += people_inside(listed, hidden=hidden)
         notes += of_several(paths, listed, hidden=hidden)
         notes += of_one(listed, hidden=hidden)

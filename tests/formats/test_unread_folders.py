@@ -1,5 +1,7 @@
 """Folders beside those of annotators in which nothing is read."""
 
+import shutil
+
 import pytest
 from support.tool_files import write
 
@@ -67,9 +69,11 @@ def test_a_folder_without_a_known_format_is_told(tmp_path, name):
     write(tmp_path, **{f"cid/{name}": "x"})
     (note,) = [each for each in read(tmp_path).notes if "no file is read" in each]
     assert note == (
-        f"1 folder left out, in which no file is read ({tmp_path}/cid/{name}): the format is not "
-        "known, or the files are too deep"
+        f"1 folder left out, in which no file is read ({tmp_path}/cid/{name}): there is none, its "
+        "format is not known, or it is too deep"
     )
+    with bboxqa.reading(image_size=(100, 80)):
+        assert note in bboxqa.validate(tmp_path).notes
     files = list_files([tmp_path])
     (hidden,) = unread_folders([tmp_path], files, hidden=True)
     assert "cid" not in hidden
@@ -87,6 +91,34 @@ def test_a_folder_without_a_known_format_is_told(tmp_path, name):
 def test_folders_of_pictures_and_files_beside_folders_are_not_told(tmp_path, more):
     write(people(tmp_path), **more)
     assert not [each for each in read(tmp_path).notes if "no file is read" in each]
+
+
+def test_an_empty_folder_beside_those_of_files_is_told(tmp_path):
+    write(tmp_path, **{f"{who}/a.json": coco() for who in ("ann", "bob")})
+    (tmp_path / "cid/labels").mkdir(parents=True)
+    (note,) = [each for each in read(tmp_path).notes if "no file is read" in each]
+    assert f"({tmp_path}/cid)" in note
+
+
+def test_an_archive_without_labels_beside_others_is_told(tmp_path):
+    people(tmp_path / "in", cid="0 0,5 0,5 0,2 0,2\n")
+    for who in ("ann", "bob", "cid"):
+        shutil.make_archive(str(tmp_path / "all" / who), "zip", tmp_path / "in" / who)
+    data = read(tmp_path / "all")
+    assert data.annotator_names == ("ann", "bob")
+    assert "1 file left out: no annotations in a known format (cid.zip)" in data.notes
+
+
+def test_labels_with_line_ends_of_old_systems_are_read(tmp_path):
+    data = read(people(tmp_path, cid=GOOD.replace("\n", "\r") * 2))
+    assert data.annotator_names == ("ann", "bob", "cid")
+    assert len(data.annotations) == 8
+
+
+def coco():
+    boxes = [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 20]}]
+    images = [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 80}]
+    return {"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "cat"}]}
 
 
 def test_captions_are_no_labels(tmp_path):

@@ -65,27 +65,30 @@ def unread_folders(
 ) -> list[str]:
     """Return a note on folders beside those of annotators in which no file is read, if any.
 
-    Other notes are on folders without files, or with files of a known format by their suffix.
+    Other notes are on files of a known format by their suffix, and on empty folders beside labels.
     """
     read = {above for source in sources for above in (source, *source.parents)}
-    found: dict[Path, list[Path]] = {}
+    are_labels = any(each.is_dir() for each in sources)
+    found = []
     given = (each for each in map(Path, paths) if each in read and each not in sources)
     for folder in (each for each in given if each.is_dir()):
         inside = folders_in(folder)
         if len(read.intersection(inside)) > 1:
             own = ((each, [*_files_in(each)]) for each in inside if each not in read)
-            found |= {each: files for each, files in own if _are_unread(files)}
+            found += [(files or [each])[0] for each, files in own if _is_unread(files, are_labels)]
     if not found:
         return []
     some = f"{count(len(found), 'folder')} left out, in which no file is read"
-    shown = first_few([*found], _SHOWN, lambda each: one_line(str(found[each][0])))
-    why = "the format is not known, or the files are too deep"
+    shown = first_few(found, _SHOWN, lambda each: one_line(str(each)))
+    why = "there is none, its format is not known, or it is too deep"
     return [f"{some}: {why}" if hidden else f"{some} ({shown}): {why}"]
 
 
-def _are_unread(files: Sequence[Path]) -> bool:
+def _is_unread(files: Sequence[Path], are_labels: bool) -> bool:
     suffixes = {each.suffix.lower() for each in files}
-    return not suffixes <= IMAGE_SUFFIXES and suffixes.isdisjoint(_TOLD)
+    if suffixes <= IMAGE_SUFFIXES:
+        return not files and not are_labels
+    return suffixes.isdisjoint(_TOLD)
 
 
 def _like(known: Sequence[Path], folder: Path) -> Path | None:

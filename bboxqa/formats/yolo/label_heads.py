@@ -7,7 +7,7 @@ from bboxqa.formats.translation.heads import NUMBER, as_utf8
 from bboxqa.formats.translation.label_folders import LabelFolders, is_label_name
 from bboxqa.formats.translation.members import head_of
 
-_LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*\r?(?:\n|\Z)")
+_LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*(?:[\r\n]|\Z)")
 _SHARES = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}")
 _NAMES_KEY = re.compile(rb"^[\"']?names[\"']?\s*:", re.MULTILINE)
 _SHAPE_KEY = re.compile(rb"^[\"']?kpt_shape[\"']?\s*:", re.MULTILINE)
