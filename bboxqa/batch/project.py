@@ -43,9 +43,9 @@ from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.archive_contents import sources_in
 from bboxqa.formats.dataset.predictions import is_results_list
+from bboxqa.formats.folders.left_out import beside_others
 from bboxqa.formats.folders.people_notes import of_several
 from bboxqa.formats.inputs import list_files
-from bboxqa.formats.left_out import beside_others
 from bboxqa.formats.translation.choices import chosen
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, ValidateSettings

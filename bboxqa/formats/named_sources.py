@@ -12,10 +12,7 @@ from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.archive_contents import others_inside, sources_in
 from bboxqa.formats.coco.strict import COCO
-from bboxqa.formats.folders.people_notes import of_one, of_several
-from bboxqa.formats.folders.unread_folders import unread_folders
-from bboxqa.formats.inputs import as_paths, list_files
-from bboxqa.formats.left_out import (
+from bboxqa.formats.folders.left_out import (
     archives_beside,
     beside_labels,
     beside_others,
@@ -24,6 +21,9 @@ from bboxqa.formats.left_out import (
     without_labels,
     without_settings,
 )
+from bboxqa.formats.folders.people_notes import of_one, of_several
+from bboxqa.formats.folders.unread_folders import unread_folders
+from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.people_in_archives import people_inside
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.task_files import without_other_tasks

@@ -11,9 +11,9 @@ from bboxqa.core.text import one_line
 from bboxqa.formats.box_tables.table_columns import NAMES, columns_of, plain_name
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, text_of
 from bboxqa.formats.document.content import BYTE_ORDER_MARK
+from bboxqa.formats.folders.left_out import without_settings
 from bboxqa.formats.format import Format
 from bboxqa.formats.inputs import list_files
-from bboxqa.formats.left_out import without_settings
 from bboxqa.formats.opening import named_errors, no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.tables.table_files import TableFile, open_table

@@ -17,11 +17,7 @@ from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
-from bboxqa.formats.folders.people_notes import of_one, of_several
-from bboxqa.formats.folders.unread_folders import unread_folders
-from bboxqa.formats.format import DocumentReader
-from bboxqa.formats.inputs import as_paths, list_files
-from bboxqa.formats.left_out import (
+from bboxqa.formats.folders.left_out import (
     archives_beside,
     beside_labels,
     beside_others,
@@ -29,6 +25,10 @@ from bboxqa.formats.left_out import (
     without_labels,
     without_settings,
 )
+from bboxqa.formats.folders.people_notes import of_one, of_several
+from bboxqa.formats.folders.unread_folders import unread_folders
+from bboxqa.formats.format import DocumentReader
+from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.people_in_archives import people_inside
 from bboxqa.formats.registry import format_of

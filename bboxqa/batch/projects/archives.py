@@ -6,7 +6,7 @@ from pathlib import Path
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.content_kinds import CLASS_NAMES
 from bboxqa.formats.damaged import damage_of, damaged
-from bboxqa.formats.left_out import is_unpacked
+from bboxqa.formats.folders.left_out import is_unpacked
 from bboxqa.formats.registry import format_of, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES
 
