@@ -1,10 +1,12 @@
 """Converting plain rows of a table to columns of annotations."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
+from bboxqa.core.text import unguarded
 from bboxqa.formats.box_tables.box_values import as_corners_and_sizes
 from bboxqa.formats.box_tables.plain_tables import PlainRows
 from bboxqa.formats.translation.boxes.own_ids import LONGEST
@@ -12,6 +14,22 @@ from bboxqa.formats.translation.translated import Boxes, Lines, Record
 
 OF_GROUPS = ("image", "image_id", "image_width", "image_height", "annotator")
 """The keys that rows of one image and annotator share."""
+_WHOLE = re.compile(r"(0|-?[1-9]\d*)\.0", re.ASCII)
+
+
+def annotator_in(cell: str) -> str:
+    """Return the annotator that a cell of text names.
+
+    Data frames write whole numbers as fractions if a cell of their column is empty, so 1.0 is 1.
+
+    Examples
+    --------
+    >>> annotator_in("7.0"), annotator_in("007"), annotator_in("1.5"), annotator_in("'=ann")
+    ('7', '007', '1.5', '=ann')
+    """
+    name = unguarded(cell)
+    found = _WHOLE.fullmatch(name)
+    return found[1] if found else name
 
 
 def is_named(cells: Mapping[str, str]) -> bool:

@@ -23,7 +23,13 @@ from bboxqa.formats.box_tables.box_values import (
 from bboxqa.formats.box_tables.parquet_rows import class_names
 from bboxqa.formats.box_tables.pictures_beside import size_beside
 from bboxqa.formats.box_tables.plain_tables import PlainRows, parts_of
-from bboxqa.formats.box_tables.row_columns import OF_GROUPS, boxes_of, in_pixels, is_named
+from bboxqa.formats.box_tables.row_columns import (
+    OF_GROUPS,
+    annotator_in,
+    boxes_of,
+    in_pixels,
+    is_named,
+)
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
 from bboxqa.formats.box_tables.table_rows import QUOTES, names_in, refuse_repeated, without_rows
 from bboxqa.formats.content_kinds import CLASS_NAMES, PARQUET
@@ -91,6 +97,7 @@ class _TableRecords:
         has_cells = not head.startswith(PARQUET) and not head.lstrip().startswith(b"{")
         # As bboxqa writes cells that spreadsheets would run as formulas.
         self._said: Callable[[str], str] = unguarded if has_cells else str
+        self._named: Callable[[str], str] = annotator_in if has_cells else str
         self._of_objects = "objects" in columns.of
         self._word = "row" if head.startswith(PARQUET) else "line"
         self._tally: Counter[str] = Counter()
@@ -133,7 +140,7 @@ class _TableRecords:
         for row, cells in zip(begins.tolist(), groups, strict=True):
             where = Where(self._member.name, rows.line + row)
             image = self._image(self._said(cells["image"].strip()), cells, where)
-            annotator = self._said(cells.get("annotator", "").strip())
+            annotator = self._named(cells.get("annotator", "").strip())
             if annotator:
                 self._into.ask(image, annotator)
             images.append(image)
@@ -170,7 +177,7 @@ class _TableRecords:
             self._into.defect("T001", f"{label}: does not name its image", where)
             return
         image = self._image(name, cells, where)
-        annotator = self._said(plain_text(cells.get("annotator")))
+        annotator = self._named(plain_text(cells.get("annotator")))
         if annotator:
             self._into.ask(image, annotator)
         if numbers is None:

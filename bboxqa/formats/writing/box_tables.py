@@ -11,6 +11,7 @@ import numpy as np
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import guarded, one_line
 from bboxqa.formats.box_tables.box_units import UnitCounts
+from bboxqa.formats.box_tables.row_columns import annotator_in
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import (
     ANNOTATOR_NAMES,
@@ -67,6 +68,14 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from common_losses(
         content, _TITLE, annotations=held, images=("gain",), crowds=True, unasked=True
     )
+
+
+def _losses_of_cells(content: Content, options: Options) -> Iterator[Loss]:
+    lost = [name for name in content.annotators if annotator_in(guarded(name)) != name]
+    if lost:
+        why = f"csv has the same cells for texts and numbers; read as {annotator_in(lost[0])!r}"
+        yield Loss(len(lost), ANNOTATOR_NAMES, why, repr(one_line(lost[0])), "changed")
+    yield from _losses(content, options)
 
 
 def _more(content: Content) -> list[str]:
@@ -182,8 +191,6 @@ def _of_one_type(column: tuple[Any, ...]) -> list[Any]:
     return list(column)
 
 
-_write = partial(
-    Writer, layout="file", losses=_losses, is_known_by_suffix=True, holds=("images", "annotations")
-)
-CSV = _write("csv", suffixes=(".csv",), files=_csv)
-PARQUET = _write("parquet", suffixes=(".parquet",), files=_parquet)
+_write = partial(Writer, layout="file", is_known_by_suffix=True, holds=("images", "annotations"))
+CSV = _write("csv", suffixes=(".csv",), losses=_losses_of_cells, files=_csv)
+PARQUET = _write("parquet", suffixes=(".parquet",), losses=_losses, files=_parquet)

@@ -1,0 +1,62 @@
+"""Annotators that are numbers, which data frames write in two ways."""
+
+import itertools
+
+import pytest
+
+import bboxqa
+from bboxqa import read_coco
+from bboxqa.core.errors import DatasetError
+
+HEADER = "image,annotator,category,x,y,width,height"
+
+
+def table(path, people, images=("a.jpg",), note=""):
+    """Write a row for each image and person, with a note in the last cell; return the path."""
+    pairs = itertools.product(images, people)
+    rows = [f"{image},{person},cat,10,10,50,50,{note}" for image, person in pairs]
+    path.write_text("\n".join([f"{HEADER},note", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("note", ["", '"a ""quoted"" word"'])
+def test_numbers_of_two_tables_are_the_same_people(tmp_path, note):
+    table(tmp_path / "one.csv", ["1", "2", "30"], ["a.jpg"], note)
+    table(tmp_path / "two.csv", ["1.0", "2.0", "30.0"], ["b.jpg"], note)
+    data = read_coco(tmp_path)
+    assert data.annotator_names == ("1", "2", "30")
+    assert data.assigned.all()
+
+
+def test_numbers_of_one_table_are_the_same_people(tmp_path):
+    path = table(tmp_path / "a.csv", ["1", "1.0", "2.0"], ["a.jpg", "b.jpg"])
+    data = read_coco(path)
+    assert data.annotator_names == ("1", "2")
+    assert len(data.annotations) == 6
+
+
+def test_other_names_with_digits_stay_as_they_are(tmp_path):
+    people = ("01", "01.0", "1.5", "1.00", "v1.0", "1", "0.0", "-1.0", "1e0", "١.0")
+    data = read_coco(table(tmp_path / "a.csv", people))
+    expected = {"01", "01.0", "1.5", "1.00", "v1.0", "1", "0", "-1", "1e0", "١.0"}
+    assert {*data.annotator_names} == expected
+
+
+def test_text_in_json_lines_stays_as_it_is(tmp_path):
+    path = tmp_path / "a.jsonl"
+    line = '{{"image": "a.jpg", "annotator": {}, "category": "cat", "bbox_xywh": [1, 1, 9, 9]}}\n'
+    path.write_text("".join(map(line.format, ("1", "1.0", '"2.0"'))))
+    with bboxqa.reading(columns={"bbox": "bbox_xywh"}, box_format="xywh"):
+        assert read_coco(path).annotator_names == ("1", "2.0")
+
+
+def test_a_name_that_csv_would_change_is_a_loss(tmp_path):
+    lines = '{{"image": "a.jpg", "annotator": "{}", "x": 1, "y": 1, "width": 9, "height": 9}}\n'
+    source, out = tmp_path / "a.jsonl", tmp_path / "out.csv"
+    source.write_text("".join(map(lines.format, ("1", "1.0"))))
+    with pytest.raises(DatasetError, match=r"'1\.0'.*read as '1'"):
+        bboxqa.convert(source, out, to="csv")
+    assert not out.exists()
+    whole = bboxqa.convert(source, tmp_path / "out.parquet", to="parquet")
+    assert not any("annotator" in each.what for each in whole.losses)
+    assert read_coco(tmp_path / "out.parquet").annotator_names == ("1", "1.0")
