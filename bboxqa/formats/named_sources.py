@@ -10,21 +10,11 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.archive_contents import others_inside, sources_in
+from bboxqa.formats.archive_contents import sources_in
 from bboxqa.formats.coco.strict import COCO
-from bboxqa.formats.folders.left_out import (
-    archives_beside,
-    beside_labels,
-    beside_others,
-    of_no_format,
-    passed_over,
-    without_labels,
-    without_settings,
-)
-from bboxqa.formats.folders.people_notes import of_one, of_several
-from bboxqa.formats.folders.unread_folders import unread_folders
+from bboxqa.formats.folders.beside_notes import beside_notes
+from bboxqa.formats.folders.left_out import passed_over, without_settings
 from bboxqa.formats.inputs import as_paths, list_files
-from bboxqa.formats.people_in_archives import people_inside
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.task_files import without_other_tasks
 
@@ -134,17 +124,8 @@ def _read_of(
     files, notes = without_settings(listed, given, hidden=hidden)
     files, others = without_other_tasks(files, hidden=hidden)
     notes += others
-    notes += of_no_format(given, listed, pattern, hidden=hidden)
-    notes += beside_labels(files, hidden=hidden)
-    notes += beside_others(given, listed, hidden=hidden)
     notes += passed_over(given, hidden=hidden)
-    notes += without_labels(given, listed, hidden=hidden)
-    notes += unread_folders(given, listed, hidden=hidden)
-    notes += people_inside(files, hidden=hidden)
-    if not is_named:
-        notes += [*of_several(given, files, hidden=hidden), *of_one(files, hidden=hidden)]
-    notes += others_inside(listed, hidden=hidden, is_named=is_named)
-    notes += archives_beside(given, listed, pattern, hidden=hidden, is_named=is_named)
+    notes += beside_notes(given, listed, files, pattern, hidden=hidden, is_named=is_named)
     return files, notes
 
 

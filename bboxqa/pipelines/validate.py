@@ -12,25 +12,15 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.memory import check_limit
 from bboxqa.core.types import AnyPath, Progress
-from bboxqa.formats.archive_contents import others_inside
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
-from bboxqa.formats.folders.left_out import (
-    archives_beside,
-    beside_labels,
-    beside_others,
-    of_no_format,
-    without_labels,
-    without_settings,
-)
-from bboxqa.formats.folders.people_notes import of_one, of_several
-from bboxqa.formats.folders.unread_folders import unread_folders
+from bboxqa.formats.folders.beside_notes import beside_notes
+from bboxqa.formats.folders.left_out import without_settings
 from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.opening import no_such_file
-from bboxqa.formats.people_in_archives import people_inside
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.members import archive_around
 from bboxqa.model.findings import FoundReport
@@ -183,16 +173,7 @@ def validate_with(
     with names_hidden(pseudonyms, paths, memory=memory) as people:
         all_listed = list_files(paths, only_checked=True)
         listed, notes = without_settings(all_listed, paths, hidden=hidden)
-        notes += of_no_format(paths, all_listed, hidden=hidden)
-        notes += archives_beside(paths, all_listed, hidden=hidden)
-        notes += beside_labels(listed, hidden=hidden)
-        notes += beside_others(paths, all_listed, hidden=hidden)
-        notes += without_labels(paths, all_listed, hidden=hidden)
-        notes += unread_folders(paths, all_listed, hidden=hidden)
-        notes += people_inside(listed, hidden=hidden)
-        notes += of_several(paths, listed, hidden=hidden)
-        notes += of_one(listed, hidden=hidden)
-        notes += others_inside(all_listed, hidden=hidden)
+        notes += beside_notes(paths, all_listed, listed, hidden=hidden)
         # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
         # link that leads to itself.
         files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]
