@@ -1,52 +1,37 @@
 """Writing Label Studio JSON, with one task per image."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
-from bboxqa.core.text import one_line
 from bboxqa.formats.label_studio.brush import brush_numbers
-from bboxqa.formats.label_studio.image_paths import image_names, may_be_image
-from bboxqa.formats.label_studio.people import person
 from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH
 from bboxqa.formats.label_studio.tasks import REVIEW
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
-from bboxqa.formats.writing.losses import (
-    ANNOTATIONS,
-    ANNOTATOR_NAMES,
-    IMAGE_NAMES,
-    Loss,
-    Noun,
-    common_losses,
-    key_losses,
-    label_losses,
-    losses_of,
-)
 from bboxqa.formats.writing.shapes.ellipses import ellipse_of
 from bboxqa.formats.writing.shapes.key_points import (
     KEY_POINT,
     Joint,
     has_joints,
-    hidden_points,
     joints_of,
-    other_areas,
 )
 from bboxqa.formats.writing.shapes.outline_kinds import kind_of, rotated
 from bboxqa.formats.writing.shapes.outlines import (
-    ONE_OUTLINE,
-    outline_losses,
     rings_of,
-    rounded_losses,
+)
+from bboxqa.formats.writing.studio_losses import (
+    BEGUN,
+    LINES,
+    TIMES,
+    TITLE,
+    address,
+    studio_losses,
+    written_person,
 )
 from bboxqa.formats.writing.writer import Options, Writer, Written
 from bboxqa.model.shapes.rotated_boxes import corners
 
-_TITLE = "Label Studio"
-_TIMES = ("created_at", "updated_at", "lead_time")
-_BEGUN = "prediction"
 _CONTROLS = {
     "rectangle": "label",
     "polygon": "polygon",
@@ -55,85 +40,8 @@ _CONTROLS = {
     "keypoint": "keypoint",
     "vector": "vector",
 }
-_LINES = ("polyline", "line")
 # The displayed size of a point, in percent.
 _DOT = 0.5
-# Characters of a URL that need an escape.
-_PLAIN = re.compile(r"[^\w/.~+,@()-]")
-
-
-def _losses(content: Content, options: Options) -> Iterator[Loss]:
-    times = () if options.as_predictions else _TIMES
-    yield from outline_losses(content, _TITLE, ONE_OUTLINE)
-    yield from rounded_losses(content, _TITLE)
-    yield from hidden_points(content, _TITLE)
-    yield from other_areas(content, _TITLE)
-    held = ("score", "source", "reason", "gain", "keypoints", *times)
-    yield from common_losses(
-        content,
-        _TITLE,
-        annotations=held,
-        images=("gain",),
-        categories=("keypoints",),
-        unasked=True,
-        lines=_LINES,
-    )
-    apart = _differing(content, times)
-    why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
-    yield from losses_of(apart, Noun("time that differs", "times that differ"), why)
-    why = f"{_TITLE} only says what began as a prediction"
-    yield from key_losses(content.annotations, ANNOTATIONS, why, _is_begun)
-    yield from _name_losses(content, options)
-
-
-def _is_begun(key: str, value: object) -> bool:
-    """Return whether a key is that of an accepted prediction, or anything but a source."""
-    return key != "source" or value == _BEGUN
-
-
-def _name_losses(content: Content, options: Options) -> Iterator[Loss]:
-    """Yield losses of names and ids that would be read back differently."""
-    names = [image_name(each) for each in content.images]
-    read = image_names(map(_address, names))
-    lost = [name for name in names if read[_address(name)] != name]
-    if lost:
-        why = f"{_TITLE} names images by the path of a URL"
-        yield Loss(len(lost), IMAGE_NAMES, why, one_line(lost[0]), "changed")
-    lost = [str(each["id"]) for each in content.images if not 0 < each["id"] < 1 << 53]
-    if lost:
-        why = f"{_TITLE} numbers tasks from 1"
-        yield Loss(len(lost), Noun("id of an image", "ids of images"), why, lost[0], "changed")
-    lost = [name for name in content.annotators if _read_person(name, options) != name]
-    if lost:
-        why = f"{_TITLE} would show another name"
-        yield Loss(len(lost), ANNOTATOR_NAMES, why, one_line(lost[0]), "changed")
-    yield from label_losses(content, _TITLE)
-
-
-def _read_person(name: str, options: Options) -> str:
-    if options.as_predictions:
-        return f"model {name}" if name.isdecimal() else name.strip()
-    return name if name == GROUND_TRUTH else person(_person(name), {})
-
-
-def _person(name: str) -> object:
-    """Return an annotator as Label Studio writes people: by number, or by e-mail."""
-    return int(name) if name.isdecimal() and str(int(name)) == name else {"email": name}
-
-
-def _address(name: str) -> str:
-    address = _PLAIN.sub(lambda found: quote(found[0]), name)
-    return address if may_be_image("image", address) else quote(name)
-
-
-def _differing(content: Content, keys: Sequence[str]) -> list[Record]:
-    """Return the annotations whose times differ from the annotator's first in the image."""
-    found = []
-    for of_image in content.by_image.values():
-        for drawn in of_image.values():
-            first = [drawn[0].get(key) for key in keys]
-            found += [each for each in drawn if [each.get(key) for key in keys] != first]
-    return found
 
 
 def _files(content: Content, options: Options) -> Iterator[Written]:
@@ -144,7 +52,7 @@ def _files(content: Content, options: Options) -> Iterator[Written]:
 
 def _task(content: Content, place: int, options: Options) -> Record:
     image = content.images[place]
-    data: Record = {"image": _address(image_name(image))}
+    data: Record = {"image": address(image_name(image))}
     data |= {key: image[key] for key in ("width", "height") if key in image}
     data |= _gain(image)
     if options.as_predictions and "gain" in data:
@@ -161,8 +69,8 @@ def _task(content: Content, place: int, options: Options) -> Record:
 def _work(content: Content, place: int, name: str, drawn: Sequence[Record]) -> Record:
     work: Record = {"was_cancelled": False, "ground_truth": name == GROUND_TRUTH}
     if name and name != GROUND_TRUTH:
-        work["completed_by"] = _person(name)
-    for key in _TIMES:
+        work["completed_by"] = written_person(name)
+    for key in TIMES:
         if drawn and key in drawn[0]:
             work[key] = drawn[0][key]
     return work | {"result": _regions(content, place, name, drawn)}
@@ -187,7 +95,7 @@ def _gain(image: Record) -> dict[str, float]:
 def _regions(content: Content, place: int, name: str, drawn: Sequence[Record]) -> list[Record]:
     """Return the regions of annotations, each followed by its joints, and of lines."""
     image = content.images[place]
-    found = [_line(image, each) for each in content.lines(place, name, _LINES)]
+    found = [_line(image, each) for each in content.lines(place, name, LINES)]
     for each in drawn:
         region = _region(content, image, each)
         found.append(region)
@@ -263,8 +171,8 @@ def _labelled(image: Record, annotation: Record, kind: str, value: Record, name:
     }
     if isinstance(annotation.get("score"), int | float):
         region["score"] = annotation["score"]
-    if annotation.get("source") == _BEGUN:
-        region["origin"] = _BEGUN
+    if annotation.get("source") == BEGUN:
+        region["origin"] = BEGUN
     if "reason" in annotation:
         region["meta"] = {"text": [str(annotation["reason"])]}
     return region
@@ -296,15 +204,15 @@ def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, di
 
 
 STUDIO_JSON = Writer(
-    _TITLE,
+    TITLE,
     "file",
     (".json",),
-    _losses,
+    studio_losses,
     _files,
     needs_sizes="drawn images",
     has_keypoints=True,
     adds_boxes=True,
     holds=("images", "annotations"),
-    lines=_LINES,
+    lines=LINES,
 )
 """Tasks with annotations, or with predictions."""
