@@ -12,6 +12,7 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, folders_in
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.content_kinds import TABLES
+from bboxqa.formats.folders.source_folders import sources_below
 from bboxqa.formats.registry import format_of, is_source, title_of
 from bboxqa.formats.translation.heads import as_utf8
 from bboxqa.formats.translation.label_folders import is_label_name
@@ -42,8 +43,9 @@ def refuse_unread_labels(folder: Path, sources: Sequence[Path]) -> None:
     problems, typed = [], [*labelled]
     for around in dict.fromkeys(each.parent for each in labelled):
         known = [each for each in labelled if each.parent == around]
-        for beside in folders_in(around):
-            found = _like(known, beside) if beside not in read else None
+        for beside in (each for each in folders_in(around) if each not in read):
+            # A note tells of sources that others are beside.
+            found = None if sources_below(beside) else _like(known, beside)
             if found is not None and is_source(found.parent):
                 problems.append(f"{found.parent}: holds labels too deep in {beside} to be found")
                 typed.append(found.parent)
@@ -74,7 +76,8 @@ def unread_folders(
     for folder in (each for each in given if each.is_dir()):
         inside = folders_in(folder)
         if len(read.intersection(inside)) > 1:
-            own = ((each, [*_files_in(each)]) for each in inside if each not in read)
+            others = (each for each in inside if each not in read and not sources_below(each))
+            own = ((each, [*_files_in(each)]) for each in others)
             found += [(files or [each])[0] for each, files in own if _is_unread(files, are_labels)]
     if not found:
         return []
