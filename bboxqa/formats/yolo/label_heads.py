@@ -6,6 +6,7 @@ from pathlib import Path
 from bboxqa.formats.translation.heads import NUMBER, as_utf8
 from bboxqa.formats.translation.label_folders import LabelFolders, is_label_name
 from bboxqa.formats.translation.members import head_of
+from bboxqa.formats.yolo.mixed_people import are_of_people
 
 _LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*(?:[\r\n]|\Z)")
 _SHARES = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}")
@@ -63,6 +64,8 @@ def is_yolo_folder(folder: Path) -> bool:
         return False
     heads = {each: head_of(folder / each) for each in names}
     is_marked = any(is_names_head(*each) or is_shape_head(*each) for each in heads.items())
+    # People who share the names of classes may have labels of another format.
+    is_marked = is_marked and not are_of_people(folder)
     return YOLO_FOLDERS.is_one_source(folder, is_marked=is_marked)
 
 
