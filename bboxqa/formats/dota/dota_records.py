@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -28,7 +28,12 @@ from bboxqa.formats.translation.label_images import (
     spelled_as,
 )
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
+from bboxqa.formats.translation.other_files import (
+    add_others,
+    elsewhere_note,
+    json_or_xml_of_tools,
+    labels_elsewhere,
+)
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.plain.label_batches import (
     LabelFile,
@@ -109,15 +114,17 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
         if is_label_name(each.name) or holds_labels(each.name, each.head, is_dota_head)
     ]
     # If there are label folders, other text files describe the data set.
-    labels = [each for each in labels if _is_in_labels(each.name)] or labels
+    texts, labels = labels, [each for each in labels if _is_in_labels(each.name)] or labels
     if not labels:
         raise DatasetError([f"{path}: has no label files of DOTA"])
+    elsewhere = labels_elsewhere(texts, labels, is_dota_head)
     of_images = by_place(labels)
     pictures = spelled_as(by_place(pictures_of(path, members, ("images",))), of_images)
     records = _DotaRecords(pictures, add, wanted)
     for batch in label_batches(source, of_images, wanted.progress):
         records.take(batch)
-    return records.done(json_or_xml_of_tools(members, of_images))
+    others = json_or_xml_of_tools(members, of_images)
+    return records.done(others, elsewhere_note(elsewhere))
 
 
 def _is_in_labels(name: str) -> bool:
@@ -217,11 +224,11 @@ class _DotaRecords:
         self._tally["difficult"] += label.difficult > 0
         self._into.annotation(record, where)
 
-    def done(self, others: Sequence[Member]) -> Translated:
-        """Return the translation; `others` are files that are left out."""
+    def done(self, others: Sequence[Member], further: Iterable[str]) -> Translated:
+        """Return the translation, with further notes; `others` are files that are left out."""
         known = sorted({*self._pictures} - self._places - places_of(others))
         unlabelled = {place: self._pictures[place] for place in known}
-        notes = [*add_others(self._into, others, "labels of DOTA")]
+        notes = [*add_others(self._into, others, "labels of DOTA"), *further]
         notes += add_unlabelled(self._into, unlabelled, self._places, self._image)
         return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
 

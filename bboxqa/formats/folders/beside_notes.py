@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.archive_contents import others_inside
+from bboxqa.formats.folders.beside_folders import of_same_images
 from bboxqa.formats.folders.left_out import (
     archives_beside,
     beside_labels,
@@ -52,6 +53,7 @@ def beside_notes(
         *people_inside(files, hidden=hidden),
     ]
     if not is_named:
-        notes += [*of_several(given, files, hidden=hidden), *of_one(files, hidden=hidden)]
+        notes += of_several(given, files, hidden=hidden)
+        notes += of_one(files, hidden=hidden) or of_same_images(files, hidden=hidden)
     notes += others_inside(listed, hidden=hidden, is_named=is_named)
     return [*notes, *archives_beside(given, listed, pattern, hidden=hidden, is_named=is_named)]

@@ -1,7 +1,7 @@
 """Files of other formats in a source."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -16,6 +16,7 @@ from bboxqa.formats.translation.label_images import place_of
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.xml_elements import xml_damage
 
+_SAMPLE = 8
 _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 
 
@@ -63,6 +64,32 @@ def json_or_xml_of_tools(
         and (_folder(each) in folders or _is_of_others(each, labels))
         and _kind(each.head()[:HEAD]) in ("VOC", "LabelMe")
     ]
+
+
+def labels_elsewhere(
+    texts: Iterable[Member], read: Iterable[Member], is_label: Callable[[bytes], bool]
+) -> list[Member]:
+    """Return the label files in folders of which none is read, told by a file in each."""
+    known = {_folder(each) for each in read}
+    by_folder: dict[str, list[Member]] = {}
+    for each in texts:
+        if _folder(each) not in known:
+            by_folder.setdefault(_folder(each), []).append(each)
+    found = (files for files in by_folder.values() if is_label(_first_head(files)))
+    return [each for files in found for each in files]
+
+
+def _first_head(members: Sequence[Member]) -> bytes:
+    """Return the beginning of the first file that is not empty, of a few."""
+    heads = (as_utf8(each.head()) for each in members[:_SAMPLE])
+    return next((each for each in heads if each.strip()), b"")
+
+
+def elsewhere_note(members: Sequence[Member]) -> Iterator[str]:
+    """Yield a note on label files that are left out, if there are any."""
+    if members:
+        some = f"{count(len(members), 'label file')} left out, as others are in a folder for labels"
+        yield f"{some} (such as {one_line(members[0].name)})"
 
 
 def _is_of_others(member: Member, labels: Mapping[str, Member]) -> bool:

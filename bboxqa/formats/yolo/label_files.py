@@ -16,7 +16,7 @@ from bboxqa.formats.translation.label_images import (
 )
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in
-from bboxqa.formats.translation.other_files import json_or_xml_of_tools
+from bboxqa.formats.translation.other_files import json_or_xml_of_tools, labels_elsewhere
 from bboxqa.formats.yolo.class_names import class_names_of
 from bboxqa.formats.yolo.image_lists import listed_images
 from bboxqa.formats.yolo.label_heads import (
@@ -46,6 +46,8 @@ class LabelFiles:
     """The files of both kinds that are inside the source, where findings can point to them."""
     others: list[Member] = field(default_factory=list)
     """Files of other tools in label folders."""
+    elsewhere: list[Member] = field(default_factory=list)
+    """Label files in other folders than those that training reads."""
 
 
 def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
@@ -72,7 +74,9 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
     named = {each for each in folders if "labels" in each.lower().split("/")}
     if named and named != folders:
         # If there are label folders, other text files describe the data set.
-        texts = [each for each in texts if _folder(each.name) in named]
+        inside = [each for each in texts if _folder(each.name) in named]
+        found.elsewhere = labels_elsewhere(texts, inside, is_label_head)
+        texts = inside
     found.labels = by_place(texts)
     found.others = json_or_xml_of_tools(others, found.labels)
     pictures = by_place(pictures_of(path, others, ("images",)))

@@ -15,7 +15,7 @@ from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.label_images import add_unlabelled, place_of, places_of
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.other_files import add_others
+from bboxqa.formats.translation.other_files import add_others, elsewhere_note
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.plain.label_batches import (
     LabelFile,
@@ -269,5 +269,6 @@ class _LabelRecords:
         known = sorted(images - {*self._files.labels} - of_others)
         unlabelled = {place: self._files.pictures.get(place) for place in known}
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
+        notes += elsewhere_note(self._files.elsewhere)
         notes += add_unlabelled(self._into, unlabelled, self._files.labels, self._image)
         return self._into.done([*notes_of(self._tally, self._files), *notes])
