@@ -25,7 +25,7 @@ from bboxqa.formats.writing.writer import Options, Writer, Written
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.refusals.checks import doubts_of
-from bboxqa.pipelines.refusals.conversions import refuse_conversion
+from bboxqa.pipelines.refusals.conversions import refuse_conversion, refuse_ending
 
 _UNFINISHED = ".unfinished"
 
@@ -245,6 +245,7 @@ def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:
         raise OutputError(f"{path}: is a folder; {to_format.title} is one file: name it")
     if not is_file and path.exists() and not path.is_dir():
         raise OutputError(f"{path}: is a file; {to_format.title} is a folder: name it")
+    refuse_ending(path, to_format, is_file=is_file)
     if to_format.is_known_by_suffix and not path.name.lower().endswith(to_format.suffixes):
         end = to_format.suffixes[0]
         better = path.with_name(path.name + end)

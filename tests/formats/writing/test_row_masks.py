@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import array_shapes, arrays
 from pycocotools import mask as coco
-from support.converted import written
+from support.converted import ENDINGS, written
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
@@ -86,6 +86,7 @@ def test_masks_of_too_many_runs_or_pixels_are_refused(to, tmp_path):
             for number in range(1, 150)
         ],
     }
+    out = tmp_path / f"out{ENDINGS.get(to, '')}"
     with pytest.raises(DatasetError, match=r"annotation \d+: the mask would bring the masks to"):
-        bboxqa.convert(written(source, content), tmp_path / "out.json", to=to, lossy=True)
+        bboxqa.convert(written(source, content), out, to=to, lossy=True)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.json"]

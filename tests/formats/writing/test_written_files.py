@@ -332,7 +332,7 @@ def test_blank_names_are_losses(name, to, tmp_path):
     content["images"][0]["file_name"], content["categories"][0]["name"] = "", name
     path.write_text(json.dumps(content))
     with pytest.raises(DatasetError) as caught:
-        bboxqa.convert(path, tmp_path / "out.csv", to=to)
+        bboxqa.convert(path, tmp_path / f"out{ENDINGS.get(to, '')}", to=to)
     text = str(caught.value)
     assert "1 image without a name (image 10)" in text
     # YOLO keeps such a name.
