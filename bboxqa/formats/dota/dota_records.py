@@ -29,6 +29,8 @@ from bboxqa.formats.translation.label_images import (
 )
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import (
+    NO_LABELS,
+    OtherTexts,
     add_others,
     elsewhere_note,
     json_or_xml_of_tools,
@@ -120,11 +122,12 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
     elsewhere = labels_elsewhere(texts, labels, is_dota_head)
     of_images = by_place(labels)
     pictures = spelled_as(by_place(pictures_of(path, members, ("images",))), of_images)
-    records = _DotaRecords(pictures, add, wanted)
+    other_texts = OtherTexts(path, of_images.values(), is_dota_head)
+    records = _DotaRecords(pictures, other_texts, add, wanted)
     for batch in label_batches(source, of_images, wanted.progress):
         records.take(batch)
     others = json_or_xml_of_tools(members, of_images)
-    return records.done(others, elsewhere_note(elsewhere))
+    return records.done(others, [*elsewhere_note(elsewhere), *other_texts.note()])
 
 
 def _is_in_labels(name: str) -> bool:
@@ -134,8 +137,11 @@ def _is_in_labels(name: str) -> bool:
 class _DotaRecords:
     """Converts label files to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, pictures: dict[str, Member], add: Add, wanted: Wanted) -> None:
+    def __init__(
+        self, pictures: dict[str, Member], other_texts: OtherTexts, add: Add, wanted: Wanted
+    ) -> None:
         self._pictures = pictures
+        self._other_texts = other_texts
         self._wanted = wanted
         is_said = choices().missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
@@ -147,6 +153,8 @@ class _DotaRecords:
         files: list[LabelFile] = []
         for place, member, data in batch:
             where = Where(member.name, 1)
+            if place not in self._pictures and self._other_texts.take(member, data):
+                continue
             files.append((member, self._image(place, where), data))
             self._places.add(place)
             if self._pictures and place not in self._pictures:
@@ -189,6 +197,7 @@ class _DotaRecords:
             self._into.defect("T001", "the file is not text in UTF-8", Where(member.name, 1))
             return
         labels: list[tuple[Where, Label]] = []
+        todo = "" if is_dota_head(data) else NO_LABELS
         for number, line in enumerate(text.splitlines(), start=1):
             if not line.strip() or _HEADER.match(line):
                 continue
@@ -196,7 +205,8 @@ class _DotaRecords:
             try:
                 labels.append((where, label_of(line)))
             except LineError as error:
-                self._into.defect("T001", str(error), where)
+                self._into.defect("T001", f"{error}{todo}", where)
+                todo = ""
         if labels:
             degrees = shapes.rotations_of(np.array([label.corners for _, label in labels]))
             for (where, label), each in zip(labels, degrees.tolist(), strict=True):

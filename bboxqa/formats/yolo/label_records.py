@@ -15,7 +15,7 @@ from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.label_images import add_unlabelled, place_of, places_of
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.other_files import add_others, elsewhere_note
+from bboxqa.formats.translation.other_files import NO_LABELS, OtherTexts, add_others, elsewhere_note
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.plain.label_batches import (
     LabelFile,
@@ -27,6 +27,7 @@ from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated
 from bboxqa.formats.yolo.class_names import ClassNames, class_names_of
 from bboxqa.formats.yolo.inferred_poses import inferred_shape, may_be_pose
 from bboxqa.formats.yolo.label_files import LabelFiles, label_files_of
+from bboxqa.formats.yolo.label_heads import is_label_head
 from bboxqa.formats.yolo.label_lines import (
     Label,
     LineError,
@@ -51,7 +52,7 @@ def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
     files = label_files_of(path, source.members)
     if not files.labels and not files.pictures:
         raise DatasetError([f"{path}: has no label files of YOLO"])
-    records = _LabelRecords(files, add, wanted)
+    records = _LabelRecords(path, files, add, wanted)
     records.add_classes()
     records.add_poses()
     for batch in label_batches(source, files.labels, wanted.progress):
@@ -62,8 +63,9 @@ def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
 class _LabelRecords:
     """Converts label files to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, files: LabelFiles, add: Add, wanted: Wanted) -> None:
+    def __init__(self, path: Path, files: LabelFiles, add: Add, wanted: Wanted) -> None:
         self._files = files
+        self._other_texts = OtherTexts(path, files.labels.values(), is_label_head)
         self._wanted = wanted
         is_said = choices().missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
@@ -122,9 +124,12 @@ class _LabelRecords:
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
         files: list[LabelFile] = []
-        pictures = self._files.pictures
+        pictures, listed = self._files.pictures, self._files.listed
         for place, member, data in batch:
             where = Where(member.name, 1)
+            is_image = place in pictures or place in listed
+            if not is_image and self._other_texts.take(member, data):
+                continue
             files.append((member, self._image(place, where), data))
             if pictures and place not in pictures:
                 self._into.defect("T022", f"{member.name}: no picture has this name", where)
@@ -167,10 +172,11 @@ class _LabelRecords:
         size = (image["width"], image["height"]) if "width" in image else None
         lines = enumerate(text.splitlines(), start=1)
         filled = [(number, line) for number, line in lines if line.strip()]
-        if filled and size is None:
+        if filled and size is None and is_label_head(data):
             self._refuse_size(member, Where(member.name, filled[0][0]))
             self._tally["sizeless"] += len(filled)
             return
+        todo = "" if is_label_head(data) else NO_LABELS
         for number, line in filled:
             where = Where(member.name, number)
             try:
@@ -178,7 +184,8 @@ class _LabelRecords:
             except LineError as error:
                 if self._is_shape_unread and isinstance(error, ShapeError):
                     continue
-                self._into.defect("T001", str(error), where)
+                self._into.defect("T001", f"{error}{todo}", where)
+                todo = ""
                 continue
             if (pixels := pixels_in(label)) is not None:
                 problem = f"a coordinate is {pixels:g}, which is in pixels; expected 0 to 1"
@@ -269,6 +276,6 @@ class _LabelRecords:
         known = sorted(images - {*self._files.labels} - of_others)
         unlabelled = {place: self._files.pictures.get(place) for place in known}
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
-        notes += elsewhere_note(self._files.elsewhere)
+        notes += [*elsewhere_note(self._files.elsewhere), *self._other_texts.note()]
         notes += add_unlabelled(self._into, unlabelled, self._files.labels, self._image)
         return self._into.done([*notes_of(self._tally, self._files), *notes])
