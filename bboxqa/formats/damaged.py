@@ -13,9 +13,12 @@ from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_without_coco
 from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.own_files import is_result
 from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive
-from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.member import READABLE, Member
 from bboxqa.formats.translation.members import head_of, members_of, members_with
 from bboxqa.formats.xml_elements import xml_damage
+
+DENIED = "cannot be read: permission denied"
+"""What is wrong with a file that the user may not read."""
 
 _ADVICE = "Export or download it again; if it is not of an annotator, move it out of the folder."
 _PACKED = (
@@ -53,10 +56,11 @@ def refuse_damaged(folder: Path, sources: Sequence[Path], pattern: str | None) -
 
     Raises DatasetError; without the file, its annotator would be missing from the result.
     """
-    found = damaged(files_beside(folder, {*sources}, pattern), sources)
+    found = [*damaged(files_beside(folder, {*sources}, pattern), sources)]
     problems = [f"{file}: {reason}" for file, reason in found]
     if problems:
-        raise DatasetError(problems, _ADVICE)
+        is_denied = all(reason.startswith(DENIED) for _, reason in found)
+        raise DatasetError(problems, READABLE if is_denied else _ADVICE)
 
 
 def refuse_damaged_members(archive: Path) -> list[Member]:
@@ -133,11 +137,13 @@ def damage_of(file: Path) -> str:
         # Reading a pipe would consume its data.
         if not file.is_file():
             return ""
-        if file.name.lower().endswith(ARCHIVES) and file.stat().st_size:
-            return _archive_damage(file)
         with file.open("rb") as stream:
+            if file.name.lower().endswith(ARCHIVES) and file.stat().st_size:
+                return _archive_damage(file)
             content = stream.read(2 * LOOKED_AT)
             return "" if stream.read(1) else _text_damage(file, content)
+    except PermissionError:
+        return DENIED
     except OSError:
         # Reading the file reports the error.
         return ""

@@ -15,7 +15,7 @@ from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.archive_contents import labels_of_two_formats, refuse_unread, sources_in
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
-from bboxqa.formats.damaged import damage_of, refuse_damaged, refuse_damaged_members
+from bboxqa.formats.damaged import DENIED, damage_of, refuse_damaged, refuse_damaged_members
 from bboxqa.formats.folders.patterns import has_match, refuse_pattern
 from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_below, sources_deeper
 from bboxqa.formats.folders.unread_folders import refuse_unread_labels
@@ -24,7 +24,7 @@ from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import format_of, has_parts, is_of_one_image, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES, is_archive
 from bboxqa.formats.translation.label_folders import share_images
-from bboxqa.formats.translation.member import AGAIN, Member
+from bboxqa.formats.translation.member import AGAIN, READABLE, Member
 from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
 
@@ -155,7 +155,7 @@ def _refuse_damaged_file(path: Path) -> None:
     # JSON may have kept the name of the archive that it was unpacked from.
     is_no_json = name.endswith(".xml") or (name.endswith(ARCHIVES) and not head_of(path))
     if is_no_json and (reason := damage_of(path)):
-        raise DatasetError([f"{path}: {reason}"], AGAIN)
+        raise DatasetError([f"{path}: {reason}"], READABLE if reason == DENIED else AGAIN)
 
 
 def _refuse_archive(path: Path) -> None:

@@ -17,6 +17,7 @@ from bboxqa.formats.folders.left_out import passed_over, without_settings
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.task_files import without_other_tasks
+from bboxqa.formats.translation.label_folders import INSIDE
 
 
 def names_of(files: Sequence[Path], given: Iterable[AnyPath] = ()) -> list[str]:
@@ -25,7 +26,8 @@ def names_of(files: Sequence[Path], given: Iterable[AnyPath] = ()) -> list[str]:
     A file that is alone in a folder beside folders of annotators has the name of its folder. So has
     a folder that was not itself `given`: eve/export beside ann and bob is by eve.
     """
-    files = _in_folders(files, {*map(Path, given)})
+    folders = [*map(Path, given)]
+    files = _in_folders(files, {*folders})
     # A folder has no suffix: bob@example.org may be the name of a person.
     stems = {file: file.name if file.is_dir() else own_name(file) for file in files}
     # CVAT writes ann/annotations/instances_default.json.
@@ -50,7 +52,7 @@ def names_of(files: Sequence[Path], given: Iterable[AnyPath] = ()) -> list[str]:
         depth += 1
     # For annotators/ann/instances.json and annotators/bob/instances.json, names are ann and bob.
     if depth > 1 and len({*stems.values()}) == 1:
-        names = [name.rpartition("/")[0] for name in names]
+        names = _below(files, folders) or [name.rpartition("/")[0] for name in names]
     # CVAT calls every export annotations.xml.
     short = [name.removesuffix("/annotations") for name in names]
     return short if len({*short}) == len(short) else names
@@ -70,6 +72,20 @@ def _in_folders(files: Sequence[Path], given: set[Path]) -> list[Path]:
         each if each in folders & given or times[home] > 1 else home
         for each, home in zip(files, homes, strict=True)
     ]
+
+
+def _below(files: Sequence[Path], given: Sequence[Path]) -> list[str]:
+    """Return the folders below the only given one that files are in, as they are those of people.
+
+    In ann/a.json and cid/export/labels/a.json, the latter is by cid. Empty if two files are in one
+    of these folders, or none is directly in its own.
+    """
+    if len(given) != 1 or not all(each.is_relative_to(given[0]) for each in files):
+        return []
+    parts = [each.relative_to(given[0]).parts for each in files]
+    folders = [each[0] for each in parts if len(each) > 1 and not INSIDE.fullmatch(each[0])]
+    are_people = len({*folders}) == len(files) and any(len(each) == 2 for each in parts)
+    return folders if are_people else []
 
 
 class Sources(NamedTuple):

@@ -161,10 +161,9 @@ def test_an_annotation_by_somebody_who_was_not_asked(tmp_path):
     content = document(keyed("rater", "ann", "bob", "cid"), [image(1, rater_list=["ann", "bob"])])
     with pytest.raises(DatasetError) as caught:
         read(tmp_path, content)
-    where = f"{tmp_path}/export.json: annotation 3"
-    assert caught.value.problems == (
-        f"{where}: is by 'cid', who is not in the list of annotators of its image",
-    )
+    where = f"{tmp_path}/export.json: annotation 3: is by 'cid'"
+    why = "who is not in the list of annotators of its image; add the name there, or correct it"
+    assert caught.value.problems == (f"{where}, {why}",)
 
 
 def test_annotations_without_an_annotator_among_others(tmp_path):
@@ -602,6 +601,19 @@ def test_files_of_one_name_in_several_formats_are_several_annotators(tmp_path):
 def test_a_file_that_tools_call_annotations_has_the_name_of_its_folder(tmp_path):
     places = ("ann/annotations.xml", "bob/annotations.xml", "coco/a.json")
     assert names_of([tmp_path / each for each in places]) == ["ann", "bob", "coco/a"]
+
+
+def test_a_file_in_deeper_folders_is_by_the_person_of_the_first(tmp_path):
+    def names(*places, given=(tmp_path,)):
+        return names_of([tmp_path / each for each in places], given)
+
+    deep = "cid/export/task_3/labels/a.json"
+    assert names("ann/a.json", "bob/a.json", deep) == ["ann", "bob", "cid"]
+    # Without a file directly in a folder, it is not known which of the folders are people.
+    assert names("ann/x/a.json", "bob/x/a.json", deep) == ["ann/x", "bob/x", "task_3/labels"]
+    assert names("labels/ann/a.json", "bob/a.json") == ["ann", "bob"]
+    assert names("ann/a.json", "more/bob/a.json", "more/cid/a.json") == ["ann", "bob", "cid"]
+    assert names("ann/a.json", "bob/x/a.json", given=()) == ["ann", "x"]
 
 
 @pytest.mark.parametrize("end", [".tar.gz", ".tgz", ".json.gz", ".xml.zip", ".CSV.GZ", ".zip"])

@@ -105,6 +105,8 @@ def test_without_a_size_the_canvas_ends_at_the_annotations():
     assert drawing.axes[0].get_ylim() == pytest.approx((70, 0), abs=0.5)
     with pytest.raises(DatasetError, match="neither a width and height nor annotations"):
         bboxqa.draw(document(images=[*images, {"id": 1, "file_name": "b.png"}]), 1)
+    with pytest.raises(DatasetError, match="neither a width and height nor findings to draw"):
+        bboxqa.draw(document(images=images), 0, by="finding")
 
 
 def test_pixels_come_from_below_the_folder_of_images(file, tmp_path):

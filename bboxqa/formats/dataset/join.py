@@ -280,7 +280,7 @@ def _assign(
         file,
         (
             f"annotation {ids[row]}: is by {labels[int(author[row])]!r}, who is not in the "
-            "list of annotators of its image"
+            "list of annotators of its image; add the name there, or correct it"
             for row in np.flatnonzero(uninvited).tolist()
         ),
     )

@@ -18,6 +18,7 @@ MAX_RATIO = 200
 """The largest compression ratio of a file of more than `SMALL` bytes."""
 SMALL = 16 << 20
 AGAIN = "Export or download it again."
+READABLE = "Allow reading it, or move it elsewhere."
 LIMIT = f"expected at most {MAX_RATIO} times its packed size, or {SMALL:,} bytes"
 UNPACK = "If that is right, unpack the archive, and name what is inside."
 """Advice where a limit is reached."""
@@ -102,7 +103,8 @@ class Member(NamedTuple):
             problem = f"{self.shown}: is a link that leads nowhere"
             return DatasetError([problem], "Restore the file that it leads to, or remove the link.")
         reason = one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__)
-        return DatasetError([f"{self.shown}: cannot be read: {reason}"], AGAIN)
+        todo = READABLE if isinstance(error, PermissionError) else AGAIN
+        return DatasetError([f"{self.shown}: cannot be read: {reason}"], todo)
 
 
 def too_large(shown: str, most: int) -> DatasetError:

@@ -24,6 +24,7 @@ from bboxqa.formats.translation.heads import GZIP, ZIP, head_of_file, is_archive
 from bboxqa.formats.translation.member import (
     MAX_MEMBERS,
     MAX_SIZE,
+    READABLE,
     Member,
     most_of,
     opened_file,
@@ -34,7 +35,6 @@ from bboxqa.formats.translation.picture_sizes import is_picture
 _KEPT = 2
 _KEPT_FOLDERS = 64
 _SHOWN = 3
-_READABLE = "Allow reading it, or move it elsewhere."
 
 
 def members_of(path: Path) -> list[Member]:
@@ -181,7 +181,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
             return sorted(entries, key=attrgetter("name"))
     except OSError as error:
         # Passing over it would lose annotations.
-        raise DatasetError([f"{folder}: cannot be read: {error.strerror}"], _READABLE) from None
+        raise DatasetError([f"{folder}: cannot be read: {error.strerror}"], READABLE) from None
 
 
 def _of_folder(path: Path) -> list[Member]:

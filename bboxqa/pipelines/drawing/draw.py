@@ -130,7 +130,7 @@ def draw_with(
             scene, by, notes = _scene(source, image, settings, by, reading)
             notes += [] if scene.shapes else [_why_empty(source, image, settings, reading)]
     scene, of_pixels, file = _with_pixels(scene, images, _folder_of(source))
-    scene, of_size = _with_size(scene)
+    scene, of_size = _with_size(scene, "findings" if by == "finding" else "annotations")
     notes += _about_shape(scene)
     texts = drawn_texts(scene, by, side_by_side=side_by_side)
     with page_style(), fonts_for(texts) as missing:
@@ -281,13 +281,13 @@ def _about_shape(scene: Scene) -> list[str]:
     return [f"the image is {times}: what is in it can hardly be seen"]
 
 
-def _with_size(scene: Scene) -> tuple[Scene, list[str]]:
+def _with_size(scene: Scene, drawn: str) -> tuple[Scene, list[str]]:
     """Return a scene with a size; without one in the data, the bounds of its annotations."""
     if scene.width > 0 and scene.height > 0:
         return scene, []
     if not scene.shapes:
         raise DatasetError(
-            [f"image {scene.name!r}: has neither a width and height nor annotations to draw"],
+            [f"image {scene.name!r}: has neither a width and height nor {drawn} to draw"],
             "With --images DIR its file is drawn.",
         )
     corners = bounds([(shape.bbox, shape.rings) for shape in scene.shapes])
