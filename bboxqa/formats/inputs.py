@@ -18,7 +18,7 @@ from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.damaged import DENIED, damage_of, refuse_damaged, refuse_damaged_members
 from bboxqa.formats.folders.patterns import has_match, refuse_pattern
 from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_below, sources_deeper
-from bboxqa.formats.folders.unread_folders import refuse_unread_labels
+from bboxqa.formats.folders.unread_folders import refuse_unlisted, refuse_unread_labels
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import format_of, has_parts, is_of_one_image, suffixes
@@ -105,6 +105,7 @@ def list_files(
             sources = sources_below(path, is_whole=is_whole)
             found = [each for each in sources if has_match(each, pattern)]
             refuse_pattern(path, found, pattern)
+            refuse_unlisted(path, found)
             found += _beside_folders(path, found, pattern, only_checked=only_checked)
             found = found or _files_below(path, sources, pattern, only_checked=only_checked)
             found += sources_deeper(path) if only_checked and path not in found else []

@@ -1,6 +1,8 @@
 """Folders beside those of annotators in which nothing is read."""
 
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 from support.tool_files import write
@@ -119,6 +121,25 @@ def coco():
     boxes = [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 20]}]
     images = [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 80}]
     return {"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "cat"}]}
+
+
+@pytest.mark.parametrize("others", [("ann", "bob"), ()])
+@pytest.mark.parametrize("around", [".", "labels"])
+def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path, monkeypatch, others, around):
+    write(tmp_path, **{f"{around}/{who}/{name}.txt": GOOD for who in others for name in "ab"})
+    closed = tmp_path / around / "cid"
+    write(closed, **{"a.txt": GOOD})
+    real = os.scandir
+
+    def listing(folder="."):
+        if Path(folder) == closed:
+            raise PermissionError(13, "Permission denied")
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", listing)
+    if others or around == ".":
+        with pytest.raises(DatasetError, match=r"cid: cannot be read: Permission denied"):
+            read(tmp_path)
 
 
 def test_captions_are_no_labels(tmp_path):

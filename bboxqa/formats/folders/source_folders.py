@@ -85,7 +85,11 @@ def _sources_below(folder: Path, depth: int) -> list[Path]:
         return [folder]
     if not depth or has_coco(folder) or not any(each.recognises_folder for each in all_formats()):
         return []
-    inside = folders_in(folder)
+    try:
+        inside = folders_in(folder)
+    except OSError:
+        # Listing the files to read refuses it.
+        return []
     found = [each for each in inside if is_source(each)]
     people = [each for each in inside if each in found or has_parts(each)]
     if len(people) > len(found) and share_images(people):

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, folders_in
+from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.content_kinds import TABLES
@@ -24,6 +24,20 @@ _TOLD = (".json", ".xml", ".zip", ".tar", ".tgz", *TABLES)
 _NUMBER = re.compile(rb"\d+(?:[.,]\d+)?")
 # Of a box; captions beside images hardly have as many numbers in their first line.
 _OF_BOX = 4
+
+
+def refuse_unlisted(folder: Path, sources: Sequence[Path]) -> None:
+    """Refuse folders that cannot be listed, and may be those of annotators. Raises DatasetError.
+
+    They are where several folders beside them are read, or where nothing else is.
+    """
+    read = {above for source in sources for above in (source, *source.parents)}
+    around = dict.fromkeys((folder, *(each.parent for each in sources if folder in each.parents)))
+    inside = [folders_in(each) for each in around if each not in sources and each.is_dir()]
+    people = (each for each in inside if not sources or len(read.intersection(each)) > 1)
+    problems = [problem for each in people for below in each if (problem := folder_problem(below))]
+    if problems:
+        raise DatasetError(problems, "Allow reading it, or name the folders to read.")
 
 
 def refuse_unread_labels(folder: Path, sources: Sequence[Path]) -> None:
