@@ -123,6 +123,15 @@ def coco():
     return {"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "cat"}]}
 
 
+def test_a_link_to_a_folder_that_is_gone_is_an_error(tmp_path):
+    people(tmp_path)
+    (tmp_path / "notes.md").symlink_to("gone.md")
+    assert read(tmp_path).annotator_names == ("ann", "bob")
+    (tmp_path / "cid").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DatasetError, match=r"/cid: is a link that leads nowhere"):
+        read(tmp_path)
+
+
 @pytest.mark.parametrize("others", [("ann", "bob"), ()])
 @pytest.mark.parametrize("around", [".", "labels"])
 def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path, monkeypatch, others, around):

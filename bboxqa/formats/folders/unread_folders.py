@@ -3,9 +3,9 @@
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
-from itertools import islice
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path, PurePath
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in
@@ -18,7 +18,7 @@ from bboxqa.formats.translation.heads import as_utf8
 from bboxqa.formats.translation.label_folders import is_label_name
 from bboxqa.formats.translation.members import head_of
 
-_LOOKED_AT = 5000
+_LOOKED_AT, _LOOKED_AT_TOGETHER = 5000, 100_000
 _SHOWN, _EXCERPT = 3, 60
 _TOLD = (".json", ".xml", ".zip", ".tar", ".tgz", *TABLES)
 _NUMBER = re.compile(rb"\d+(?:[.,]\d+)?")
@@ -27,17 +27,28 @@ _OF_BOX = 4
 
 
 def refuse_unlisted(folder: Path, sources: Sequence[Path]) -> None:
-    """Refuse folders that cannot be listed, and may be those of annotators. Raises DatasetError.
+    """Refuse folders that cannot be listed, and links to folders that are gone.
 
-    They are where several folders beside them are read, or where nothing else is.
+    They may be those of annotators where several folders beside them are read, or where nothing
+    else is. Raises DatasetError.
     """
     read = {above for source in sources for above in (source, *source.parents)}
     around = dict.fromkeys((folder, *(each.parent for each in sources if folder in each.parents)))
-    inside = [folders_in(each) for each in around if each not in sources and each.is_dir()]
-    people = (each for each in inside if not sources or len(read.intersection(each)) > 1)
-    problems = [problem for each in people for below in each if (problem := folder_problem(below))]
+    problems = []
+    for each in (each for each in around if each not in sources and each.is_dir()):
+        inside = folders_in(each)
+        if not sources or len(read.intersection(inside)) > 1:
+            problems += [problem for below in inside if (problem := folder_problem(below))]
+            problems += [f"{link}: is a link that leads nowhere" for link in _lost_folders(each)]
     if problems:
-        raise DatasetError(problems, "Allow reading it, or name the folders to read.")
+        raise DatasetError(problems, "Restore access to it, or name the folders to read.")
+
+
+def _lost_folders(folder: Path) -> list[Path]:
+    """Return the links in a folder that are called like folders, and lead nowhere."""
+    names = sorted(os.listdir(folder))  # noqa: PTH208
+    links = (folder / each for each in names if each[0] != "." and not PurePath(each).suffix)
+    return [each for each in links if each.is_symlink() and not each.exists()]
 
 
 def refuse_unread_labels(folder: Path, sources: Sequence[Path]) -> None:
@@ -55,15 +66,21 @@ def refuse_unread_labels(folder: Path, sources: Sequence[Path]) -> None:
     read = {above for source in sources for above in (source, *source.parents)}
     labelled = [each for each in sources if each.is_dir() and each != folder]
     problems, typed = [], [*labelled]
-    for around in dict.fromkeys(each.parent for each in labelled):
-        known = [each for each in labelled if each.parent == around]
-        for beside in (each for each in folders_in(around) if each not in read):
+    beside_each_other: dict[Path, list[Path]] = {}
+    for each in labelled:
+        beside_each_other.setdefault(each.parent, []).append(each)
+    for around, known in beside_each_other.items():
+        texts = {beside: _texts_in(beside) for beside in folders_in(around) if beside not in read}
+        names = _names_in(known) if any(texts.values()) else set()
+        for beside, files in texts.items():
+            found = next((each for each in files if each.name in names and _is_box(each)), None)
             # A note tells of sources that others are beside.
-            found = None if sources_below(beside) else _like(known, beside)
-            if found is not None and is_source(found.parent):
+            if found is None or sources_below(beside):
+                continue
+            if is_source(found.parent):
                 problems.append(f"{found.parent}: holds labels too deep in {beside} to be found")
                 typed.append(found.parent)
-            elif found is not None:
+            else:
                 line = one_line(_first_line(found).decode("utf-8", "replace"))
                 expected = f"expected labels of {title_of(format_of(known[0]))}, as beside it"
                 problems.append(f"{found}: begins with {line!r}; {expected}")
@@ -108,18 +125,20 @@ def _is_unread(files: Sequence[Path], are_labels: bool) -> bool:
     return suffixes.isdisjoint(_TOLD)
 
 
-def _like(known: Sequence[Path], folder: Path) -> Path | None:
-    """Return a file of a folder with other labels that has the name of a known one, if any."""
-    own = {each.name: each for each in _texts_in(folder)}
-    names = (each.name for source in known for each in _texts_in(source)) if own else ()
-    shared = (own[name] for name in names if name in own)
-    lines = ((each, _first_line(each)) for each in shared)
-    return next((each for each, line in lines if len(_NUMBER.findall(line)) >= _OF_BOX), None)
+def _texts_in(folder: Path) -> list[Path]:
+    """Return the first text files in a folder that may be labels, by their names."""
+    return [each for each in _files_in(folder) if is_label_name(each.name)]
 
 
-def _texts_in(folder: Path) -> Iterator[Path]:
-    """Yield the first text files in a folder that may be labels, by their names."""
-    return (each for each in _files_in(folder) if is_label_name(each.name))
+def _names_in(folders: Iterable[Path]) -> set[str]:
+    """Return the names of the first text files in folders."""
+    files = chain.from_iterable(map(_texts_in, folders))
+    return {each.name for each in islice(files, _LOOKED_AT_TOGETHER)}
+
+
+def _is_box(file: Path) -> bool:
+    """Return whether the first line of a text has the numbers of a box."""
+    return len(_NUMBER.findall(_first_line(file))) >= _OF_BOX
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
