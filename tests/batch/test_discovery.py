@@ -498,7 +498,7 @@ PEOPLE = ("ann", "bob")
 
 
 @pytest.mark.parametrize("end", [".json", "/a.txt"])
-@pytest.mark.parametrize("names", [("training",), ("Testing", "train2017"), ("train", "val")])
+@pytest.mark.parametrize("names", [("training",), ("train", "Training"), ("val2017", "valid")])
 @pytest.mark.parametrize("other", ["street", "client/street"])
 def test_folders_called_as_splits_are_projects_beside_others(tmp_path, end, names, other):
     content = None if end == ".json" else "0 .5 .5 .2 .2\n"
@@ -508,6 +508,23 @@ def test_folders_called_as_splits_are_projects_beside_others(tmp_path, end, name
     found = shown(discover(tmp_path))
     files = [who + end.removesuffix("/a.txt") for who in PEOPLE]
     assert found == dict.fromkeys((*names, other), files)
+
+
+@pytest.mark.parametrize("end", [".json", "/a.txt"])
+@pytest.mark.parametrize("splits", [("Testing", "train2017"), ("train", "valid", "test")])
+@pytest.mark.parametrize("other", [None, "backup", "client/street"])
+def test_different_splits_are_one_project_whatever_is_beside(tmp_path, end, splits, other):
+    content = None if end == ".json" else "0 .5 .5 .2 .2\n"
+    for split, who in product(splits, PEOPLE):
+        made(tmp_path, f"{split}/{who}{end}", content=content)
+    if other is not None:
+        made(tmp_path, f"{other}/x.json")
+    found = shown(discover(tmp_path))
+    last = end.removesuffix("/a.txt")
+    assert found.pop(".") == [f"{split}/{who}{last}" for split in sorted(splits) for who in PEOPLE]
+    # Other files in a data set of folders belong to it.
+    expected = {other: ["x.json"]} if other and end == ".json" else {}
+    assert found == expected
 
 
 @pytest.mark.parametrize("mark", ["ann.json", "data.yaml", "labels/a.txt"])

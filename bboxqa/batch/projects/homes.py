@@ -8,7 +8,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import SPLIT, folders_in
 from bboxqa.formats.folders.source_folders import is_around_people
 from bboxqa.formats.inputs import list_files
-from bboxqa.formats.task_files import is_split
+from bboxqa.formats.task_files import is_split, split_in
 from bboxqa.formats.translation.label_folders import INSIDE
 
 _OF_PROJECT = re.compile(rf"annotations|{SPLIT}", re.IGNORECASE)
@@ -71,14 +71,14 @@ def home_of_person(folder: Path, projects: Collection[Path] = ()) -> Path:
 def called_as_splits(paths: Iterable[str]) -> set[Path]:
     """Return the folders directly below the root that are projects, though named as splits.
 
-    Beside projects with other names, and without files of a project in the root itself, they are
-    no splits of a data set.
+    Beside projects with other names, and without files of a project in the root itself, folders
+    named as one split are no splits of a data set: that has several.
 
     Examples
     --------
     >>> called_as_splits(["street/ann.json", "training/ann.json"])
     {PosixPath('training')}
-    >>> called_as_splits(["train/ann.json", "val/ann.json"])
+    >>> called_as_splits(["street/ann.json", "train/ann.json", "val/ann.json"])
     set()
     >>> called_as_splits(["street/ann.json", "ann.json", "train/ann.json"])
     set()
@@ -86,25 +86,30 @@ def called_as_splits(paths: Iterable[str]) -> set[Path]:
     homes = [(Path(path), home_of_source(path)) for path in paths]
     in_root = [path for path, home in homes if home == _ROOT]
     folders = {Path(*path.parts[:1]) for path in in_root}
-    is_of_projects = len(in_root) < len(homes) and all(is_split(each.name) for each in folders)
-    return folders if is_of_projects else set()
+    is_beside_others = 0 < len(in_root) < len(homes)
+    return folders if is_beside_others and _is_one_split(folders) else set()
 
 
 def is_of_projects(root: Path) -> bool:
-    """Return whether a folder has projects of which some are named as splits: street, training.
+    """Return whether a folder has projects of which one is named as a split: street, training.
 
-    As a data set it would have its other folders left out. With other folders or files of a data
-    set, such as `labels` or data.yaml, it is one nevertheless.
+    As a data set it would have its other folders left out. With several splits, or with other
+    folders or files of a data set, such as `labels` or data.yaml, it is one nevertheless.
     """
     folders = folders_in(root)
     others = [each for each in folders if not INSIDE.fullmatch(each.name)]
-    splits = [each for each in folders if is_split(each.name)]
-    if not others or len(others) + len(splits) < len(folders):
+    if not others or not _is_one_split([each for each in folders if each not in others]):
         return False
     files = (each.suffix.lower() for each in root.iterdir() if each.is_file())
     if not _OF_DATA_SET.isdisjoint(files):
         return False
     return any(_is_read(each) or any(map(_is_read, folders_in(each))) for each in others)
+
+
+def _is_one_split(folders: Collection[Path]) -> bool:
+    """Return whether folders are named as the same split: train, training, train2017."""
+    splits = {split_in(each.name) for each in folders}
+    return len(splits) == 1 and all(is_split(each.name) for each in folders)
 
 
 def _is_read(folder: Path) -> bool:
