@@ -58,22 +58,20 @@ def test_a_class_that_is_written_as_a_float_is_read(tmp_path):
 def test_labels_that_are_too_deep_are_named(tmp_path):
     people(tmp_path)
     write(tmp_path, **{"cid/export/2024/new/a.txt": GOOD, "cid/export/2024/new/b.txt": GOOD})
-    with pytest.raises(DatasetError, match=r"holds labels too deep in .*/cid to be") as refused:
-        read(tmp_path)
-    typed = refused.value.advice.partition("to read: ")[2].split()
-    assert typed[-1] == f"{tmp_path}/cid/export/2024/new"
-    assert len(read(typed).annotator_names) == 3
+    data = read(tmp_path)
+    assert data.annotator_names == ("ann", "bob")
+    deep = f"{tmp_path}/cid/export/2024/new"
+    note = f"1 folder left out, of annotations that are too deep to be read with others: {deep}"
+    assert note in data.notes
+    assert len(read([tmp_path / "ann", tmp_path / "bob", deep]).annotator_names) == 3
 
 
 @pytest.mark.parametrize("name", ["boxes.docx", "labels.7z", "a.ann", "a.txt.gz"])
 def test_a_folder_without_a_known_format_is_told(tmp_path, name):
     people(tmp_path)
     write(tmp_path, **{f"cid/{name}": "x"})
-    (note,) = [each for each in read(tmp_path).notes if "no file is read" in each]
-    assert note == (
-        f"1 folder left out, in which no file is read ({tmp_path}/cid/{name}): there is none, its "
-        "format is not known, or it is too deep"
-    )
+    (note,) = [each for each in read(tmp_path).notes if "no annotations are found" in each]
+    assert note == f"1 folder left out, in which no annotations are found: {tmp_path}/cid"
     with bboxqa.reading(image_size=(100, 80)):
         assert note in bboxqa.validate(tmp_path).notes
     files = list_files([tmp_path])
@@ -92,14 +90,14 @@ def test_a_folder_without_a_known_format_is_told(tmp_path, name):
 )
 def test_folders_of_pictures_and_files_beside_folders_are_not_told(tmp_path, more):
     write(people(tmp_path), **more)
-    assert not [each for each in read(tmp_path).notes if "no file is read" in each]
+    assert not [each for each in read(tmp_path).notes if "no annotations are found" in each]
 
 
 def test_an_empty_folder_beside_those_of_files_is_told(tmp_path):
     write(tmp_path, **{f"{who}/a.json": coco() for who in ("ann", "bob")})
     (tmp_path / "cid/labels").mkdir(parents=True)
-    (note,) = [each for each in read(tmp_path).notes if "no file is read" in each]
-    assert f"({tmp_path}/cid)" in note
+    (note,) = [each for each in read(tmp_path).notes if "no annotations are found" in each]
+    assert note.endswith(f": {tmp_path}/cid")
 
 
 def test_an_archive_without_labels_beside_others_is_told(tmp_path):
@@ -151,8 +149,37 @@ def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path, monkeypatch, other
             read(tmp_path)
 
 
-def test_captions_are_no_labels(tmp_path):
-    data = read(people(tmp_path, captions="two cats and 3 dogs on 4 sofas\n"))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "two cats and 3 dogs on 4 sofas\n",
+        "P0: 7.07e+02 0.0 6.04e+02 0.0 0.0 7.07e+02 1.8e+02 0.0\n",
+        "1.0e+00 9.0e-12 2.3e-11 5.5e-17 9.0e-12 1.0e+00 2.3e-10 3.3e-16 2.2e-11 2.3e-10 1 0\n",
+        "1 0 0 0\n",
+        "49.015 8.43 116.4 0.03 0.01\n",
+        "2024-01-01 10:00:00\n",
+    ],
+)
+def test_texts_of_images_that_are_no_labels_are_told(tmp_path, text):
+    data = read(people(tmp_path, other=text))
     assert data.annotator_names == ("ann", "bob")
-    (note,) = [each for each in data.notes if "no file is read" in each]
-    assert f"{tmp_path}/captions/a.txt" in note
+    (note,) = [each for each in data.notes if "no annotations are found" in each]
+    assert note.endswith(f": {tmp_path}/other")
+
+
+def test_labels_of_another_form_beside_one_folder_are_told(tmp_path):
+    write(tmp_path, **{"labels_yolo/a.txt": GOOD, "labels_kitti/a.txt": "cat 0 0 0 10 10 20 20\n"})
+    with bboxqa.reading(image_size=(100, 80)):
+        assert "T001" not in {each.code for each in bboxqa.validate(tmp_path).findings}
+
+
+def test_texts_of_nothing_named_like_labels_are_errors(tmp_path):
+    """They are labels by their names, which differ from those of others by numbers."""
+    write(tmp_path, **{f"{who}/im{n}.txt": GOOD for who in ("ann", "bob") for n in range(3)})
+    write(tmp_path, **{"ann/im3.txt": "none", "ann/export_log.txt": "started\n", "bob/im2.txt": ""})
+    for sources in ([tmp_path / "ann", tmp_path / "bob"], tmp_path):
+        with pytest.raises(DatasetError, match=r"im3\.txt.*T001"):
+            read(sources)
+    (tmp_path / "ann/im3.txt").unlink()
+    notes = read(tmp_path).notes
+    assert [each for each in notes if "1 text file without labels left out: export_log.txt" in each]

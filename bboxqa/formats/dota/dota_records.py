@@ -24,8 +24,8 @@ from bboxqa.formats.translation.label_images import (
     add_unlabelled,
     by_place,
     pictures_of,
-    places_of,
     spelled_as,
+    without_others,
 )
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import (
@@ -236,7 +236,7 @@ class _DotaRecords:
 
     def done(self, others: Sequence[Member], further: Iterable[str]) -> Translated:
         """Return the translation, with further notes; `others` are files that are left out."""
-        known = sorted({*self._pictures} - self._places - places_of(others))
+        known = without_others({*self._pictures} - self._places, others)
         unlabelled = {place: self._pictures[place] for place in known}
         notes = [*add_others(self._into, others, "labels of DOTA"), *further]
         notes += add_unlabelled(self._into, unlabelled, self._places, self._image)

@@ -19,11 +19,13 @@ from bboxqa.formats.translation.label_folders import is_label_name
 from bboxqa.formats.translation.members import head_of
 
 _LOOKED_AT, _LOOKED_AT_TOGETHER = 5000, 100_000
-_SHOWN, _EXCERPT = 3, 60
+_SHOWN, _EXCERPT, _FOLDERS = 3, 60, 20
 _TOLD = (".json", ".xml", ".zip", ".tar", ".tgz", *TABLES)
-_NUMBER = re.compile(rb"\d+(?:[.,]\d+)?")
-# Of a box; captions beside images hardly have as many numbers in their first line.
-_OF_BOX = 4
+_FIRST = re.compile(rb"\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?=\s)")
+_NUMBER = re.compile(rb"\d+(?:[.,]\d+)?(?:[eE][-+]?\d+)?")
+_LETTER = re.compile(rb"[A-DF-Za-df-z]")
+# Captions beside images hardly have as many numbers in their first line as a box.
+_OF_BOX, _OF_MATRIX = 4, (12, 16)
 
 
 def refuse_unlisted(folder: Path, sources: Sequence[Path]) -> None:
@@ -65,31 +67,28 @@ def refuse_unread_labels(folder: Path, sources: Sequence[Path]) -> None:
     """
     read = {above for source in sources for above in (source, *source.parents)}
     labelled = [each for each in sources if each.is_dir() and each != folder]
-    problems, typed = [], [*labelled]
+    problems = []
     beside_each_other: dict[Path, list[Path]] = {}
     for each in labelled:
         beside_each_other.setdefault(each.parent, []).append(each)
-    for around, known in beside_each_other.items():
+    of_people = ((around, known) for around, known in beside_each_other.items() if len(known) > 1)
+    for around, known in of_people:
         texts = {beside: _texts_in(beside) for beside in folders_in(around) if beside not in read}
         names = _names_in(known) if any(texts.values()) else set()
         for beside, files in texts.items():
             found = next((each for each in files if each.name in names and _is_box(each)), None)
-            # A note tells of sources that others are beside.
-            if found is None or sources_below(beside):
+            # Notes tell of labels that are too deep to be read.
+            if found is None or is_source(found.parent) or sources_below(beside):
                 continue
-            if is_source(found.parent):
-                problems.append(f"{found.parent}: holds labels too deep in {beside} to be found")
-                typed.append(found.parent)
-            else:
-                line = one_line(_first_line(found).decode("utf-8", "replace"))
-                expected = f"expected labels of {title_of(format_of(known[0]))}, as beside it"
-                problems.append(f"{found}: begins with {line!r}; {expected}")
+            line = one_line(_first_line(found)[:_EXCERPT].decode("utf-8", "replace"))
+            expected = f"expected labels of {title_of(format_of(known[0]))}, as beside it"
+            problems.append(f"{found}: begins with {line!r}; {expected}")
     if problems:
-        named = shlex.join(clean(str(each)) for each in typed)
+        named = shlex.join(clean(str(each)) for each in labelled)
         raise DatasetError(
             problems,
-            "Export labels of another form again; if they are not of an annotator, move them "
-            f"elsewhere. Or name the folders to read: {named}",
+            "Export these labels again; if they are not of an annotator, move them elsewhere, or "
+            f"name the folders to read: {named}",
         )
 
 
@@ -99,30 +98,39 @@ def unread_folders(
     """Return a note on folders beside those of annotators in which no file is read, if any.
 
     Other notes are on files of a known format by their suffix, and on empty folders beside labels.
+    Folders of pictures and those of programs, whose names begin with an underscore, are none.
     """
     read = {above for source in sources for above in (source, *source.parents)}
     are_labels = any(each.is_dir() for each in sources)
-    found = []
+    unread: dict[Path, list[Path]] = {}
     given = (each for each in map(Path, paths) if each in read and each not in sources)
     for folder in (each for each in given if each.is_dir()):
         inside = folders_in(folder)
         if len(read.intersection(inside)) > 1:
-            others = (each for each in inside if each not in read and not sources_below(each))
-            own = ((each, [*_files_in(each)]) for each in others)
-            found += [(files or [each])[0] for each, files in own if _is_unread(files, are_labels)]
-    if not found:
-        return []
-    some = f"{count(len(found), 'folder')} left out, in which no file is read"
-    shown = first_few(found, _SHOWN, lambda each: one_line(str(each)))
-    why = "there is none, its format is not known, or it is too deep"
-    return [f"{some}: {why}" if hidden else f"{some} ({shown}): {why}"]
+            others = (each for each in inside if each not in read and each.name[0] != "_")
+            files = {each: [*_files_in(each)] for each in others if not sources_below(each)}
+            unread |= {each: own for each, own in files.items() if _is_unread(own, are_labels)}
+    deep = {each: place for each, own in unread.items() if (place := _source_among(own))}
+    notes = []
+    for found, words in (
+        ([each for each in unread if each not in deep], "in which no annotations are found"),
+        ([*deep.values()], "of annotations that are too deep to be read with others"),
+    ):
+        if found:
+            some = f"{count(len(found), 'folder')} left out, {words}"
+            names = first_few(found, _SHOWN, lambda each: one_line(str(each)))
+            notes.append(some if hidden else f"{some}: {names}")
+    return notes
+
+
+def _source_among(files: Sequence[Path]) -> Path | None:
+    """Return the first of a few folders of files that is a source."""
+    return next(filter(is_source, [*dict.fromkeys(each.parent for each in files)][:_FOLDERS]), None)
 
 
 def _is_unread(files: Sequence[Path], are_labels: bool) -> bool:
     suffixes = {each.suffix.lower() for each in files}
-    if suffixes <= IMAGE_SUFFIXES:
-        return not files and not are_labels
-    return suffixes.isdisjoint(_TOLD)
+    return suffixes.isdisjoint((*_TOLD, *IMAGE_SUFFIXES)) and (bool(files) or not are_labels)
 
 
 def _texts_in(folder: Path) -> list[Path]:
@@ -137,8 +145,17 @@ def _names_in(folders: Iterable[Path]) -> set[str]:
 
 
 def _is_box(file: Path) -> bool:
-    """Return whether the first line of a text has the numbers of a box."""
-    return len(_NUMBER.findall(_first_line(file))) >= _OF_BOX
+    """Return whether the first line of a text may be a box: a class, or none, and its numbers.
+
+    Poses and calibrations of cameras, in files named like those of images, are none.
+    """
+    line = _first_line(file)
+    first = _FIRST.match(line)
+    is_class = first is None or float(first[0]).is_integer()
+    n_numbers = len(_NUMBER.findall(line))
+    is_matrix = n_numbers in _OF_MATRIX and _LETTER.search(line) is None
+    is_long = n_numbers >= _OF_BOX + (first is not None)
+    return is_long and is_class and b":" not in line and not is_matrix
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
@@ -149,4 +166,4 @@ def _files_in(folder: Path) -> Iterator[Path]:
 
 def _first_line(file: Path) -> bytes:
     lines = as_utf8(head_of(file)).splitlines()
-    return next(filter(None, map(bytes.strip, lines)), b"")[:_EXCERPT]
+    return next(filter(None, map(bytes.strip, lines)), b"")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from filecmp import cmp
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
@@ -202,7 +202,11 @@ class LabelFolders:
         One file is enough if another file indicates the format and `strict` is False. Files that
         are all empty may be labels if the folder has nothing else but images.
         """
-        named = (each for each in sorted(files) if self._may_be_label(folder, each))
+        ordered = sorted(files)
+        # Logs and the like have similar names, so that the first files may all be such.
+        step = max(1, len(ordered) // _SAMPLE)
+        spread = chain.from_iterable(ordered[first::step] for first in range(step))
+        named = (each for each in spread if self._may_be_label(folder, each))
         heads = (as_utf8(head_of(folder / each)) for each in named)
         filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
         if filled:

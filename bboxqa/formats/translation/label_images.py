@@ -84,7 +84,7 @@ class FileImages:
 
         `others` are labels in other formats, which are left out.
         """
-        places = sorted({*self.pictures, *listed} - self._places - places_of(others))
+        places = without_others({*self.pictures, *listed} - self._places, others)
         unlabelled = {place: self.pictures.get(place) for place in places}
         yield from add_unlabelled(self._into, unlabelled, self._places, self._add_empty)
 
@@ -280,9 +280,10 @@ def place_of(name: str) -> str:
     return _place_of_folder(folder) + last
 
 
-def places_of(members: Iterable[Member]) -> set[str]:
-    """Return the places of the images of label files."""
-    return {place_of(each.inner) for each in members}
+def without_others(places: Iterable[str], others: Iterable[Member]) -> list[str]:
+    """Return the places of images without those of other label files, which may be elsewhere."""
+    known = {place_of(each.inner).rpartition("/")[2] for each in others}
+    return sorted(each for each in places if each.rpartition("/")[2] not in known)
 
 
 @lru_cache(1024)

@@ -1,7 +1,7 @@
 """Files of other formats in a source."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -28,6 +28,7 @@ _BLANKS, _NUMBER = (
     re.compile(rb"[\s,;]+"),
     re.compile(rb"(?:" + NUMBER + rb"|-?nan|-?inf)", re.IGNORECASE),
 )
+_DIGITS = re.compile(r"\d+")
 # Other lines hardly have as many numbers.
 _OF_BOX = 4
 _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
@@ -70,11 +71,12 @@ def json_or_xml_of_tools(
         The suffixes of the files to look at.
     """
     folders = {_folder(each) for each in labels.values()}
+    labelled = {*map(_last, labels)}
     return [
         each
         for each in members
         if each.name.lower().endswith(suffixes)
-        and (_folder(each) in folders or _is_of_others(each, labels))
+        and (_folder(each) in folders or _is_of_others(each, labels, labelled))
         and _kind(each.head()[:HEAD]) in ("VOC", "LabelMe")
     ]
 
@@ -115,14 +117,18 @@ class OtherTexts:
         self._labels = labels
         self._is_label = is_label
         self._found: list[Member] = []
+        self._kinds: dict[str, set[str]] = {}
 
     def take(self, member: Member, data: bytes) -> bool:
         """Return whether a file is left out, whose name is that of no image that is known.
 
-        It begins with no label, is beside labels, and no folder beside the source has a label of
-        this name, as another annotator may have.
+        It begins with no label, is beside labels whose names differ from its own not only by
+        numbers, and no folder beside the source has a label of this name, as another annotator may.
         """
-        if self._is_label(data) or not _is_prose(data[:HEAD]) or not self._is_beside_labels(member):
+        if self._is_label(data) or not _is_prose(data[:HEAD]):
+            return False
+        beside = self._kinds_of_names(_folder(member))
+        if not beside or _without_numbers(member) in beside:
             return False
         is_of_others = any(
             self._is_label(as_utf8(head_of(each / member.name))) for each in self._beside
@@ -137,9 +143,13 @@ class OtherTexts:
             names = first_few(self._found, _SHOWN, lambda each: one_line(each.name))
             yield f"{count(len(self._found), 'text file')} without labels left out: {names}"
 
-    def _is_beside_labels(self, member: Member) -> bool:
-        inside = self._by_folder[_folder(member)]
-        return any(self._is_label(as_utf8(each.head())) for each in inside[:_LOOKED_AT])
+    def _kinds_of_names(self, folder: str) -> set[str]:
+        """Return the names of the first labels in a folder, without numbers."""
+        if folder not in self._kinds:
+            files = self._by_folder[folder][:_LOOKED_AT]
+            labels = (each for each in files if self._is_label(as_utf8(each.head())))
+            self._kinds[folder] = {_without_numbers(each) for each in labels}
+        return self._kinds[folder]
 
     @cached_property
     def _by_folder(self) -> dict[str, list[Member]]:
@@ -154,6 +164,10 @@ class OtherTexts:
             return []
         own = self._path.resolve()
         return [each for each in folders_in(own.parent) if each != own][:_LOOKED_AT]
+
+
+def _without_numbers(member: Member) -> str:
+    return _DIGITS.sub("0", _last(member.name))
 
 
 def _is_prose(text: bytes) -> bool:
@@ -173,10 +187,20 @@ def _is_prose(text: bytes) -> bool:
     )
 
 
-def _is_of_others(member: Member, labels: Mapping[str, Member]) -> bool:
-    """Return whether a file is in a folder for labels, and its image has no label that is read."""
-    is_label = is_of_labels(_folder(member).rpartition("/")[2])
-    return is_label and place_of(member.inner) not in labels
+def _is_of_others(member: Member, labels: Container[str], labelled: Container[str]) -> bool:
+    """Return whether the image of a file has no label that is read.
+
+    Outside of folders for labels, images are told by their names without folders, since copies of
+    labels may be anywhere; files around all folders describe the data set.
+    """
+    folder, place = _folder(member), place_of(member.inner)
+    is_in_labels = is_of_labels(_last(folder))
+    is_new = folder != "" and _last(place) not in labelled
+    return place not in labels and (is_in_labels or is_new)
+
+
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _folder(member: Member) -> str:

@@ -13,7 +13,7 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.label_images import add_unlabelled, place_of, places_of
+from bboxqa.formats.translation.label_images import add_unlabelled, place_of, without_others
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import NO_LABELS, OtherTexts, add_others, elsewhere_note
 from bboxqa.formats.translation.picture_sizes import size_of_picture
@@ -195,10 +195,11 @@ class _LabelRecords:
 
     def _refuse_size(self, member: Member, where: Where) -> None:
         reason = "there is no image file next to it"
+        todo = "--image-size gives it: 1920x1080, or a file with the size of each image"
         place = place_of(member.inner)
         if place in self._files.pictures and self._files.labels.get(place) is not member:
-            reason = "label files in several folders have the name of its image file (if these are "
-            reason += "the folders of annotators, name each)"
+            reason = "label files in several folders have the name of its image file"
+            todo = "name each folder if these are of annotators, or else the one to read"
         elif place in self._files.pictures:
             reason = "its image file cannot be opened"
         elif self._files.pictures:
@@ -209,8 +210,7 @@ class _LabelRecords:
                 reason += "folders of labels are those of annotators, name each)"
         if choices().image_size is not None:
             reason += ", and the given sizes do not include it"
-        advice = "--image-size gives it: 1920x1080, or a file with the size of each image"
-        problem = f"{member.name}: the size of its image is not known: {reason}; {advice}"
+        problem = f"{member.name}: the size of its image is not known: {reason}; {todo}"
         self._into.defect("T002", problem, where)
 
     @cached_property
@@ -271,9 +271,8 @@ class _LabelRecords:
 
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
-        of_others = places_of(self._files.others)
-        images = {*self._files.pictures, *self._files.listed}
-        known = sorted(images - {*self._files.labels} - of_others)
+        images = {*self._files.pictures, *self._files.listed} - {*self._files.labels}
+        known = without_others(images, self._files.others)
         unlabelled = {place: self._files.pictures.get(place) for place in known}
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
         notes += [*elsewhere_note(self._files.elsewhere), *self._other_texts.note()]

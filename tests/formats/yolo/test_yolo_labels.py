@@ -382,7 +382,7 @@ def test_labels_in_several_folders_of_one_picture_are_told(tmp_path):
         (folder / "a.txt").write_text(BOX)
     (tmp_path / "images").mkdir()
     Image.new("RGB", (100, 80)).save(tmp_path / "images/a.png")
-    reason = "label files in several folders have the name of its image file (if these are the "
+    reason = "label files in several folders have the name of its image file; name each folder if "
     with pytest.raises(DatasetError, match=re.escape(reason)):
         read_coco(tmp_path, min_annotators=1)
 
