@@ -19,7 +19,6 @@ from bboxqa.formats.label_studio.task_images import (
     UNTAGGED,
     ImageKey,
     image_of,
-    images_of,
     key_of,
     known_key,
     said_key,
@@ -207,7 +206,7 @@ def shown_by(tasks: Iterable[Task]) -> Shown:
     beside: set[str] = set()
     together: list[frozenset[str]] = []
     for task in tasks:
-        drawn = drawn_on(task, images_of(task.data))
+        drawn = drawn_on(task, task.images)
         keys |= drawn.keys
         if drawn.tags:
             beside |= drawn.keys

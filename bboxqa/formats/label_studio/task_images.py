@@ -1,6 +1,8 @@
 """Finding the image of a task that a region belongs to."""
 
 import re
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from bboxqa.formats.label_studio.image_paths import is_address, may_be_image
@@ -23,11 +25,20 @@ UNTAGGED = "image"
 """The tag of results that name none."""
 
 
-def images_of(data: dict[str, Any]) -> dict[str, list[str]]:
+def images_of(
+    data: dict[str, Any], tags: Callable[[], AbstractSet[str]] = frozenset
+) -> dict[str, list[str]]:
     """Return the URLs of the images of a task by data key; several URLs of a key are pages.
 
-    Words under keys such as "image" are names of images only in a task without addresses: beside
-    these, they are answers to questions, as JSON-MIN has them.
+    Words under keys such as "image" are names of images in a task without addresses, and under
+    keys that tags are named like. Others are answers to questions, as JSON-MIN has them.
+
+    Parameters
+    ----------
+    data : dict
+        The data of the task.
+    tags : callable
+        Returns the tags of the file that regions are on; only called if there are words.
 
     Examples
     --------
@@ -35,6 +46,8 @@ def images_of(data: dict[str, Any]) -> dict[str, list[str]]:
     {'image': ['a.jpg'], 'pages': ['1.png', '2.png']}
     >>> images_of({"image": "day1_7"}), images_of({"image": "a.jpg", "image_quality": "good"})
     ({'image': ['day1_7']}, {'image': ['a.jpg']})
+    >>> images_of({"image": "day1_7", "url": "https://x.org/7"}, lambda: {"image"})
+    {'image': ['day1_7'], 'url': ['https://x.org/7']}
     """
     found = {}
     for key, value in data.items():
@@ -43,11 +56,12 @@ def images_of(data: dict[str, Any]) -> dict[str, list[str]]:
             found[key] = pages
     if len(found) <= 1:
         return found
+    words = {key for key, pages in found.items() if not all(map(is_address, pages))}
     said = said_key(found)
-    addresses = {
-        key: pages for key, pages in found.items() if key == said or all(map(is_address, pages))
-    }
-    return addresses or found
+    if not words or (len(words) == len(found) and not said):
+        return found
+    words -= {said, *(known_key(found, tag) for tag in tags())}
+    return {key: pages for key, pages in found.items() if key not in words}
 
 
 def _page(key: str, value: Any) -> str:

@@ -36,7 +36,6 @@ from bboxqa.formats.label_studio.task_images import (
     NO_IMAGE,
     ImageKey,
     image_of,
-    images_of,
 )
 from bboxqa.formats.label_studio.task_names import TaskNames
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
@@ -111,7 +110,7 @@ class _TaskRecords:
 
     def add_task(self, task: Task) -> None:
         """Add the annotations and predictions of a task."""
-        images = images_of(task.data)
+        images = task.images
         task = self._own_names.named(task, images)
         for pointer, found in task.odd:
             problem = f"{task.label}: found {found}; expected an object"
@@ -137,7 +136,7 @@ class _TaskRecords:
             record["file_name"] = ""
             self._addresses.append((record, key, task.label))
             if size is None and not key.tag:
-                size = said_size(task.data) or self._given_size(key)
+                size = said_size(task) or self._given_size(key)
         if size is not None:
             record.setdefault("width", size[0])
             record.setdefault("height", size[1])

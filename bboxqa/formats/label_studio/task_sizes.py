@@ -1,16 +1,16 @@
 """Image sizes of tasks."""
 
 from bboxqa.formats.label_studio.regions import size_in
-from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
+from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of
 from bboxqa.formats.label_studio.tasks import Task
 from bboxqa.formats.translation.untrusted import size_of
 
 
-def said_size(data: dict[str, object]) -> tuple[int, int] | None:
+def said_size(task: Task) -> tuple[int, int] | None:
     """Return the size in the data of a task, which is used if no region has one."""
-    if len(images_of(data)) > 1:
+    if len(task.images) > 1:
         return None
-    return size_of(data.get("width"), data.get("height"))
+    return size_of(task.data.get("width"), task.data.get("height"))
 
 
 def sizes_of(task: Task, images: dict[str, list[str]]) -> dict[ImageKey, tuple[int, int]]:

@@ -1,19 +1,24 @@
 """Reading the tasks of a Label Studio file in any of its layouts."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
 import msgspec
 
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.label_studio.plain_tasks import PlainResult, PlainTask, plain_task
+from bboxqa.formats.label_studio.region_tags import region_tags
 from bboxqa.formats.label_studio.task_images import images_of
 from bboxqa.formats.translation.untrusted import plain_text
 
 Value = dict[str, Any]
 REVIEW = {"bboxqa": "review"}
 """In the data of tasks whose predictions are annotations of people, to be reviewed."""
+Tags = Callable[[], AbstractSet[str]]
+"""Returns the tags that the regions of a file are on."""
 _LISTS = ("annotations", "completions", "predictions")
 # The keys of a region in JSON-MIN, by the type of its result.
 _TYPES = (
@@ -54,6 +59,12 @@ class Task:
     """Values of an unexpected type, as pointer and type."""
     n_bare: int = 0
     """The number of predictions that are numbers instead of objects."""
+    tags: Tags = frozenset
+
+    @property
+    def images(self) -> dict[str, list[str]]:
+        """The URLs of its images by data key; see `images_of`."""
+        return images_of(self.data, self.tags)
 
     @property
     def label(self) -> str:
@@ -91,33 +102,36 @@ def tasks_of(text: bytes) -> Iterator[Task]:
     is_list = text[:64].lstrip().startswith(b"[")
     items = msgspec.json.decode(text, type=list[msgspec.Raw]) if is_list else [msgspec.Raw(text)]
     is_open = True
+    tags = cache(partial(region_tags, text))
     for number, raw in enumerate(items):
         pointer = pointer_to(number) if is_list else ""
         plain = plain_task(raw) if is_open else None
-        if plain is not None and not _has_several(plain.data):
-            yield _plain(plain, pointer, number)
-            continue
+        if plain is not None:
+            task = _plain(plain, pointer, number, tags)
+            if not _has_several(task):
+                yield task
+                continue
         item = msgspec.json.decode(raw)
         if isinstance(item, dict):
-            task = task_of(item, pointer, number)
+            task = replace(task_of(item, pointer, number), tags=tags)
         else:
             task = Task(pointer, f"task at {pointer}", {}, odd=[(pointer, _kind(item))])
         # A task with several images is not plain, and nor is the next one, most likely.
-        is_open = not _has_several(task.data)
+        is_open = not _has_several(task)
         yield task
 
 
-def _has_several(data: Value) -> bool:
-    return sum(map(len, images_of(data).values())) > 1
+def _has_several(task: Task) -> bool:
+    return sum(map(len, task.images.values())) > 1
 
 
-def _plain(item: PlainTask, pointer: str, number: int) -> Task:
+def _plain(item: PlainTask, pointer: str, number: int, tags: Tags) -> Task:
     works = []
     for place, work in enumerate(item.annotations):
         content = msgspec.structs.asdict(work)
         plain = content.pop("result")
         works.append(Work(content, f"{pointer}/annotations/{place}", [], plain=plain))
-    return Task(pointer, _name(item.id, number), item.data, works)
+    return Task(pointer, _name(item.id, number), item.data, works, tags=tags)
 
 
 def _name(own: object, number: int) -> str:

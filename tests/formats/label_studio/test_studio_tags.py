@@ -147,3 +147,32 @@ def in_both(before, after):
     images = compare_files(before, after, AgreeSettings(bootstrap=0)).images
     assert {*images["status"].tolist()} == {"both"}
     return {*images["image_before"].tolist()}
+
+
+@pytest.mark.parametrize(
+    ("key", "tag", "data"),
+    [
+        ("image", "image", {"project_url": "https://x.org/project"}),
+        ("image", "image", {"preview": "preview_{}.png"}),
+        ("image_1", "img-1", {"url": "https://x.org/case/{}"}),
+    ],
+)
+@pytest.mark.parametrize("columns", [{}, {"image": "url"}])
+def test_a_word_under_the_key_of_a_tag_is_the_image_beside_a_url(tmp_path, key, tag, data, columns):
+    """The last task has no region: it is as the others are."""
+    of_tasks = [
+        {key: f"scan_{n}"} | {other: url.format(n) for other, url in data.items()}
+        for n in (1, 2, 3)
+    ]
+    tasks = [two_people(n, tag, data=each) for n, each in enumerate(of_tasks[:2], start=1)]
+    last = task(3, work(1), work(2), data=of_tasks[2])
+    with reading(columns=columns):
+        found = read_coco(written(tmp_path / "a.json", *tasks, last))
+    drawn = {found.image_names[row] for row in found.annotations.image}
+    assert drawn == {"scan_1", "scan_2"}
+    if not columns or "url" not in data:
+        assert found.image_names == ("scan_1", "scan_2", "scan_3")
+        (other,) = data
+        assert found.notes[-1].endswith(
+            f"under {other!r} in the data of tasks left out: no region is on any of them"
+        )

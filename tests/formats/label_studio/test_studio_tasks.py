@@ -732,7 +732,8 @@ def test_answers_of_json_min_do_not_tell_tasks_apart(tmp_path, key, answers):
 
 def test_a_word_is_the_image_where_the_user_says_so(tmp_path):
     data = {"image": "day1_7", "thumb": "/data/thumbs/7.jpg"}
-    path = written(tmp_path / "a.json", task(1, work(1, BOX), work(2, BOX), data=data))
+    shape = box(1, 1, 9, 9, to_name="img")
+    path = written(tmp_path / "a.json", task(1, work(1, shape), work(2, shape), data=data))
     assert read_coco(path).image_names == ("data/thumbs/7.jpg",)
     with reading(columns={"image": "image"}):
         assert read_coco(path).image_names == ("day1_7",)
