@@ -24,7 +24,7 @@ from bboxqa.formats.label_studio.task_images import (
     said_key,
     tag_of,
 )
-from bboxqa.formats.label_studio.tasks import Task, tasks_of
+from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
 from bboxqa.formats.translation.translated import Unshown
 
 _KNOWN = ""
@@ -32,7 +32,7 @@ _KNOWN = ""
 
 
 class Drawn(NamedTuple):
-    """What the regions of a task are on."""
+    """What regions of a task are on."""
 
     keys: frozenset[str]
     """The data keys of images."""
@@ -51,16 +51,28 @@ class Shown(NamedTuple):
     keys: frozenset[str]
     """The data keys of images."""
     together: Sequence[frozenset[str]]
-    """The surfaces on which regions of one task are, first those with known images. Others are
-    never in one task, as a tag before and after it was renamed.
+    """The surfaces on which regions of one annotation are, first those with known images. Others
+    are never in one annotation, as a tag before and after it was renamed.
     """
     keys_beside: frozenset[str]
-    """The keys in tasks with tags, which show other images."""
+    """The keys in annotations with tags, which show other images."""
 
     @property
     def most_tags(self) -> int:
         """The most tags that show images of one task."""
         return max((len(each - {_KNOWN}) for each in self.together), default=0)
+
+    def renamed_in(self, drawn: Drawn) -> dict[ImageKey, ImageKey]:
+        """Return the image that other tags of a task show as well, by their own.
+
+        Examples
+        --------
+        >>> none, tags = frozenset(), [frozenset({tag}) for tag in ("img", "pic")]
+        >>> Shown(none, tags, none).renamed_in(Drawn(none, frozenset({"img", "pic"})))
+        {ImageKey(address='', tag='pic'): ImageKey(address='', tag='img')}
+        """
+        alone = [tag for each in self.together if len(each) == 1 for tag in each & drawn.tags]
+        return {ImageKey("", tag): ImageKey("", alone[0]) for tag in alone[1:]}
 
     def images_in(self, images: dict[str, list[str]], drawn: Drawn) -> set[ImageKey]:
         """Return the shown images of a task; all if no region of the file is on any like them.
@@ -94,9 +106,10 @@ class ShownImages:
         self._asked: dict[str, dict[str, None]] = defaultdict(dict)
         # The labels of tasks, by key and URL.
         self._tasks: dict[str, dict[str, dict[str, None]]] = {}
-        # The tags on the image that the user names, in the last task; True if the file says it.
+        # The tags on the user's image, in the last annotation; True if the file says it.
         self._said_tags: dict[str, bool] = {}
         self._is_said_twice = False
+        self._renamed: dict[ImageKey, ImageKey] = {}
 
     @cached_property
     def _shown(self) -> Shown:
@@ -105,20 +118,27 @@ class ShownImages:
 
     def images_of_task(self, task: Task, images: dict[str, list[str]]) -> set[ImageKey]:
         """Return the shown images of a task, given the URLs of all its images by data key."""
-        self._said_tags = {}
+        self._renamed = {}
         if len(images) <= 1:
             return {*map(ImageKey, chain.from_iterable(images.values()))}
         if said := said_key(images):
-            others = {image_of(images, result) or NO_IMAGE for result in _on_images(task)}
+            others = {image_of(images, result) or NO_IMAGE for result in _on_images(task.compared)}
             return {*others, *map(ImageKey, images[said])}
         for key, of_key in images.items():
             for page in of_key:
                 self._tasks.setdefault(key, {}).setdefault(page, {})[task.label] = None
         self._keys |= dict.fromkeys(images)
-        return self._shown.images_in(images, drawn_on(task, images))
+        drawn = drawn_on(task.compared, images)
+        self._renamed = self._shown.renamed_in(drawn)
+        return self._shown.images_in(images, drawn) - self._renamed.keys()
+
+    def image_of(self, images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey:
+        """Return the image that a result of the last task is on."""
+        found = image_of(images, result) or NO_IMAGE
+        return self._renamed.get(found, found)
 
     def tag_problem(self, images: dict[str, list[str]], result: dict[str, Any]) -> str:
-        """Return the problem of a region of the last task whose tag shares the user's image.
+        """Return the problem of a region of the last annotation whose tag shares the user's image.
 
         The regions of both tags would be on one image. "" if there is none, or a file had one.
         """
@@ -133,12 +153,13 @@ class ShownImages:
         others = ", ".join(repr(one_line(each)) for each in self._said_tags if each != tag)
         advice = "name another key" if any(self._said_tags.values()) else "leave it out"
         return (
-            f"is on the tag {one_line(tag)!r}, others of the task are on {others}: --columns "
+            f"is on the tag {one_line(tag)!r}, others of the annotation are on {others}: --columns "
             f"image={one_line(said)} would put both on one image; {advice}"
         )
 
     def ask(self, label: str, annotator: str) -> None:
-        """Add an annotator to those who were asked about the task with a label."""
+        """Begin an annotation by an annotator, who was asked about the task with a label."""
+        self._said_tags = {}
         if self._tasks:
             self._asked[label][annotator] = None
 
@@ -205,8 +226,7 @@ def shown_by(tasks: Iterable[Task]) -> Shown:
     keys: set[str] = set()
     beside: set[str] = set()
     together: list[frozenset[str]] = []
-    for task in tasks:
-        drawn = drawn_on(task, task.images)
+    for drawn in chain.from_iterable(map(_drawn_by_each, tasks)):
         keys |= drawn.keys
         if drawn.tags:
             beside |= drawn.keys
@@ -218,13 +238,17 @@ def shown_by(tasks: Iterable[Task]) -> Shown:
     return Shown(frozenset(keys), together, frozenset(beside))
 
 
-def drawn_on(task: Task, images: dict[str, list[str]]) -> Drawn:
-    """Return what the regions of a task are on, given its images by data key."""
-    keys: set[str] = set()
+def _drawn_by_each(task: Task) -> Iterator[Drawn]:
+    images = task.images
+    return (drawn_on([work], images) for work in task.compared)
+
+
+def drawn_on(works: Iterable[Work], images: dict[str, list[str]]) -> Drawn:
+    """Return what the regions of works are on, given the images of their task by data key."""
+    works = [*works] if images else []
     tags: set[str] = set()
-    if any(work.plain for work in task.compared):
-        keys.update(images)
-    for result in _on_images(task) if images else ():
+    keys = set(images) if any(work.plain for work in works) else set()
+    for result in _on_images(works):
         tag = tag_of(result)
         if key := key_of(images, tag):
             keys.add(key)
@@ -233,7 +257,7 @@ def drawn_on(task: Task, images: dict[str, list[str]]) -> Drawn:
     return Drawn(frozenset(keys), frozenset(tags))
 
 
-def _on_images(task: Task) -> Iterator[dict[str, Any]]:
-    """Yield the results that are shapes in an image, of the works that count."""
-    for work in task.compared:
+def _on_images(works: Iterable[Work]) -> Iterator[dict[str, Any]]:
+    """Yield the results that are shapes in an image."""
+    for work in works:
         yield from (result for _, result in work.results if is_on_image(result))

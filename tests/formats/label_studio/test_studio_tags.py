@@ -40,6 +40,52 @@ def test_a_tag_that_was_renamed_to_the_key_is_no_other_image(tmp_path):
     assert data.image_names == ("p2.jpg", "p3.jpg", "task 1/img")
 
 
+def of_each(number, *tags):
+    """Return a task in which each person drew on another tag."""
+    works = [work(who, box(10, 1, 9, 9, to_name=tag)) for who, tag in enumerate(tags, start=1)]
+    return task(number, *works, data=sides(number))
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        [of_each(n, "img", "pic") for n in (1, 2)],
+        [two_people(1, "img"), of_each(2, "img", "pic"), two_people(3, "pic")],
+        [of_each(1, "img", "pic"), of_each(2, "pic", "img"), two_people(3)],
+    ],
+)
+def test_a_tag_that_was_renamed_between_the_people_of_a_task_is_one_image(tmp_path, tasks):
+    path = written(tmp_path / "a.json", *tasks)
+    data = read_coco(path)
+    assert len(data.image_names) == len(tasks)
+    assert data.assigned.all()
+    n_drawn = sum(bool(each["result"]) for task in tasks for each in task["annotations"])
+    assert len(data.annotations) == n_drawn
+    assert data.notes[-1].endswith("--columns image=photo names them")
+    with reading(columns={"image": "photo"}):
+        data = read_coco(path)
+    assert data.image_names == tuple(f"p{n}.jpg" for n in range(1, len(tasks) + 1))
+    assert data.assigned.all()
+    assert len(data.annotations) == n_drawn
+
+
+def test_a_tag_that_was_renamed_to_the_key_between_people_is_named_by_the_user(tmp_path):
+    """The file does not say whether the tag shows the other image."""
+    path = written(tmp_path / "a.json", of_each(1, "img", "photo"), of_each(2, "img", "photo"))
+    data = read_coco(path)
+    assert data.image_names == ("p1.jpg", "p2.jpg", "task 1/img", "task 2/img")
+    assert data.notes[-1].endswith("--columns image=photo names them")
+    with reading(columns={"image": "photo"}):
+        assert read_coco(path).image_names == ("p1.jpg", "p2.jpg")
+
+
+def test_tags_of_one_annotation_are_apart_where_each_person_drew_on_one(tmp_path):
+    tasks = [of_each(1, "a", "b"), two_people(2, "a", "b"), of_each(3, "b", "a")]
+    data = read_coco(written(tmp_path / "a.json", *tasks))
+    assert {*data.image_names} == {f"task {n}/{tag}" for n in (1, 2, 3) for tag in "ab"}
+    assert data.notes[-1].endswith("a tag shows (photo, thumb)")
+
+
 def test_tags_on_images_of_one_task_show_these_in_all_tasks(tmp_path):
     tasks = [two_people(1, "a", "b"), two_people(2, "a"), two_people(3, "b", "c"), two_people(4)]
     data = read_coco(written(tmp_path / "a.json", *tasks))
@@ -61,8 +107,8 @@ def test_a_tag_beside_a_known_one_shows_another_image(tmp_path):
     with reading(columns={"image": "photo"}), pytest.raises(DatasetError) as caught:
         read_coco(path)
     assert (
-        "is on the tag 'r', others of the task are on 'photo': --columns image=photo would put "
-        "both on one image; name another key"
+        "is on the tag 'r', others of the annotation are on 'photo': --columns image=photo would "
+        "put both on one image; name another key"
     ) in caught.value.problems[0]
     # Regions of each task have this problem; it is said once.
     assert len(caught.value.problems) == 1

@@ -221,18 +221,16 @@ def test_tasks_with_several_images_have_each_by_itself(tmp_path):
 
 def test_a_key_that_the_user_says_is_refused_where_two_tags_are_drawn_on(tmp_path):
     sides = {"left": "l.jpg", "right": "r.jpg"}
-    works = [
-        work(who, box(who, 1, 9, 9, to_name=f"tag {name}")) for who, name in ((1, "a"), (2, "b"))
-    ]
-    path = written(tmp_path / "a.json", task(1, *works, data=sides))
+    shapes = [box(place, 1, 9, 9, to_name=f"tag {name}") for place, name in ((1, "a"), (2, "b"))]
+    path = written(tmp_path / "a.json", task(1, work(1, *shapes), work(2), data=sides))
     data = read_coco(path)
     assert asked(data) == {"task 1/tag a": ["1", "2"], "task 1/tag b": ["1", "2"]}
     assert data.notes[-1].endswith("a tag shows (left, right)")
     with reading(columns={"image": "left"}), pytest.raises(DatasetError) as error:
         read_coco(path)
     assert (
-        "is on the tag 'tag b', others of the task are on 'tag a': --columns image=left would put "
-        "both on one image; leave it out"
+        "is on the tag 'tag b', others of the annotation are on 'tag a': --columns image=left "
+        "would put both on one image; leave it out"
     ) in error.value.problems[0]
 
 
