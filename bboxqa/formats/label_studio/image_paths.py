@@ -35,10 +35,12 @@ def may_be_image(key: str, value: object) -> bool:
     >>> values = {"image": "day1_7", "x": "b.png", "photo_quality": "good", "text": "a dog"}
     >>> [may_be_image(key, value) for key, value in values.items()]
     [True, True, True, False]
+    >>> may_be_image("file", "day 1.jpg"), may_be_image("caption", "day1.jpg is dark")
+    (True, False)
     """
     if not isinstance(value, str) or not value:
         return False
-    return _SUFFIX.search(value) is not None or (_TAG.search(key) is not None and " " not in value)
+    return _names_picture(value) or (_TAG.search(key) is not None and " " not in value)
 
 
 def is_address(value: str) -> bool:
@@ -49,7 +51,15 @@ def is_address(value: str) -> bool:
     >>> [*map(is_address, ["/data/upload/1/a", "s3://shop/a", "a.png", "good", "n/a"])]
     [True, True, True, False, False]
     """
-    return value.startswith(("/", "data:")) or "://" in value or bool(_SUFFIX.search(value))
+    return value.startswith(("/", "data:")) or "://" in value or _names_picture(value)
+
+
+def _names_picture(value: str) -> bool:
+    """Return whether a value has the ending of a picture, other than inside of a sentence."""
+    if _SUFFIX.search(value) is None:
+        return False
+    first, last = value.split(None, 1)[0], value.rsplit(None, 1)[-1]
+    return first.startswith("/") or "://" in first or _SUFFIX.search(last) is not None
 
 
 def image_names(addresses: Iterable[str], others: Iterable[str] = ()) -> dict[str, str]:

@@ -149,3 +149,29 @@ def test_images_inside_of_files_are_told_apart(tmp_path, of_bob):
     assert caught.value.advice == (
         "Give images a URL in place of their content, by which they can be told apart."
     )
+
+
+@pytest.mark.parametrize(
+    "caption", ["1.jpg was bad", "see 1.jpg for details", "see https://x.org/1.jpg\nfor details"]
+)
+def test_a_sentence_with_the_name_of_a_picture_is_no_image(tmp_path, caption):
+    data = {"photo": "1.jpg", "caption": caption}
+    works = [work(who, box(1, 1, 9, 9, to_name="img")) for who in (1, 2)]
+    found = read_coco(written(tmp_path / "a.json", task(1, *works, data=data)))
+    assert found.image_names == ("1.jpg",)
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("day 1.jpg", "day 1.jpg"),
+        ("day 1.jpg?page=2", "day 1.jpg"),
+        ("/data/upload/1/0a1b2c3d-day.jpg (1)", "day.jpg (1)"),
+        ("https://x.org/day.jpg (1)", "day.jpg (1)"),
+    ],
+)
+def test_names_of_pictures_may_have_blanks(tmp_path, address, name):
+    works = [work(who, box(1, 1, 9, 9, to_name="x")) for who in (1, 2)]
+    path = written(tmp_path / "a.json", task(1, *works, data={"x": address}))
+    assert read_coco(path).image_names == (name,)
