@@ -12,6 +12,7 @@ from bboxqa.formats.label_studio.studio_notes import (
     CONTENT_ADVICE,
     naming_advice,
     tag_note,
+    unknown_key_note,
     unshown_note,
 )
 from bboxqa.formats.label_studio.task_images import (
@@ -25,6 +26,7 @@ from bboxqa.formats.label_studio.task_images import (
     tag_of,
 )
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
+from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.translated import Unshown
 
 _KNOWN = ""
@@ -106,6 +108,7 @@ class ShownImages:
         self._asked: dict[str, dict[str, None]] = defaultdict(dict)
         # The labels of tasks, by key and URL.
         self._tasks: dict[str, dict[str, dict[str, None]]] = {}
+        self._all_keys: dict[str, None] = {}
         # The tags on the user's image, in the last annotation; True if the file says it.
         self._said_tags: dict[str, bool] = {}
         self._is_said_twice = False
@@ -119,6 +122,7 @@ class ShownImages:
     def images_of_task(self, task: Task, images: dict[str, list[str]]) -> set[ImageKey]:
         """Return the shown images of a task, given the URLs of all its images by data key."""
         self._renamed = {}
+        self._all_keys |= dict.fromkeys(images)
         if len(images) <= 1:
             return {*map(ImageKey, chain.from_iterable(images.values()))}
         if said := said_key(images):
@@ -172,8 +176,11 @@ class ShownImages:
             else [each for each in self._keys if each not in shown.keys_beside]
         )
 
-    def tag_notes(self, n_tagged: int) -> Iterator[str]:
-        """Yield a note on the `n_tagged` images that are named by a tag."""
+    def key_notes(self, n_tagged: int) -> Iterator[str]:
+        """Yield notes on the user's key, and on the `n_tagged` images that are named by a tag."""
+        said = choices().columns.get("image", "")
+        if said and self._all_keys and said not in self._all_keys:
+            yield unknown_key_note(said, [*self._all_keys])
         if n_tagged:
             yield tag_note(n_tagged, [*self._keys], self._open_keys())
 

@@ -89,6 +89,18 @@ def tag_note(n_images: int, keys: Sequence[str], open_keys: Sequence[str]) -> st
     return f"{note}: --columns image={one_line(open_keys[0])} names them" if open_keys else note
 
 
+def unknown_key_note(said: str, keys: Sequence[str]) -> str:
+    """Return a note on a key that the user names, under which no task has an image.
+
+    Examples
+    --------
+    >>> unknown_key_note("foo", ["photo", "small"])
+    "--columns image=foo names no image: tasks have images under 'photo', 'small'"
+    """
+    known = ", ".join(repr(one_line(each)) for each in keys)
+    return f"--columns image={one_line(said)} names no image: tasks have images under {known}"
+
+
 CONTENT_ADVICE = "Give images a URL in place of their content, by which they can be told apart."
 """How to name images whose URLs are their content."""
 

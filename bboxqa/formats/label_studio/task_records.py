@@ -281,7 +281,7 @@ class _TaskRecords:
             if not named:
                 numbered[record["file_name"]] = self._own_names.images_of(label)
         n_tagged = sum(bool(key.tag) for _, key, _ in self._addresses)
-        notes = [*notes_of(self._tally, self._authors.models), *self._shown.tag_notes(n_tagged)]
+        notes = [*notes_of(self._tally, self._authors.models), *self._shown.key_notes(n_tagged)]
         notes += query_notes(len(queried({each: names[each] for each in shown})))
         found = self._into.done(notes, "completed_by", [*repeat_notes(self._tally)])
         ids = counting(1 + max((image["id"] for image in found.images), default=0))

@@ -222,3 +222,12 @@ def test_a_word_under_the_key_of_a_tag_is_the_image_beside_a_url(tmp_path, key, 
         assert found.notes[-1].endswith(
             f"under {other!r} in the data of tasks left out: no region is on any of them"
         )
+
+
+def test_a_key_of_the_user_that_no_task_has_is_told(tmp_path):
+    path = written(tmp_path / "a.json", two_people(1, "photo"), two_people(2, "photo"))
+    told = "--columns image=foo names no image: tasks have images under 'photo', 'thumb'"
+    with reading(columns={"image": "foo"}):
+        assert told in read_coco(path).notes
+    with reading(columns={"image": "thumb"}):
+        assert not any("names no image" in note for note in read_coco(path).notes)
