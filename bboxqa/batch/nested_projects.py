@@ -9,7 +9,8 @@ from bboxqa.batch.projects.discovery import Project
 from bboxqa.batch.projects.store import Stored
 from bboxqa.batch.rows import MEASURED, NOT_MEASURED, Row
 from bboxqa.core.text import first_few, one_line
-from bboxqa.formats.folders.source_folders import is_around_people, share_pictures
+from bboxqa.formats.folders.clips import share_pictures
+from bboxqa.formats.folders.source_folders import is_around_people
 
 _SHOWN = 3
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.core.types import AnyPath
+from bboxqa.formats.folders.clips import share_pictures
 from bboxqa.formats.folders.source_folders import (
     folders_in_parts,
     people_among,
-    share_pictures,
     whole_source,
 )
 from bboxqa.formats.registry import is_source

@@ -1,12 +1,13 @@
 """Finding the sources in a folder: those of each person."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
 from bboxqa.core.file_names import folders_in
 from bboxqa.core.remembered import once
+from bboxqa.formats.folders.clips import have_other_pictures
 from bboxqa.formats.registry import (
     all_formats,
     format_of,
@@ -18,7 +19,6 @@ from bboxqa.formats.registry import (
 )
 from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.label_folders import share_images
-from bboxqa.formats.translation.label_images import has_shared_pictures
 
 _DEPTH = 6
 _LOOKED_AT = 50
@@ -64,20 +64,15 @@ def people_among(parts: Sequence[Sequence[Path]]) -> list[Path]:
     return people if are_people and all(map(is_source, people)) else []
 
 
-def share_pictures(people: Iterable[Path]) -> bool:
-    """Return whether pictures around folders of labels show that these are of the same images.
-
-    Folders of labels of other images, such as clips, have pictures of their own.
-    """
-    one_of_each_part = {each.parent: each for each in people}
-    return all(map(has_shared_pictures, one_of_each_part.values()))
-
-
 @once(str)
 def folders_in_parts(source: Path) -> list[list[Path]]:
-    """Return the folders in each split of a source that may be of people, as far as is known."""
+    """Return the folders in each split of a source that may be of people, as far as is known.
+
+    Empty if pictures show that these folders are those of other images each, as of videos.
+    """
     found = format_of(source).folders_in_parts
-    return [] if found is None else found(source)
+    parts = [] if found is None else found(source)
+    return [] if any(have_other_pictures(each, source) for each in parts) else parts
 
 
 def _sources_below(folder: Path, depth: int) -> list[Path]:

@@ -5,12 +5,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from filecmp import cmp
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_folder
+from bboxqa.core.file_names import SPLIT, is_folder
 from bboxqa.formats.translation.heads import as_utf8, is_archive
 from bboxqa.formats.translation.members import head_of, members_of
 
@@ -22,11 +21,10 @@ INSIDE = re.compile(
 """Names of folders that belong to the data set of their parent folder."""
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 _OF_PARTS = re.compile(rf"{_OF_LABELS.pattern}|{SPLIT}", re.IGNORECASE)
-_OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos?", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
-_LOOKED_AT, _DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 5000, 6, 8, 20
-# The most pairs of pictures whose content is compared.
-_COMPARED = 8
+LOOKED_AT = 5000
+"""The most files of a folder that are looked at."""
+_DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 6, 8, 20
 _NO_LABELS = {"classes.txt", "labels.txt", "labelmap.txt"}
 # CVAT writes train.txt, and FiftyOne images.txt.
 _LIST = rf"(?:{SPLIT}|(?:trainval|default|images)(?:20\d\d)?)\.txt"
@@ -84,9 +82,7 @@ class LabelFolders:
         `is_marked` says whether another file indicates the format.
         """
         try:
-            inside = [
-                each for each in islice(os.scandir(folder), _LOOKED_AT) if each.name[0] != "."
-            ]
+            inside = [each for each in islice(os.scandir(folder), LOOKED_AT) if each.name[0] != "."]
         except OSError:
             return False
         files = [each.name for each in inside if not is_folder(each)]
@@ -135,14 +131,11 @@ class LabelFolders:
         """Return the folders of labels in each split of a data set, or in `labels`, if any.
 
         Folders of a part that have labels of the same images may be those of people. Empty if no
-        part has such folders, if one has labels of its own, or if pictures show that these folders
-        are those of other images each, as of videos.
+        part has such folders, or if one has labels of its own.
         """
-        inside, _ = _folders_and_files(folder, _LOOKED_AT)
+        inside, _ = folders_and_files(folder, LOOKED_AT)
         groups = self._groups(folder / each for each in inside)
-        if not all(groups) or not any(map(self._are_annotators, groups)):
-            return []
-        return [] if any(_have_other_pictures(each, folder) for each in groups) else groups
+        return groups if all(groups) and any(map(self._are_annotators, groups)) else []
 
     def _groups(self, folders: Iterable[Path]) -> list[list[Path]]:
         """Return the folders of labels in each part of a data set; none if it has its own."""
@@ -150,7 +143,7 @@ class LabelFolders:
         for part in folders:
             if not INSIDE.fullmatch(part.name) or not self._holds_labels(part, strict=False):
                 continue
-            inside, files = _folders_and_files(part, _LOOKED_AT)
+            inside, files = folders_and_files(part, LOOKED_AT)
             deeper = [part / each for each in inside]
             if not _OF_PARTS.fullmatch(part.name) or self._has_labels(part, files, strict=False):
                 found.append([])
@@ -181,11 +174,11 @@ class LabelFolders:
 
     def _files_by_folder(self, folder: Path) -> Iterator[tuple[Path, list[str]]]:
         """Yield the folders of a data set, and the names of their files."""
-        left = _LOOKED_AT
+        left = LOOKED_AT
         waiting = [folder]
         while waiting:
             here = waiting.pop()
-            inside, files = _folders_and_files(here, left)
+            inside, files = folders_and_files(here, left)
             yield here, files
             left -= len(files)
             if left <= 0:
@@ -216,74 +209,7 @@ class LabelFolders:
         return self.may_be_empty and is_named and _has_images_only(folder)
 
 
-def _have_pictures(folder: Path, names: set[str], parts: Sequence[str]) -> bool:
-    """Return whether pictures of a data set, or of a list in it, are in folders of these names.
-
-    Folders of pictures may be in those of the parts of the data set, such as splits.
-    """
-    with suppress(OSError):
-        inside = sorted(islice(folder.iterdir(), _LOOKED_AT))
-        if any(
-            (each / part / name).is_dir()
-            for each in inside
-            if _OF_PICTURES.fullmatch(each.name)
-            for part in ("", *parts)
-            for name in names
-        ):
-            return True
-        for each in inside:
-            if LISTS.fullmatch(each.name) and each.is_file():
-                listed = as_utf8(head_of(each)).decode("utf-8", "replace").replace("\\", "/")
-                if any(names & {*line.split("/")[:-1]} for line in listed.splitlines()):
-                    return True
-    return False
-
-
-def _have_other_pictures(folders: Sequence[Path], whole: Path) -> bool:
-    """Return whether folders of labels are those of images, as of videos, and not of people.
-
-    Either pictures are in folders of the same names, images/train/clip1 beside labels/train/clip1,
-    or pictures in two folders have the same name and different content. Pictures may be beside
-    the `whole` data set.
-    """
-    above = folders[0].parent
-    names = {each.name for each in folders}
-    parts = above.relative_to(whole).parts
-    around = [above, *islice(above.parents, len(parts)), whole.resolve().parent]
-    if any(_have_pictures(each, names, parts) for each in around):
-        return True
-    seen: dict[str, os.DirEntry[str]] = {}
-    pairs = (
-        (seen.setdefault(each.name, each), each)
-        for folder in folders
-        for each in _pictures_in(folder)
-    )
-    of_one_size: dict[str, tuple[str, str]] = {}
-    with suppress(OSError):
-        for first, second in pairs:
-            if first.stat().st_size != second.stat().st_size:
-                return True
-            if first is not second:
-                of_one_size[second.path] = first.path, second.path
-        # Uncompressed pictures of one camera have one size. People may have changed a few.
-        sample = [of_one_size[path] for path in sorted(of_one_size)]
-        sample = sample[:: 1 + len(sample) // _COMPARED]
-        return 2 * sum(not cmp(*pair, shallow=False) for pair in sample) > len(sample)
-    return False
-
-
-def _pictures_in(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield the pictures in a folder, and in its folders of images."""
-    for here in (folder, *(folder / each for each in _folders_and_files(folder, _LOOKED_AT)[0])):
-        if here != folder and not _OF_PICTURES.fullmatch(here.name):
-            continue
-        with suppress(OSError), os.scandir(here) as found:
-            for each in islice(found, _LOOKED_AT):
-                if PurePosixPath(each.name).suffix.lower() in IMAGE_SUFFIXES:
-                    yield each
-
-
-def _folders_and_files(folder: Path, most: int) -> tuple[list[str], list[str]]:
+def folders_and_files(folder: Path, most: int) -> tuple[list[str], list[str]]:
     """Return names in a folder up to the first `most` files: of folders, sorted, and of files."""
     folders: list[str] = []
     files: list[str] = []
@@ -302,7 +228,7 @@ def share_images(folders: Sequence[Path]) -> bool:
     """Return whether two of the folders have a JSON or XML file of the same name, at any depth."""
     seen: set[str] = set()
     for folder in folders:
-        below = islice((name for _, _, files in os.walk(folder) for name in files), _LOOKED_AT)
+        below = islice((name for _, _, files in os.walk(folder) for name in files), LOOKED_AT)
         names = {name for name in below if name.lower().endswith((".json", ".xml"))}
         if names & seen:
             return True

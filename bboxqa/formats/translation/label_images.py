@@ -1,10 +1,8 @@
 """The images of formats with one label file per image."""
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -35,7 +33,6 @@ _OF_LABELS = re.compile(
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 _EXPORTED = ("img", "label", "label_viz")
 """Pictures that labelme_export_json writes to a folder for each file."""
-_OF_PICTURES = ("images", "JPEGImages")
 
 
 class FileImages:
@@ -104,7 +101,7 @@ def pictures_of(path: Path, members: list[Member], folders: tuple[str, ...]) -> 
     `folders` are the names of image folders next to the source. Those of its split may be in them.
     """
     pictures = [member for member in members if is_picture(member.name)]
-    around, above, split = _around(path)
+    around, above, split = folders_around(path)
     for folder in around:
         pictures = pictures or _pictures_in(folder / name for name in folders)
         if not pictures:
@@ -119,30 +116,13 @@ def _pictures_in(folders: Iterable[Path]) -> list[Member]:
     return next(filter(None, found), [])
 
 
-def has_shared_pictures(path: Path) -> bool:
-    """Return whether pictures are around a source, as those that several annotators share.
-
-    They are directly in one of the places in which `pictures_of` looks for them.
-    """
-    around, above, split = _around(path)
-    beside = [each / name for each in around for name in _OF_PICTURES]
-    of_split = [each / name / split for each in above for name in _OF_PICTURES]
-    return any(map(_has_picture, (*around, *beside, *of_split)))
-
-
-def _has_picture(folder: Path) -> bool:
-    with suppress(OSError), os.scandir(folder) as inside:
-        return any(is_picture(each.name) for each in inside)
-    return False
-
-
 def shared_folders(path: Path) -> list[Path]:
     """Return the folders around a source that may hold files for all annotators."""
-    around, above, _ = _around(path)
+    around, above, _ = folders_around(path)
     return [*around, *above]
 
 
-def _around(path: Path) -> tuple[list[Path], list[Path], str]:
+def folders_around(path: Path) -> tuple[list[Path], list[Path], str]:
     """Return the folders around a source, those around its split, and the name of the split.
 
     Around set/labels/train/ann, these are set/labels/train, and set/labels and set.
