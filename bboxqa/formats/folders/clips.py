@@ -2,21 +2,31 @@
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from filecmp import cmp
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from unicodedata import normalize
 
 from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.formats.translation.heads import as_utf8
-from bboxqa.formats.translation.label_folders import LISTS, LOOKED_AT, folders_and_files
-from bboxqa.formats.translation.label_images import folders_around
+from bboxqa.formats.translation.label_folders import (
+    LISTS,
+    LOOKED_AT,
+    files_by_folder,
+    folders_and_files,
+    is_label_name,
+)
+from bboxqa.formats.translation.label_images import folders_around, place_of, without_suffix
 from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.translation.picture_sizes import is_picture
 
 _OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos?", re.IGNORECASE)
 _SHARED = ("images", "JPEGImages")
+# The most labels whose pictures are looked for.
+_FEW = 8
 # The most pairs of pictures whose content is compared.
 _COMPARED = 8
 
@@ -26,40 +36,67 @@ def share_pictures(people: Iterable[Path]) -> bool:
 
     Folders of labels of other images, such as clips, have pictures of their own.
     """
-    one_of_each_part = {each.parent: each for each in people}
-    return all(map(_has_shared_pictures, one_of_each_part.values()))
+    parts: dict[Path, list[Path]] = defaultdict(list)
+    for each in people:
+        parts[each.parent].append(each)
+    return all(map(_share_pictures, parts.values()))
 
 
-def _has_shared_pictures(path: Path) -> bool:
-    """Return whether pictures are around a source, as those that several annotators share.
-
-    They are directly in one of the places in which `pictures_of` looks for them.
-    """
-    around, above, split = folders_around(path)
+def _share_pictures(folders: Sequence[Path]) -> bool:
+    """Return whether the pictures of labels are where `pictures_of` finds those of all folders."""
+    around, above, split = folders_around(folders[0])
     beside = [each / name for each in around for name in _SHARED]
     of_split = [each / name / split for each in above for name in _SHARED]
-    return any(map(_has_picture, (*around, *beside, *of_split)))
+    labels = _some_labels(folders)
+    return any(_has_picture(each, labels) for each in (*around, *beside, *of_split))
 
 
-def _has_picture(folder: Path) -> bool:
-    with suppress(OSError), os.scandir(folder) as inside:
-        return any(is_picture(each.name) for each in inside)
+def _some_labels(folders: Iterable[Path]) -> list[str]:
+    """Return the places of a few labels: those that two of the folders have, if any are."""
+    seen: set[str] = set()
+    for folder in folders:
+        places = {
+            place_of(f"{inside}/{name}")
+            for here, files in files_by_folder(folder)
+            for inside in [here.relative_to(folder).as_posix()]
+            for name in files
+            if is_label_name(name) or name.lower().endswith((".json", ".xml"))
+        }
+        if both := places & seen:
+            return sorted(both)[:_FEW]
+        seen |= places
+    return sorted(seen)[:_FEW]
+
+
+def _has_picture(folder: Path, labels: Iterable[str]) -> bool:
+    """Return whether the picture of a label is in a folder, maybe in the other Unicode form."""
+    named: dict[Path, set[str]] = defaultdict(set)
+    for label in labels:
+        inside, _, name = label.rpartition("/")
+        named[folder / inside].add(normalize("NFC", name))
+    for here, names in named.items():
+        with suppress(OSError), os.scandir(here) as found:
+            pictures = (without_suffix(each.name) for each in found if is_picture(each.name))
+            if any(normalize("NFC", each) in names for each in pictures):
+                return True
     return False
 
 
-def _have_pictures(folder: Path, names: set[str], parts: Sequence[str]) -> bool:
-    """Return whether pictures of a data set, or of a list in it, are in folders of these names.
+def _have_pictures(beside: Path, folders: Sequence[Path], parts: Sequence[str]) -> bool:
+    """Return whether pictures of a data set, or of a list in it, are in folders of the same names.
 
     Folders of pictures may be in those of the parts of the data set, such as splits.
     """
+    names = {each.name for each in folders}
     with suppress(OSError):
-        inside = sorted(islice(folder.iterdir(), LOOKED_AT))
+        inside = sorted(islice(beside.iterdir(), LOOKED_AT))
         if any(
-            (each / part / name).is_dir()
+            (place := each / part / folder.name).is_dir()
+            and _has_picture(place, _some_labels([folder]))
             for each in inside
             if _OF_PICTURES.fullmatch(each.name)
             for part in ("", *parts)
-            for name in names
+            for folder in folders
         ):
             return True
         for each in inside:
@@ -73,15 +110,17 @@ def _have_pictures(folder: Path, names: set[str], parts: Sequence[str]) -> bool:
 def have_other_pictures(folders: Sequence[Path], whole: Path) -> bool:
     """Return whether folders of labels are those of images, as of videos, and not of people.
 
-    Either pictures are in folders of the same names, images/train/clip1 beside labels/train/clip1,
-    or pictures in two folders have the same name and different content. Pictures may be beside
-    the `whole` data set.
+    Either pictures of the labels are in folders of the same names, images/train/clip1 beside
+    labels/train/clip1, or pictures in two folders have the same name and different content.
+    Pictures may be beside the `whole` data set. Folders that share pictures are those of people,
+    who may have pictures of their labels each.
     """
+    if share_pictures(folders):
+        return False
     above = folders[0].parent
-    names = {each.name for each in folders}
     parts = above.relative_to(whole).parts
     around = [above, *islice(above.parents, len(parts)), whole.resolve().parent]
-    if any(_have_pictures(each, names, parts) for each in around):
+    if any(_have_pictures(each, folders, parts) for each in around):
         return True
     seen: dict[str, os.DirEntry[str]] = {}
     pairs = (

@@ -158,7 +158,7 @@ class LabelFolders:
         for folder in folders:
             names = {
                 each
-                for here, files in self._files_by_folder(folder)
+                for here, files in files_by_folder(folder)
                 for each in files
                 if self._may_be_label(here, each)
             }
@@ -169,25 +169,8 @@ class LabelFolders:
 
     def _holds_labels(self, folder: Path, *, strict: bool) -> bool:
         """Return whether a folder has labels, directly or in folders that belong to it."""
-        found = self._files_by_folder(folder)
+        found = files_by_folder(folder)
         return any(self._has_labels(path, files, strict=strict) for path, files in found)
-
-    def _files_by_folder(self, folder: Path) -> Iterator[tuple[Path, list[str]]]:
-        """Yield the folders of a data set, and the names of their files."""
-        left = LOOKED_AT
-        waiting = [folder]
-        while waiting:
-            here = waiting.pop()
-            inside, files = folders_and_files(here, left)
-            yield here, files
-            left -= len(files)
-            if left <= 0:
-                return
-            if "labels" in inside:
-                inside = ["labels"]
-            if len(here.relative_to(folder).parts) >= _DEPTH:
-                inside = []
-            waiting += [here / each for each in reversed(inside) if not (here / each).is_symlink()]
 
     def _has_labels(self, folder: Path, files: Sequence[str], *, strict: bool) -> bool:
         """Return whether most of a sample of non-empty label files hold labels.
@@ -207,6 +190,24 @@ class LabelFolders:
             return 2 * n_labels > len(filled) if strict else n_labels > 0
         is_named = any(self._may_be_label(folder, each) for each in files)
         return self.may_be_empty and is_named and _has_images_only(folder)
+
+
+def files_by_folder(folder: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield the folders of a data set, and the names of their files."""
+    left = LOOKED_AT
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        inside, files = folders_and_files(here, left)
+        yield here, files
+        left -= len(files)
+        if left <= 0:
+            return
+        if "labels" in inside:
+            inside = ["labels"]
+        if len(here.relative_to(folder).parts) >= _DEPTH:
+            inside = []
+        waiting += [here / each for each in reversed(inside) if not (here / each).is_symlink()]
 
 
 def folders_and_files(folder: Path, most: int) -> tuple[list[str], list[str]]:

@@ -19,6 +19,7 @@ from bboxqa.core.remembered import results_kept
 from bboxqa.formats.folders.people_notes import of_one
 from bboxqa.formats.folders.source_folders import folders_in_parts, people_among
 from bboxqa.formats.inputs import list_files
+from bboxqa.formats.translation.choices import Choices
 
 IMAGES = {"train": ("a", "b", "c"), "val": ("a", "d")}
 PLACES = [
@@ -174,6 +175,79 @@ def test_people_may_have_the_same_pictures_each(tmp_path):
             is_other = (split, name, who) == ("train", "b", "bob")
             picture(tmp_path / split / who / f"{name}.bmp", colour=ord(name) + is_other)
     assert read_coco(tmp_path).annotator_names == ("ann", "bob")
+
+
+def of_clips_told(data):
+    """Return the notes that folders inside of splits were taken as those of people."""
+    return [each for each in data.notes if "count as one annotator each" in each]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "preview.png", "images/logo.png", "images/train/results.png", "labels/train/labels.jpg",
+        "images/train/other/a.png",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["labels/{split}/{who}", "labels/{who}"])
+def test_pictures_of_no_label_do_not_show_people(tmp_path, other, place):
+    made(tmp_path / "p", "yolo", place, splits=["train"])
+    for who in ("ann", "bob"):
+        # Names of classes are no labels: labels.jpg is no picture of labels.txt.
+        names = f"{place.format(split='train', who=who)}/labels.txt"
+        write(tmp_path / "p", **{names: "cat\n"})
+    picture(tmp_path / "p" / other)
+    with reading(image_size=(100, 80)):
+        data = read_coco(tmp_path / "p")
+        assert (data.annotator_names, len(of_clips_told(data))) == (("ann", "bob"), 1)
+    settings = Settings({"bootstrap": 0}, {}, choices=Choices(image_size=(100, 80)))
+    (row,) = run_batch(tmp_path, tmp_path / "out", settings, jobs=1).rows
+    assert "if they are clips, the figures compare different images" in row.message
+
+
+@pytest.mark.parametrize(
+    ("label", "shared"),
+    [
+        ("train/{}/a", "train/a.JPG"), ("{}/a", "a.png"), ("{}/train/a", "train/a.png"),
+        ("train/{}/\u00e9", "train/e\u0301.png"), ("train/{}/e\u0301", "train/\u00e9.png"),
+    ],
+)  # fmt: skip
+def test_one_picture_of_a_label_shows_that_people_share_pictures(tmp_path, label, shared):
+    for who in ("ann", "bob"):
+        write(tmp_path, **{f"labels/{label.format(who)}.txt": "0 .5 .5 .2 .2\n"})
+    picture(tmp_path / "images" / shared)
+    data = read_coco(tmp_path)
+    assert (data.annotator_names, len(data.image_names)) == (("ann", "bob"), 1)
+    assert not of_clips_told(data)
+
+
+DRAWINGS = ["pics/{split}/{who}", "set/frames/{split}/{who}", "photos/{who}", "set/images/{who}"]
+
+
+@pytest.mark.parametrize("place", DRAWINGS)
+def test_people_who_share_pictures_may_have_folders_of_pictures_each(tmp_path, place):
+    made(tmp_path / "set", "yolo", "labels/{split}/{who}")
+    for (split, names), who in product(IMAGES.items(), ("ann", "bob")):
+        for name in names:
+            drawing = tmp_path / place.format(split=split, who=who) / f"{name}.png"
+            picture(drawing, 300, colour=ord(who[0]))
+            picture(tmp_path / "set/images" / split / f"{name}.png")
+    data = read_coco(tmp_path / "set")
+    assert (data.annotator_names, len(data.image_names)) == (("ann", "bob"), 5)
+    assert not of_clips_told(data)
+
+
+@pytest.mark.parametrize("place", DRAWINGS)
+@pytest.mark.parametrize("name", ["a", "portrait"])
+def test_folders_of_pictures_tell_clips_by_the_pictures_of_their_labels(tmp_path, place, name):
+    made(tmp_path / "set", "yolo", "labels/{split}/{who}")
+    for split, who in product(IMAGES, ("ann", "bob")):
+        picture(tmp_path / place.format(split=split, who=who) / f"{name}.png")
+    with reading(image_size=(100, 80)):
+        data = read_coco(tmp_path / "set", min_annotators=1)
+    are_clips = name == "a"
+    assert len(data.annotator_names) == (1 if are_clips else 2)
+    assert len(of_clips_told(data)) == (not are_clips)
 
 
 def of_clips(folder, kind, place, clips=(("clip1", "clip2"), ("clip1", "clip2"))):
