@@ -1,7 +1,7 @@
 """Translating YOLO label files to COCO records."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -41,6 +41,8 @@ from bboxqa.formats.yolo.label_notes import notes_of
 from bboxqa.formats.yolo.plain_labels import plain_labels
 
 TITLE = "YOLO labels"
+# The most folders by which pictures of one name are told apart.
+_FOLDERS = 4
 
 
 def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
@@ -204,7 +206,8 @@ class _LabelRecords:
             reason = "its image file cannot be opened"
         elif self._files.pictures:
             reason = "no image file has its name"
-            elsewhere = self._pictures_by_name.get(place.rpartition("/")[2])
+            ends = map(self._pictures_by_end.get, _ends_of(place))
+            elsewhere = next(filter(None, ends), None)
             if elsewhere is not None:
                 reason = f"the image file of its name is in another folder, {elsewhere} (if the "
                 reason += "folders of labels are those of annotators, name each)"
@@ -214,10 +217,13 @@ class _LabelRecords:
         self._into.defect("T002", problem, where)
 
     @cached_property
-    def _pictures_by_name(self) -> dict[str, str]:
-        """A picture of each name without folders and suffix."""
-        found = self._files.pictures.items()
-        return {place.rpartition("/")[2]: one_line(member.name) for place, member in found}
+    def _pictures_by_end(self) -> dict[str, str]:
+        """A picture for each end of a place, with or without folders."""
+        found: dict[str, str] = {}
+        for place, member in self._files.pictures.items():
+            for end in _ends_of(place):
+                found.setdefault(end, one_line(member.name))
+        return found
 
     def _image(self, place: str, where: Where) -> Record:
         """Return the record of an image, with its size if known."""
@@ -278,3 +284,10 @@ class _LabelRecords:
         notes += [*elsewhere_note(self._files.elsewhere), *self._other_texts.note()]
         notes += add_unlabelled(self._into, unlabelled, self._files.labels, self._image)
         return self._into.done([*notes_of(self._tally, self._files), *notes])
+
+
+def _ends_of(place: str) -> Iterator[str]:
+    """Yield the ends of a place, from that with most folders to its name."""
+    parts = place.rsplit("/", _FOLDERS + 1)[-_FOLDERS - 1 :]
+    for first in range(len(parts)):
+        yield "/".join(parts[first:])

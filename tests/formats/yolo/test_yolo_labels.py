@@ -404,6 +404,17 @@ def test_a_picture_in_another_folder_than_labels_is_told(tmp_path):
     assert read_coco(named).annotator_names == ("ann", "bob")
 
 
+@pytest.mark.parametrize("clip", ["clip1", "clip2", "clip3"])
+def test_of_pictures_of_one_name_that_of_the_same_folders_is_told(tmp_path, clip):
+    (tmp_path / "labels/day1" / clip).mkdir(parents=True)
+    (tmp_path / "labels/day1" / clip / "a.txt").write_text(BOX)
+    for folder in ("day1/clip1", "day1/clip2", "day1/clip3", "day2/clip1", "day2/clip3", "x"):
+        (tmp_path / "frames" / folder).mkdir(parents=True)
+        Image.new("RGB", (100, 80)).save(tmp_path / "frames" / folder / "a.png")
+    with pytest.raises(DatasetError, match=rf"in another folder, frames/day1/{clip}/a\.png \("):
+        read_coco(tmp_path, min_annotators=1)
+
+
 @pytest.mark.parametrize("choice", [{"image_size": (0, 4)}, {"missing_txt": "no"}, {"voc_base": 2}])
 def test_what_is_said_of_files_is_checked(choice):
     with pytest.raises(ConfigError), bboxqa.reading(**choice):
