@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.formats.label_studio.regions import is_on_image
-from bboxqa.formats.label_studio.task_images import tag_of
+from bboxqa.formats.label_studio.task_images import Tags, end_number, tag_of
 from bboxqa.formats.translation.json_files import NoObject
 
 _Other = dict[str, Any] | str | float | int | bool | None
@@ -29,21 +29,22 @@ class _Task(_Work):
     predictions: list[_Work | NoObject] | _Other = None
 
 
-def region_tags(text: bytes) -> frozenset[str]:
+def region_tags(text: bytes) -> Tags:
     """Return the tags that shapes in images are on, in all tasks of a file.
 
     Raises msgspec.DecodeError if the file is not JSON.
 
     Examples
     --------
-    >>> region_tags(b'[{"result": [{"type": "rectanglelabels", "to_name": "photo"}]}]')
-    frozenset({'photo'})
+    >>> region_tags(b'[{"result": [{"type": "rectanglelabels", "to_name": "img-1"}]}]')
+    Tags(names=frozenset({'img-1'}), numbers=frozenset({'1'}))
     """
     found = msgspec.json.decode(text, type=list[_Task | NoObject] | _Task)
     tasks = found if isinstance(found, list) else [found]
     results = (each for task in tasks if isinstance(task, _Task) for each in _results_of(task))
     shapes = (each for each in results if is_on_image({"type": each.type}))
-    return frozenset(tag_of({"to_name": each.to_name}) for each in shapes) - {""}
+    names = frozenset(tag_of({"to_name": each.to_name}) for each in shapes) - {""}
+    return Tags(names, frozenset(map(end_number, names)) - {""})
 
 
 def _results_of(task: _Task) -> Iterator[_Result]:

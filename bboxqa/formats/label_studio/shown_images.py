@@ -1,7 +1,7 @@
 """Which images of tasks with several were shown to annotators."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -52,9 +52,9 @@ class Shown(NamedTuple):
 
     keys: frozenset[str]
     """The data keys of images."""
-    together: Sequence[frozenset[str]]
-    """The surfaces on which regions of one annotation are, first those with known images. Others
-    are never in one annotation, as a tag before and after it was renamed.
+    together: Mapping[str, frozenset[str]]
+    """By surface, those on which annotations have regions together with it. Others are never in
+    one annotation with it, as a tag before and after it was renamed.
     """
     keys_beside: frozenset[str]
     """The keys in annotations with tags, which show other images."""
@@ -62,18 +62,18 @@ class Shown(NamedTuple):
     @property
     def most_tags(self) -> int:
         """The most tags that show images of one task."""
-        return max((len(each - {_KNOWN}) for each in self.together), default=0)
+        return max((len(each - {_KNOWN}) for each in {*self.together.values()}), default=0)
 
     def renamed_in(self, drawn: Drawn) -> dict[ImageKey, ImageKey]:
         """Return the image that other tags of a task show as well, by their own.
 
         Examples
         --------
-        >>> none, tags = frozenset(), [frozenset({tag}) for tag in ("img", "pic")]
+        >>> none, tags = frozenset(), {tag: frozenset({tag}) for tag in ("img", "pic")}
         >>> Shown(none, tags, none).renamed_in(Drawn(none, frozenset({"img", "pic"})))
         {ImageKey(address='', tag='pic'): ImageKey(address='', tag='img')}
         """
-        alone = [tag for each in self.together if len(each) == 1 for tag in each & drawn.tags]
+        alone = [tag for tag in sorted(drawn.tags) if len(self.together[tag]) == 1]
         return {ImageKey("", tag): ImageKey("", alone[0]) for tag in alone[1:]}
 
     def images_in(self, images: dict[str, list[str]], drawn: Drawn) -> set[ImageKey]:
@@ -82,12 +82,13 @@ class Shown(NamedTuple):
         Examples
         --------
         >>> none = frozenset()
-        >>> shown = Shown(frozenset({"image"}), [frozenset({""})], none)
+        >>> shown = Shown(frozenset({"image"}), {"": frozenset({""})}, none)
         >>> shown.images_in({"image": ["a.jpg"], "logo": ["x.png"]}, Drawn(none, none))
         {ImageKey(address='a.jpg', tag='')}
         """
-        own = [each for each in self.together if not each.isdisjoint(drawn.surfaces)]
-        surfaces = frozenset[str]().union(*own or self.together[:1])
+        first = _KNOWN if _KNOWN in self.together else next(iter(self.together), "")
+        own = drawn.surfaces or {first}
+        surfaces = frozenset[str]().union(*(self.together.get(each, ()) for each in own))
         keys = self.keys & images.keys() if _KNOWN in surfaces else frozenset()
         tagged = {ImageKey("", tag) for tag in surfaces - {_KNOWN}}
         if not keys and not tagged:
@@ -230,18 +231,18 @@ class ShownImages:
 
 def shown_by(tasks: Iterable[Task]) -> Shown:
     """Return what the regions of all tasks are on."""
+    none = frozenset[str]()
     keys: set[str] = set()
     beside: set[str] = set()
-    together: list[frozenset[str]] = []
+    together: dict[str, frozenset[str]] = {}
     for drawn in chain.from_iterable(map(_drawn_by_each, tasks)):
         keys |= drawn.keys
         if drawn.tags:
             beside |= drawn.keys
-        if drawn.surfaces and not any(drawn.surfaces <= each for each in together):
-            near = [each for each in together if not each.isdisjoint(drawn.surfaces)]
-            apart = [each for each in together if each not in near]
-            together = [*apart, drawn.surfaces.union(*near)]
-    together.sort(key=lambda each: _KNOWN not in each)
+        surfaces = drawn.surfaces
+        if not all(surfaces <= together.get(each, none) for each in surfaces):
+            known = surfaces.union(*(together.get(each, none) for each in surfaces))
+            together |= dict.fromkeys(known, known)
     return Shown(frozenset(keys), together, frozenset(beside))
 
 

@@ -1,14 +1,13 @@
 """Finding the image of a task that a region belongs to."""
 
-import re
+import string
+from collections import Counter
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from bboxqa.formats.label_studio.image_paths import is_address, may_be_image
 from bboxqa.formats.translation.choices import choices
-
-_NUMBER = re.compile(r"\d+$")
 
 
 class ImageKey(NamedTuple):
@@ -25,9 +24,15 @@ UNTAGGED = "image"
 """The tag of results that name none."""
 
 
-def images_of(
-    data: dict[str, Any], tags: Callable[[], AbstractSet[str]] = frozenset
-) -> dict[str, list[str]]:
+class Tags(NamedTuple):
+    """The tags that the regions of a file are on."""
+
+    names: AbstractSet[str] = frozenset()
+    numbers: AbstractSet[str] = frozenset()
+    """The numbers at the ends of names; see `end_number`."""
+
+
+def images_of(data: dict[str, Any], tags: Callable[[], Tags] = Tags) -> dict[str, list[str]]:
     """Return the URLs of the images of a task by data key; several URLs of a key are pages.
 
     Words under keys such as "image" are names of images in a task without addresses, and under
@@ -38,7 +43,7 @@ def images_of(
     data : dict
         The data of the task.
     tags : callable
-        Returns the tags of the file that regions are on; only called if there are words.
+        Returns the tags that the regions of the file are on; only called if there are words.
 
     Examples
     --------
@@ -46,7 +51,7 @@ def images_of(
     {'image': ['a.jpg'], 'pages': ['1.png', '2.png']}
     >>> images_of({"image": "day1_7"}), images_of({"image": "a.jpg", "image_quality": "good"})
     ({'image': ['day1_7']}, {'image': ['a.jpg']})
-    >>> images_of({"image": "day1_7", "url": "https://x.org/7"}, lambda: {"image"})
+    >>> images_of({"image": "day1_7", "url": "https://x.org/7"}, lambda: Tags({"image"}))
     {'image': ['day1_7'], 'url': ['https://x.org/7']}
     """
     found = {}
@@ -60,8 +65,16 @@ def images_of(
     said = said_key(found)
     if not words or (len(words) == len(found) and not said):
         return found
-    words -= {said, *(known_key(found, tag) for tag in tags())}
+    words -= {said, *_named_keys(found, tags())}
     return {key: pages for key, pages in found.items() if key not in words}
+
+
+def _named_keys(images: dict[str, list[str]], tags: Tags) -> AbstractSet[str]:
+    """Return the data keys that `known_key` has for any of the tags."""
+    numbers = {key: end_number(key) for key in images}
+    times = Counter(numbers.values())
+    alike = {key for key, each in numbers.items() if times[each] == 1 and each in tags.numbers}
+    return alike | (images.keys() & tags.names)
 
 
 def _page(key: str, value: Any) -> str:
@@ -93,9 +106,9 @@ def image_of(images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey |
     if not key:
         return ImageKey("", name or UNTAGGED)
     pages, page = images[key], result.get("item_index")
-    if page is None and (number := _NUMBER.search(name)):
+    if page is None and (number := end_number(name)):
         # The tag is repeated for each page.
-        page = int(number[0]) if len(pages) > 1 and len(number[0]) < 9 else 0
+        page = int(number) if len(pages) > 1 and len(number) < 9 else 0
     place = page if isinstance(page, int) and 0 <= page < len(pages) else 0
     return ImageKey(pages[place])
 
@@ -116,8 +129,8 @@ def known_key(images: dict[str, list[str]], tag: str) -> str:
     key = next(iter(images)) if len(images) == 1 else tag
     if key in images:
         return key
-    number = _NUMBER.search(tag)
-    alike = [each for each in images if number and _same_number(each, number[0])]
+    number = end_number(tag)
+    alike = [each for each in images if number and end_number(each) == number]
     return alike[0] if len(alike) == 1 else ""
 
 
@@ -127,6 +140,13 @@ def said_key(images: dict[str, list[str]]) -> str:
     return key if key in images else ""
 
 
-def _same_number(key: str, number: str) -> bool:
-    found = _NUMBER.search(key)
-    return found is not None and found[0].lstrip("0") == number.lstrip("0")
+def end_number(name: str) -> str:
+    """Return the number at the end of a name, without zeros in front; "" if there is none.
+
+    Examples
+    --------
+    >>> [*map(end_number, ["img-02", "page0", "photo"])]
+    ['2', '0', '']
+    """
+    digits = name[len(name.rstrip(string.digits)) :]
+    return digits.lstrip("0") or digits[:1]

@@ -1,7 +1,6 @@
 """Reading the tasks of a Label Studio file in any of its layouts."""
 
 from collections.abc import Callable, Iterator
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
@@ -11,14 +10,12 @@ import msgspec
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.label_studio.plain_tasks import PlainResult, PlainTask, plain_task
 from bboxqa.formats.label_studio.region_tags import region_tags
-from bboxqa.formats.label_studio.task_images import images_of
+from bboxqa.formats.label_studio.task_images import Tags, images_of
 from bboxqa.formats.translation.untrusted import plain_text
 
 Value = dict[str, Any]
 REVIEW = {"bboxqa": "review"}
 """In the data of tasks whose predictions are annotations of people, to be reviewed."""
-Tags = Callable[[], AbstractSet[str]]
-"""Returns the tags that the regions of a file are on."""
 _LISTS = ("annotations", "completions", "predictions")
 # The keys of a region in JSON-MIN, by the type of its result.
 _TYPES = (
@@ -59,7 +56,8 @@ class Task:
     """Values of an unexpected type, as pointer and type."""
     n_bare: int = 0
     """The number of predictions that are numbers instead of objects."""
-    tags: Tags = frozenset
+    tags: Callable[[], Tags] = Tags
+    """Returns the tags that the regions of the file are on."""
 
     @property
     def images(self) -> dict[str, list[str]]:
@@ -125,7 +123,7 @@ def _has_several(task: Task) -> bool:
     return sum(map(len, task.images.values())) > 1
 
 
-def _plain(item: PlainTask, pointer: str, number: int, tags: Tags) -> Task:
+def _plain(item: PlainTask, pointer: str, number: int, tags: Callable[[], Tags]) -> Task:
     works = []
     for place, work in enumerate(item.annotations):
         content = msgspec.structs.asdict(work)
