@@ -11,7 +11,7 @@ from bboxqa import DatasetError, read_coco, validate
 
 LABELS = {"yolo": "0 .5 .5 .2 .25\n", "dota": "40 30 60 30 60 50 40 50 cat 0\n"}
 LOG = "2024-01-01 12:00:03 started\nsaved 2 files\n"
-TODO = "; if the file holds no labels, move it elsewhere"
+ADVICE = "; if the file holds no labels, move it elsewhere"
 
 
 def people(folder, kind, **more):
@@ -53,7 +53,7 @@ def test_texts_that_are_surely_no_labels_are_left_out_and_named(tmp_path, kind, 
 def test_what_may_be_a_damaged_label_stays_an_error_and_says_what_to_do(tmp_path, kind, text):
     with pytest.raises(DatasetError) as error:
         read(people(tmp_path, kind, log=text))
-    assert sum(each.count(TODO) for each in error.value.problems) == 2
+    assert sum(each.count(ADVICE) for each in error.value.problems) == 2
 
 
 @pytest.mark.parametrize("kind", LABELS)

@@ -15,7 +15,7 @@ from bboxqa import DatasetError, read_coco
 BOX = "0 .5 .5 .2 .25\n"
 IMAGE = '<image id="0" name="a.jpg" width="9" height="9"/>'
 XML = f"<annotations><version>1.1</version>{IMAGE}</annotations>"
-TODO = "Allow reading it, or move it elsewhere."
+ADVICE = "Allow reading it, or move it elsewhere."
 NOBODY = 65534
 
 
@@ -74,4 +74,4 @@ def test_the_advice_is_to_allow_reading(made, folder):
         with as_ordinary_user(), pytest.raises(DatasetError) as error:
             read_coco(source, min_annotators=1, attribution="files")
     assert f"{path}: cannot be read: permission denied" in str(error.value).replace("Perm", "perm")
-    assert error.value.advice == TODO
+    assert error.value.advice == ADVICE
