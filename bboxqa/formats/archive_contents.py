@@ -25,8 +25,10 @@ from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.registry import format_inside, format_of, title_of
 from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive
 from bboxqa.formats.translation.label_folders import is_label_name
+from bboxqa.formats.translation.label_images import by_place
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import archive_around, head_of, members_of, members_with
+from bboxqa.formats.translation.other_files import json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.formats.via.via import VIA
 from bboxqa.formats.voc.voc import VOC
@@ -118,7 +120,7 @@ def _of_others(path: Path, read: Format) -> Iterator[tuple[Member, Format | None
     The format is None if no format reads the file alone, as labels of YOLO.
     """
     members = members_of(path)
-    with_labels = {_folder(each) for each in members if is_label_name(each.name)}
+    told = _told_by_reader(members, read)
     for member in members:
         suffix = PurePosixPath(member.name).suffix.lower()
         is_wanted = suffix in _ANNOTATIONS and suffix != _REPORTED.get(read, "")
@@ -130,11 +132,22 @@ def _of_others(path: Path, read: Format) -> Iterator[tuple[Member, Format | None
                 yield member, None
             continue
         found = None if read.recognises(part) else format_inside(part)
-        is_reported = read is YOLO and found in (VOC, LABELME) and _folder(member) in with_labels
-        if found is not None and found is not read and not is_reported:
+        if found is not None and found is not read and member.name not in told:
             yield member, found
         elif found is None and suffix == ".json" and json_kind_of(head_of(part)) in NOT_READ:
             yield member, None
+
+
+def _told_by_reader(members: Sequence[Member], read: Format) -> set[str]:
+    """Return the names of files that reading labels of images tells of."""
+    if read in (YOLO, DOTA):
+        labels = [each for each in members if is_label_name(each.name)]
+        return {each.name for each in json_or_xml_of_tools(members, by_place(labels))}
+    if read not in (VOC, LABELME):
+        return set()
+    own, other = (".xml", ".json") if read is VOC else (".json", ".xml")
+    labels = [*members_with(members, own)]
+    return {each.name for each in json_or_xml_of_tools(members, by_place(labels), (other,))}
 
 
 def refuse_unread(path: Path, members: Sequence[Member]) -> None:
