@@ -23,7 +23,7 @@ from bboxqa.formats.xml_elements import xml_damage
 NO_LABELS = "; if the file holds no labels, move it elsewhere"
 """The end of the first problem with a file that does not begin with a label."""
 
-_SAMPLE, _LOOKED_AT, _SHOWN = 8, 50, 3
+_SAMPLE, _LOOKED_AT, _SHOWN, _START = 8, 50, 3, 16
 _BLANKS, _NUMBER = (
     re.compile(rb"[\s,;]+"),
     re.compile(rb"(?:" + NUMBER + rb"|-?nan|-?inf)", re.IGNORECASE),
@@ -125,6 +125,9 @@ class OtherTexts:
         It begins with no label, is beside labels whose names differ from its own not only by
         numbers, and no folder beside the source has a label of this name, as another annotator may.
         """
+        # Nearly all labels begin with a number, which prose does not.
+        if data[:_START].partition(b" ")[0].isdigit():
+            return False
         if self._is_label(data) or not _is_prose(data[:HEAD]):
             return False
         beside = self._kinds_of_names(_folder(member))
