@@ -1,16 +1,16 @@
 """The files of an archive: those that are sources, and those of other formats."""
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean, count, first_few, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, WHAT, json_kind_of
 from bboxqa.formats.cvat.cvat import CVAT
 from bboxqa.formats.damaged import refuse_damaged_others
@@ -97,7 +97,7 @@ def others_inside(
         if is_named:
             how = "to read these as well, unpack it, and name the folder"
         elif all(found in _NAMED_INSIDE for _, found in others):
-            typed = shlex.join(clean(str(each)) for each in (path, path / others[0][0].name))
+            typed = typed_paths([path, path / others[0][0].name])
             how = "to read such a file as well, name it" + ("" if hidden else f": {typed}")
         notes.append(f"{one_line(str(path))} is read as {title_of(read)}: {some}; {how}")
     return notes

@@ -1,7 +1,6 @@
 """Listing the files that a command reads."""
 
 import os
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -11,10 +10,11 @@ from typing import Any, cast
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in
-from bboxqa.core.text import clean, count, first_few, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.archive_contents import labels_of_two_formats, refuse_unread, sources_in
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
+from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.damaged import DENIED, damage_of, refuse_damaged, refuse_damaged_members
 from bboxqa.formats.folders.patterns import has_match, refuse_pattern
 from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_below, sources_deeper
@@ -314,8 +314,7 @@ def _too_deep(folder: Path, held: Sequence[Path]) -> DatasetError:
     """Return the error for a folder whose annotations are two folders deeper."""
     some = first_few(held, _SHOWN, lambda each: one_line(each.name))
     problem = f"{folder}: annotations are in folders inside {some}, which is too deep to find them"
-    typed = shlex.join(clean(str(each)) for each in held[:_SHOWN]) + " …" * (len(held) > _SHOWN)
-    return DatasetError([problem], f"Name these folders instead: {typed}")
+    return DatasetError([problem], f"Name these folders instead: {typed_paths(held, _SHOWN)}")
 
 
 def _result_folder(folder: Path) -> DatasetError:
@@ -324,5 +323,5 @@ def _result_folder(folder: Path) -> DatasetError:
         problem = f"{folder}: holds a result of `bboxqa compare`, no annotations"
         return DatasetError([problem], "Name the files of annotations that were compared.")
     problem = f"{folder}: holds a result of `bboxqa agree`, no annotations"
-    typed = shlex.quote(clean(str(folder)))
-    return DatasetError([problem], f"For a page of the result: bboxqa report {typed}")
+    command = f"bboxqa report {typed_paths([folder])}"
+    return DatasetError([problem], f"For a page of the result: {command}")

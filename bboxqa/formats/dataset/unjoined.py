@@ -1,10 +1,10 @@
 """Advice where few images of several files are joined."""
 
-import shlex
 from collections.abc import Sequence
 
-from bboxqa.core.text import clean, first_few, one_line
+from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.commands import typed_names
 from bboxqa.formats.dataset.image_names import (
     case_remark,
     join_advice,
@@ -13,8 +13,8 @@ from bboxqa.formats.dataset.image_names import (
 )
 from bboxqa.formats.dataset.people.attributed import Attribution
 
-# The most names that a text shows, and the most files to type.
-_SHOWN, _TYPED = 3, 20
+# The most names that a text shows.
+_SHOWN = 3
 
 
 def unjoined_advice(files: Sequence[AnnotationFile], attribution: Attribution) -> str:
@@ -32,15 +32,14 @@ def unjoined_advice(files: Sequence[AnnotationFile], attribution: Attribution) -
     whole = [file.source.name for file, _, split in of_splits if not split]
     if not whole:
         return ""
-    typed = [
-        shlex.quote(clean(f"{asked[0][0]}={file.source.name}"))
+    of_split = [
+        (asked[0][0], file.source.name)
         for file, asked, split in of_splits
         if split in ("", named[0]) and asked and asked[0]
     ]
-    options = " ".join(f"--annotator {each}" for each in typed[:_TYPED])
     called = first_few(named, _SHOWN, lambda each: f"{one_line(each)}/…")
     others = f"{first_few(whole, _SHOWN, one_line)} {'is' if len(whole) == 1 else 'are'}"
     return (
         f"images of splits are called {called}, and {others} of no split. To measure one split: "
-        f"{options}{' …' * (len(typed) > _TYPED)}"
+        f"{typed_names(of_split)}"
     )

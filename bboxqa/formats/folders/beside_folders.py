@@ -4,19 +4,19 @@ The note does not say names of folders if it is `hidden`.
 """
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
 from bboxqa.core.file_names import folders_in
-from bboxqa.core.text import clean, count, first_few, one_line
+from bboxqa.core.text import count, first_few, one_line
+from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.registry import format_of, is_source_of
 from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.label_folders import is_label_name, is_of_labels
 
-# The most names, and folders to type, that the note shows.
-_SHOWN, _TYPED = 3, 20
+# The most names that the note shows.
+_SHOWN = 3
 _LOOKED_AT = 5000
 
 
@@ -32,11 +32,9 @@ def of_same_images(sources: Iterable[Path], *, hidden: bool = False) -> list[str
     source, folders = found[0]
     names = first_few(folders, _SHOWN, lambda each: one_line(each.name))
     more = f", and so in {count(len(found) - 1, 'other folder')}" if len(found) > 1 else ""
-    typed = shlex.join(clean(str(each)) for each in folders[:_TYPED])
-    typed += " …" * (len(folders) > _TYPED)
     called = f"{one_line(str(source))}: folders with labels of images of the same names"
     called += "" if hidden else f" ({names})"
-    typed = "FOLDER FOLDER …" if hidden else typed
+    typed = "FOLDER FOLDER …" if hidden else typed_paths(folders)
     return [
         f"{called} do not count as annotators{more}; if each is by another: bboxqa agree {typed}"
     ]

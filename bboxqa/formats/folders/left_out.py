@@ -4,17 +4,17 @@ They may be named after people: notes that are `hidden` do not say their names.
 """
 
 import os
-import shlex
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folders_in, own_name
-from bboxqa.core.text import clean, count, first_few, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.archive_contents import NOT_READ
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
+from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES
 from bboxqa.formats.damaged import files_beside, named_beside
 from bboxqa.formats.dota.dota import DOTA
@@ -118,13 +118,11 @@ def archives_beside(
     ]
     if not found:
         return []
-    folder, file = found[0]
-    typed = shlex.join(clean(str(each)) for each in (folder, file))
     shown = _names([each for _, each in found], hidden=hidden)
     note = f"{count(len(found), 'archive')} left out{shown}, as other files are read"
     if is_named:
         return [f"{note}; to read such an archive as well, unpack it"]
-    typed = "" if hidden else f": {typed}"
+    typed = "" if hidden else f": {typed_paths(found[0])}"
     return [f"{note}; to read such an archive as well, name it{typed}"]
 
 

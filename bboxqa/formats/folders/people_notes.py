@@ -3,12 +3,12 @@
 Notes that are `hidden` do not say their names.
 """
 
-import shlex
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from bboxqa.core.text import clean, count, first_few, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath
+from bboxqa.formats.commands import typed_names, typed_paths
 from bboxqa.formats.folders.clips import share_pictures
 from bboxqa.formats.folders.source_folders import (
     folders_in_parts,
@@ -17,8 +17,10 @@ from bboxqa.formats.folders.source_folders import (
 )
 from bboxqa.formats.registry import is_source
 
-# The most names, and folders to type, that a note shows.
-_SHOWN, _TYPED = 3, 20
+# The most names that a note shows.
+_SHOWN = 3
+# The most folders that are looked at.
+_LOOKED_AT = 20
 
 
 def of_several(
@@ -35,11 +37,11 @@ def of_several(
         people = people_among(parts)
         if whole is None or not people or not {*people} <= {*sources} or share_pictures(people):
             continue
-        typed = "NAME=FOLDER" if hidden else shlex.quote(clean(f"NAME={whole}"))
+        typed = "--annotator NAME=FOLDER" if hidden else typed_names([("NAME", whole)])
         notes.append(
             f"{_folders(whole, parts, hidden=hidden)} count as one annotator "
             "each; if they are clips or other parts of one annotator's work, name that annotator "
-            f"in convert, or beside others in agree: --annotator {typed}"
+            f"in convert, or beside others in agree: {typed}"
         )
     return notes
 
@@ -61,13 +63,11 @@ def _typed(source: Path, parts: Sequence[Sequence[Path]]) -> str:
     """Return what reads the folders in a source as those of people."""
     if people_among(parts):
         # A source that is given alone is that of all people inside.
-        return shlex.quote(clean(str(source)))
+        return typed_paths([source])
     folders = [folder for part in parts for folder in part]
-    more = " …" * (len(folders) > _TYPED)
-    if not all(map(is_source, folders[:_TYPED])):
-        named = (shlex.quote(clean(f"{each.name}={each}")) for each in folders[:_TYPED])
-        return " ".join(f"--annotator {each}" for each in named) + more
-    return shlex.join(clean(str(each)) for each in folders[:_TYPED]) + more
+    if all(map(is_source, folders[:_LOOKED_AT])):
+        return typed_paths(folders)
+    return typed_names([(each.name, each) for each in folders])
 
 
 def _folders(source: Path, parts: Sequence[Sequence[Path]], *, hidden: bool) -> str:

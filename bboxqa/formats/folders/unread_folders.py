@@ -2,15 +2,15 @@
 
 import os
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path, PurePath
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in
-from bboxqa.core.text import clean, count, first_few, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath
+from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.folders.source_folders import sources_below
 from bboxqa.formats.registry import format_of, is_source, title_of
@@ -84,11 +84,10 @@ def refuse_unread_labels(folder: Path, sources: Sequence[Path]) -> None:
             expected = f"expected labels of {title_of(format_of(known[0]))}, as beside it"
             problems.append(f"{found}: begins with {line!r}; {expected}")
     if problems:
-        named = shlex.join(clean(str(each)) for each in labelled)
         raise DatasetError(
             problems,
             "Export these labels again; if they are not of an annotator, move them elsewhere, or "
-            f"name the folders to read: {named}",
+            f"name the folders to read: {typed_paths(labelled, len(labelled))}",
         )
 
 

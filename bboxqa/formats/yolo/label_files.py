@@ -1,12 +1,11 @@
 """Finding the files of a YOLO data set: labels, images, lists of images, and class names."""
 
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean
+from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.translation.label_folders import LISTS, holds_labels, is_label_name
 from bboxqa.formats.translation.label_images import (
     by_place,
@@ -132,7 +131,7 @@ def _longest_names(
             problem += "; expected the same in all folders that are read as one annotator"
             is_packed = path.is_file()
             around = Path("FOLDER") if is_packed else path
-            typed = shlex.join(clean(str(around / _folder(each))) for each in (first, other))
+            typed = typed_paths([around / _folder(each) for each in (first, other)])
             todo = "Unpack the archive into FOLDER, and name" if is_packed else "Name"
             raise DatasetError([problem], f"{todo} each of these folders: {typed}")
     return alike[longest] if min(names, key=_rank) in alike else None

@@ -1,15 +1,14 @@
 """Attribution: the three ways in which files can name the annotator of each annotation."""
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
-from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
+from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.cvat.cvat_notes import ASSIGNEE
 from bboxqa.formats.dataset.people.attributed import Attribution, way_by_key
 from bboxqa.formats.dataset.people.image_records import asked_in, by_records, names_in
@@ -201,8 +200,8 @@ def _check_people(files: Sequence[AnnotationFile]) -> None:
         problem = (
             f"{listed_files(files)}: each file is about one image and does not say who drew it"
         )
-        around = dict.fromkeys(folder.parent for folder in sorted(images))
-        typed = shlex.join(clean(str(folder)) for folder in around)
+        around = [*dict.fromkeys(folder.parent for folder in sorted(images))]
+        typed = typed_paths(around, len(around))
         several = f"If each folder is by one person: bboxqa agree {typed}\n"
         raise DatasetError([problem], (several if len(images) > 1 else "") + _FOLDERS)
 

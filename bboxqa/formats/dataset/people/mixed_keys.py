@@ -1,13 +1,14 @@
 """Refusing files of which it is not sure whether each is by one annotator."""
 
-import shlex
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean, first_few, one_line
+from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, annotator_name
+from bboxqa.formats.commands import typed_names, typed_paths
 from bboxqa.formats.dataset.people.image_records import names_in
 from bboxqa.formats.dataset.people.parts_of_people import OF_EACH, images_of
 from bboxqa.formats.dataset.people.places import Place, folders_and_names, places_of
@@ -108,7 +109,9 @@ def check_folders(files: Sequence[AnnotationFile]) -> None:
         found = "with the same names as in another folder"
         problem = f"{found} ({listed}), which do not say who drew what"
         _, names = folders_and_names(places)
-        named = _named_files(names, paths)
+        # Those of one name are by one person.
+        files_of = sorted(zip(names, paths, strict=True), key=itemgetter(0))
+        named = typed_names(files_of, _TYPED)
         advice = _ONE_OF_EACH.format(
             *_one_of_each(shown[0], paths), named, _comparison(places, paths)
         )
@@ -118,19 +121,10 @@ def check_folders(files: Sequence[AnnotationFile]) -> None:
 
 def _one_of_each(name: str, paths: Sequence[Path]) -> tuple[str, str]:
     """Return the kind of source that is read of each folder, and what reads those of one name."""
-    alike = [clean(str(path)) for path in paths if path.as_posix().endswith(f"/{name}")]
     if not paths[0].is_dir():
-        return "file", f"--pattern {shlex.quote(clean(name))}"
-    more = " …" if len(alike) > _TYPED else ""
-    return "folder", shlex.join(["bboxqa", "agree", *alike[:_TYPED]]) + more
-
-
-def _named_files(names: Sequence[str], paths: Sequence[Path]) -> str:
-    """Return what names the annotator of each file, where files of one name are by one person."""
-    files = sorted(zip(names, paths, strict=True), key=lambda each: each[0])
-    named = (shlex.quote(clean(f"{name}={path}")) for name, path in files[:_TYPED])
-    more = ["…"] * (len(files) > _TYPED)
-    return " ".join([*(f"--annotator {each}" for each in named), *more])
+        return "file", f"--pattern {typed_paths([name])}"
+    alike = [path for path in paths if path.as_posix().endswith(f"/{name}")]
+    return "folder", f"bboxqa agree {typed_paths(alike, _TYPED)}"
 
 
 def _comparison(places: Sequence[Place], paths: Sequence[Path]) -> str:
@@ -138,5 +132,5 @@ def _comparison(places: Sequence[Place], paths: Sequence[Path]) -> str:
     around = {path.parents[len(place) - 2] for place, path in zip(places, paths, strict=True)}
     if len(around) != 2:
         return ""
-    typed = shlex.join(["bboxqa", "compare", *(clean(str(each)) for each in sorted(around))])
-    return f"If the folders are two versions of one data set: {typed}\n"
+    command = f"bboxqa compare {typed_paths(sorted(around))}"
+    return f"If the folders are two versions of one data set: {command}\n"

@@ -1,12 +1,12 @@
 """Notes on how files were taken, where names and images do not tell who made which."""
 
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from bboxqa.core.text import clean, first_few, in_natural_order, one_line
+from bboxqa.core.text import first_few, in_natural_order, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.commands import typed_names, typed_paths
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.parts_of_people import images_of
 from bboxqa.formats.dataset.people.places import places_of
@@ -18,8 +18,9 @@ from bboxqa.formats.dataset.people.told_by_images import (
 )
 from bboxqa.formats.task_files import without_split
 
-# The most names and files that a note shows.
-_SHOWN, _TYPED = 3, 20
+# The most names that a note shows.
+_SHOWN = 3
+_NAMED_FILES = "--annotator NAME=FILE --annotator NAME=FILE …"
 
 
 def folder_notes(
@@ -37,9 +38,11 @@ def folder_notes(
     # The order of names would tell whose a pseudonym is.
     who = first_few(in_natural_order(attribution.names), _SHOWN, one_line)
     note = f"files of one {taken} count as one annotator's ({who}), since they are about different"
-    paths = [] if hidden else [Path(file.source.name) for file in files]
-    each = f"if each is by another annotator: bboxqa agree --attribution files {_listed(paths)}"
-    named = _typed([("NAME", path) for path in paths])
+    listed, named = "FILE FILE …", _NAMED_FILES
+    if not hidden:
+        paths = [file.source.name for file in files]
+        listed, named = typed_paths(paths), typed_names([("NAME", path) for path in paths])
+    each = f"if each is by another annotator: bboxqa agree --attribution files {listed}"
     return [f"{note} images; {each}; otherwise: bboxqa agree {named}"]
 
 
@@ -58,30 +61,8 @@ def _one_name_notes(files: Sequence[AnnotationFile], *, hidden: bool) -> list[st
     files_of = sorted(zip(names, paths, strict=True), key=lambda each: each[0] not in repeated)
     some = "" if hidden else f" ({first_few(repeated, _SHOWN, one_line)})"
     note = f"files of one name in several folders{some} count as annotators of their own"
-    typed = _typed(() if hidden else files_of)
+    typed = _NAMED_FILES if hidden else typed_names(files_of)
     return [f"{note}; if one person made them: bboxqa agree {typed}"]
-
-
-def _listed(paths: Sequence[Path]) -> str:
-    """Return files as they are typed; the form of these if none is known."""
-    if not paths:
-        return "FILE FILE …"
-    return shlex.join(clean(str(path)) for path in paths[:_TYPED]) + " …" * (len(paths) > _TYPED)
-
-
-def _typed(named: Sequence[tuple[str, Path]]) -> str:
-    """Return options that name annotators of files; the form of these if none is known.
-
-    Examples
-    --------
-    >>> _typed([("ann", Path("in/1.json"))]), _typed(())
-    ('--annotator ann=in/1.json', '--annotator NAME=FILE --annotator NAME=FILE …')
-    """
-    if not named:
-        return "--annotator NAME=FILE --annotator NAME=FILE …"
-    typed = [shlex.quote(clean(f"{name}={path}")) for name, path in named[:_TYPED]]
-    more = ["…"] * (len(named) > _TYPED)
-    return " ".join([*(f"--annotator {each}" for each in typed), *more])
 
 
 def split_notes(files: Sequence[AnnotationFile]) -> list[str]:

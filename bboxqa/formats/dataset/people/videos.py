@@ -1,16 +1,13 @@
 """Refusing files of several videos, whose frames have the same numbers."""
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean, one_line
+from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.dataset.people.places import folders_and_names, is_grid, places_of
-
-# The most files that an error shows.
-_TYPED = 20
 
 
 def refuse_videos(files: Sequence[AnnotationFile], *, are_named: bool) -> None:
@@ -54,10 +51,7 @@ def one_video(files: Sequence[AnnotationFile], file: AnnotationFile) -> str:
     else:
         found = zip(files, folders, names, strict=True)
         same = [each for each, folder, name in found if folder and name == names[place]]
-    if len(same) < 2:
-        return ""
-    typed = shlex.join(clean(each.source.name) for each in same[:_TYPED])
-    return typed + " …" * (len(same) > _TYPED)
+    return "" if len(same) < 2 else typed_paths([each.source.name for each in same])
 
 
 def _with_one_image(
