@@ -1,12 +1,13 @@
 """Labels of a second format among those of one annotator."""
 
+import re
 from pathlib import Path
 
 import pytest
 from support.tool_files import write
 
 import bboxqa
-from bboxqa import read_coco, validate
+from bboxqa import DatasetError, read_coco, validate
 
 TITLES = {
     "yolo": "labels of YOLO",
@@ -97,10 +98,55 @@ def test_a_folder_of_labels_of_a_second_format_is_told(tmp_path):
     assert note.endswith("(such as val/labels/b.xml, XML of Pascal VOC)")
 
 
-def test_a_copy_in_a_folder_of_another_format_is_not_told(tmp_path):
+def _left_out(folder):
+    """Return the notes of validate on what is left out, and the codes of its findings."""
+    with bboxqa.reading(image_size=(100, 80)):
+        report = validate(folder)
+    codes = {each.code for each in report.findings}
+    return [each for each in report.notes if "left out" in each], codes
+
+
+def test_a_folder_of_copies_in_another_format_is_told_and_is_no_finding(tmp_path):
     write(tmp_path, **label("yolo", "a"))
     write(tmp_path, **{"Annotations/a.xml": label("voc", "a")["labels/a.xml"]})
-    with bboxqa.reading(image_size=(100, 80)):
-        report = validate(tmp_path)
-    assert not [each for each in report.notes if "left out" in each]
-    assert "T012" not in {each.code for each in report.findings}
+    (note,), codes = _left_out(tmp_path)
+    shown = "Annotations: XML of Pascal VOC"
+    assert note == (
+        f"1 folder of annotations in another format left out ({shown}); to read such a folder, "
+        "name it"
+    )
+    assert "T012" not in codes
+
+
+def test_copies_around_a_folder_for_labels_are_told(tmp_path):
+    write(tmp_path, **label("yolo", "a"))
+    write(tmp_path, **{"a.json": label("labelme", "a")["labels/a.json"]})
+    (note,), _ = _left_out(tmp_path)
+    assert "left out (.: JSON of LabelMe); " in note
+
+
+def test_people_in_another_format_are_told_where_nobody_is_named(tmp_path):
+    write(tmp_path, **label("yolo", "a"))
+    coco = {"images": [], "annotations": [{"id": 1}], "categories": []}
+    write(tmp_path, **{f"annotations/{who}/a.json": coco for who in ("ann", "bob")})
+    shown = "2 folders of annotations in another format left out (annotations: COCO JSON)"
+    with (
+        bboxqa.reading(image_size=(100, 80)),
+        pytest.raises(DatasetError, match=re.escape(f"{shown}; to read such a folder, name it")),
+    ):
+        read_coco(tmp_path)
+
+
+def test_other_json_in_a_folder_is_not_told(tmp_path):
+    write(tmp_path, **label("yolo", "a"))
+    write(tmp_path, **{"settings/a.json": {"epochs": 3}, "runs/a.xml": "<run><a/></run>"})
+    assert _left_out(tmp_path)[0] == []
+
+
+def test_files_that_are_findings_are_not_told_twice(tmp_path):
+    write(tmp_path, **label("yolo", "a"))
+    for name in "ab":
+        write(tmp_path, **{f"xml/{name}.xml": label("voc", name)[f"labels/{name}.xml"]})
+    (note,), codes = _left_out(tmp_path)
+    assert note == "1 file left out: not labels of YOLO (such as xml/b.xml, XML of Pascal VOC)"
+    assert "T012" in codes

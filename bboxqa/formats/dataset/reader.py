@@ -53,6 +53,8 @@ from bboxqa.model.settings import Asked, JoinBy
 _SPLIT_RESULTS = (
     "splits have images of the same names, and results of a model do not say which they mean"
 )
+# What notes of readers say of files that are not read.
+_LEFT_OUT = " left out"
 _NO_SESSIONS = "a model has no sessions: give either a session key or predictions"
 
 Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[str, ...]]
@@ -227,7 +229,8 @@ def _attributed(
         found = _attribution(read, sources, min_annotators, predictions, keys)
     except DatasetError as error:
         # What is left out may be the work of other annotators.
-        raise error.with_advice(sources.notes) from None
+        inside = (note for each in read for note in each.notes if _LEFT_OUT in note)
+        raise error.with_advice([*sources.notes, *inside]) from None
     if found.splits and any(map(are_results, read)):
         raise DatasetError([_SPLIT_RESULTS], "Measure one split at a time, with its results.")
     if pseudonyms is None:

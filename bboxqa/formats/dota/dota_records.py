@@ -35,6 +35,7 @@ from bboxqa.formats.translation.other_files import (
     elsewhere_note,
     json_or_xml_of_tools,
     labels_elsewhere,
+    second_formats,
 )
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.plain.label_batches import (
@@ -127,7 +128,9 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
     for batch in label_batches(source, of_images, wanted.progress):
         records.take(batch)
     others = json_or_xml_of_tools(members, of_images)
-    return records.done(others, [*elsewhere_note(elsewhere), *other_texts.note()])
+    notes = [*elsewhere_note(elsewhere), *other_texts.note()]
+    notes += second_formats(path, members, labels, others)
+    return records.done(others, notes)
 
 
 def _is_in_labels(name: str) -> bool:

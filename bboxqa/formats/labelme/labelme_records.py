@@ -4,7 +4,7 @@ import base64
 import binascii
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -29,7 +29,7 @@ from bboxqa.formats.translation.label_images import (
 )
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of, members_with
-from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
+from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools, second_formats
 from bboxqa.formats.translation.picture_sizes import size_in, size_of_picture
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
@@ -94,7 +94,7 @@ def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
         records.add_file(place, member)
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))
-    return records.done(others)
+    return records.done(others, second_formats(path, members, named, others))
 
 
 class _LabelmeRecords:
@@ -215,9 +215,9 @@ class _LabelmeRecords:
         if not label:
             self._into.defect("T004", "a shape has no label", where, row)
 
-    def done(self, others: list[Member]) -> Translated:
-        """Return the translation; `others` are files that are left out."""
-        notes = [*add_others(self._into, others, "JSON of LabelMe")]
+    def done(self, others: list[Member], further: Iterable[str]) -> Translated:
+        """Return the translation, with further notes; `others` are files that are left out."""
+        notes = [*add_others(self._into, others, "JSON of LabelMe"), *further]
         notes += self._images.add_unlabelled(others=others)
         self._tally["unsized"] = self._images.n_unsized
         return self._into.done([*tally_notes(self._tally, _WORDS), *notes])

@@ -9,7 +9,7 @@ import msgspec
 
 from bboxqa.core.file_names import folders_in
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.content_kinds import HEAD, WHAT, json_kind_of, kind_of
+from bboxqa.formats.content_kinds import HEAD, IS_COCO, WHAT, json_kind_of, kind_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.heads import NUMBER, as_utf8
@@ -23,6 +23,8 @@ from bboxqa.formats.xml_elements import xml_damage
 NO_LABELS = "; if the file holds no labels, move it elsewhere"
 """The end of the first problem with a file that does not begin with a label."""
 
+_OF_ONE_IMAGE = ("VOC", "LabelMe")
+_READ = (*_OF_ONE_IMAGE, "COCO", "CVAT", "Darwin", "Datumaro", "Label Studio", "Supervisely", "VIA")
 _SAMPLE, _LOOKED_AT, _SHOWN, _START = 8, 50, 3, 16
 _BLANKS, _NUMBER = (
     re.compile(rb"[\s,;]+"),
@@ -77,8 +79,54 @@ def json_or_xml_of_tools(
         for each in members
         if each.name.lower().endswith(suffixes)
         and (_folder(each) in folders or _is_of_others(each, labels, labelled))
-        and _kind(each.head()[:HEAD]) in ("VOC", "LabelMe")
+        and _kind(each.head()[:HEAD]) in _OF_ONE_IMAGE
     ]
+
+
+def second_formats(
+    path: Path, members: Iterable[Member], read: Iterable[Member], told: Iterable[Member]
+) -> list[str]:
+    """Return a note on folders in a source whose annotations have another format, if there are any.
+
+    They are mostly those that labels were converted from, and may be by other people. Of an
+    archive, a note on its files says so.
+
+    Parameters
+    ----------
+    path : Path
+        The source.
+    members : iterable of Member
+        All files of the source.
+    read : iterable of Member
+        The files that are read.
+    told : iterable of Member
+        The files that another note is about.
+    """
+    if path.is_file():
+        return []
+    known = {*map(_folder, read), *map(_folder, told)}
+    by_folder: dict[str, list[Member]] = {}
+    for each in members:
+        if each.name.lower().endswith((".json", ".xml")) and (folder := _folder(each)) not in known:
+            by_folder.setdefault(folder, []).append(each)
+    kinds = ((folder, _kind_of_first(files)) for folder, files in by_folder.items())
+    found = [(folder, WHAT[kind][0]) for folder, kind in kinds if kind]
+    if not found:
+        return []
+    # Folders inside may have the names of people.
+    above = dict.fromkeys((folder.partition("/")[0] or ".", what) for folder, what in found)
+    shown = first_few([*above], _SHOWN, lambda each: f"{one_line(each[0])}: {each[1]}")
+    some = f"{count(len(found), 'folder')} of annotations in another format left out"
+    return [f"{some} ({shown}); to read such a folder, name it"]
+
+
+def _kind_of_first(members: Sequence[Member]) -> str | None:
+    """Return the kind of the first annotations among a few files of a folder."""
+    # Other notes are on files of several images directly in a source.
+    wanted = _READ if _folder(members[0]) else _OF_ONE_IMAGE
+    heads = (each.head()[:HEAD] for each in members[:_SAMPLE])
+    kinds = (_kind(head) or ("COCO" if IS_COCO.match(head) else None) for head in heads)
+    return next((each for each in kinds if each in wanted), None)
 
 
 def labels_elsewhere(

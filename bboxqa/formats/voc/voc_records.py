@@ -19,7 +19,7 @@ from bboxqa.formats.translation.label_images import (
 )
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of, members_with
-from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
+from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools, second_formats
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
@@ -85,7 +85,8 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
             wanted.progress(number, len(files))
     others = [named[place] for place in named if place not in files]
     others += json_or_xml_of_tools(members, files, (".json",))
-    found = records.done(first_pixels.notes(), others)
+    second = second_formats(path, members, named.values(), others)
+    found = records.done([*first_pixels.notes(), *second], others)
     return replace(found, told_base=first_pixels.told_base())
 
 

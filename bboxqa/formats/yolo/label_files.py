@@ -15,7 +15,11 @@ from bboxqa.formats.translation.label_images import (
 )
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in
-from bboxqa.formats.translation.other_files import json_or_xml_of_tools, labels_elsewhere
+from bboxqa.formats.translation.other_files import (
+    json_or_xml_of_tools,
+    labels_elsewhere,
+    second_formats,
+)
 from bboxqa.formats.yolo.class_names import class_names_of
 from bboxqa.formats.yolo.image_lists import listed_images
 from bboxqa.formats.yolo.label_heads import (
@@ -47,6 +51,8 @@ class LabelFiles:
     """Files of other tools in label folders."""
     elsewhere: list[Member] = field(default_factory=list)
     """Label files in other folders than those that training reads."""
+    notes: list[str] = field(default_factory=list)
+    """Notes on folders with annotations in other formats."""
 
 
 def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
@@ -78,6 +84,7 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
         texts = inside
     found.labels = by_place(texts)
     found.others = json_or_xml_of_tools(others, found.labels)
+    found.notes = second_formats(path, others, found.labels.values(), found.others)
     pictures = by_place(pictures_of(path, others, ("images",)))
     found.pictures = spelled_as(pictures, found.labels)
     known = {*found.labels, *found.pictures}

@@ -282,6 +282,7 @@ class _LabelRecords:
         unlabelled = {place: self._files.pictures.get(place) for place in known}
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
         notes += [*elsewhere_note(self._files.elsewhere), *self._other_texts.note()]
+        notes += self._files.notes
         notes += add_unlabelled(self._into, unlabelled, self._files.labels, self._image)
         return self._into.done([*notes_of(self._tally, self._files), *notes])
 
