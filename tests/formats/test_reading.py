@@ -713,12 +713,20 @@ def test_json_of_a_folder_without_annotations_is_named_and_left_out(tmp_path):
         write(tmp_path / f"{who}.json", document([annotation(1)], [image(1)]))
     (tmp_path / "config.json").write_text('{"name": "street", "labels": [{"id": 3}]}')
     (tmp_path / "list.json").write_text("[1, 2]")
+    category = {"supercategory": "a", "color": [0, 9, 9], "isthing": 1, "id": 1, "name": "cat"}
+    (tmp_path / "names.json").write_text(json.dumps([category, category], indent=1))
     data = read_dataset(tmp_path)
     assert data.annotator_names == ("a", "b")
     (note,) = [each for each in data.notes if "left out" in each]
-    assert note.startswith("2 JSON files left out: no annotations (such as ")
+    assert note.startswith("3 JSON files left out: no annotations (such as ")
     # Which one holds the annotations of a person is not to be guessed.
-    for content in ("{}", "", '[{"image_id": 1, "bbox": [1, 1, 5, 5]}]', '{"images": {}}'):
+    for content in (
+        "{}",
+        "",
+        '[{"image_id": 1, "bbox": [1, 1, 5, 5]}]',
+        '{"images": {}}',
+        '[{"name": "a.jpg", "boxes": [[1, 1, 5, 5]]}]',
+    ):
         (tmp_path / "list.json").write_text(content)
         with pytest.raises(DatasetError):
             read_dataset(tmp_path)

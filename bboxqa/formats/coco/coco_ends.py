@@ -22,6 +22,14 @@ _ANY_KEY = re.compile(
     rb'"(?:images|annotations|categories|image_id|category_id|bbox|segmentation|keypoints)"'
 )
 _SOMETHING = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]\s*[^\s\[\]{}]")
+# A list of categories and nothing else, such as panoptic_coco_categories.json.
+_OF_CATEGORY = (
+    rb'"(?:id|name|supercategory|isthing|color)"\s*:\s*(?:"[^"]*"|\[[\d,\s]*\]|[\w.-]+)\s*'
+)
+_CATEGORIES_LIST = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*\[\s*\{\s*(?=[^{}]*\"name\")%b(?:,\s*%b)*\}"
+    % (_OF_CATEGORY, _OF_CATEGORY)
+)
 
 # The first keys of a record, with values that are not nested deeply.
 _SEGMENTS = re.compile(rb'\s*\{(?:[^{}\[\]]|\{[^{}]*\}|\[[^{}\[\]]*\])*?"segments_info"\s*:')
@@ -41,8 +49,8 @@ def begins_with_segments(text: Text, place: int) -> bool:
 def has_nothing_of_coco(path: Path) -> bool:
     """Return whether a file is JSON with no COCO key near either end.
 
-    Settings files are an example. A file that is empty, cut off before its first key, or has zero
-    bytes, as UTF-16 does, may be annotations and gives False.
+    Settings and lists of categories are examples. A file that is empty, cut off before its first
+    key, or has zero bytes, as UTF-16 does, may be annotations and gives False.
     """
     try:
         with path.open("rb") as file:
@@ -60,8 +68,11 @@ def is_without_coco(head: bytes, end: bytes = b"") -> bool:
     --------
     >>> is_without_coco(b'{"line": 1}'), is_without_coco(b'{"images": []}'), is_without_coco(b"{")
     (True, False, False)
+    >>> is_without_coco(b'[{"id": 1, "name": "cat"}]'), is_without_coco(b'[{"name": "a", "x": 1}]')
+    (True, False)
     """
-    is_text = _SOMETHING.match(head) is not None and b"\0" not in head
+    is_something = _SOMETHING.match(head) or _CATEGORIES_LIST.match(head)
+    is_text = is_something is not None and b"\0" not in head
     return is_text and not _ANY_KEY.search(head + end)
 
 
