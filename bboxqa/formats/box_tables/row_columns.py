@@ -17,14 +17,14 @@ OF_GROUPS = ("image", "image_id", "image_width", "image_height", "annotator")
 _WHOLE = re.compile(r"(0|-?[1-9]\d*)\.0", re.ASCII)
 
 
-def annotator_in(cell: str) -> str:
-    """Return the annotator that a cell of text names.
+def name_in(cell: str) -> str:
+    """Return the annotator or category that a cell of text names.
 
     Data frames write whole numbers as fractions if a cell of their column is empty, so 1.0 is 1.
 
     Examples
     --------
-    >>> annotator_in("7.0"), annotator_in("007"), annotator_in("1.5"), annotator_in("'=ann")
+    >>> name_in("7.0"), name_in("007"), name_in("1.5"), name_in("'=ann")
     ('7', '007', '1.5', '=ann')
     """
     name = unguarded(cell)

@@ -25,10 +25,10 @@ from bboxqa.formats.box_tables.pictures_beside import size_beside
 from bboxqa.formats.box_tables.plain_tables import PlainRows, parts_of
 from bboxqa.formats.box_tables.row_columns import (
     OF_GROUPS,
-    annotator_in,
     boxes_of,
     in_pixels,
     is_named,
+    name_in,
 )
 from bboxqa.formats.box_tables.table_columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
 from bboxqa.formats.box_tables.table_rows import QUOTES, names_in, refuse_repeated, without_rows
@@ -97,7 +97,7 @@ class _TableRecords:
         has_cells = not head.startswith(PARQUET) and not head.lstrip().startswith(b"{")
         # As bboxqa writes cells that spreadsheets would run as formulas.
         self._said: Callable[[str], str] = unguarded if has_cells else str
-        self._named: Callable[[str], str] = annotator_in if has_cells else str
+        self._named: Callable[[str], str] = name_in if has_cells else str
         self._of_objects = "objects" in columns.of
         self._word = "row" if head.startswith(PARQUET) else "line"
         self._tally: Counter[str] = Counter()
@@ -162,7 +162,7 @@ class _TableRecords:
     ) -> IndexArray:
         """Return the category id of each row, (N,), from the code of its label."""
         begins = np.unique(category, return_index=True)[1].tolist()
-        said = [self._said(each.strip()) for each in labels]
+        said = [self._named(each.strip()) for each in labels]
         names = [self._names.get(each, each) or UNLABELLED for each in said]
         named = zip(names, begins, strict=True)
         ids = np.array([self._into.category(name, lines.where(row)) for name, row in named])
@@ -200,7 +200,7 @@ class _TableRecords:
             record |= turned_box(bbox, degrees)
         if annotator:
             record["annotator"] = annotator
-        category = self._said(plain_text(cells.get("category")))
+        category = self._named(plain_text(cells.get("category")))
         number = self._into.category(self._names.get(category, category) or UNLABELLED, where)
         row = self._into.annotation({**record, "category_id": number}, where)
         if not category and "category" in self._columns.of:

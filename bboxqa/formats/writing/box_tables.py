@@ -11,11 +11,12 @@ import numpy as np
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import guarded, one_line
 from bboxqa.formats.box_tables.box_units import UnitCounts
-from bboxqa.formats.box_tables.row_columns import annotator_in
+from bboxqa.formats.box_tables.row_columns import name_in
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import (
     ANNOTATOR_NAMES,
     ATTRIBUTES,
+    CATEGORY_NAMES,
     IMAGE_NAMES,
     Loss,
     Noun,
@@ -71,10 +72,13 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
 
 
 def _losses_of_cells(content: Content, options: Options) -> Iterator[Loss]:
-    lost = [name for name in content.annotators if annotator_in(guarded(name)) != name]
-    if lost:
-        why = f"csv has the same cells for texts and numbers; read as {annotator_in(lost[0])!r}"
-        yield Loss(len(lost), ANNOTATOR_NAMES, why, repr(one_line(lost[0])), "changed")
+    used = {each["category_id"] for each in content.annotations}
+    categories = [each["name"] for each in content.categories if each["id"] in used]
+    for noun, names in ((ANNOTATOR_NAMES, content.annotators), (CATEGORY_NAMES, categories)):
+        lost = [name for name in names if name_in(guarded(name)) != name]
+        if lost:
+            why = f"csv has the same cells for texts and numbers; read as {name_in(lost[0])!r}"
+            yield Loss(len(lost), noun, why, repr(one_line(lost[0])), "changed")
     yield from _losses(content, options)
 
 

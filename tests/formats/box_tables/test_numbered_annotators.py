@@ -1,4 +1,4 @@
-"""Annotators that are numbers, which data frames write in two ways."""
+"""Annotators and categories that are numbers, which data frames write in two ways."""
 
 import itertools
 
@@ -35,6 +35,15 @@ def test_numbers_of_one_table_are_the_same_people(tmp_path):
     assert len(data.annotations) == 6
 
 
+@pytest.mark.parametrize("note", ["", '"a ""quoted"" word"'])
+def test_numbers_of_two_tables_are_the_same_categories(tmp_path, note):
+    for who, number in (("ann", "3"), ("bob", "3.0")):
+        rows = [f"{HEADER},note", f"a.jpg,{who},{number},10,10,50,50,{note}", ""]
+        (tmp_path / f"{who}.csv").write_text("\n".join(rows))
+    data = read_coco(tmp_path)
+    assert (data.annotator_names, data.category_names) == (("ann", "bob"), ("3",))
+
+
 def test_other_names_with_digits_stay_as_they_are(tmp_path):
     people = ("01", "01.0", "1.5", "1.00", "v1.0", "1", "0.0", "-1.0", "1e0", "١.0")
     data = read_coco(table(tmp_path / "a.csv", people))
@@ -50,13 +59,15 @@ def test_text_in_json_lines_stays_as_it_is(tmp_path):
         assert read_coco(path).annotator_names == ("1", "2.0")
 
 
-def test_a_name_that_csv_would_change_is_a_loss(tmp_path):
-    lines = '{{"image": "a.jpg", "annotator": "{}", "x": 1, "y": 1, "width": 9, "height": 9}}\n'
+@pytest.mark.parametrize("key", ["annotator", "category"])
+def test_a_name_that_csv_would_change_is_a_loss(tmp_path, key):
+    lines = f'{{{{"image": "a.jpg", "{key}": "{{}}", "x": 1, "y": 1, "width": 9, "height": 9}}}}\n'
     source, out = tmp_path / "a.jsonl", tmp_path / "out.csv"
     source.write_text("".join(map(lines.format, ("1", "1.0"))))
     with pytest.raises(DatasetError, match=r"'1\.0'.*read as '1'"):
         bboxqa.convert(source, out, to="csv")
     assert not out.exists()
     whole = bboxqa.convert(source, tmp_path / "out.parquet", to="parquet")
-    assert not any("annotator" in each.what for each in whole.losses)
-    assert read_coco(tmp_path / "out.parquet").annotator_names == ("1", "1.0")
+    assert not any(key in each.what for each in whole.losses)
+    data = read_coco(tmp_path / "out.parquet", min_annotators=1)
+    assert getattr(data, f"{key}_names") == ("1", "1.0")
