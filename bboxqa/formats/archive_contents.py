@@ -191,9 +191,5 @@ def labels_of_two_formats(files: Iterable[tuple[str, Callable[[], bytes]]]) -> t
     return f"holds labels of {' and of '.join(shown)}", todo if both else ""
 
 
-def _folder(member: Member) -> str:
-    return member.name.rpartition("/")[0]
-
-
 def _is_label(text: bytes) -> bool:
     return is_label_head(text, strict=True) or is_dota_head(text)

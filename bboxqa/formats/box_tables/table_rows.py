@@ -19,7 +19,6 @@ from bboxqa.formats.opening import decoded
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import BrokenTextError
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
 _LOOKED_AT = 1000
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 NAMED_ONCE = "Rename all but one of them, or leave them out."

@@ -97,7 +97,7 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
     `places` is called with row numbers, and returns their locations for messages. Raises
     DatasetError with every problem.
     """
-    absent, wrong = _absent(rows, places), _wrongwhole_numbers(rows, places)
+    absent, wrong = _absent(rows, places), _wrong_numbers(rows, places)
     if absent or wrong:
         raise DatasetError([*absent, *wrong], "Only a value may be missing." if absent else "")
     units = code(rows.unit, names=True)
@@ -141,7 +141,7 @@ def _absent(rows: RatingColumns, places: Places) -> list[str]:
     ]
 
 
-def _wrongwhole_numbers(rows: RatingColumns, places: Places) -> list[str]:
+def _wrong_numbers(rows: RatingColumns, places: Places) -> list[str]:
     """Return a problem for each number of options that is not a whole number, 1 or more."""
     if rows.n_options is None:
         return []
