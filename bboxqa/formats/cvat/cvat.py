@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.files import Identity, identity_of
-from bboxqa.formats.translation.heads import is_archive
+from bboxqa.formats.translation.heads import is_archive, plain_head
 from bboxqa.formats.translation.members import (
     archive_around,
     head_of,
@@ -30,7 +30,7 @@ def _recognises(path: Path) -> bool:
 
 
 def _looks_right(head: bytes) -> bool:
-    plain = head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe").lstrip()
+    plain = plain_head(head)
     return plain.startswith(b"<") and _ROOT.search(plain) is not None
 
 

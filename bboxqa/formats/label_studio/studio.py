@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.translation.heads import is_archive
+from bboxqa.formats.translation.heads import is_archive, plain_head
 from bboxqa.formats.translation.members import head_of, members_of, only_file
 from bboxqa.formats.translation.translated_format import translated_format
 
@@ -31,8 +31,8 @@ def _recognises(path: Path) -> bool:
 
 
 def _looks_right(head: bytes) -> bool:
-    plain = head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
-    return plain.lstrip()[:1] in (b"[", b"{") and _HEAD.match(plain) is not None
+    plain = plain_head(head)
+    return plain[:1] in (b"[", b"{") and _HEAD.match(plain) is not None
 
 
 def _members(path: Path) -> "list[Member]":

@@ -44,6 +44,11 @@ def is_tar(head: bytes) -> bool:
     return head[257:262] == b"ustar"
 
 
+def plain_head(head: bytes) -> bytes:
+    """Return the beginning of a text without a byte order mark, zero bytes and leading blanks."""
+    return head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe").lstrip()
+
+
 def as_utf8(data: bytes) -> bytes:
     """Return text in UTF-8, with blanks in place of a byte order mark."""
     if data.startswith(codecs.BOM_UTF8):

@@ -16,7 +16,7 @@ from bboxqa.core.file_names import is_file
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.format import Recognises
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.heads import is_archive
+from bboxqa.formats.translation.heads import is_archive, plain_head
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import head_of, members_of, members_with
 from bboxqa.formats.translation.translated import BrokenTextError
@@ -53,7 +53,7 @@ def _recognises(looks_right: LooksRight, suffixes: tuple[str, ...], path: Path) 
 
 def begins(looks_right: LooksRight, head: bytes) -> bool:
     """Return whether the beginning of a file belongs to a format."""
-    return looks_right(head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe").lstrip())
+    return looks_right(plain_head(head))
 
 
 def json_problem(text: bytes, error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import re
 
+from bboxqa.formats.translation.heads import plain_head
 from bboxqa.formats.translation.label_folders import LabelFolders
 
 _ROOT = re.compile(
@@ -19,7 +20,7 @@ def is_voc_head(head: bytes) -> bool:
     >>> is_voc_head(b"<annotation><filename>a.jpg"), is_voc_head(b"<annotations><image>")
     (True, False)
     """
-    return _ROOT.match(head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")) is not None
+    return _ROOT.match(plain_head(head)) is not None
 
 
 def _is_label(head: bytes, _strict: bool) -> bool:
