@@ -82,10 +82,10 @@ def refuse_damaged_others(archive: Path, read: Sequence[Member], others: Sequenc
 
     As in a folder, its annotator would be missing from the result. Raises DatasetError.
     """
-    with_tables = {_folder_of(each) for each in read if each.name.lower().endswith(TABLES)}
+    with_tables = {each.folder for each in read if each.name.lower().endswith(TABLES)}
     for each in others:
         name = each.name.lower()
-        if name.endswith(TABLES) and _folder_of(each) not in with_tables:
+        if name.endswith(TABLES) and each.folder not in with_tables:
             continue
         if each.most > 2 * LOOKED_AT:
             # Archives have a checksum of all the content of a file.
@@ -95,10 +95,6 @@ def refuse_damaged_others(archive: Path, read: Sequence[Member], others: Sequenc
         reason = _text_damage(PurePosixPath(each.name), each.read())
         if reason:
             raise DatasetError([f"{archive / each.name}: {reason}"], _PACKED)
-
-
-def _folder_of(member: Member) -> str:
-    return member.name.rpartition("/")[0]
 
 
 def files_beside(folder: Path, sources: AbstractSet[Path], pattern: str | None) -> Iterator[Path]:

@@ -50,6 +50,11 @@ class Member(NamedTuple):
         """The path below `top`, by which images are named."""
         return self.name.removeprefix(self.top)
 
+    @property
+    def folder(self) -> str:
+        """Its folder inside the source; "" for none."""
+        return self.name.rpartition("/")[0]
+
     def head(self) -> bytes:
         """Return the beginning of the content; b"" if it cannot be read."""
         try:

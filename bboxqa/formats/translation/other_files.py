@@ -72,13 +72,13 @@ def json_or_xml_of_tools(
     suffixes : tuple of str
         The suffixes of the files to look at.
     """
-    folders = {_folder(each) for each in labels.values()}
+    folders = {each.folder for each in labels.values()}
     labelled = {*map(_last, labels)}
     return [
         each
         for each in members
         if each.name.lower().endswith(suffixes)
-        and (_folder(each) in folders or _is_of_others(each, labels, labelled))
+        and (each.folder in folders or _is_of_others(each, labels, labelled))
         and _kind(each.head()[:HEAD]) in _OF_ONE_IMAGE
     ]
 
@@ -104,11 +104,11 @@ def second_formats(
     """
     if path.is_file():
         return []
-    known = {*map(_folder, read), *map(_folder, told)}
+    known = {each.folder for each in (*read, *told)}
     by_folder: dict[str, list[Member]] = {}
     for each in members:
-        if each.name.lower().endswith((".json", ".xml")) and (folder := _folder(each)) not in known:
-            by_folder.setdefault(folder, []).append(each)
+        if each.name.lower().endswith((".json", ".xml")) and each.folder not in known:
+            by_folder.setdefault(each.folder, []).append(each)
     kinds = ((folder, _kind_of_first(files)) for folder, files in by_folder.items())
     found = [(folder, WHAT[kind][0]) for folder, kind in kinds if kind]
     if not found:
@@ -123,7 +123,7 @@ def second_formats(
 def _kind_of_first(members: Sequence[Member]) -> str | None:
     """Return the kind of the first annotations among a few files of a folder."""
     # Other notes are on files of several images directly in a source.
-    wanted = _READ if _folder(members[0]) else _OF_ONE_IMAGE
+    wanted = _READ if members[0].folder else _OF_ONE_IMAGE
     heads = (each.head()[:HEAD] for each in members[:_SAMPLE])
     kinds = (_kind(head) or ("COCO" if IS_COCO.match(head) else None) for head in heads)
     return next((each for each in kinds if each in wanted), None)
@@ -133,11 +133,11 @@ def labels_elsewhere(
     texts: Iterable[Member], read: Iterable[Member], is_label: Callable[[bytes], bool]
 ) -> list[Member]:
     """Return the label files in folders of which none is read, told by a file in each."""
-    known = {_folder(each) for each in read}
+    known = {each.folder for each in read}
     by_folder: dict[str, list[Member]] = {}
     for each in texts:
-        if _folder(each) not in known:
-            by_folder.setdefault(_folder(each), []).append(each)
+        if each.folder not in known:
+            by_folder.setdefault(each.folder, []).append(each)
     found = (files for files in by_folder.values() if is_label(_first_head(files)))
     return [each for files in found for each in files]
 
@@ -178,7 +178,7 @@ class OtherTexts:
             return False
         if self._is_label(data) or not _is_prose(data[:HEAD]):
             return False
-        beside = self._kinds_of_names(_folder(member))
+        beside = self._kinds_of_names(member.folder)
         if not beside or _without_numbers(member) in beside:
             return False
         is_of_others = any(
@@ -206,7 +206,7 @@ class OtherTexts:
     def _by_folder(self) -> dict[str, list[Member]]:
         found: dict[str, list[Member]] = {}
         for each in self._labels:
-            found.setdefault(_folder(each), []).append(each)
+            found.setdefault(each.folder, []).append(each)
         return found
 
     @cached_property
@@ -244,7 +244,7 @@ def _is_of_others(member: Member, labels: Container[str], labelled: Container[st
     Outside of folders for labels, images are told by their names without folders, since copies of
     labels may be anywhere; files around all folders describe the data set.
     """
-    folder, place = _folder(member), place_of(member.inner)
+    folder, place = member.folder, place_of(member.inner)
     is_in_labels = is_of_labels(_last(folder))
     is_new = folder != "" and _last(place) not in labelled
     return place not in labels and (is_in_labels or is_new)
@@ -252,10 +252,6 @@ def _is_of_others(member: Member, labels: Container[str], labelled: Container[st
 
 def _last(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _folder(member: Member) -> str:
-    return member.name.rpartition("/")[0]
 
 
 def _broken(member: Member) -> str:

@@ -68,18 +68,18 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
         is_label = is_label_name(each.name) or holds_labels(each.name, each.head, is_label_head)
         (texts if is_label else others).append(each)
     names, shapes = _names_and_shapes(others)
-    longest = _longest_names(path, names, {_folder(each.name) for each in texts})
+    longest = _longest_names(path, names, {each.folder for each in texts})
     found.inside, found.n_names = [*names, *shapes], len(names)
     for folder in shared_folders(path):
         names_beside, shapes_beside = _names_and_shapes(files_in(folder))
         names, shapes = names or names_beside, shapes or shapes_beside
     found.names = longest or min(names, key=_rank, default=None)
     found.key_point_shape = min(shapes, key=_rank, default=None)
-    folders = {_folder(each.name) for each in texts}
+    folders = {each.folder for each in texts}
     named = {each for each in folders if "labels" in each.lower().split("/")}
     if named and named != folders:
         # If there are label folders, other text files describe the data set.
-        inside = [each for each in texts if _folder(each.name) in named]
+        inside = [each for each in texts if each.folder in named]
         found.elsewhere = labels_elsewhere(texts, inside, is_label_head)
         texts = inside
     found.labels = by_place(texts)
@@ -125,7 +125,7 @@ def _longest_names(
     in an archive are.
     """
     inside = {above for each in label_folders for above in (each, *_above(each))}
-    own = sorted((each for each in names if _folder(each.name) in inside), key=_rank)
+    own = sorted((each for each in names if each.folder in inside), key=_rank)
     alike = [each for each in own if _rank(each)[:2] == _rank(own[0])[:2]]
     if len(alike) < 2:
         return None
@@ -133,12 +133,12 @@ def _longest_names(
     longest = max(range(len(alike)), key=lambda place: len(classes[place]))
     for place, each in enumerate(classes):
         if not each or not each.items() <= classes[longest].items():
-            first, other = (alike[at].name for at in sorted((longest, place)))
-            problem = f"{path}: {first} and {other} have different classes"
+            first, other = (alike[at] for at in sorted((longest, place)))
+            problem = f"{path}: {first.name} and {other.name} have different classes"
             problem += "; expected the same in all folders that are read as one annotator"
             is_packed = path.is_file()
             around = Path("FOLDER") if is_packed else path
-            typed = typed_paths([around / _folder(each) for each in (first, other)])
+            typed = typed_paths([around / each.folder for each in (first, other)])
             todo = "Unpack the archive into FOLDER, and name" if is_packed else "Name"
             raise DatasetError([problem], f"{todo} each of these folders: {typed}")
     return alike[longest] if min(names, key=_rank) in alike else None
@@ -160,7 +160,3 @@ def _rank(member: Member) -> tuple[int, int, str]:
     name = PurePosixPath(member.name).name.lower()
     known = _ORDER.index(name) if name in _ORDER else len(_ORDER)
     return member.name.count("/"), known, member.name
-
-
-def _folder(name: str) -> str:
-    return name.rpartition("/")[0]
