@@ -40,19 +40,14 @@ def _outline_losses(content: Content, _options: Options) -> Iterator[Loss]:
 def _corner_losses(content: Content, _options: Options) -> Iterator[Loss]:
     title = "YOLO OBB"
     yield from corner_losses(content, title)
-    yield from common_losses(content, title)
-    yield from folder_losses(content, title)
-    yield from image_name_losses(content, title, "labels")
+    yield from _shared_losses(content, title)
 
 
 def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
     title = "YOLO pose"
     yield from outline_losses(content, title, ())
     yield from other_areas(content, title)
-    held = ("keypoints",)
-    yield from common_losses(content, title, annotations=held, categories=("keypoints",))
-    yield from folder_losses(content, title)
-    yield from image_name_losses(content, title, "labels")
+    yield from _shared_losses(content, title, ("keypoints",))
     most = _n_joints(content)
     named = [(each["name"], content.joint_names[each["id"]]) for each in content.categories]
     fewer = [name for name, joints in named if joints and len(joints) < most]
@@ -64,7 +59,12 @@ def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
 
 def _losses(content: Content, title: str, held: Sequence[Kind]) -> Iterator[Loss]:
     yield from outline_losses(content, title, held)
-    yield from common_losses(content, title)
+    yield from _shared_losses(content, title)
+
+
+def _shared_losses(content: Content, title: str, keys: Sequence[str] = ()) -> Iterator[Loss]:
+    """Yield the losses of all label files, which hold `keys` of annotations and of categories."""
+    yield from common_losses(content, title, annotations=keys, categories=keys)
     yield from folder_losses(content, title)
     yield from image_name_losses(content, title, "labels")
 
