@@ -3,9 +3,7 @@
 The note does not say names of folders if it is `hidden`.
 """
 
-import os
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
 
 from bboxqa.core.file_names import folders_in
@@ -13,11 +11,10 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.registry import format_of, is_source_of
 from bboxqa.formats.task_files import is_split
-from bboxqa.formats.translation.label_folders import is_label_name, is_of_labels
+from bboxqa.formats.translation.label_folders import files_below, is_of_labels, may_have_labels
 
 # The most names that the note shows.
 _SHOWN = 3
-_LOOKED_AT = 5000
 
 
 def of_same_images(sources: Iterable[Path], *, hidden: bool = False) -> list[str]:
@@ -46,18 +43,14 @@ def _of_same_images(source: Path) -> list[Path]:
     if len(inside) < 2 or not any(is_of_labels(each.name) for each in inside):
         return []
     found = format_of(source)
-    labels = {each: {*_labels_in(each)} for each in inside if is_source_of(found, each)}
+    labels = {
+        each: {file.relative_to(each) for file in files_below(each) if may_have_labels(file.name)}
+        for each in inside
+        if is_source_of(found, each)
+    }
     shared = [
         each
         for each, names in labels.items()
         if any(other != each and names & labels[other] for other in labels)
     ]
     return shared if any(is_of_labels(each.name) for each in shared) else []
-
-
-def _labels_in(folder: Path) -> Iterator[Path]:
-    """Yield the paths of the first files in a folder that may be labels, by their names."""
-    files = ((Path(here), name) for here, _, names in os.walk(folder) for name in names)
-    for here, name in islice(files, _LOOKED_AT):
-        if is_label_name(name) or name.lower().endswith((".json", ".xml")):
-            yield (here / name).relative_to(folder)

@@ -17,7 +17,7 @@ from bboxqa.formats.translation.label_folders import (
     LOOKED_AT,
     files_by_folder,
     folders_and_files,
-    is_label_name,
+    may_have_labels,
 )
 from bboxqa.formats.translation.label_images import folders_around, place_of, without_suffix
 from bboxqa.formats.translation.members import head_of
@@ -60,7 +60,7 @@ def _some_labels(folders: Iterable[Path]) -> list[str]:
             for here, files in files_by_folder(folder)
             for inside in [here.relative_to(folder).as_posix()]
             for name in files
-            if is_label_name(name) or name.lower().endswith((".json", ".xml"))
+            if may_have_labels(name)
         }
         if both := places & seen:
             return sorted(both)[:_FEW]

@@ -13,13 +13,11 @@ from bboxqa.core.file_names import SPLIT, is_folder
 from bboxqa.formats.translation.heads import as_utf8, is_archive
 from bboxqa.formats.translation.members import head_of, members_of
 
-INSIDE = re.compile(
-    r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data"
-    rf"|{SPLIT}",
-    re.IGNORECASE,
-)
-"""Names of folders that belong to the data set of their parent folder."""
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
+OF_CONTENT = rf"{_OF_LABELS.pattern}|images|jpegimages|data|obj_.*_data"
+"""A pattern of the names of folders that say what is inside, in lower case."""
+INSIDE = re.compile(rf"{OF_CONTENT}|{SPLIT}", re.IGNORECASE)
+"""Names of folders that belong to the data set of their parent folder."""
 _OF_PARTS = re.compile(rf"{_OF_LABELS.pattern}|{SPLIT}", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 LOOKED_AT = 5000
@@ -42,6 +40,11 @@ def is_label_name(name: str) -> bool:
     """Return whether a file may be a label file, by its name."""
     last = name.rpartition("/")[2].lower()
     return last.endswith(".txt") and last not in _NO_LABELS and not _NO_LABEL.search(last)
+
+
+def may_have_labels(name: str) -> bool:
+    """Return whether a file may have the labels of an image in any format, by its name."""
+    return is_label_name(name) or name.lower().endswith((".json", ".xml"))
 
 
 def holds_labels(name: str, head: Callable[[], bytes], is_label: Callable[[bytes], bool]) -> bool:
@@ -225,12 +228,18 @@ def folders_and_files(folder: Path, most: int) -> tuple[list[str], list[str]]:
     return sorted(folders), files
 
 
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield the first files in a folder, at any depth."""
+    files = (Path(here, name) for here, _, names in os.walk(folder) for name in names)
+    return islice(files, LOOKED_AT)
+
+
 def share_images(folders: Sequence[Path]) -> bool:
     """Return whether two of the folders have a JSON or XML file of the same name, at any depth."""
     seen: set[str] = set()
     for folder in folders:
-        below = islice((name for _, _, files in os.walk(folder) for name in files), LOOKED_AT)
-        names = {name for name in below if name.lower().endswith((".json", ".xml"))}
+        files = (each.name for each in files_below(folder))
+        names = {name for name in files if name.lower().endswith((".json", ".xml"))}
         if names & seen:
             return True
         seen |= names

@@ -15,16 +15,14 @@ from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
+from bboxqa.formats.translation.label_folders import OF_CONTENT
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import Record
 
 _Found = TypeVar("_Found")
-_PLACES = re.compile(
-    r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?|images|jpegimages|data|obj_.*_data|exports?",
-    re.IGNORECASE,
-)
+_PLACES = re.compile(rf"{OF_CONTENT}|exports?", re.IGNORECASE)
 """Folders whose names do not belong to image names."""
 _OF_LABELS = re.compile(
     r"segmentation(?:class|object)(?:png)?|masks|scribbles|.*visualization", re.IGNORECASE

@@ -1,17 +1,16 @@
 """Telling people who label in several formats from the parts of one data set of YOLO."""
 
-import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from bboxqa.core.file_names import folders_in
 from bboxqa.formats.content_kinds import HEAD, json_kind_of, kind_of
 from bboxqa.formats.translation.heads import as_utf8
-from bboxqa.formats.translation.label_folders import INSIDE, is_label_name
+from bboxqa.formats.translation.label_folders import INSIDE, files_below, may_have_labels
 from bboxqa.formats.translation.members import head_of
 
-_LOOKED_AT, _COMPARED = 5000, 20
+_COMPARED = 20
 _TOLD = (".json", ".xml")
 
 
@@ -29,19 +28,11 @@ def _shared_by(folders: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
     """Yield files of two folders with the same stem, of which one is no text."""
     seen: dict[str, Path] = {}
     for folder in folders:
-        own = {each.stem: each for each in _files_in(folder)}
+        own = {each.stem: each for each in files_below(folder) if may_have_labels(each.name)}
         for stem, file in own.items():
             other = seen.setdefault(stem, file)
             if other != file and {file.suffix.lower(), other.suffix.lower()} != {".txt"}:
                 yield other, file
-
-
-def _files_in(folder: Path) -> Iterator[Path]:
-    """Yield the first files in a folder that may be labels, by their names."""
-    names = ((here, name) for here, _, names in os.walk(folder) for name in names)
-    for here, name in islice(names, _LOOKED_AT):
-        if PurePosixPath(name).suffix.lower() in _TOLD or is_label_name(name):
-            yield Path(here, name)
 
 
 def _is_label(file: Path) -> bool:
