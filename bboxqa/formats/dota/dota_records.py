@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import numpy as np
 
@@ -18,14 +18,12 @@ from bboxqa.formats.dota.plain_dota import plain_labels
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.label_folders import holds_labels, is_label_name
 from bboxqa.formats.translation.label_images import (
-    add_unlabelled,
+    FileImages,
     by_place,
     pictures_of,
     spelled_as,
-    without_others,
 )
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import (
@@ -37,7 +35,6 @@ from bboxqa.formats.translation.other_files import (
     labels_elsewhere,
     second_formats,
 )
-from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.plain.label_batches import (
     LabelFile,
     add_files,
@@ -143,24 +140,24 @@ class _DotaRecords:
     def __init__(
         self, pictures: dict[str, Member], other_texts: OtherTexts, add: Add, wanted: Wanted
     ) -> None:
-        self._pictures = pictures
         self._other_texts = other_texts
         self._wanted = wanted
         is_said = choices().missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
-        self._places: set[str] = set()
+        self._images = FileImages(self._into, pictures)
         self._tally: Counter[str] = Counter()
 
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
         files: list[LabelFile] = []
+        pictures = self._images.pictures
         for place, member, data in batch:
             where = Where(member.name, 1)
-            if place not in self._pictures and self._other_texts.take(member, data):
+            if place not in pictures and self._other_texts.take(member, data):
                 continue
-            files.append((member, self._image(place, where), data))
-            self._places.add(place)
-            if self._pictures and place not in self._pictures:
+            files.append((member, self._images.add(place, where), data))
+            self._tally["nameless"] += place not in pictures
+            if pictures and place not in pictures:
                 self._into.defect("T022", f"{member.name}: no picture has this name", where)
         add_files(files, self._add_plain, self._add_file)
 
@@ -215,18 +212,6 @@ class _DotaRecords:
             for (where, label), each in zip(labels, degrees.tolist(), strict=True):
                 self._add_label(label, None if math.isnan(each) else each, image["id"], where)
 
-    def _image(self, place: str, where: Where) -> Record:
-        """Return the record of an image, with its size if known."""
-        image = self._into.image(place, where)
-        picture = self._pictures.get(place)
-        self._tally["nameless"] += picture is None
-        image["file_name"] = place + (PurePosixPath(picture.name).suffix if picture else "")
-        size = size_of_picture(picture) if picture is not None else None
-        size = size or given_size(image["file_name"])
-        if size is not None:
-            image["width"], image["height"] = size
-        return image
-
     def _add_label(self, label: Label, degrees: float | None, image: int, where: Where) -> None:
         category = self._into.category(label.category, where)
         record: Record = {"image_id": image, "category_id": category}
@@ -239,10 +224,8 @@ class _DotaRecords:
 
     def done(self, others: Sequence[Member], further: Iterable[str]) -> Translated:
         """Return the translation, with further notes; `others` are files that are left out."""
-        known = without_others({*self._pictures} - self._places, others)
-        unlabelled = {place: self._pictures[place] for place in known}
         notes = [*add_others(self._into, others, "labels of DOTA"), *further]
-        notes += add_unlabelled(self._into, unlabelled, self._places, self._image)
+        notes += self._images.add_unlabelled(others=others)
         return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
 
 

@@ -105,7 +105,7 @@ class _LabelmeRecords:
         is_said = choices().missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
         pictures = pictures_of(path, members, ("images", "JPEGImages"))
-        self._images = FileImages(self._into, pictures)
+        self._images = FileImages(self._into, by_place(pictures))
         self._masks = Masks(outlines=wanted.outlines)
         self._tally: Counter[str] = Counter()
 

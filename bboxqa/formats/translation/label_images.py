@@ -36,8 +36,8 @@ _EXPORTED = ("img", "label", "label_viz")
 class FileImages:
     """The images of a source with one file each: their names, image files and sizes."""
 
-    def __init__(self, into: Collector, pictures: Sequence[Member]) -> None:
-        self.pictures = by_place(pictures)
+    def __init__(self, into: Collector, pictures: Mapping[str, Member]) -> None:
+        self.pictures = pictures
         self.n_unsized = 0
         self._into = into
         self._files: dict[str, str] = {}
@@ -65,6 +65,18 @@ class FileImages:
             self._places.add(place_of(picture.inner))
         return picture
 
+    def add(self, place: str, where: Where) -> Record:
+        """Return the record of an image that has the name of its place, with its size if known."""
+        self._places.add(place)
+        picture = self.pictures.get(place)
+        image = self._into.image(place, where)
+        image["file_name"] = place + (PurePosixPath(picture.name).suffix if picture else "")
+        size = size_of_picture(picture) if picture else None
+        size = size or given_size(image["file_name"])
+        if size is not None:
+            image["width"], image["height"] = size
+        return image
+
     def give_size(self, image: Record, size: tuple[int, int] | None) -> None:
         """Set the size of an image: the size that was found, or else the one of `--image-size`."""
         size = size or given_size(image["file_name"])
@@ -81,16 +93,7 @@ class FileImages:
         """
         places = without_others({*self.pictures, *listed} - self._places, others)
         unlabelled = {place: self.pictures.get(place) for place in places}
-        yield from add_unlabelled(self._into, unlabelled, self._places, self._add_empty)
-
-    def _add_empty(self, place: str, where: Where) -> None:
-        picture = self.pictures.get(place)
-        image = self._into.image(place, where)
-        image["file_name"] = place + (PurePosixPath(picture.name).suffix if picture else "")
-        size = size_of_picture(picture) if picture else None
-        size = size or given_size(image["file_name"])
-        if size is not None:
-            image["width"], image["height"] = size
+        yield from add_unlabelled(self._into, unlabelled, self._places, self.add)
 
 
 def pictures_of(path: Path, members: list[Member], folders: tuple[str, ...]) -> list[Member]:

@@ -107,7 +107,7 @@ class _VocRecords:
         is_said = choices().missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
         pictures = pictures_of(path, members, ("JPEGImages", "images"))
-        self._images = FileImages(self._into, pictures)
+        self._images = FileImages(self._into, by_place(pictures))
         self._tally: Counter[str] = Counter()
 
     def add_file(self, place: str, member: Member, base: int) -> None:
