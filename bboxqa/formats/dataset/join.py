@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import clean, in_natural_order
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Category, Image, ids_of
+from bboxqa.formats.dataset.assigned import assign_all
 from bboxqa.formats.dataset.category_names import map_options, supercategories
-from bboxqa.formats.dataset.drawn_images import others_may_be_asked
 from bboxqa.formats.dataset.joined import Joined, add_tables, image_label
 from bboxqa.formats.dataset.joint_names import with_joints
 from bboxqa.formats.dataset.left_out_categories import left_out_category_notes, without_categories
@@ -24,7 +24,6 @@ from bboxqa.formats.dataset.people.wrong_values import (
     bad_boxes,
     bad_outlines,
     repeated_ids,
-    unnamed,
 )
 from bboxqa.formats.dataset.remarks import headlines_of, notes_of, with_machine_remark
 from bboxqa.formats.dataset.sessions import (
@@ -86,7 +85,7 @@ def join(
     renamed = add_tables(joined, files, labels)
     annotator_names = tuple(in_natural_order(attribution.names))
     indexed = [_index(joined, *pair) for pair in zip(files, labels, strict=True)]
-    authors, assigned, listed = _assign_all(joined, files, indexed, attribution, annotator_names)
+    authors, assigned, listed = assign_all(joined, files, indexed, attribution, annotator_names)
     if asked == "all":
         assigned[~listed] = True
     if len(files) > 1 and not any(joined.origins):
@@ -213,33 +212,6 @@ def _index(joined: Joined, file: AnnotationFile, labels: Sequence[str]) -> Index
     )
 
 
-def _assign_all(
-    joined: Joined,
-    files: Sequence[AnnotationFile],
-    indexed: Sequence[IndexedAnnotations],
-    attribution: Attribution,
-    annotator_names: Sequence[str],
-) -> tuple[list[IntArray], BoolArray, BoolArray]:
-    """Return the authors in each file, (I, A) who was asked, and which images list that."""
-    number = {name: place for place, name in enumerate(annotator_names)}
-    code = np.array([number[name] for name in attribution.names] + [-1], np.int32)
-    authors = [
-        code[author[part.place]] for author, part in zip(attribution.author, indexed, strict=True)
-    ]
-    assigned = np.zeros((len(joined.images), len(annotator_names)), np.bool_)
-    listed = np.zeros(len(joined.images), np.bool_)
-    parts = zip(files, indexed, authors, attribution.asked, strict=True)
-    n_listing = len(files) - attribution.n_beside
-    for place, (file, part, author, names) in enumerate(parts):
-        found = _assign(joined, assigned, file, part, author, names, number)
-        if place < n_listing:
-            listed |= found
-    if attribution.of_files:
-        asked = attribution.asked
-        listed &= ~others_may_be_asked(files, indexed, authors, asked, number, assigned)
-    return authors, assigned, listed
-
-
 def _advice(
     renamed: Mapping[str, str], authors: Sequence[IntArray], attribution: Attribution
 ) -> str:
@@ -251,39 +223,3 @@ def _advice(
             "or delete them."
         )
     return "\n".join(lines)
-
-
-def _assign(
-    joined: Joined,
-    assigned: BoolArray,
-    file: AnnotationFile,
-    part: IndexedAnnotations,
-    author: IntArray,
-    asked: Sequence[tuple[str, ...] | None],
-    number: dict[str, int],
-) -> BoolArray:
-    """Mark in `assigned` who was asked about the images of a file; return which images list it."""
-    ids = file.shown_ids[part.place]
-    joined.add_shared(file, unnamed(ids[author < 0], len(ids), "annotation"))
-    listed = np.zeros(len(assigned), np.bool_)
-    lists: dict[tuple[str, ...], list[int]] = {}
-    for image, names in zip(part.image_of_record.tolist(), asked, strict=True):
-        if names is not None:
-            lists.setdefault(names, []).append(image)
-    for names, images in lists.items():
-        listed[images] = True
-        assigned[np.ix_(images, [number[label] for label in names])] = True
-    named = author >= 0
-    uninvited = named & listed[part.image] & ~assigned[part.image, author]
-    labels = {place: label for label, place in number.items()}
-    joined.add(
-        file,
-        (
-            f"annotation {ids[row]}: is by {labels[int(author[row])]!r}, who is not in the "
-            "list of annotators of its image; add the name there, or correct it"
-            for row in np.flatnonzero(uninvited).tolist()
-        ),
-    )
-    free = named & ~listed[part.image]
-    assigned[part.image[free], author[free]] = True
-    return listed
