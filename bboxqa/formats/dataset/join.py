@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, find
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import clean, in_natural_order
 from bboxqa.formats.annotations.columns import AnnotationFile
@@ -81,20 +81,12 @@ def join(
         Whether tracks were read.
     """
     joined = Joined(dict(zip(files, paths, strict=True)))
-    labels = [[image_label(image) for image in file.images] for file in files]
-    renamed = add_tables(joined, files, labels)
     annotator_names = tuple(in_natural_order(attribution.names))
-    indexed = [_index(joined, *pair) for pair in zip(files, labels, strict=True)]
-    authors, assigned, listed = assign_all(joined, files, indexed, attribution, annotator_names)
+    indexed, authors, assigned, listed = _checked(
+        joined, files, attribution, annotator_names, sessions
+    )
     if asked == "all":
         assigned[~listed] = True
-    if len(files) > 1 and not any(joined.origins):
-        # Versions of one file contradict each other in many places; this error names the cause.
-        images, key = tuple(joined.images), attribution.key
-        refuse_repeated(files, indexed, authors, sessions, images, annotator_names, key)
-    if joined.problems:
-        advice = _advice(renamed, authors, attribution)
-        raise DatasetError(joined.problems, advice, files=joined.origins)
     if min_annotators >= 2 and assigned.sum(1).max(initial=0) < 2:
         raise _nothing_shared(files, attribution, all_listed=bool(listed.all()))
     categories, more = joined.categories, []
@@ -134,6 +126,31 @@ def join(
         unshown_images=frozenset().union(*(file.left_unshown for file in files)),
     )
     return _completed(data, files, attribution, split, memory)
+
+
+def _checked(
+    joined: Joined,
+    files: Sequence[AnnotationFile],
+    attribution: Attribution,
+    annotator_names: Sequence[str],
+    sessions: FileSessions | None,
+) -> tuple[list[IndexedAnnotations], list[IntArray], BoolArray, BoolArray]:
+    """Return the annotations of each file with indices, and by whom they are; see `assign_all`.
+
+    Raises DatasetError with all problems of the files.
+    """
+    labels = [[image_label(image) for image in file.images] for file in files]
+    renamed = add_tables(joined, files, labels)
+    indexed = [_index(joined, *pair) for pair in zip(files, labels, strict=True)]
+    authors, assigned, listed = assign_all(joined, files, indexed, attribution, annotator_names)
+    if len(files) > 1 and not any(joined.origins):
+        # Versions of one file contradict each other in many places; this error names the cause.
+        images, key = tuple(joined.images), attribution.key
+        refuse_repeated(files, indexed, authors, sessions, images, annotator_names, key)
+    if joined.problems:
+        advice = _advice(renamed, authors, attribution)
+        raise DatasetError(joined.problems, advice, files=joined.origins)
+    return indexed, authors, assigned, listed
 
 
 def _completed(

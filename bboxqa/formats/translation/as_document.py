@@ -14,7 +14,7 @@ from bboxqa.formats.translation.members import archive_around, members_of
 from bboxqa.formats.translation.places import Places
 from bboxqa.formats.translation.plain.document_parts import DocumentParts
 from bboxqa.formats.translation.source_files import size_and_digest
-from bboxqa.formats.translation.translated import BrokenTextError, Translate, Wanted
+from bboxqa.formats.translation.translated import BrokenTextError, Translate, Translated, Wanted
 
 
 def read_document(
@@ -46,6 +46,12 @@ def read_document(
     with gc_paused():
         parts.put_into(reading)
     reading.size, _ = size_and_digest(path, digest=False)
+    reading.origin = _origin(path, found, parts)
+    return reading
+
+
+def _origin(path: Path, found: Translated, parts: DocumentParts) -> Origin:
+    """Return what is known of the records of a source beside their content."""
     of_lists = {
         "annotations": parts.places,
         "images": found.image_places,
@@ -53,7 +59,7 @@ def read_document(
         "defects": [defect.where for defect in found.defects],
     }
     places = Places(path, of_lists)
-    reading.origin = Origin(
+    return Origin(
         found.title,
         found.defects,
         places.find,
@@ -68,7 +74,6 @@ def read_document(
         parts.boxed.n_apart,
         frozenset(parts.boxed.categories_apart),
     )
-    return reading
 
 
 def _syntax_of(read: RawDocument) -> RawDocument:

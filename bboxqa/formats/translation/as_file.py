@@ -29,18 +29,7 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
     """
     of = _Columns(path, options)
     files = MeasuredFiles(path, digest=options.digest) if path.is_dir() else None
-    is_outlined = options.outlines or options.rotated
-    has_all_keys = {*options.keys} <= {*ANNOTATOR_KEYS} and not options.keypoints
-    wanted = Wanted(
-        outlines=is_outlined,
-        keypoints=options.keypoints,
-        sessions="session" in options.keys,
-        in_full=False,
-        progress=options.progress,
-        bounded=options.memory is not None,
-        add_boxes=of.add_boxes if has_all_keys else None,
-        files=files,
-    )
+    wanted = _wanted(options, of, files)
     found = translate(path, of.add, wanted)
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
     problems += [*of.builder.problems, *of.builder.author_problems()]
@@ -51,7 +40,7 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
     else:
         size, blake2b = size_and_digest(path, digest=options.digest)
     columns = of.builder.done()
-    notes = [*found.notes, *of.boxed.notes(are_upright=not is_outlined)]
+    notes = [*found.notes, *of.boxed.notes(are_upright=not wanted.outlines)]
     if columns.rotated is not None and not options.outlines:
         notes += rotated_notes(columns.rotated.form)
     return AnnotationFile(
@@ -77,6 +66,20 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
         n_apart=of.boxed.n_apart,
         repeat_notes=tuple(found.repeat_notes),
         nobody_notes=tuple(found.nobody_notes),
+    )
+
+
+def _wanted(options: ReadOptions, of: "_Columns", files: MeasuredFiles | None) -> Wanted:
+    has_all_keys = {*options.keys} <= {*ANNOTATOR_KEYS} and not options.keypoints
+    return Wanted(
+        outlines=options.outlines or options.rotated,
+        keypoints=options.keypoints,
+        sessions="session" in options.keys,
+        in_full=False,
+        progress=options.progress,
+        bounded=options.memory is not None,
+        add_boxes=of.add_boxes if has_all_keys else None,
+        files=files,
     )
 
 
