@@ -5,7 +5,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.memory import check_limit, gc_paused, trim_memory
@@ -224,9 +223,8 @@ def _attributed(
     pseudonyms: Path | None,
 ) -> tuple[Attribution, dict[str, str]]:
     """Return the annotators of all files, and the pseudonyms that they were given."""
-    keys: dict[str, Any] = {"annotator_key": annotator_key, "session_key": session_key}
     try:
-        found = _attribution(read, sources, min_annotators, predictions, keys)
+        found = _attribution(read, sources, annotator_key, session_key, min_annotators, predictions)
     except DatasetError as error:
         # What is left out may be the work of other annotators.
         inside = (note for each in read for note in each.notes if _LEFT_OUT in note)
@@ -245,9 +243,10 @@ def _attributed(
 def _attribution(
     read: Sequence[AnnotationFile],
     sources: Sources,
+    annotator_key: str | None,
+    session_key: str | None,
     min_annotators: int,
     predictions: Predictions | None,
-    keys: Mapping[str, Any],
 ) -> Attribution:
     """Return the annotators of all files, among them a model."""
     names = sources.names
@@ -255,14 +254,14 @@ def _attribution(
     # Lists of results alone are attributed as other files are.
     n_attributed = n_whole or len(names)
     has_more = predictions is not None or n_attributed < len(names)
-    found = attribute(
-        read[:n_attributed], names[:n_attributed],
-        way=sources.attribution, min_annotators=1 if has_more else min_annotators, **keys,
+    attributed_by = partial(
+        attribute, read[:n_attributed], names[:n_attributed],
+        annotator_key=annotator_key, session_key=session_key,
     )  # fmt: skip
+    least = 1 if has_more else min_annotators
+    found = attributed_by(way=sources.attribution, min_annotators=least)
     if n_attributed < len(names) and found.names == (UNNAMED,):
-        found = attribute(
-            read[:n_attributed], names[:n_attributed], way="files", min_annotators=1, **keys
-        )
+        found = attributed_by(way="files", min_annotators=1)
     for file, name in zip(read[n_attributed:], names[n_attributed:], strict=False):
         found = with_results(found, file, name)
     return found if predictions is None else with_results(found, read[-1], predictions.annotator)
