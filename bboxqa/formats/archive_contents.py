@@ -13,7 +13,7 @@ from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, WHAT, json_kind_of
 from bboxqa.formats.cvat.cvat import CVAT
-from bboxqa.formats.damaged import refuse_damaged_others
+from bboxqa.formats.damaged import refuse_damaged_members, refuse_damaged_others
 from bboxqa.formats.darwin.darwin import DARWIN
 from bboxqa.formats.datumaro.datumaro import DATUMARO
 from bboxqa.formats.datumaro.datumaro_heads import are_subsets
@@ -45,9 +45,36 @@ NOT_READ = ("CVAT backup", "CreateML", "FiftyOne", "VOC as json")
 _REPORTED = {VOC: ".xml", LABELME: ".json", DARWIN: ".json", YOLO: ".txt", DOTA: ".txt"}
 _STRUCTURED = (".json", ".xml", *TABLES)
 _ANNOTATIONS = (*_STRUCTURED, ".txt")
+_UNPACK = "Unpack it into a folder of its own, and name the folder."
 _SHOWN = 3
 # The number of text files whose format is looked at: of all, and of a folder.
 _LOOKED_AT, _SAMPLE = 5000, 20
+
+
+def matching_parts_of(path: Path, pattern: str | None) -> list[Path]:
+    """Return the sources in a file: itself, or those in an archive that match a pattern.
+
+    Of an archive whose own name matches, all do. Raises DatasetError if none does.
+    """
+    parts = _parts_of(path)
+    if not pattern or len(parts) == 1 or path.match(pattern):
+        return parts
+    matching = [each for each in parts if each.match(pattern)]
+    if not matching:
+        names = first_few(parts, _SHOWN, lambda each: one_line(each.relative_to(path).as_posix()))
+        some = f"{count(len(parts), 'file')}: {names}"
+        raise DatasetError([f"{path}: no file in this archive matches {pattern!r} ({some})"])
+    return matching
+
+
+def _parts_of(path: Path) -> list[Path]:
+    found = format_of(path) if path.is_file() and is_archive(head_of(path)) else COCO
+    if found is COCO:
+        return [path]
+    inside = refuse_damaged_members(path)
+    if found.recognises_folder:
+        _refuse_two_formats(path, inside, is_read=True)
+    return sources_in(path)
 
 
 def sources_in(path: Path) -> list[Path]:
@@ -148,6 +175,32 @@ def _told_by_reader(members: Sequence[Member], read: Format) -> set[str]:
     own, other = (".xml", ".json") if read is VOC else (".json", ".xml")
     labels = [*members_with(members, own)]
     return {each.name for each in json_or_xml_of_tools(members, by_place(labels), (other,))}
+
+
+def refuse_archive(path: Path) -> None:
+    """Refuse an archive that cannot be read, that has archives inside, or nothing that is read."""
+    inside = refuse_damaged_members(path)
+    held = [each for each in inside if is_archive(each.head())]
+    if held:
+        names = first_few(held, _SHOWN, lambda each: one_line(each.name or path.stem))
+        problem = f"{path}: holds archives, which are not read inside of another one: {names}"
+        raise DatasetError([problem], _UNPACK)
+    _refuse_two_formats(path, inside, is_read=False)
+    refuse_unread(path, inside)
+    names = first_few(inside, _SHOWN, lambda each: one_line(each.name or path.stem))
+    found = f"in which no file is of a known format ({count(len(inside), 'file')}: {names})"
+    raise DatasetError(
+        [f"{path}: is an archive {found if inside else 'without files'}"],
+        "Name the archive, file or folder that holds annotations.",
+    )
+
+
+def _refuse_two_formats(path: Path, inside: Sequence[Member], *, is_read: bool) -> None:
+    """Refuse an archive of labels of YOLO and DOTA; in one folder, only if none `is_read`."""
+    mixed, todo = labels_of_two_formats((each.name, each.head) for each in inside)
+    if mixed and not (is_read and todo):
+        problem = f"{path}: {mixed}; expected one format in an archive"
+        raise DatasetError([problem], f"Unpack it. {todo}" if todo else _UNPACK)
 
 
 def refuse_unread(path: Path, members: Sequence[Member]) -> None:

@@ -13,7 +13,7 @@ from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_without_coco
 from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.own_files import is_result
 from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive
-from bboxqa.formats.translation.member import READABLE, Member
+from bboxqa.formats.translation.member import AGAIN, READABLE, Member
 from bboxqa.formats.translation.members import head_of, members_of, members_with
 from bboxqa.formats.xml_elements import xml_damage
 
@@ -49,6 +49,15 @@ def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Pa
     for (file, reason), *others in found.values():
         more = f" (and {count(len(others), 'more file')} in this folder)" if others else ""
         yield file, f"{reason}{more}"
+
+
+def refuse_damaged_file(path: Path) -> None:
+    """Refuse XML that is empty or cut off, and an empty archive, which would be read as JSON."""
+    name = path.name.lower()
+    # JSON may have kept the name of the archive that it was unpacked from.
+    is_no_json = name.endswith(".xml") or (name.endswith(ARCHIVES) and not head_of(path))
+    if is_no_json and (reason := damage_of(path)):
+        raise DatasetError([f"{path}: {reason}"], READABLE if reason == DENIED else AGAIN)
 
 
 def refuse_damaged(folder: Path, sources: Sequence[Path], pattern: str | None) -> None:

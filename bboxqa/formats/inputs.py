@@ -12,10 +12,15 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
-from bboxqa.formats.archive_contents import labels_of_two_formats, refuse_unread, sources_in
+from bboxqa.formats.archive_contents import (
+    labels_of_two_formats,
+    matching_parts_of,
+    refuse_archive,
+    sources_in,
+)
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.commands import typed_paths
-from bboxqa.formats.damaged import DENIED, damage_of, refuse_damaged, refuse_damaged_members
+from bboxqa.formats.damaged import refuse_damaged, refuse_damaged_file
 from bboxqa.formats.folders.patterns import has_match, refuse_pattern
 from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_below, sources_deeper
 from bboxqa.formats.folders.unread_folders import refuse_unlisted, refuse_unread_labels
@@ -24,13 +29,11 @@ from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import format_of, has_parts, is_of_one_image, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES, is_archive
 from bboxqa.formats.translation.label_folders import share_images
-from bboxqa.formats.translation.member import AGAIN, READABLE, Member
 from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 _SHOWN = 3
-_UNPACK = "Unpack it into a folder of its own, and name the folder."
 _EXPECTED = (
     "expected one or several paths. bboxqa.read_coco also takes one table or COCO document in "
     "memory; tables of several annotators are one table with a column annotator"
@@ -96,9 +99,9 @@ def list_files(
             result.append(path)
         elif not path.is_dir():
             if format_of(path) is COCO:
-                _refuse_damaged_file(path)
+                refuse_damaged_file(path)
                 if foreign_kind(path) == "archive" and is_archive(head_of(path)):
-                    _refuse_archive(path)
+                    refuse_archive(path)
                 refuse_foreign(path)
             result.append(path)
         else:
@@ -113,68 +116,7 @@ def list_files(
             refuse_unread_labels(path, found)
             result += found
     # Several files of one format in an archive are read as those of a folder.
-    return [part for path in result for part in _matching_parts_of(path, pattern)]
-
-
-def _matching_parts_of(path: Path, pattern: str | None) -> list[Path]:
-    """Return the sources in a file: itself, or those in an archive that match a pattern.
-
-    Of an archive whose own name matches, all do. Raises DatasetError if none does.
-    """
-    parts = _parts_of(path)
-    if not pattern or len(parts) == 1 or path.match(pattern):
-        return parts
-    matching = [each for each in parts if each.match(pattern)]
-    if not matching:
-        names = first_few(parts, _SHOWN, lambda each: one_line(each.relative_to(path).as_posix()))
-        some = f"{count(len(parts), 'file')}: {names}"
-        raise DatasetError([f"{path}: no file in this archive matches {pattern!r} ({some})"])
-    return matching
-
-
-def _parts_of(path: Path) -> list[Path]:
-    found = format_of(path) if path.is_file() and is_archive(head_of(path)) else COCO
-    if found is COCO:
-        return [path]
-    inside = refuse_damaged_members(path)
-    if found.recognises_folder:
-        _refuse_two_formats(path, inside, is_read=True)
-    return sources_in(path)
-
-
-def _refuse_two_formats(path: Path, inside: Sequence[Member], *, is_read: bool) -> None:
-    """Refuse an archive of labels of YOLO and DOTA; in one folder, only if none `is_read`."""
-    mixed, todo = labels_of_two_formats((each.name, each.head) for each in inside)
-    if mixed and not (is_read and todo):
-        problem = f"{path}: {mixed}; expected one format in an archive"
-        raise DatasetError([problem], f"Unpack it. {todo}" if todo else _UNPACK)
-
-
-def _refuse_damaged_file(path: Path) -> None:
-    """Refuse XML that is empty or cut off, and an empty archive, which would be read as JSON."""
-    name = path.name.lower()
-    # JSON may have kept the name of the archive that it was unpacked from.
-    is_no_json = name.endswith(".xml") or (name.endswith(ARCHIVES) and not head_of(path))
-    if is_no_json and (reason := damage_of(path)):
-        raise DatasetError([f"{path}: {reason}"], READABLE if reason == DENIED else AGAIN)
-
-
-def _refuse_archive(path: Path) -> None:
-    """Refuse an archive that cannot be read, that has archives inside, or nothing that is read."""
-    inside = refuse_damaged_members(path)
-    held = [each for each in inside if is_archive(each.head())]
-    if held:
-        names = first_few(held, _SHOWN, lambda each: one_line(each.name or path.stem))
-        problem = f"{path}: holds archives, which are not read inside of another one: {names}"
-        raise DatasetError([problem], _UNPACK)
-    _refuse_two_formats(path, inside, is_read=False)
-    refuse_unread(path, inside)
-    names = first_few(inside, _SHOWN, lambda each: one_line(each.name or path.stem))
-    found = f"in which no file is of a known format ({count(len(inside), 'file')}: {names})"
-    raise DatasetError(
-        [f"{path}: is an archive {found if inside else 'without files'}"],
-        "Name the archive, file or folder that holds annotations.",
-    )
+    return [part for path in result for part in matching_parts_of(path, pattern)]
 
 
 def _beside_folders(
