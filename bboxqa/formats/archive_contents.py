@@ -186,7 +186,7 @@ def refuse_archive(path: Path) -> None:
         problem = f"{path}: holds archives, which are not read inside of another one: {names}"
         raise DatasetError([problem], _UNPACK)
     _refuse_two_formats(path, inside, is_read=False)
-    refuse_unread(path, inside)
+    _refuse_unread(path, inside)
     names = first_few(inside, _SHOWN, lambda each: one_line(each.name or path.stem))
     found = f"in which no file is of a known format ({count(len(inside), 'file')}: {names})"
     raise DatasetError(
@@ -203,7 +203,7 @@ def _refuse_two_formats(path: Path, inside: Sequence[Member], *, is_read: bool) 
         raise DatasetError([problem], f"Unpack it. {todo}" if todo else _UNPACK)
 
 
-def refuse_unread(path: Path, members: Sequence[Member]) -> None:
+def _refuse_unread(path: Path, members: Sequence[Member]) -> None:
     """Refuse an archive with JSON that no format reads, with what to do."""
     for member in members_with(members, ".json"):
         kind = json_kind_of(member.head())
