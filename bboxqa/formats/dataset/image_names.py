@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, islice
 from unicodedata import normalize
 
 import msgspec
@@ -209,7 +209,7 @@ def _ambiguous_names(
         for name in sorted(own)
         if kept[join_name(name, by)] != name
     )
-    return [pair for pair, _ in zip(pairs, range(_SHOWN), strict=False)]
+    return [*islice(pairs, _SHOWN)]
 
 
 def _n_joined(found: Sequence[dict[str, str]]) -> int:
@@ -226,4 +226,4 @@ def _examples(found: Sequence[dict[str, str]]) -> list[str]:
         for key in sorted(left.keys() & right.keys())
         if left[key] != right[key]
     )
-    return [pair for pair, _ in zip(pairs, range(_SHOWN), strict=False)]
+    return [*islice(pairs, _SHOWN)]
