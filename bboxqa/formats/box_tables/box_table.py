@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.content_kinds import PARQUET, TABLES
 from bboxqa.formats.translation.heads import is_archive
-from bboxqa.formats.translation.members import head_of, members_of, only_file
+from bboxqa.formats.translation.members import head_of, members_of, only_file, readable_members
 from bboxqa.formats.translation.translated_format import translated_format
 
 if TYPE_CHECKING:
@@ -52,10 +52,7 @@ def _members(path: Path) -> "list[Member]":
     """Return the tables of boxes in an archive."""
     from bboxqa.formats.box_tables.table_columns import columns_of
 
-    try:
-        members = members_of(path)
-    except DatasetError:
-        return []
+    members = readable_members(path)
     named = [each for each in members if (each.name or path.stem).lower().endswith(TABLES)]
     return [each for each in named if not columns_of(_header_in(each), {}).problem]
 

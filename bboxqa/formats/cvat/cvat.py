@@ -5,15 +5,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.formats.translation.heads import is_archive, plain_head
 from bboxqa.formats.translation.members import (
     archive_around,
     head_of,
-    members_of,
     members_with,
     only_file,
+    readable_members,
 )
 from bboxqa.formats.translation.translated_format import translated_format
 
@@ -36,12 +35,8 @@ def _looks_right(head: bytes) -> bool:
 
 def _members(path: Path) -> "list[Member]":
     """Return the files of a source that are CVAT XML."""
-    try:
-        members = members_of(path)
-    except DatasetError:
-        return []
     # In an archive with images, only XML files are opened.
-    named = members_with(members, ".xml")
+    named = members_with(readable_members(path), ".xml")
     return [each for each in named if _looks_right(each.head())]
 
 

@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.formats.translation.heads import is_archive, plain_head
-from bboxqa.formats.translation.members import head_of, members_of, only_file
+from bboxqa.formats.translation.members import head_of, only_file, readable_members
 from bboxqa.formats.translation.translated_format import translated_format
 
 if TYPE_CHECKING:
@@ -37,11 +36,7 @@ def _looks_right(head: bytes) -> bool:
 
 def _members(path: Path) -> "list[Member]":
     """Return the files of a source that are Label Studio JSON."""
-    try:
-        members = members_of(path)
-    except DatasetError:
-        return []
-    return [each for each in members if _looks_right(each.head())]
+    return [each for each in readable_members(path) if _looks_right(each.head())]
 
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":

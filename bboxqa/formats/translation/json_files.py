@@ -11,14 +11,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import is_file
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.format import Recognises
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.heads import is_archive, plain_head
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import head_of, members_of, members_with
+from bboxqa.formats.translation.members import head_of, members_with, readable_members
 from bboxqa.formats.translation.translated import BrokenTextError
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
@@ -43,11 +42,7 @@ def _recognises(looks_right: LooksRight, suffixes: tuple[str, ...], path: Path) 
     head = head_of(path)
     if not is_archive(head):
         return begins(looks_right, head)
-    try:
-        members = members_of(path)
-    except DatasetError:
-        return False
-    named = islice(members_with(members, suffixes), _LOOKED_AT)
+    named = islice(members_with(readable_members(path), suffixes), _LOOKED_AT)
     return any(begins(looks_right, each.head()) for each in named)
 
 

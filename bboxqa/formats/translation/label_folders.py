@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import SPLIT, is_folder
 from bboxqa.formats.translation.heads import as_utf8, is_archive
-from bboxqa.formats.translation.members import head_of, members_of
+from bboxqa.formats.translation.members import head_of, readable_members
 
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 OF_CONTENT = rf"{_OF_LABELS.pattern}|images|jpegimages|data|obj_.*_data"
@@ -109,11 +108,7 @@ class LabelFolders:
         """
         if not is_archive(head_of(path)):
             return False
-
-        try:
-            members = members_of(path)
-        except DatasetError:
-            return False
+        members = readable_members(path)
         is_marked = is_mark is not None and any(is_mark(each.name) for each in members)
         are_named = (each for each in members if self._is_named(each.name, each.head))
         labels = list(islice(are_named, _SAMPLE_OF_ARCHIVE))

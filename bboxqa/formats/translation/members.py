@@ -51,6 +51,14 @@ def members_of(path: Path) -> list[Member]:
     return [*_kept(path)]
 
 
+def readable_members(path: Path) -> list[Member]:
+    """Return the files of a source as `members_of` does; none if they cannot be read."""
+    try:
+        return members_of(path)
+    except DatasetError:
+        return []
+
+
 def _kept(path: Path) -> Sequence[Member]:
     found = _of_file(path, identity_of(path), os.getpid())
     if isinstance(found, DatasetError):
