@@ -4,9 +4,11 @@ import codecs
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.pipes import open_input
+from bboxqa.core.text import clean
 
 # UTF-32 comes first, as its byte order mark begins with that of UTF-16.
 _MARKS = (
@@ -42,6 +44,27 @@ def named_errors(path: Path, expected: str, advice: str = "") -> Iterator[None]:
         raise no_such_file([path]) from None
     except OSError as error:
         raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
+
+
+@contextmanager
+def parquet_errors(name: str) -> Iterator[Any]:
+    """Yield the module that reads Parquet.
+
+    Raises DatasetError if it is not installed, or if the file of this name cannot be read.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise DatasetError(
+            [f"{name}: is Parquet, for which pyarrow is needed"],
+            'Install it: pip install "bboxqa[parquet]"; or save the table as CSV.',
+        ) from None
+    try:
+        yield parquet
+    except (pa.ArrowException, OSError) as error:
+        problem = f"{name}: is not Parquet that can be read: {clean(str(error).strip())}"
+        raise DatasetError([problem], "Export it again.") from None
 
 
 def read_whole(path: Path) -> bytes:

@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean
 from bboxqa.formats.content_kinds import PARQUET
+from bboxqa.formats.opening import parquet_errors
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
@@ -22,21 +21,12 @@ Row = tuple[int, dict[str, Any]]
 @contextmanager
 def parquet_file(member: Member) -> Iterator[Any]:
     """Open a Parquet file; raises DatasetError if it cannot be read."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise DatasetError(
-            [f"{member.shown}: is Parquet, for which pyarrow is needed"],
-            'Install it: pip install "bboxqa[parquet]"; or save the table as CSV.',
-        ) from None
-    try:
-        # Packed content cannot be read from its end without unpacking it each time.
-        with member.open() if member.is_file else io.BytesIO(member.read()) as stream:
-            yield parquet.ParquetFile(stream)
-    except (pa.ArrowException, OSError) as error:
-        problem = f"{member.shown}: is not Parquet that can be read: {clean(str(error).strip())}"
-        raise DatasetError([problem], "Export it again.") from None
+    # Packed content cannot be read from its end without unpacking it each time.
+    with (
+        parquet_errors(member.shown) as parquet,
+        member.open() if member.is_file else io.BytesIO(member.read()) as stream,
+    ):
+        yield parquet.ParquetFile(stream)
 
 
 def parquet_rows(member: Member, only: Sequence[str]) -> Iterator[Row]:

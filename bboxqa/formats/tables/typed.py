@@ -11,7 +11,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean
+from bboxqa.formats.opening import parquet_errors
 from bboxqa.model.labels import Coder, LabelColumn, label_of
 
 # Number of rows per chunk, few enough to stay in the processor's cache.
@@ -136,22 +136,9 @@ class Parquet:
     header_is_certain = True
 
     def __init__(self, name: str, data: bytes) -> None:
-        try:
-            import pyarrow as pa
-            from pyarrow import parquet
-        except ImportError:
-            raise DatasetError(
-                [f"{name}: is Parquet, for which pyarrow is needed"],
-                'Install it: pip install "bboxqa[parquet]"; or save the table as CSV.',
-            ) from None
         self.name = name
-        try:
-            self._file = parquet.ParquetFile(pa.BufferReader(data))
-        except (pa.ArrowException, OSError) as error:
-            raise DatasetError(
-                [f"{name}: is not Parquet that can be read: {clean(str(error).strip())}"],
-                "Export it again.",
-            ) from None
+        with parquet_errors(name) as parquet:
+            self._file = parquet.ParquetFile(io.BytesIO(data))
         self.header = tuple(self._file.schema_arrow.names)
         if self._file.metadata.num_rows == 0:
             raise DatasetError([f"{name}: has no rows; expected ratings"])
@@ -168,11 +155,8 @@ class Parquet:
         ]
         if wrong:
             raise DatasetError(wrong)
-        try:
+        with parquet_errors(self.name):
             table = self._file.read(columns=list(names))
-        except (pa.ArrowException, OSError) as error:
-            problem = f"{self.name}: is not Parquet that can be read: {clean(str(error).strip())}"
-            raise DatasetError([problem], "Export it again.") from None
         return {name: self._column(table.column(name)) for name in names}
 
     @staticmethod
