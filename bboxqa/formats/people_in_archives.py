@@ -14,7 +14,7 @@ from bboxqa.formats.supervisely.project import SUPERVISELY
 from bboxqa.formats.supervisely.project_heads import META
 from bboxqa.formats.task_files import is_split, split_in
 from bboxqa.formats.translation.heads import is_archive
-from bboxqa.formats.translation.label_folders import INSIDE, is_label_name
+from bboxqa.formats.translation.label_folders import INSIDE, may_have_labels
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import head_of, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture
@@ -40,7 +40,7 @@ def people_inside(sources: Iterable[Path], *, hidden: bool = False) -> list[str]
         if not found.recognises_folder:
             continue
         members = members_of(path)
-        labels = [each for each in members if _is_label(each.name)]
+        labels = [each for each in members if may_have_labels(each.name)]
         around = _around(labels)
         # Datasets of a project of Supervisely are not by a person each.
         n_around = sum(map(_is_named, around)) if found is not SUPERVISELY else 0
@@ -144,7 +144,3 @@ def _parts_of(folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _is_named(folder: str) -> bool:
     """Return whether a folder may have the name of a person or of a project."""
     return not INSIDE.fullmatch(folder) and not is_split(folder)
-
-
-def _is_label(name: str) -> bool:
-    return is_label_name(name) or name.lower().endswith((".json", ".xml"))

@@ -10,6 +10,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
 from bboxqa.formats.box_tables.table_columns import NAMES, columns_of, plain_name
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, text_of
+from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.document.content import BYTE_ORDER_MARK
 from bboxqa.formats.folders.left_out import without_settings
 from bboxqa.formats.format import Format
@@ -21,7 +22,6 @@ from bboxqa.formats.translation.translated import Wanted
 from bboxqa.formats.translation.untrusted import ValueProblemError, side_of, size_of
 from bboxqa.model.labels import LabelColumn
 
-_TABLES = {".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq"}
 _SIDES = {
     "width": (*NAMES["image_width"], "width", "w"),
     "height": (*NAMES["image_height"], "height", "h"),
@@ -43,7 +43,7 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
     if not path.is_file() and not path.is_dir():
         problem = f"{path}: is a pipe or a device; expected a file"
         raise DatasetError([problem], "Write it to a file first.")
-    is_table = path.suffix.lower() in _TABLES
+    is_table = path.suffix.lower() in TABLES
     found: dict[str, tuple[int, int]] = {}
     for name, size in _in_table(open_table(path)) if is_table else _in_annotations(path):
         if name and size is not None and found.setdefault(name, size) != size:
