@@ -3,7 +3,8 @@
 import re
 
 HEAD = 1 << 16
-"""Number of bytes to examine."""
+"""Number of bytes from which formats recognise a file."""
+
 _IMAGES = re.compile(
     rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|II\*\0|MM\0\*|RIFF....WEBP|BM.{4}\0\0\0\0", re.DOTALL
 )

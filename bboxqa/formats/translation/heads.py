@@ -5,8 +5,8 @@ from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
 
-HEAD = 1 << 16
-"""Number of bytes from which formats recognise a file."""
+from bboxqa.formats.content_kinds import HEAD
+
 ZIP, GZIP = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b"
 """The first bytes of archives, also of a zip archive without files."""
 NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"

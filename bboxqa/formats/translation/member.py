@@ -9,7 +9,8 @@ from typing import IO, NamedTuple
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
-from bboxqa.formats.translation.heads import HEAD, as_utf8
+from bboxqa.formats.content_kinds import HEAD
+from bboxqa.formats.translation.heads import as_utf8
 
 MAX_MEMBERS = 1_000_000
 MAX_SIZE = 8 << 30

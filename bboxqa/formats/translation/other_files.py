@@ -79,7 +79,7 @@ def json_or_xml_of_tools(
         for each in members
         if each.name.lower().endswith(suffixes)
         and (each.folder in folders or _is_of_others(each, labels, labelled))
-        and _kind(each.head()[:HEAD]) in _OF_ONE_IMAGE
+        and _kind(each.head()) in _OF_ONE_IMAGE
     ]
 
 
@@ -124,7 +124,7 @@ def _kind_of_first(members: Sequence[Member]) -> str | None:
     """Return the kind of the first annotations among a few files of a folder."""
     # Other notes are on files of several images directly in a source.
     wanted = _READ if members[0].folder else _OF_ONE_IMAGE
-    heads = (each.head()[:HEAD] for each in members[:_SAMPLE])
+    heads = (each.head() for each in members[:_SAMPLE])
     kinds = (_kind(head) or ("COCO" if IS_COCO.match(head) else None) for head in heads)
     return next((each for each in kinds if each in wanted), None)
 
@@ -279,5 +279,5 @@ def _words(head: bytes) -> str:
     """Return the kind of a file by its beginning; "" if unknown."""
     if begins(lambda text: _NOTHING.match(text) is not None, head):
         return "JSON without content"
-    kind = _kind(head[:HEAD])
+    kind = _kind(head)
     return WHAT[kind][0] if kind else ""
