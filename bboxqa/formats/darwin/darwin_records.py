@@ -51,7 +51,7 @@ def translate_darwin(path: Path, add: Add, wanted: Wanted) -> Translated:
     named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins(looks_right, each.head())]
     records = _DarwinRecords(add, wanted, is_named=_is_named(files))
-    for number, (member, content) in enumerate(json_objects(files, records.into, TITLE), start=1):
+    for number, (member, content) in enumerate(json_objects(files, records.into), start=1):
         records.add_file(member, content)
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))

@@ -31,7 +31,7 @@ def translate_datumaro(path: Path, add: Add, wanted: Wanted) -> Translated:
     named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins(looks_right, each.head())]
     records = _DatumaroRecords(add, wanted)
-    for number, (member, content) in enumerate(json_objects(files, records.into, TITLE), start=1):
+    for number, (member, content) in enumerate(json_objects(files, records.into), start=1):
         records.add_subset(member.name, content)
         if wanted.progress is not None:
             wanted.progress(number, len(files))

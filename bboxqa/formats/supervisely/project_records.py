@@ -53,7 +53,7 @@ def translate_project(path: Path, add: Add, wanted: Wanted) -> Translated:
     members = members_of(path)
     files = _annotations_of(members)
     records = _ProjectRecords(path, members, _people(files), add, wanted)
-    for number, (member, content) in enumerate(json_objects(files, records.into, TITLE), start=1):
+    for number, (member, content) in enumerate(json_objects(files, records.into), start=1):
         records.add_image(member, content)
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))

@@ -90,7 +90,7 @@ def json_in(folder: Path) -> Iterator[Path]:
 
 
 def json_objects(
-    members: Iterable[Member], into: Collector, what: str
+    members: Iterable[Member], into: Collector
 ) -> Iterator[tuple[Member, dict[str, Any]]]:
     """Yield files with their JSON objects; a file that cannot be read is reported as a defect.
 
@@ -103,7 +103,7 @@ def json_objects(
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             reason = json_problem(text, error)
             if not member.name:
-                problem = f"{member.shown}: is {what} that cannot be read: {reason}"
+                problem = f"{member.shown}: is {into.title} that cannot be read: {reason}"
                 raise BrokenTextError([problem], AGAIN, files=[Path(member.shown)]) from None
             problem = f"{member.name}: cannot be read: {reason}"
             into.defect("T001", problem, Where(member.name, ""))
