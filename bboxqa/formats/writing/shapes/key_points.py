@@ -117,20 +117,14 @@ def _is_of_box(annotation: Record) -> bool:
 
 def hidden_points(content: Content, title: str) -> Iterator[Loss]:
     """Yield the loss of hidden key points, for formats without visibility."""
-    lost = [
-        each for each in content.annotations if any(joint.visibility == 1 for joint in _all(each))
-    ]
-    n = sum(joint.visibility == 1 for each in lost for joint in _all(each))
+    lost = [each for each in content.annotations if _n_hidden(each)]
     if lost:
         example = f"in annotation {shown_id(lost[0])}"
         why = f"{title} has no visibility: written as visible"
         noun = Noun("joint that is hidden", "joints that are hidden")
-        yield Loss(n, noun, why, example, "changed")
+        yield Loss(sum(map(_n_hidden, lost)), noun, why, example, "changed")
 
 
-def _all(annotation: Record) -> list[Joint]:
-    triples: Sequence[float] = annotation.get("keypoints") or ()
-    return [
-        Joint("", x, y, min(int(np.ceil(seen)), 2))
-        for x, y, seen in zip(triples[::3], triples[1::3], triples[2::3], strict=False)
-    ]
+def _n_hidden(annotation: Record) -> int:
+    """Return the number of joints that are written with a visibility of 1; see `joints_of`."""
+    return sum(0 < seen <= 1 for seen in (annotation.get("keypoints") or ())[2::3])
