@@ -68,9 +68,7 @@ def without_categories(
     for part, author in zip(indexed, authors, strict=True):
         category = new[part.category]
         rows = np.flatnonzero(category >= 0)
-        parts.append(
-            replace(part, place=part.place[rows], image=part.image[rows], category=category[rows])
-        )
+        parts.append(replace(part.take(rows), category=category[rows]))
         people.append(author[rows])
     if any(map(len, authors)) and not any(map(len, people)):
         shown = first_few(sorted(names & {*categories}), _SHOWN, repr)

@@ -28,6 +28,12 @@ class IndexedAnnotations:
     category: IntArray
     image_of_record: IntArray
 
+    def take(self, rows: IndexArray) -> "IndexedAnnotations":
+        """Return some of the annotations."""
+        return replace(
+            self, place=self.place[rows], image=self.image[rows], category=self.category[rows]
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Joined:

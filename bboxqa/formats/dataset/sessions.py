@@ -209,9 +209,9 @@ def split_sessions(
         own = rank[np.searchsorted(known, key)]
         place = np.searchsorted(every, of_cell)
         kept, again = np.flatnonzero(own == 0), np.flatnonzero(several[place])
-        first.append(_rows(part, kept, part.image[kept]))
+        first.append(part.take(kept))
         first_authors.append(author[kept])
-        repeated.append(_rows(part, again, number_of[place[again]].astype(np.int32)))
+        repeated.append(replace(part.take(again), image=number_of[place[again]].astype(np.int32)))
         ranks.append(own[again].astype(np.int32))
     image, annotator = np.divmod(every[several], n_annotators)
     return SplitSessions(
@@ -269,7 +269,3 @@ def _listed(
         for name in names or ()
     ]
     return np.array(found, np.int64)
-
-
-def _rows(part: IndexedAnnotations, rows: IndexArray, image: IntArray) -> IndexedAnnotations:
-    return replace(part, place=part.place[rows], image=image, category=part.category[rows])

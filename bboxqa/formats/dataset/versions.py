@@ -1,8 +1,7 @@
 """Annotations of one image by one annotator that are in several files, or in several records."""
 
-import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ids_of
+from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.merge import IndexedAnnotations
 from bboxqa.formats.dataset.people.attributed import way_by_key
@@ -63,8 +63,8 @@ def refuse_versions(
             + "; expected the annotations of one annotator of an image in one file"
         ],
         f"{of_videos}Two versions of one data set are compared with: "
-        + shlex.join(["bboxqa", "compare", first, second])
-        + "\nIf annotators annotated the images again and each file is a session: "
+        f"bboxqa compare {typed_paths([first, second])}\n"
+        "If annotators annotated the images again and each file is a session: "
         "--session-key file\nIf each file is by another person: --attribution files",
     )
 
@@ -177,11 +177,7 @@ def without_repeated(
             kept_authors.append(author)
             continue
         rows = np.flatnonzero(~np.isin(part.place, found.equal))
-        kept.append(
-            replace(
-                part, place=part.place[rows], image=part.image[rows], category=part.category[rows]
-            )
-        )
+        kept.append(part.take(rows))
         kept_authors.append(author[rows])
         notes += [
             f"{file.source.name}: {note}" if len(files) > 1 else note for note in notes_on(found)
