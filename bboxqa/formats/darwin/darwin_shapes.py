@@ -82,7 +82,7 @@ def _ellipse(ellipse: dict[str, Any]) -> Record:
     angle = ellipse.get("angle")
     degrees = float(np.rad2deg(number_of(angle, "angle"))) if angle else 0.0
     points = shapes.ellipse((x, y), (wide, high), degrees)
-    return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+    return shapes.outlined(points)
 
 
 class Raster:

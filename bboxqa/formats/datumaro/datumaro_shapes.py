@@ -9,6 +9,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.masks import checked_size
+from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
@@ -46,12 +47,12 @@ def shape_of(
         return _box([x - width / 2, y - height / 2, width, height], {"rotation": degrees})
     if kind == "polygon":
         points = _pairs(annotation.get("points"))
-        return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+        return shapes.outlined(points)
     if kind == "ellipse":
         left, top, right, bottom = _flat(annotation.get("points"), "points", 4)
         centre, radii = ((left + right) / 2, (top + bottom) / 2), (right - left, bottom - top)
         points = shapes.ellipse(centre, (radii[0] / 2, radii[1] / 2))
-        return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+        return shapes.outlined(points)
     if kind == "mask":
         return _mask(mapping(annotation.get("rle")))
     if not kind:
@@ -101,11 +102,7 @@ def _box(box: list[float], attributes: dict[str, Any]) -> Record:
     degrees = number_of(given, "rotation") % 360 if given else 0.0
     if not degrees:
         return {"bbox": box}
-    x, y, width, height = box
-    centre = (x + width / 2, y + height / 2)
-    points = shapes.rotated(shapes.corners(x, y, width, height), centre, degrees)
-    record: Record = {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
-    return {**record, "attributes": {"rotation": degrees}, WRITTEN_ANGLE: given}
+    return {**turned_box(box, degrees), WRITTEN_ANGLE: given}
 
 
 def _flat(values: object, name: str, length: int) -> list[float]:

@@ -173,7 +173,7 @@ def _rectangle(value: Value, size: tuple[int, int]) -> Record:
 
 
 def _polygon(points: FloatArray, degrees: float = 0) -> Record:
-    record: Record = {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+    record = shapes.outlined(points)
     if degrees:
         record["attributes"] = {"rotation": degrees}
     return record

@@ -95,8 +95,7 @@ def _oriented(figure: dict[str, Any], corners: FloatArray) -> Record:
         return {"bbox": [x, y, width, height]}
     centre = (x + width / 2, y + height / 2)
     points = shapes.rotated(shapes.corners(x, y, width, height), centre, degrees)
-    record: Record = {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
-    return {**record, "attributes": {"rotation": degrees}}
+    return {**shapes.outlined(points), "attributes": {"rotation": degrees}}
 
 
 def _polygons(parts: list[Any]) -> tuple[Record, int]:

@@ -34,7 +34,7 @@ def shape_of(given: object) -> Record:
         points = _points(shape)
         if kind == "polyline":
             return {"shape": _APART[kind], "points": points.ravel().tolist()}
-        return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+        return shapes.outlined(points)
     if kind in {"circle", "ellipse"}:
         return _ellipse(shape, kind)
     return {"shape": _APART.get(kind, kind)}
@@ -53,4 +53,4 @@ def _ellipse(shape: dict[str, Any], kind: str) -> Record:
     turned = shape.get("theta")
     degrees = float(np.rad2deg(number_of(turned, "theta"))) if turned else 0.0
     points = shapes.ellipse((x, y), (radii[0], radii[1]), degrees)
-    return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+    return shapes.outlined(points)

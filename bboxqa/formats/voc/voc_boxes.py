@@ -164,7 +164,7 @@ def outline_of(element: Element, base: int) -> Record | None:
     points = points_of(element) - base
     if len(points) < 3:
         return None
-    return {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+    return shapes.outlined(points)
 
 
 def points_of(element: Element) -> FloatArray:

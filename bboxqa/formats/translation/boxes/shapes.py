@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import ValueProblemError
 
 SIDES = 72
@@ -130,6 +131,11 @@ def ring(points: FloatArray) -> list[float]:
     """Return (K, 2) points as a COCO ring, a flat list of x and y."""
     flat: list[float] = points.ravel().tolist()
     return flat
+
+
+def outlined(points: FloatArray) -> Record:
+    """Return the COCO geometry keys of an outline of (K, 2) points."""
+    return {"bbox": bounds(points), "segmentation": [ring(points)]}
 
 
 def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:

@@ -19,12 +19,8 @@ def turned_box(box: Iterable[float], degrees: float) -> Record:
     x, y, width, height = box
     centre = (x + width / 2, y + height / 2)
     points = shapes.rotated(shapes.corners(x, y, width, height), centre, degrees)
-    return {
-        "bbox": shapes.bounds(points),
-        "segmentation": [shapes.ring(points)],
-        "attributes": {"rotation": degrees},
-        WRITTEN_ANGLE: degrees,
-    }
+    turned = {"attributes": {"rotation": degrees}, WRITTEN_ANGLE: degrees}
+    return {**shapes.outlined(points), **turned}
 
 
 def angle_in(cell: object) -> float:
