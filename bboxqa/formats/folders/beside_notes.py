@@ -5,7 +5,6 @@ from pathlib import Path
 
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.archive_contents import others_inside
-from bboxqa.formats.folders.beside_folders import of_same_images
 from bboxqa.formats.folders.left_out import (
     archives_beside,
     beside_labels,
@@ -13,7 +12,7 @@ from bboxqa.formats.folders.left_out import (
     of_no_format,
     without_labels,
 )
-from bboxqa.formats.folders.people_notes import of_one, of_several
+from bboxqa.formats.folders.people_notes import of_one, of_same_images, of_several
 from bboxqa.formats.folders.unread_folders import unread_folders
 from bboxqa.formats.people_in_archives import people_inside
 
