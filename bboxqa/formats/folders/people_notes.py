@@ -56,10 +56,8 @@ def of_one(sources: Iterable[Path], *, hidden: bool = False) -> list[str]:
     if not found:
         return []
     first, parts = found[0]
-    typed = "FOLDER FOLDER …" if hidden else _typed(first, parts)
-    more = f", and so in {count(len(found) - 1, 'other folder')}" if len(found) > 1 else ""
-    read = f"{_folders(first, parts, hidden=hidden)} are read as one annotator"
-    return [f"{read}{more}; if each is by another: bboxqa agree {typed}"]
+    taken = f"{_folders(first, parts, hidden=hidden)} are read as one annotator"
+    return [_note(taken, len(found) - 1, _typed(first, parts), hidden=hidden)]
 
 
 def of_same_images(sources: Iterable[Path], *, hidden: bool = False) -> list[str]:
@@ -72,14 +70,8 @@ def of_same_images(sources: Iterable[Path], *, hidden: bool = False) -> list[str
     if not found:
         return []
     source, folders = found[0]
-    names = first_few(folders, _SHOWN, lambda each: one_line(each.name))
-    more = f", and so in {count(len(found) - 1, 'other folder')}" if len(found) > 1 else ""
-    called = f"{one_line(str(source))}: folders with labels of images of the same names"
-    called += "" if hidden else f" ({names})"
-    typed = "FOLDER FOLDER …" if hidden else typed_paths(folders)
-    return [
-        f"{called} do not count as annotators{more}; if each is by another: bboxqa agree {typed}"
-    ]
+    taken = f"{_folders(source, [folders], hidden=hidden)} do not count as annotators"
+    return [_note(taken, len(found) - 1, typed_paths(folders), hidden=hidden)]
 
 
 def _of_same_images(source: Path) -> list[Path]:
@@ -99,6 +91,13 @@ def _of_same_images(source: Path) -> list[Path]:
         if any(other != each and names & labels[other] for other in labels)
     ]
     return shared if any(is_of_labels(each.name) for each in shared) else []
+
+
+def _note(taken: str, n_more: int, typed: str, *, hidden: bool) -> str:
+    """Return a note on how folders are taken, and what takes them as those of people."""
+    more = f", and so in {count(n_more, 'other folder')}" if n_more else ""
+    typed = "FOLDER FOLDER …" if hidden else typed
+    return f"{taken}{more}; if each is by another: bboxqa agree {typed}"
 
 
 def _typed(source: Path, parts: Sequence[Sequence[Path]]) -> str:
