@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from filecmp import cmp
@@ -25,8 +25,6 @@ from bboxqa.formats.translation.picture_sizes import is_picture
 
 _OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos?", re.IGNORECASE)
 _SHARED = ("images", "JPEGImages")
-# The most labels whose pictures are looked for.
-_FEW = 8
 # The most pairs of pictures whose content is compared.
 _COMPARED = 8
 
@@ -34,6 +32,7 @@ _COMPARED = 8
 def share_pictures(people: Iterable[Path]) -> bool:
     """Return whether pictures around folders of labels show that these are of the same images.
 
+    They have to show it in each folder that is around some of them, such as that of a split.
     Folders of labels of other images, such as clips, have pictures of their own.
     """
     parts: dict[Path, list[Path]] = defaultdict(list)
@@ -47,25 +46,24 @@ def _share_pictures(folders: Sequence[Path]) -> bool:
     around, above, split = folders_around(folders[0])
     beside = [each / name for each in around for name in _SHARED]
     of_split = [each / name / split for each in above for name in _SHARED]
-    labels = _some_labels(folders)
+    labels = _labels(folders)
     return any(_has_picture(each, labels) for each in (*around, *beside, *of_split))
 
 
-def _some_labels(folders: Iterable[Path]) -> list[str]:
-    """Return the places of a few labels: those that two of the folders have, if any are."""
-    seen: set[str] = set()
-    for folder in folders:
-        places = {
-            place_of(f"{inside}/{name}")
-            for here, files in files_by_folder(folder)
-            for inside in [here.relative_to(folder).as_posix()]
-            for name in files
-            if may_have_labels(name)
-        }
-        if both := places & seen:
-            return sorted(both)[:_FEW]
-        seen |= places
-    return sorted(seen)[:_FEW]
+def _labels(folders: Iterable[Path]) -> set[str]:
+    """Return the places of labels: those that several of the folders have, if any are."""
+    times = Counter(place for folder in folders for place in _places(folder))
+    return {place for place, n_folders in times.items() if n_folders > 1} or {*times}
+
+
+def _places(folder: Path) -> set[str]:
+    return {
+        place_of(f"{inside}/{name}")
+        for here, files in files_by_folder(folder)
+        for inside in [here.relative_to(folder).as_posix()]
+        for name in files
+        if may_have_labels(name)
+    }
 
 
 def _has_picture(folder: Path, labels: Iterable[str]) -> bool:
@@ -91,8 +89,7 @@ def _have_pictures(beside: Path, folders: Sequence[Path], parts: Sequence[str]) 
     with suppress(OSError):
         inside = sorted(islice(beside.iterdir(), LOOKED_AT))
         if any(
-            (place := each / part / folder.name).is_dir()
-            and _has_picture(place, _some_labels([folder]))
+            (place := each / part / folder.name).is_dir() and _has_picture(place, _labels([folder]))
             for each in inside
             if _OF_PICTURES.fullmatch(each.name)
             for part in ("", *parts)

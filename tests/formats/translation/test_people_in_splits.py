@@ -221,6 +221,29 @@ def test_one_picture_of_a_label_shows_that_people_share_pictures(tmp_path, label
     assert not of_clips_told(data)
 
 
+@pytest.mark.parametrize("shared", ["im00", "im29"])
+def test_a_picture_of_any_label_shows_that_people_share_pictures(tmp_path, shared):
+    names = [f"im{number:02d}" for number in range(30)]
+    for who, own in (("ann", "aaa"), ("bob", "bbb"), ("eve", "zzz")):
+        write(tmp_path, **{f"labels/{who}/{name}.txt": "" for name in [own, *names]})
+        write(tmp_path, **{f"labels/{who}/im15.txt": "0 .5 .5 .2 .2\n"})
+    picture(tmp_path / "images" / f"{shared}.png")
+    with reading(image_size=(100, 80)):
+        data = read_coco(tmp_path)
+    assert data.annotator_names == ("ann", "bob", "eve")
+    assert not of_clips_told(data)
+
+
+@pytest.mark.parametrize(("splits", "n_notes"), [(["train"], 1), (["train", "val"], 0)])
+def test_people_share_pictures_if_they_do_so_in_each_split(tmp_path, splits, n_notes):
+    made(tmp_path, "yolo", "labels/{split}/{who}")
+    for split in splits:
+        picture(tmp_path / "images" / split / "a.png")
+    with reading(image_size=(100, 80)):
+        data = read_coco(tmp_path)
+    assert (data.annotator_names, len(of_clips_told(data))) == (("ann", "bob"), n_notes)
+
+
 DRAWINGS = ["pics/{split}/{who}", "set/frames/{split}/{who}", "photos/{who}", "set/images/{who}"]
 
 
