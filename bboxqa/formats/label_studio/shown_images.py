@@ -29,68 +29,26 @@ from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.translated import Unshown
 
-_KNOWN = ""
-"""Stands for all images that the file says, among the tags that show others."""
-
-
-class Drawn(NamedTuple):
-    """What regions of a task are on."""
-
-    keys: frozenset[str]
-    """The data keys of images."""
-    tags: frozenset[str]
-    """The tags of which the file does not say which image of the task they show."""
-
-    @property
-    def surfaces(self) -> frozenset[str]:
-        """The tags, and `_KNOWN` if there are keys."""
-        return self.tags | {_KNOWN} if self.keys else self.tags
-
 
 class Shown(NamedTuple):
     """What the regions of a file are on."""
 
     keys: frozenset[str]
     """The data keys of images."""
-    together: Mapping[str, frozenset[str]]
-    """By surface, those on which annotations have regions together with it. Others are never in
-    one annotation with it, as a tag before and after it was renamed.
-    """
-    keys_beside: frozenset[str]
-    """The keys in annotations with tags, which show other images."""
+    tags: frozenset[str]
+    """The tags of which the file does not say which image of a task they show."""
 
-    @property
-    def most_tags(self) -> int:
-        """The most tags that show images of one task."""
-        return max((len(each - {_KNOWN}) for each in {*self.together.values()}), default=0)
-
-    def renamed_in(self, drawn: Drawn) -> dict[ImageKey, ImageKey]:
-        """Return the image that other tags of a task show as well, by their own.
-
-        Examples
-        --------
-        >>> none, tags = frozenset(), {tag: frozenset({tag}) for tag in ("img", "pic")}
-        >>> Shown(none, tags, none).renamed_in(Drawn(none, frozenset({"img", "pic"})))
-        {ImageKey(address='', tag='pic'): ImageKey(address='', tag='img')}
-        """
-        alone = [tag for tag in sorted(drawn.tags) if len(self.together[tag]) == 1]
-        return {ImageKey("", tag): ImageKey("", alone[0]) for tag in alone[1:]}
-
-    def images_in(self, images: dict[str, list[str]], drawn: Drawn) -> set[ImageKey]:
+    def images_in(self, images: dict[str, list[str]]) -> set[ImageKey]:
         """Return the shown images of a task; all if no region of the file is on any like them.
 
         Examples
         --------
-        >>> none = frozenset()
-        >>> shown = Shown(frozenset({"image"}), {"": frozenset({""})}, none)
-        >>> shown.images_in({"image": ["a.jpg"], "logo": ["x.png"]}, Drawn(none, none))
+        >>> shown = Shown(frozenset({"image"}), frozenset())
+        >>> shown.images_in({"image": ["a.jpg"], "logo": ["x.png"]})
         {ImageKey(address='a.jpg', tag='')}
         """
-        first = _KNOWN if _KNOWN in self.together else next(iter(self.together), "")
-        own = drawn.surfaces or {first}
-        surfaces = frozenset[str]().union(*(self.together.get(each, ()) for each in own))
-        keys = self.keys & images.keys() if _KNOWN in surfaces else frozenset()
-        tagged = {ImageKey("", tag) for tag in surfaces - {_KNOWN}}
+        tagged = {ImageKey("", tag) for tag in self.tags}
+        keys = self.keys & images.keys()
         if not keys and not tagged:
             keys = frozenset(images)
         return {ImageKey(page) for key in keys for page in images[key]} | tagged
@@ -110,10 +68,9 @@ class ShownImages:
         # The labels of tasks, by key and URL.
         self._tasks: dict[str, dict[str, dict[str, None]]] = {}
         self._all_keys: dict[str, None] = {}
-        # The tags on the user's image, in the last annotation; True if the file says it.
+        # The tags on the user's image; True if the file says it.
         self._said_tags: dict[str, bool] = {}
         self._is_said_twice = False
-        self._renamed: dict[ImageKey, ImageKey] = {}
 
     @cached_property
     def _shown(self) -> Shown:
@@ -122,7 +79,6 @@ class ShownImages:
 
     def images_of_task(self, task: Task, images: dict[str, list[str]]) -> set[ImageKey]:
         """Return the shown images of a task, given the URLs of all its images by data key."""
-        self._renamed = {}
         self._all_keys |= dict.fromkeys(images)
         if len(images) <= 1:
             return {*map(ImageKey, chain.from_iterable(images.values()))}
@@ -133,23 +89,20 @@ class ShownImages:
             for page in of_key:
                 self._tasks.setdefault(key, {}).setdefault(page, {})[task.label] = None
         self._keys |= dict.fromkeys(images)
-        drawn = drawn_on(task.compared, images)
-        self._renamed = self._shown.renamed_in(drawn)
-        return self._shown.images_in(images, drawn) - self._renamed.keys()
-
-    def image_of(self, images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey:
-        """Return the image that a result of the last task is on."""
-        found = image_of(images, result) or NO_IMAGE
-        return self._renamed.get(found, found)
+        shown = self._shown
+        if len(shown.tags) > len(images):
+            # The file is of several projects, with other tags.
+            shown = Shown(shown.keys, shown_by([task]).tags)
+        return shown.images_in(images)
 
     def tag_problem(self, images: dict[str, list[str]], result: dict[str, Any]) -> str:
-        """Return the problem of a region of the last annotation whose tag shares the user's image.
+        """Return the problem of a region whose tag is not the first on the user's image.
 
-        The regions of both tags would be on one image. "" if there is none, or a file had one.
+        The regions of both tags would be on one image. "" if there is none, or the file had one.
         """
         said, tag = said_key(images), tag_of(result)
         known = known_key(images, tag)
-        if not said or self._is_said_twice or known not in ("", said):
+        if not said or len(images) == 1 or self._is_said_twice or known not in ("", said):
             return ""
         self._said_tags.setdefault(tag, bool(known))
         if len(self._said_tags) < 2 or all(self._said_tags.values()):
@@ -158,24 +111,19 @@ class ShownImages:
         others = ", ".join(repr(one_line(each)) for each in self._said_tags if each != tag)
         advice = "name another key" if any(self._said_tags.values()) else "leave it out"
         return (
-            f"is on the tag {one_line(tag)!r}, others of the annotation are on {others}: --columns "
-            f"image={one_line(said)} would put both on one image; {advice}"
+            f"is on the tag {one_line(tag)!r}, others are on {others}: --columns "
+            f"image={one_line(said)} would put them on one image; {advice}"
         )
 
     def ask(self, label: str, annotator: str) -> None:
-        """Begin an annotation by an annotator, who was asked about the task with a label."""
-        self._said_tags = {}
+        """Add an annotator to those who were asked about the task with a label."""
         if self._tasks:
             self._asked[label][annotator] = None
 
     def _open_keys(self) -> list[str]:
-        """Return the data keys one of which tags show; none if a task has several such tags."""
-        shown = self._shown
-        return (
-            []
-            if shown.most_tags > 1
-            else [each for each in self._keys if each not in shown.keys_beside]
-        )
+        """Return the data keys one of which a tag shows; none if there are several such tags."""
+        known, tags = self._shown
+        return [] if len(tags) > 1 else [each for each in self._keys if each not in known]
 
     def key_notes(self, n_tagged: int) -> Iterator[str]:
         """Yield notes on the user's key, and on the `n_tagged` images that are named by a tag."""
@@ -214,7 +162,7 @@ class ShownImages:
         ids : iterator of int
             Ids for the others.
         """
-        if not self._tasks or self._shown.most_tags:
+        if not self._tasks or self._shown.tags:
             return
         for key, pages in self._tasks.items():
             images = [
@@ -231,38 +179,22 @@ class ShownImages:
 
 def shown_by(tasks: Iterable[Task]) -> Shown:
     """Return what the regions of all tasks are on."""
-    none = frozenset[str]()
-    keys: set[str] = set()
-    beside: set[str] = set()
-    together: dict[str, frozenset[str]] = {}
-    for drawn in chain.from_iterable(map(_drawn_by_each, tasks)):
-        keys |= drawn.keys
-        if drawn.tags:
-            beside |= drawn.keys
-        surfaces = drawn.surfaces
-        if not all(surfaces <= together.get(each, none) for each in surfaces):
-            known = surfaces.union(*(together.get(each, none) for each in surfaces))
-            together |= dict.fromkeys(known, known)
-    return Shown(frozenset(keys), together, frozenset(beside))
-
-
-def _drawn_by_each(task: Task) -> Iterator[Drawn]:
-    images = task.images
-    return (drawn_on([work], images) for work in task.compared)
-
-
-def drawn_on(works: Iterable[Work], images: dict[str, list[str]]) -> Drawn:
-    """Return what the regions of works are on, given the images of their task by data key."""
-    works = [*works] if images else []
+    named: set[str] = set()
+    only: set[str] = set()
     tags: set[str] = set()
-    keys = set(images) if any(work.plain for work in works) else set()
-    for result in _on_images(works):
-        tag = tag_of(result)
-        if key := key_of(images, tag):
-            keys.add(key)
-        else:
-            tags.add(tag or UNTAGGED)
-    return Drawn(frozenset(keys), frozenset(tags))
+    for task in tasks:
+        images, works = task.images, task.compared
+        keys = named if len(images) > 1 else only
+        if any(work.plain for work in works):
+            keys |= images.keys()
+        for result in _on_images(works) if images else ():
+            tag = tag_of(result)
+            if key := key_of(images, tag):
+                keys.add(key)
+            else:
+                tags.add(tag or UNTAGGED)
+    # In tasks with a single image, the tag that shows it may be any of these.
+    return Shown(frozenset(named if tags else named | only), frozenset(tags))
 
 
 def _on_images(works: Iterable[Work]) -> Iterator[dict[str, Any]]:

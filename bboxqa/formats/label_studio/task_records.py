@@ -32,7 +32,7 @@ from bboxqa.formats.label_studio.studio_notes import (
     query_notes,
     repeat_notes,
 )
-from bboxqa.formats.label_studio.task_images import ImageKey
+from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of
 from bboxqa.formats.label_studio.task_names import TaskNames
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
@@ -187,7 +187,7 @@ class _TaskRecords:
                 if region.is_shape and (problem := self._shown.tag_problem(images, region.result)):
                     where = self._where(region.pointer)
                     self._into.defect("T001", f"{_label(task, region)}: {problem}", where)
-                image = records.get(self._shown.image_of(images, region.result))
+                image = records.get(image_of(images, region.result) or NO_IMAGE)
                 self._add_region(task, region, image, shared, points.get(region.id, ()))
 
     def _repeated(self, task: Task, images: Iterable[ImageKey]) -> Hashable:

@@ -1,5 +1,6 @@
 """Tasks of Label Studio with several images: which of them tags show."""
 
+import re
 from time import process_time
 
 import pytest
@@ -24,24 +25,6 @@ def two_people(number, *tags, data=None):
     return task(number, *(work(who, *shapes) for who in (1, 2)), data=data or sides(number))
 
 
-def test_a_tag_with_two_names_during_a_project_is_one_image_of_each_task(tmp_path):
-    path = written(tmp_path / "a.json", two_people(1, "img"), two_people(2, "pic"), two_people(3))
-    data = read_coco(path)
-    assert data.image_names == ("task 1/img", "task 2/pic", "task 3/img")
-    assert data.assigned.all()
-    assert data.notes[-1].endswith("--columns image=photo names them")
-    with reading(columns={"image": "photo"}):
-        data = read_coco(path)
-    assert data.image_names == ("p1.jpg", "p2.jpg", "p3.jpg")
-    assert len(data.annotations) == 4
-
-
-def test_a_tag_that_was_renamed_to_the_key_is_no_other_image(tmp_path):
-    tasks = [two_people(1, "img"), two_people(2, "photo"), two_people(3)]
-    data = read_coco(written(tmp_path / "a.json", *tasks))
-    assert data.image_names == ("p2.jpg", "p3.jpg", "task 1/img")
-
-
 def of_each(number, *tags):
     """Return a task in which each person drew on another tag."""
     works = [work(who, box(10, 1, 9, 9, to_name=tag)) for who, tag in enumerate(tags, start=1)]
@@ -51,47 +34,60 @@ def of_each(number, *tags):
 @pytest.mark.parametrize(
     "tasks",
     [
-        [of_each(n, "img", "pic") for n in (1, 2)],
-        [two_people(1, "img"), of_each(2, "img", "pic"), two_people(3, "pic")],
-        [of_each(1, "img", "pic"), of_each(2, "pic", "img"), two_people(3)],
+        [two_people(1, "a", "b"), two_people(2)],
+        [two_people(1, "a"), two_people(2, "b"), two_people(3)],
+        [of_each(1, "a", "b"), two_people(2, "a"), two_people(3)],
+        [of_each(1, "a", "b"), of_each(2, "b", "a")],
     ],
 )
-def test_a_tag_that_was_renamed_between_the_people_of_a_task_is_one_image(tmp_path, tasks):
+def test_two_tags_are_two_images_of_each_task(tmp_path, tasks):
+    """People draw where they see something, which may be in one image of a task only."""
     path = written(tmp_path / "a.json", *tasks)
     data = read_coco(path)
-    assert len(data.image_names) == len(tasks)
+    numbers = range(1, len(tasks) + 1)
+    assert {*data.image_names} == {f"task {n}/{tag}" for n in numbers for tag in "ab"}
     assert data.assigned.all()
-    n_drawn = sum(bool(each["result"]) for task in tasks for each in task["annotations"])
-    assert len(data.annotations) == n_drawn
-    assert data.notes[-1].endswith("--columns image=photo names them")
-    with reading(columns={"image": "photo"}):
-        data = read_coco(path)
-    assert data.image_names == tuple(f"p{n}.jpg" for n in range(1, len(tasks) + 1))
-    assert data.assigned.all()
-    assert len(data.annotations) == n_drawn
-
-
-def test_a_tag_that_was_renamed_to_the_key_between_people_is_named_by_the_user(tmp_path):
-    """The file does not say whether the tag shows the other image."""
-    path = written(tmp_path / "a.json", of_each(1, "img", "photo"), of_each(2, "img", "photo"))
-    data = read_coco(path)
-    assert data.image_names == ("p1.jpg", "p2.jpg", "task 1/img", "task 2/img")
-    assert data.notes[-1].endswith("--columns image=photo names them")
-    with reading(columns={"image": "photo"}):
-        assert read_coco(path).image_names == ("p1.jpg", "p2.jpg")
-
-
-def test_tags_of_one_annotation_are_apart_where_each_person_drew_on_one(tmp_path):
-    tasks = [of_each(1, "a", "b"), two_people(2, "a", "b"), of_each(3, "b", "a")]
-    data = read_coco(written(tmp_path / "a.json", *tasks))
-    assert {*data.image_names} == {f"task {n}/{tag}" for n in (1, 2, 3) for tag in "ab"}
     assert data.notes[-1].endswith("a tag shows (photo, thumb)")
+    with reading(columns={"image": "photo"}), pytest.raises(DatasetError) as caught:
+        read_coco(path)
+    (problem,) = caught.value.problems
+    assert problem.endswith(
+        "is on the tag 'b', others are on 'a': --columns image=photo would put them on one image; "
+        "leave it out"
+    )
 
 
-def test_tags_on_images_of_one_task_show_these_in_all_tasks(tmp_path):
+def test_boxes_in_two_images_of_a_task_never_match(tmp_path):
+    tasks = [of_each(1, "a", "b"), of_each(2, "a", "a"), of_each(3, "b", "b")]
+    outcome = run("agree", written(tmp_path / "a.json", *tasks), "--bootstrap", "0")
+    assert re.search(r"Existence: F1 .* = 0\.6667\n", outcome.stdout)
+
+
+def test_images_of_other_sizes_on_two_tags_are_read(tmp_path):
+    large = {"original_width": 1920, "original_height": 1080}
+    small = work(1, box(1, 1, 9, 9, to_name="a"))
+    tasks = [task(1, small, work(2, box(1, 1, 9, 9, to_name="b", **large)), data=sides(1))]
+    assert read_coco(written(tmp_path / "a.json", *tasks)).image_names == ("task 1/a", "task 1/b")
+
+
+def test_a_tag_shows_the_only_image_of_some_tasks(tmp_path):
+    """Either key may be that of the tag, as the other may be empty in these tasks."""
+    tasks = [two_people(1, "img", data={"photo": "p1.jpg"}), two_people(2, "img"), two_people(3)]
+    path = written(tmp_path / "a.json", *tasks)
+    data = read_coco(path)
+    assert data.image_names == ("p1.jpg", "task 2/img", "task 3/img")
+    assert data.notes[-1].endswith("--columns image=photo names them")
+    with reading(columns={"image": "photo"}):
+        assert read_coco(path).image_names == ("p1.jpg", "p2.jpg", "p3.jpg")
+
+
+def test_tags_of_several_projects_are_in_their_own_tasks(tmp_path):
+    """In a file with more tags than a task has images."""
     tasks = [two_people(1, "a", "b"), two_people(2, "a"), two_people(3, "b", "c"), two_people(4)]
     data = read_coco(written(tmp_path / "a.json", *tasks))
-    assert {*data.image_names} == {f"task {n}/{tag}" for n in (1, 2, 3, 4) for tag in "abc"}
+    assert data.image_names == (
+        "p4.jpg", "t4.jpg", "task 1/a", "task 1/b", "task 2/a", "task 3/b", "task 3/c"
+    )  # fmt: skip
     assert data.notes[-1].endswith("a tag shows (photo, thumb)")
 
 
@@ -109,8 +105,8 @@ def test_a_tag_beside_a_known_one_shows_another_image(tmp_path):
     with reading(columns={"image": "photo"}), pytest.raises(DatasetError) as caught:
         read_coco(path)
     assert (
-        "is on the tag 'r', others of the annotation are on 'photo': --columns image=photo would "
-        "put both on one image; name another key"
+        "is on the tag 'r', others are on 'photo': --columns image=photo would put them on one "
+        "image; name another key"
     ) in caught.value.problems[0]
     # Regions of each task have this problem; it is said once.
     assert len(caught.value.problems) == 1

@@ -229,8 +229,8 @@ def test_a_key_that_the_user_says_is_refused_where_two_tags_are_drawn_on(tmp_pat
     with reading(columns={"image": "left"}), pytest.raises(DatasetError) as error:
         read_coco(path)
     assert (
-        "is on the tag 'tag b', others of the annotation are on 'tag a': --columns image=left "
-        "would put both on one image; leave it out"
+        "is on the tag 'tag b', others are on 'tag a': --columns image=left would put them on one "
+        "image; leave it out"
     ) in error.value.problems[0]
 
 
