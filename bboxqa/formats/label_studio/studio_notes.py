@@ -115,7 +115,7 @@ def naming_advice(keys: Sequence[str], open_keys: Sequence[str]) -> str:
     """
     if not open_keys:
         named = " or ".join(map(one_line, keys))
-        return f"Write the key of its image in place of each tag, as to_name of regions: {named}"
+        return f"Set to_name of each region to the key of data with its image: {named}"
     typed = shlex.quote(f"image={clean(open_keys[0])}")
     said = f"Say under which key of their data the image is: --columns {typed}"
     others = " or ".join(map(one_line, open_keys[1:]))

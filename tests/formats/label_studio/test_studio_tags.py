@@ -148,8 +148,8 @@ def test_two_tags_in_two_projects_are_told_apart_by_the_user(tmp_path):
     outcome = run("agree", folder, "--bootstrap", "0")
     assert outcome.returncode == 2
     assert outcome.stderr.endswith(
-        "in these files, names have the numbers of tasks. Write the key of its image in place of "
-        "each tag, as to_name of regions: photo or thumb\n"
+        "in these files, names have the numbers of tasks. Set to_name of each region to the key of "
+        "data with its image: photo or thumb\n"
     )
     # The advice helps.
     for file in folder.iterdir():
