@@ -24,8 +24,8 @@ from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.registry import format_inside, format_of, title_of
 from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive
+from bboxqa.formats.translation.images.image_places import by_place
 from bboxqa.formats.translation.label_folders import is_label_name
-from bboxqa.formats.translation.label_images import by_place
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import archive_around, head_of, members_of, members_with
 from bboxqa.formats.translation.other_files import json_or_xml_of_tools

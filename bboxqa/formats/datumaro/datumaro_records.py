@@ -12,8 +12,8 @@ from bboxqa.formats.datumaro.datumaro_shapes import shape_of
 from bboxqa.formats.datumaro.point_lists import limbs, point_names, wrong_joints
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.images.image_places import path_below, without_suffix
 from bboxqa.formats.translation.json_files import begins, json_objects
-from bboxqa.formats.translation.label_images import path_below, without_suffix
 from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.translated import UNLABELLED, Add, Record, Translated, Wanted
 from bboxqa.formats.translation.untrusted import (

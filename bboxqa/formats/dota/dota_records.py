@@ -18,13 +18,9 @@ from bboxqa.formats.dota.plain_dota import plain_labels
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.images.image_places import by_place, spelled_as
+from bboxqa.formats.translation.images.label_images import FileImages, pictures_of
 from bboxqa.formats.translation.label_folders import holds_labels, is_label_name
-from bboxqa.formats.translation.label_images import (
-    FileImages,
-    by_place,
-    pictures_of,
-    spelled_as,
-)
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import (
     NO_LABELS,

@@ -12,6 +12,8 @@ from unicodedata import normalize
 
 from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.formats.translation.heads import as_utf8
+from bboxqa.formats.translation.images.image_places import place_of, without_suffix
+from bboxqa.formats.translation.images.label_images import folders_around
 from bboxqa.formats.translation.label_folders import (
     LISTS,
     LOOKED_AT,
@@ -19,7 +21,6 @@ from bboxqa.formats.translation.label_folders import (
     folders_and_files,
     may_have_labels,
 )
-from bboxqa.formats.translation.label_images import folders_around, place_of, without_suffix
 from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.translation.picture_sizes import is_picture
 

@@ -18,15 +18,14 @@ from bboxqa.formats.labelme.point_groups import group_of, n_grouped, points_by_s
 from bboxqa.formats.translation.boxes.masks import Masks
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.json_files import begins, json_problem
-from bboxqa.formats.translation.label_images import (
-    FileImages,
+from bboxqa.formats.translation.images.image_places import (
     by_place,
     path_below,
-    pictures_of,
     place_of,
     without_suffix,
 )
+from bboxqa.formats.translation.images.label_images import FileImages, pictures_of
+from bboxqa.formats.translation.json_files import begins, json_problem
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools, second_formats

@@ -13,9 +13,9 @@ from bboxqa.formats.content_kinds import HEAD, IS_COCO, WHAT, json_kind_of, kind
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.heads import NUMBER, as_utf8
+from bboxqa.formats.translation.images.image_places import place_of
 from bboxqa.formats.translation.json_files import begins, json_problem
 from bboxqa.formats.translation.label_folders import is_of_labels
-from bboxqa.formats.translation.label_images import place_of
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.xml_elements import xml_damage

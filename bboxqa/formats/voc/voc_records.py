@@ -11,12 +11,8 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import SIDES, Collector
-from bboxqa.formats.translation.label_images import (
-    FileImages,
-    by_place,
-    path_below,
-    pictures_of,
-)
+from bboxqa.formats.translation.images.image_places import by_place, path_below
+from bboxqa.formats.translation.images.label_images import FileImages, pictures_of
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools, second_formats

@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from bboxqa.core.text import one_line
+from bboxqa.formats.translation.images.image_places import place_of
 from bboxqa.formats.translation.label_folders import INSIDE
-from bboxqa.formats.translation.label_images import place_of
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.losses import IMAGE_NAMES, Loss, Noun
 from bboxqa.formats.writing.safe_names import safe_paths, without_ending

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from bboxqa.formats.translation.label_images import path_below, place_of
+from bboxqa.formats.translation.images.image_places import path_below, place_of
 from bboxqa.formats.writing.changed_names import folders_as_people, image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses

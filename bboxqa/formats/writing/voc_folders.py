@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.formats.translation.label_images import path_below
+from bboxqa.formats.translation.images.image_places import path_below
 from bboxqa.formats.voc.voc_boxes import CornerTally
 from bboxqa.formats.writing.changed_names import folders_as_people, image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name

@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.file_names import normalised_name
-from bboxqa.formats.translation.label_images import place_of
+from bboxqa.formats.translation.images.image_places import place_of
 from bboxqa.formats.writing.changed_names import image_name_losses
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.losses import Loss, Noun, common_losses, folder_losses

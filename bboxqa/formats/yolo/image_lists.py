@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from pathlib import PurePosixPath, PureWindowsPath
 
-from bboxqa.formats.translation.label_images import place_of
+from bboxqa.formats.translation.images.image_places import place_of
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.picture_sizes import is_picture
 

@@ -6,13 +6,9 @@ from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.commands import typed_paths
+from bboxqa.formats.translation.images.image_places import by_place, spelled_as
+from bboxqa.formats.translation.images.label_images import pictures_of, shared_folders
 from bboxqa.formats.translation.label_folders import LISTS, holds_labels, is_label_name
-from bboxqa.formats.translation.label_images import (
-    by_place,
-    pictures_of,
-    shared_folders,
-    spelled_as,
-)
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in
 from bboxqa.formats.translation.other_files import (

@@ -13,7 +13,8 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.label_images import add_unlabelled, place_of, without_others
+from bboxqa.formats.translation.images.image_places import place_of
+from bboxqa.formats.translation.images.label_images import add_unlabelled, without_others
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import NO_LABELS, OtherTexts, add_others, elsewhere_note
 from bboxqa.formats.translation.picture_sizes import size_of_picture

@@ -1,12 +1,10 @@
 """The images of formats with one label file per image."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
-from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Literal, TypeVar
+from pathlib import Path, PurePosixPath
+from typing import Literal
 from unicodedata import normalize
 
 from bboxqa.core.text import count, one_line
@@ -15,15 +13,12 @@ from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.label_folders import OF_CONTENT
+from bboxqa.formats.translation.images.image_places import place_of, without_suffix
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import Record
 
-_Found = TypeVar("_Found")
-_PLACES = re.compile(rf"{OF_CONTENT}|exports?", re.IGNORECASE)
-"""Folders whose names do not belong to image names."""
 _OF_LABELS = re.compile(
     r"segmentation(?:class|object)(?:png)?|masks|scribbles|.*visualization", re.IGNORECASE
 )
@@ -208,88 +203,7 @@ def add_unlabelled(
         yield f"{some}: taken as {taken}, as --missing-txt says"
 
 
-def without_suffix(name: str) -> str:
-    """Return a path without the suffix of its last part."""
-    stem, point, suffix = name.rpartition(".")
-    return stem if point and "/" not in suffix and stem and stem[-1] != "/" else name
-
-
-def by_place(members: Sequence[Member]) -> dict[str, Member]:
-    """Return files by the places of their images, or by full paths if places are not unique."""
-    places = [place_of(member.inner) for member in members]
-    if len({*places}) == len(places):
-        return dict(zip(places, members, strict=True))
-    known = Counter(places)
-    return {
-        place if known[place] == 1 else without_suffix(member.inner): member
-        for place, member in zip(places, members, strict=True)
-    }
-
-
-def spelled_as(found: Mapping[str, _Found], labelled: Collection[str]) -> dict[str, _Found]:
-    r"""Return what is found by place with the places of label files, where letters are the same.
-
-    macOS decomposes letters with marks in names of files (Unicode form NFD), which others compose.
-
-    Examples
-    --------
-    >>> spelled_as({"\u00e9": 1, "a": 2}, ["e\u0301", "a"]) == {"e\u0301": 1, "a": 2}
-    True
-    """
-    other = [each for each in labelled if not each.isascii() and each not in found]
-    wanted = {normalize("NFC", each): each for each in other}
-    kept = {*labelled}
-    return {
-        place if place in kept else wanted.get(normalize("NFC", place), place): each
-        for place, each in found.items()
-    }
-
-
-def place_of(name: str) -> str:
-    r"""Return the place of an image from the path of its label file, its image file, or a list.
-
-    Folders that name their content are removed, except for splits.
-
-    Examples
-    --------
-    >>> place_of("data/set/labels/train/a/b.txt"), place_of("train/images/b.jpg")
-    ('train/a/b', 'train/b')
-    >>> place_of("data/obj_train_data/b.c.jpg"), place_of("C:\\x\\images\\b.jpg"), place_of("b.png")
-    ('b.c', 'b', 'b')
-    """
-    folder, _, last = without_suffix(name.replace("\\", "/")).rpartition("/")
-    return _place_of_folder(folder) + last
-
-
 def without_others(places: Iterable[str], others: Iterable[Member]) -> list[str]:
     """Return the places of images without those of other label files, which may be elsewhere."""
     known = {place_of(each.inner).rpartition("/")[2] for each in others}
     return sorted(each for each in places if each.rpartition("/")[2] not in known)
-
-
-@lru_cache(1024)
-def _place_of_folder(name: str) -> str:
-    """Return the prefix of the places of all images of a folder."""
-    folders = name.split("/")
-    known = [place for place, each in enumerate(folders) if _PLACES.fullmatch(each)]
-    if known:
-        before, behind = folders[: known[-1]], folders[known[-1] + 1 :]
-        split = [each for each in before[-1:] if is_split(each)]
-        folders = [*split, *behind]
-    elif folders[0] == "" or ":" in folders[0]:
-        folders = []
-    return "".join(f"{each}/" for each in folders if each not in ("", ".", ".."))
-
-
-def path_below(name: str) -> str:
-    r"""Return the part of a path that does not depend on the computer.
-
-    Examples
-    --------
-    >>> path_below("C:\\users\\me\\a.jpg"), path_below("/home/me/a.jpg"), path_below("day/a.jpg")
-    ('a.jpg', 'a.jpg', 'day/a.jpg')
-    """
-    if PureWindowsPath(name).drive or name.startswith(("/", "\\")):
-        return PureWindowsPath(name).name
-    parts = name.replace("\\", "/").split("/")
-    return PureWindowsPath(name).name if ".." in parts else "/".join(parts)

@@ -1,0 +1,1 @@
+"""The images of formats with one label file per image."""
