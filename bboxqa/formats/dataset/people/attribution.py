@@ -91,13 +91,8 @@ def attribute(
         elif all(len(each.names) < 2 and not _is_assignee(each) for each in found) and (
             len(files) > 1 or (way == "files" and min_annotators == 1)
         ):
-            if way is None:
-                _check_people(files)
-            people = _people(files) if way is None else None
-            are_sessions = session_key == "file"
-            names = names_by_file(files, file_names) if way is None else file_names
-            people = people or named_people(files, names, are_sessions=are_sessions)
-            found += _by_file(files, people)
+            people = _people(files, file_names, session_key, chosen=way is not None)
+            found.append(_by_file(files, people))
     for attribution in found:
         if len(attribution.names) >= 2:
             if way is None:
@@ -206,17 +201,23 @@ def _check_people(files: Sequence[AnnotationFile]) -> None:
         raise DatasetError([problem], (several if len(images) > 1 else "") + _FOLDERS)
 
 
-def _people(files: Sequence[AnnotationFile]) -> People | None:
-    """Return who made each file, if several files are by one person.
+def _people(
+    files: Sequence[AnnotationFile], names: Sequence[str], session_key: str | None, *, chosen: bool
+) -> People:
+    """Return who made each file; several files may be by one person.
 
-    Files in which it is not sure are refused.
+    These are the people of these names if files are `chosen` as annotators. Otherwise, files in
+    which it is not sure are refused.
     """
-    check_keys(files)
-    found = people_of(files)
-    if found is None:
+    if not chosen:
+        _check_people(files)
+        check_keys(files)
+        if found := people_of(files):
+            return found
         refuse_videos(files, are_named=False)
         check_folders(files)
-    return found
+        names = names_by_file(files, names)
+    return named_people(files, names, are_sessions=session_key == "file")
 
 
 def _is_packed(path: Path) -> bool:
@@ -232,7 +233,7 @@ def _unnamed(files: Sequence[AnnotationFile]) -> Attribution:
     return Attribution("", authors, asked, (UNNAMED,))
 
 
-def _by_file(files: Sequence[AnnotationFile], people: People) -> list[Attribution]:
+def _by_file(files: Sequence[AnnotationFile], people: People) -> Attribution:
     """Attribute each file to one annotator."""
     names = tuple(sorted(set(people.names)))
     authors = [
@@ -243,4 +244,4 @@ def _by_file(files: Sequence[AnnotationFile], people: People) -> list[Attributio
         [(name,)] * len(file.images) for file, name in zip(files, people.names, strict=True)
     ]
     of_files = names != (UNNAMED,)
-    return [Attribution(people.way, authors, asked, names, of_files=of_files, splits=people.splits)]
+    return Attribution(people.way, authors, asked, names, of_files=of_files, splits=people.splits)
