@@ -12,7 +12,7 @@ from bboxqa.formats.document.raw_values import MISSING, are_numbers, floats
 WRITTEN_ANGLE = "written_angle"
 """The key of a translated annotation that holds the angle as its tool wrote it."""
 MOST_NUMBERS = 8
-"""The key of a translated annotation that holds the corners of a rotated box."""
+"""The most numbers of a box: x and y of four corners."""
 _LENGTHS = (5, MOST_NUMBERS)
 
 
