@@ -24,7 +24,6 @@ from bboxqa.formats.translation.label_folders import holds_labels, is_label_name
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import (
     NO_LABELS,
-    OtherTexts,
     add_others,
     elsewhere_note,
     json_or_xml_of_tools,
@@ -116,14 +115,12 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
     elsewhere = labels_elsewhere(texts, labels, is_dota_head)
     of_images = by_place(labels)
     pictures = spelled_as(by_place(pictures_of(path, members, ("images",))), of_images)
-    other_texts = OtherTexts(path, of_images.values(), is_dota_head)
-    records = _DotaRecords(pictures, other_texts, add, wanted)
+    records = _DotaRecords(pictures, add, wanted)
     for batch in label_batches(source, of_images, wanted.progress):
         records.take(batch)
     others = json_or_xml_of_tools(members, of_images)
-    notes = [*elsewhere_note(elsewhere), *other_texts.note()]
-    notes += second_formats(path, members, labels, others)
-    return records.done(others, notes)
+    second = second_formats(path, members, labels, others)
+    return records.done(others, [*elsewhere_note(elsewhere), *second])
 
 
 def _is_in_labels(name: str) -> bool:
@@ -133,10 +130,7 @@ def _is_in_labels(name: str) -> bool:
 class _DotaRecords:
     """Converts label files to COCO records, and collects images, categories and counts."""
 
-    def __init__(
-        self, pictures: dict[str, Member], other_texts: OtherTexts, add: Add, wanted: Wanted
-    ) -> None:
-        self._other_texts = other_texts
+    def __init__(self, pictures: dict[str, Member], add: Add, wanted: Wanted) -> None:
         self._wanted = wanted
         is_said = choices().missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
@@ -149,8 +143,6 @@ class _DotaRecords:
         pictures = self._images.pictures
         for place, member, data in batch:
             where = Where(member.name, 1)
-            if place not in pictures and self._other_texts.take(member, data):
-                continue
             files.append((member, self._images.add(place, where), data))
             self._tally["nameless"] += place not in pictures
             if pictures and place not in pictures:

@@ -22,12 +22,12 @@ _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 LOOKED_AT = 5000
 """The most files of a folder that are looked at."""
 _DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 6, 8, 20
-_NO_LABELS = {"classes.txt", "labels.txt", "labelmap.txt"}
+_NO_LABELS = {"classes.txt", "predefined_classes.txt", "labels.txt", "labelmap.txt"}
 # CVAT writes train.txt, and FiftyOne images.txt.
 _LIST = rf"(?:{SPLIT}|(?:trainval|default|images)(?:20\d\d)?)\.txt"
 LISTS = re.compile(_LIST, re.IGNORECASE)
 """Names of files that list images."""
-_NO_LABEL = re.compile(rf"readme|license|requirements|notes|\A{_LIST}\Z")
+_NO_LABEL = re.compile(rf"readme|license|requirements|notes|(?:\A|[-_])logs?\.txt|\A{_LIST}\Z")
 
 
 def is_of_labels(name: str) -> bool:

@@ -2,22 +2,19 @@
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
-from bboxqa.core.file_names import folders_in
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.content_kinds import HEAD, IS_COCO, WHAT, json_kind_of, kind_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.heads import NUMBER, as_utf8
+from bboxqa.formats.translation.heads import as_utf8
 from bboxqa.formats.translation.images.image_places import place_of
 from bboxqa.formats.translation.json_files import begins, json_problem
 from bboxqa.formats.translation.label_folders import is_of_labels
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.xml_elements import xml_damage
 
 NO_LABELS = "; if the file holds no labels, move it elsewhere"
@@ -25,14 +22,7 @@ NO_LABELS = "; if the file holds no labels, move it elsewhere"
 
 _OF_ONE_IMAGE = ("VOC", "LabelMe")
 _READ = (*_OF_ONE_IMAGE, "COCO", "CVAT", "Darwin", "Datumaro", "Label Studio", "Supervisely", "VIA")
-_SAMPLE, _LOOKED_AT, _SHOWN, _START = 8, 50, 3, 16
-_BLANKS, _NUMBER = (
-    re.compile(rb"[\s,;]+"),
-    re.compile(rb"(?:" + NUMBER + rb"|-?nan|-?inf)", re.IGNORECASE),
-)
-_DIGITS = re.compile(r"\d+")
-# Other lines hardly have as many numbers.
-_OF_BOX = 4
+_SAMPLE, _SHOWN = 8, 3
 _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 
 
@@ -153,89 +143,6 @@ def elsewhere_note(members: Sequence[Member]) -> Iterator[str]:
     if members:
         some = f"{count(len(members), 'label file')} left out, as others are in a folder for labels"
         yield f"{some} (such as {one_line(members[0].name)})"
-
-
-class OtherTexts:
-    """Text files among labels that surely hold none, such as logs: they are left out."""
-
-    def __init__(
-        self, path: Path, labels: Iterable[Member], is_label: Callable[[bytes], bool]
-    ) -> None:
-        self._path = path
-        self._labels = labels
-        self._is_label = is_label
-        self._found: list[Member] = []
-        self._kinds: dict[str, set[str]] = {}
-
-    def take(self, member: Member, data: bytes) -> bool:
-        """Return whether a file is left out, whose name is that of no image that is known.
-
-        It begins with no label, is beside labels whose names differ from its own not only by
-        numbers, and no folder beside the source has a label of this name, as another annotator may.
-        """
-        # Nearly all labels begin with a number, which prose does not.
-        if data[:_START].partition(b" ")[0].isdigit():
-            return False
-        if self._is_label(data) or not _is_prose(data[:HEAD]):
-            return False
-        beside = self._kinds_of_names(member.folder)
-        if not beside or _without_numbers(member) in beside:
-            return False
-        is_of_others = any(
-            self._is_label(as_utf8(head_of(each / member.name))) for each in self._beside
-        )
-        if not is_of_others:
-            self._found.append(member)
-        return not is_of_others
-
-    def note(self) -> Iterator[str]:
-        """Yield a note on the files that are left out, if there are any."""
-        if self._found:
-            names = first_few(self._found, _SHOWN, lambda each: one_line(each.name))
-            yield f"{count(len(self._found), 'text file')} without labels left out: {names}"
-
-    def _kinds_of_names(self, folder: str) -> set[str]:
-        """Return the names of the first labels in a folder, without numbers."""
-        if folder not in self._kinds:
-            files = self._by_folder[folder][:_LOOKED_AT]
-            labels = (each for each in files if self._is_label(as_utf8(each.head())))
-            self._kinds[folder] = {_without_numbers(each) for each in labels}
-        return self._kinds[folder]
-
-    @cached_property
-    def _by_folder(self) -> dict[str, list[Member]]:
-        found: dict[str, list[Member]] = {}
-        for each in self._labels:
-            found.setdefault(each.folder, []).append(each)
-        return found
-
-    @cached_property
-    def _beside(self) -> list[Path]:
-        if not self._path.is_dir():
-            return []
-        own = self._path.resolve()
-        return [each for each in folders_in(own.parent) if each != own][:_LOOKED_AT]
-
-
-def _without_numbers(member: Member) -> str:
-    return _DIGITS.sub("0", _last(member.name))
-
-
-def _is_prose(text: bytes) -> bool:
-    r"""Return whether no line of a text may be a damaged label.
-
-    Examples
-    --------
-    >>> _is_prose(b"2024-01-01 12:00 started\ncat\n"), _is_prose(b"cat 0,5 0,5 0,1 0,1")
-    (True, False)
-    """
-    if b"\0" in text or not text.strip():
-        return False
-    lines = [words for line in text.splitlines() if (words := _BLANKS.split(line.strip()))]
-    return not any(
-        _NUMBER.fullmatch(words[0]) or sum(map(bool, map(_NUMBER.fullmatch, words))) >= _OF_BOX
-        for words in lines
-    )
 
 
 def _is_of_others(member: Member, labels: Container[str], labelled: Container[str]) -> bool:

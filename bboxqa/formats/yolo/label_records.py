@@ -16,7 +16,7 @@ from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.images.image_places import place_of
 from bboxqa.formats.translation.images.label_images import add_unlabelled, without_others
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.other_files import NO_LABELS, OtherTexts, add_others, elsewhere_note
+from bboxqa.formats.translation.other_files import NO_LABELS, add_others, elsewhere_note
 from bboxqa.formats.translation.picture_sizes import size_of_picture
 from bboxqa.formats.translation.plain.label_batches import (
     LabelFile,
@@ -55,7 +55,7 @@ def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
     files = label_files_of(path, source.members)
     if not files.labels and not files.pictures:
         raise DatasetError([f"{path}: has no label files of YOLO"])
-    records = _LabelRecords(path, files, add, wanted)
+    records = _LabelRecords(files, add, wanted)
     records.add_classes()
     records.add_poses()
     for batch in label_batches(source, files.labels, wanted.progress):
@@ -66,9 +66,8 @@ def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
 class _LabelRecords:
     """Converts label files to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, path: Path, files: LabelFiles, add: Add, wanted: Wanted) -> None:
+    def __init__(self, files: LabelFiles, add: Add, wanted: Wanted) -> None:
         self._files = files
-        self._other_texts = OtherTexts(path, files.labels.values(), is_label_head)
         self._wanted = wanted
         is_said = choices().missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
@@ -127,12 +126,9 @@ class _LabelRecords:
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
         files: list[LabelFile] = []
-        pictures, listed = self._files.pictures, self._files.listed
+        pictures = self._files.pictures
         for place, member, data in batch:
             where = Where(member.name, 1)
-            is_image = place in pictures or place in listed
-            if not is_image and self._other_texts.take(member, data):
-                continue
             files.append((member, self._image(place, where), data))
             if pictures and place not in pictures:
                 self._into.defect("T022", f"{member.name}: no picture has this name", where)
@@ -282,8 +278,7 @@ class _LabelRecords:
         known = without_others(images, self._files.others)
         unlabelled = {place: self._files.pictures.get(place) for place in known}
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
-        notes += [*elsewhere_note(self._files.elsewhere), *self._other_texts.note()]
-        notes += self._files.notes
+        notes += [*elsewhere_note(self._files.elsewhere), *self._files.notes]
         notes += add_unlabelled(self._into, unlabelled, self._files.labels, self._image)
         return self._into.done([*notes_of(self._tally, self._files), *notes])
 
