@@ -43,8 +43,8 @@ from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.archive_contents import sources_in
 from bboxqa.formats.dataset.predictions import is_results_list
-from bboxqa.formats.folders.left_out import beside_others
-from bboxqa.formats.folders.people_notes import of_several
+from bboxqa.formats.folders.beside_notes import beside_notes
+from bboxqa.formats.folders.unread_folders import unread_folders
 from bboxqa.formats.inputs import list_files
 from bboxqa.formats.translation.choices import chosen
 from bboxqa.model.annotations import Dataset
@@ -210,13 +210,11 @@ def _measured_files(project: Project, *, hidden: bool) -> tuple[Sequence[Path], 
     Labels beside COCO JSON, or other files beside folders of annotators, are often the same work.
     With `hidden`, notes have no names.
     """
-    if len({file.is_dir() for file in project.files}) < 2:
-        return project.files, of_several([project.folder], project.files, hidden=hidden)
-    listed = {*list_files([project.folder])}
-    kept = [file for file in project.files if file in listed]
-    if not kept or len(kept) == len(project.files):
-        return project.files, []
-    return kept, beside_others([project.folder], kept, hidden=hidden)
+    files: Sequence[Path] = project.files
+    if len({file.is_dir() for file in files}) == 2:
+        listed = {*list_files([project.folder])}
+        files = [file for file in files if file in listed] or files
+    return files, beside_notes([project.folder], files, files, hidden=hidden)
 
 
 def _line(error: BboxqaError) -> str:
@@ -242,8 +240,9 @@ def _measured_into(
 
     The error is not raised, since findings are written before it.
     """
+    hidden = settings.pseudonyms is not None
     try:
-        sources, notes = _measured_files(project, hidden=settings.pseudonyms is not None)
+        sources, notes = _measured_files(project, hidden=hidden)
         files = [part for source in sources for part in sources_in(source)]
         reread = partial(_read_objects, files, settings=settings)
         data = reread(agree)
@@ -259,6 +258,8 @@ def _measured_into(
         documents = documents_of(result, values, diagnosis)
         write_folder(result, documents, folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
         warnings += write_agreement_page(documents, project, settings, folder)
+        # They may be those of annotators, of whom nobody else would know.
+        warnings += (*unread_folders([project.folder], sources, hidden=hidden),)
     except BboxqaError as error:
         # The frames of the traceback would keep the annotations in memory.
         return error.with_traceback(None)

@@ -23,12 +23,12 @@ from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.damaged import refuse_damaged, refuse_damaged_file
 from bboxqa.formats.folders.patterns import has_match, refuse_pattern
 from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_below, sources_deeper
-from bboxqa.formats.folders.unread_folders import refuse_unlisted, refuse_unread_labels
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import format_of, has_parts, is_of_one_image, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES, is_archive
 from bboxqa.formats.translation.label_folders import share_images
+from bboxqa.formats.translation.member import READABLE
 from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
 
@@ -108,12 +108,10 @@ def list_files(
             sources = sources_below(path, is_whole=is_whole)
             found = [each for each in sources if has_match(each, pattern)]
             refuse_pattern(path, found, pattern)
-            refuse_unlisted(path, found)
             found += _beside_folders(path, found, pattern, only_checked=only_checked)
             found = found or _files_below(path, sources, pattern, only_checked=only_checked)
             found += sources_deeper(path) if only_checked and path not in found else []
             refuse_damaged(path, found, pattern)
-            refuse_unread_labels(path, found)
             result += found
     # Several files of one format in an archive are read as those of a folder.
     return [part for path in result for part in matching_parts_of(path, pattern)]
@@ -212,6 +210,8 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
     """Return the error for a folder without files to read, which describes the folder."""
     if all((folder / name).is_file() for name in RESULT_FILES):
         return _result_folder(folder)
+    if closed := [problem for each in folders_in(folder) if (problem := folder_problem(each))]:
+        return DatasetError(closed, READABLE)
     files = [file for file in folder.rglob("*") if file.is_file() and file.name[0] != "."]
     if not files:
         held = "a folder without files" if any(folder.iterdir()) else "an empty folder"

@@ -211,7 +211,7 @@ def test_links(tmp_path):
         "x.json", "y.json", "y.json",
     ]  # fmt: skip
     assert set(shown(found)) - {"twice", "two"} == {"p", "p/sub"}
-    assert ("nowhere.json", "is not a file, or is a link that leads nowhere") in found.unreadable
+    assert ("nowhere.json", "is a link that leads nowhere") in found.unreadable
     assert {path for path, _ in found.unreadable} <= {
         "self", "self.json", "nowhere.json",
     }  # fmt: skip
@@ -244,11 +244,25 @@ def test_a_folder_keeps_its_name_beside_links_to_it(tmp_path, link):
     assert shown(discover(tmp_path)) == {"p": ["x.json"]}
 
 
+def test_a_link_to_labels_that_are_read_elsewhere_is_told(tmp_path):
+    for place in ("p/ann", "p/bob", "q/ann"):
+        write(tmp_path / place / "a.txt", "0 .5 .5 .2 .2\n")
+    (tmp_path / "q/bob").symlink_to("../p/bob")
+    found = discover(tmp_path)
+    assert found.not_read == (("q/bob", "a link to a folder that is read under another name"),)
+
+
+def test_a_link_out_of_the_root_that_leads_nowhere_is_told(tmp_path):
+    made(tmp_path, "p/x.json")
+    (tmp_path / "p/y.json").symlink_to("/nowhere/y.json")
+    assert discover(tmp_path).unreadable == (("p/y.json", "is a link that leads nowhere"),)
+
+
 def test_a_pipe_is_told(tmp_path):
     made(tmp_path, "p/x.json")
     os.mkfifo(tmp_path / "p/y.json")
     found = discover(tmp_path)
-    assert found.unreadable == (("p/y.json", "is not a file, or is a link that leads nowhere"),)
+    assert found.unreadable == (("p/y.json", "is not a file"),)
 
 
 def test_unreadable_folder(tmp_path, monkeypatch):

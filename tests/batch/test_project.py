@@ -22,6 +22,7 @@ from bboxqa.batch.project import recorded, run_project
 from bboxqa.batch.projects.discovery import discover
 from bboxqa.batch.result_folders import folder_of
 from bboxqa.batch.rows import Row, Settings, settings_of
+from bboxqa.batch.run import run_batch
 from bboxqa.batch.workers.transport import run_packed, run_task
 from bboxqa.core import parallel
 from bboxqa.core.errors import ConfigError
@@ -657,6 +658,19 @@ def test_objects_are_measured_beside_results_and_lists_of_images(tmp_path):
     assert (row.alpha, row.n_images) == (alone.alpha, alone.n_images)
     summary = next((tmp_path / "out").rglob("summary.json")).read_text()
     assert "lists of results left out, as the other files are measured: r.json" in summary
+
+
+def test_a_folder_of_labels_that_are_not_read_is_told(tmp_path):
+    labels = {"ann": "0 .5 .5 .2 .2\n", "bob": "0 .5 .5 .2 .2\n", "cid": "0 0,5 0,5 0,2 0,2\n"}
+    for who, text in labels.items():
+        write(tmp_path / f"root/p/{who}/a.txt", text)
+    settings = Settings({"bootstrap": 0}, {}, choices=Choices(image_size=(100, 80)))
+    (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
+    assert (row.status, row.annotators) == ("measured", ("ann", "bob"))
+    told = f"1 folder left out, in which no annotations are found: {tmp_path}/root/p/cid"
+    assert told in row.message.split("; ")
+    summary = json.loads((folder_of(tmp_path / "out", "p") / "summary.json").read_bytes())
+    assert summary["notes"].count(told) == 1
 
 
 def test_notes_say_what_a_map_of_categories_changes(tmp_path):

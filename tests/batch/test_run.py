@@ -397,7 +397,7 @@ def test_what_cannot_be_read_is_not_left_out(ran, spoil, known):
         (ran / "b/other.json").unlink(missing_ok=True)
         (ran / "b/other.json").symlink_to("other.json")
     told = {
-        "nowhere": "b/other.json: is not a file, or is a link that leads nowhere",
+        "nowhere": "b/other.json: is a link that leads nowhere",
         "empty": "root/b/other.json:1:1: F001 error the file is empty; expected a JSON object",
         "refused": "b/other.json: Too many levels of symbolic links",
     }

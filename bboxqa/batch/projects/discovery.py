@@ -32,6 +32,8 @@ SETTINGS_FILE = "bboxqa.toml"
 _IMAGES = "images"
 _PACKED = "other files are read; to read it as well, unpack it"
 _LEADS_OUT = "is a link that leads out of the folder; --follow-symlinks follows it"
+_LINKED = "a link to a folder that is read under another name"
+_LEADS_NOWHERE = "is a link that leads nowhere"
 # File names by which a folder of batch results is recognised.
 _RESULTS = {"history.sqlite", "projects"}
 
@@ -102,7 +104,8 @@ def discover(
         leads_to = Path(os.path.realpath(path)) if path.is_symlink() else path
         return follow_links or leads_to is path or leads_to.is_relative_to(real)
 
-    sources = _sources(root, skip, unreadable, is_followed)
+    linked: list[Path] = []
+    sources = _sources(root, skip, unreadable, linked, is_followed)
     archives: list[Path] = []
     files = (
         (_below(root, file) + "/" * file.is_dir(), file, found)
@@ -114,6 +117,7 @@ def discover(
     not_read = [
         *starmap(Unreadable, folders_not_read(root, known, skip, pattern)),
         *(Unreadable(_below(root, each), _PACKED) for each in archives),
+        *(Unreadable(_below(root, each), _LINKED) for each in linked),
     ]
     return replace(found, not_read=tuple(sorted(not_read)))
 
@@ -214,11 +218,12 @@ def _sources(
     root: Path,
     skip: Path | None,
     unreadable: list[Unreadable],
+    linked: list[Path],
     is_followed: Callable[[Path], bool],
 ) -> Iterator[Path]:
     """Yield files below a folder with the suffix of a format or an archive, and folders as sources.
 
-    A folder with links to it is read once, by its own name.
+    A folder with links to it is read once, by its own name: other links to it are `linked`.
     """
     seen: set[tuple[int, int]] = set()
     ends = (*suffixes(), *ARCHIVES)
@@ -230,6 +235,7 @@ def _sources(
             status = folder.stat()
             identity = status.st_dev, status.st_ino
             if identity in seen or (skipped is not None and folder.resolve() == skipped):
+                linked += [folder] * (folder.is_symlink() and is_source(folder))
                 continue
             seen.add(identity)
             inside = _entries(folder, is_root=folder == root)
@@ -243,16 +249,18 @@ def _sources(
         for entry in inside:
             try:
                 is_folder, is_read = entry.is_dir(), entry.name.lower().endswith(ends)
-                if (is_folder or is_read) and not is_followed(Path(entry.path)):
-                    unreadable.append(Unreadable(_below(root, Path(entry.path)), _LEADS_OUT))
+                is_lost = is_read and entry.is_symlink() and not Path(entry.path).exists()
+                if is_lost or ((is_folder or is_read) and not is_followed(Path(entry.path))):
+                    reason = _LEADS_NOWHERE if is_lost else _LEADS_OUT
+                    unreadable.append(Unreadable(_below(root, Path(entry.path)), reason))
                 elif is_folder:
                     (links if entry.is_symlink() else waiting).append(Path(entry.path))
                 elif is_read:
                     if entry.is_file():
                         yield Path(entry.path)
                     else:
-                        reason = "is not a file, or is a link that leads nowhere"
-                        unreadable.append(Unreadable(_below(root, Path(entry.path)), reason))
+                        path = _below(root, Path(entry.path))
+                        unreadable.append(Unreadable(path, "is not a file"))
             except OSError as error:
                 path = _below(root, Path(entry.path))
                 unreadable.append(Unreadable(path, str(error.strerror)))

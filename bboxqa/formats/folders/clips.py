@@ -24,7 +24,7 @@ from bboxqa.formats.translation.label_folders import (
 from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.translation.picture_sizes import is_picture
 
-_OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos?", re.IGNORECASE)
+OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos?", re.IGNORECASE)
 _SHARED = ("images", "JPEGImages")
 # The most pairs of pictures whose content is compared.
 _COMPARED = 8
@@ -92,7 +92,7 @@ def _have_pictures(beside: Path, folders: Sequence[Path], parts: Sequence[str]) 
         if any(
             (place := each / part / folder.name).is_dir() and _has_picture(place, _labels([folder]))
             for each in inside
-            if _OF_PICTURES.fullmatch(each.name)
+            if OF_PICTURES.fullmatch(each.name)
             for part in ("", *parts)
             for folder in folders
         ):
@@ -143,7 +143,7 @@ def have_other_pictures(folders: Sequence[Path], whole: Path) -> bool:
 def _pictures_in(folder: Path) -> Iterator[os.DirEntry[str]]:
     """Yield the pictures in a folder, and in its folders of images."""
     for here in (folder, *(folder / each for each in folders_and_files(folder, LOOKED_AT)[0])):
-        if here != folder and not _OF_PICTURES.fullmatch(here.name):
+        if here != folder and not OF_PICTURES.fullmatch(here.name):
             continue
         with suppress(OSError), os.scandir(here) as found:
             for each in islice(found, LOOKED_AT):
