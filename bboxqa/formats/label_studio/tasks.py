@@ -1,6 +1,6 @@
 """Reading the tasks of a Label Studio file in any of its layouts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
@@ -10,7 +10,7 @@ import msgspec
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.label_studio.plain_tasks import PlainResult, PlainTask, plain_task
 from bboxqa.formats.label_studio.region_tags import region_tags
-from bboxqa.formats.label_studio.task_images import Tags, images_of
+from bboxqa.formats.label_studio.task_images import images_of
 from bboxqa.formats.translation.untrusted import plain_text
 
 Value = dict[str, Any]
@@ -56,13 +56,8 @@ class Task:
     """Values of an unexpected type, as pointer and type."""
     n_bare: int = 0
     """The number of predictions that are numbers instead of objects."""
-    tags: Callable[[], Tags] = Tags
-    """Returns the tags that the regions of the file are on."""
-
-    @property
-    def images(self) -> dict[str, list[str]]:
-        """The URLs of its images by data key; see `images_of`."""
-        return images_of(self.data, self.tags)
+    images: dict[str, list[str]] = field(default_factory=dict)
+    """The URLs of its images by data key; see `images_of`."""
 
     @property
     def label(self) -> str:
@@ -104,32 +99,34 @@ def tasks_of(text: bytes) -> Iterator[Task]:
     for number, raw in enumerate(items):
         pointer = pointer_to(number) if is_list else ""
         plain = plain_task(raw) if is_open else None
-        if plain is not None:
-            task = _plain(plain, pointer, number, tags)
-            if not _has_several(task):
-                yield task
-                continue
-        item = msgspec.json.decode(raw)
-        if isinstance(item, dict):
-            task = replace(task_of(item, pointer, number), tags=tags)
-        else:
-            task = Task(pointer, f"task at {pointer}", {}, odd=[(pointer, _kind(item))])
+        images = images_of(plain.data, tags) if plain else {}
+        if plain and not _are_several(images):
+            yield replace(_plain(plain, pointer, number), images=images)
+            continue
+        task = _task(msgspec.json.decode(raw), pointer, number)
+        images = images or images_of(task.data, tags)
         # A task with several images is not plain, and nor is the next one, most likely.
-        is_open = not _has_several(task)
-        yield task
+        is_open = not _are_several(images)
+        yield replace(task, images=images)
 
 
-def _has_several(task: Task) -> bool:
-    return sum(map(len, task.images.values())) > 1
+def _are_several(images: dict[str, list[str]]) -> bool:
+    return sum(map(len, images.values())) > 1
 
 
-def _plain(item: PlainTask, pointer: str, number: int, tags: Callable[[], Tags]) -> Task:
+def _task(item: object, pointer: str, number: int) -> Task:
+    if isinstance(item, dict):
+        return task_of(item, pointer, number)
+    return Task(pointer, f"task at {pointer}", {}, odd=[(pointer, _kind(item))])
+
+
+def _plain(item: PlainTask, pointer: str, number: int) -> Task:
     works = []
     for place, work in enumerate(item.annotations):
         content = msgspec.structs.asdict(work)
         plain = content.pop("result")
         works.append(Work(content, f"{pointer}/annotations/{place}", [], plain=plain))
-    return Task(pointer, _name(item.id, number), item.data, works, tags=tags)
+    return Task(pointer, _name(item.id, number), item.data, works)
 
 
 def _name(own: object, number: int) -> str:

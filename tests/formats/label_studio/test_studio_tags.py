@@ -10,6 +10,7 @@ from support.tool_files import asked
 
 from bboxqa import read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.label_studio.tasks import tasks_of
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.compare import compare_files
 
@@ -238,3 +239,13 @@ def test_tags_of_their_own_in_each_task_take_no_time(tmp_path):
     start = process_time()
     assert len(read_coco(path).image_names) == 2000
     assert process_time() - start < 10
+
+
+def test_images_of_tasks_are_looked_for_once(tmp_path):
+    path = written(tmp_path / "a.json", two_people(1, "photo"), two_people(2, "photo"))
+    first, second = tasks_of(path.read_bytes())
+    assert (first.images, second.images) == (
+        {"photo": ["p1.jpg"], "thumb": ["t1.jpg"]},
+        {"photo": ["p2.jpg"], "thumb": ["t2.jpg"]},
+    )
+    assert first.images is first.images
