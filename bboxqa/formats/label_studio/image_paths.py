@@ -40,7 +40,8 @@ def may_be_image(key: str, value: object) -> bool:
     """
     if not isinstance(value, str) or not value:
         return False
-    return _names_picture(value) or (_TAG.search(key) is not None and " " not in value)
+    has_tag = _TAG.search(key) is not None
+    return _names_picture(value) or (has_tag and (" " not in value or _is_place(value)))
 
 
 def is_address(value: str) -> bool:
@@ -51,15 +52,20 @@ def is_address(value: str) -> bool:
     >>> [*map(is_address, ["/data/upload/1/a", "s3://shop/a", "a.png", "good", "n/a"])]
     [True, True, True, False, False]
     """
-    return value.startswith(("/", "data:")) or "://" in value or _names_picture(value)
+    return value.startswith("data:") or _is_place(value) or _names_picture(value)
+
+
+def _is_place(value: str) -> bool:
+    """Return whether a value begins like a URL or a path from the root, also with blanks."""
+    first = next(iter(value.split(None, 1)), "")
+    return first.startswith("/") or "://" in first or "?d=" in first
 
 
 def _names_picture(value: str) -> bool:
     """Return whether a value has the ending of a picture, other than inside of a sentence."""
     if _SUFFIX.search(value) is None:
         return False
-    first, last = value.split(None, 1)[0], value.rsplit(None, 1)[-1]
-    return first.startswith("/") or "://" in first or _SUFFIX.search(last) is not None
+    return _is_place(value) or _SUFFIX.search(value.rsplit(None, 1)[-1]) is not None
 
 
 def image_names(addresses: Iterable[str], others: Iterable[str] = ()) -> dict[str, str]:

@@ -175,3 +175,21 @@ def test_names_of_pictures_may_have_blanks(tmp_path, address, name):
     works = [work(who, box(1, 1, 9, 9, to_name="x")) for who in (1, 2)]
     path = written(tmp_path / "a.json", task(1, *works, data={"x": address}))
     assert read_coco(path).image_names == (name,)
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("/data/local-files/?d=Study 1/slice 0.dcm", "Study 1/slice 0.dcm"),
+        ("data/local-files/?d=Study 1/slice 0.dcm", "Study 1/slice 0.dcm"),
+        ("/data/upload/3/0a1b2c3d-My photo.HEIC", "My photo.HEIC"),
+        ("gs://bucket/Day 1/frame 0", "Day 1/frame 0"),
+        ("https://x.org/get?name=my photo", "get?name=my photo"),
+    ],
+)
+def test_addresses_may_have_blanks_and_any_ending(tmp_path, address, name):
+    """Words that hold one beside it are no image."""
+    note = {"image_note": "see https://x.org/7 for details", "image_state": "good"}
+    works = [work(who, box(1, 1, 9, 9, to_name="x")) for who in (1, 2)]
+    path = written(tmp_path / "a.json", task(1, *works, data={"image": address} | note))
+    assert read_coco(path).image_names == (name,)
