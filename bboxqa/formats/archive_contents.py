@@ -167,14 +167,16 @@ def _of_others(path: Path, read: Format) -> Iterator[tuple[Member, Format | None
 
 def _told_by_reader(members: Sequence[Member], read: Format) -> set[str]:
     """Return the names of files that reading labels of images tells of."""
+    suffixes = {VOC: (".json",), LABELME: (".xml",)}.get(read, (".json", ".xml"))
     if read in (YOLO, DOTA):
         labels = [each for each in members if is_label_name(each.name)]
-        return {each.name for each in json_or_xml_of_tools(members, by_place(labels))}
-    if read not in (VOC, LABELME):
+    elif read in (VOC, LABELME):
+        labels = [*members_with(members, _REPORTED[read])]
+    else:
         return set()
-    own, other = (".xml", ".json") if read is VOC else (".json", ".xml")
-    labels = [*members_with(members, own)]
-    return {each.name for each in json_or_xml_of_tools(members, by_place(labels), (other,))}
+    pictures = by_place([each for each in members if is_picture(each.name)])
+    told = json_or_xml_of_tools(members, by_place(labels), pictures, suffixes)
+    return {each.name for each in told}
 
 
 def refuse_archive(path: Path) -> None:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from support.tool_files import write
 
 import bboxqa
@@ -49,9 +50,7 @@ def of_two_formats(folder, first, second, *, has_pictures=False):
 
 
 def picture(path: Path):
-    from PIL import Image
-
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     Image.new("RGB", (100, 80)).save(path)
 
 
@@ -96,6 +95,58 @@ def test_a_folder_of_labels_of_a_second_format_is_told(tmp_path):
     with bboxqa.reading(image_size=(100, 80)):
         (note,) = [each for each in validate(tmp_path).notes if "left out" in each]
     assert note.endswith("(such as val/labels/b.xml, XML of Pascal VOC)")
+
+
+def placed(folder, kind, names, place):
+    """Write labels of images to a place with the name of each file."""
+    for name in names:
+        ((inside, text),) = label(kind, name).items()
+        write(folder, **{place.format(Path(inside).name): text})
+
+
+@pytest.mark.parametrize("asked", ["asked", None])
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_images_of_one_name_in_two_clips_are_told_apart(tmp_path, first, second, asked):
+    placed(tmp_path, first, "ab", "labels/clip1/{}")
+    placed(tmp_path, second, "abc", "labels/clip2/{}")
+    for clip in ("clip1", "clip2"):
+        for name in "abcd":
+            picture(tmp_path / f"images/{clip}/{name}.jpg")
+    with bboxqa.reading(missing_txt=asked):
+        data = read_coco(tmp_path, min_annotators=1)
+    unlabelled = ["clip1/c.jpg", "clip1/d.jpg", "clip2/d.jpg"]
+    labelled = ["clip1/a.jpg", "clip1/b.jpg"]
+    assert [*data.image_names] == sorted(labelled + (unlabelled if asked else []))
+    assert any("3 images without a label file" in each for each in data.notes)
+    assert any(f"3 files left out: not {TITLES[first]}" in each for each in data.notes)
+
+
+@pytest.mark.parametrize("split", ["", "train/"])
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_labels_of_a_second_format_may_be_anywhere(tmp_path, first, second, split):
+    """The images of these labels are told by their names, if only one image has each."""
+    placed(tmp_path, first, "ab", f"labels/{split}{{}}")
+    placed(tmp_path, second, "abc", "tool/day/{}")
+    for name in "abcd":
+        picture(tmp_path / f"images/{split}{name}.jpg")
+    with bboxqa.reading(missing_txt="asked"):
+        data = read_coco(tmp_path, min_annotators=1)
+    assert data.image_names == tuple(f"{split}{name}.jpg" for name in "abd")
+    (note,) = [each for each in data.notes if "left out" in each]
+    assert f"1 file left out: not {TITLES[first]} (such as tool/day/c." in note
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_copies_of_labels_of_clips_in_another_format_are_told_by_their_folder(
+    tmp_path, first, second
+):
+    for clip in ("clip1", "clip2"):
+        placed(tmp_path, first, "ab", f"labels/{clip}/{{}}")
+        placed(tmp_path, second, "ab", f"tool/{clip}/{{}}")
+        picture(tmp_path / f"images/{clip}/a.png")
+    (note,), codes = _left_out(tmp_path)
+    assert "2 folders of annotations in another format left out (tool: " in note
+    assert "T012" not in codes
 
 
 def _left_out(folder):

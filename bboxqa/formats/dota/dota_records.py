@@ -118,7 +118,7 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
     records = _DotaRecords(pictures, add, wanted)
     for batch in label_batches(source, of_images, wanted.progress):
         records.take(batch)
-    others = json_or_xml_of_tools(members, of_images)
+    others = json_or_xml_of_tools(members, of_images, pictures)
     second = second_formats(path, members, labels, others)
     return records.done(others, [*elsewhere_note(elsewhere), *second])
 

@@ -84,11 +84,12 @@ def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
         raise DatasetError([f"{path}: has no JSON of LabelMe"])
     # A full disk or a crash leaves empty files; reading them reports each one.
     files += [each for each in named if not each.head().strip()]
-    records = _LabelmeRecords(path, members, add, wanted)
     known = {member.name for member in files}
     others = [member for member in named if member.name not in known]
     labels = by_place(files)
-    others += json_or_xml_of_tools(members, labels, (".xml",))
+    pictures = by_place(pictures_of(path, members, ("images", "JPEGImages")))
+    others += json_or_xml_of_tools(members, labels, pictures, (".xml",))
+    records = _LabelmeRecords(pictures, add, wanted)
     for number, (place, member) in enumerate(labels.items()):
         records.add_file(place, member)
         if wanted.progress is not None and number % 100 == 0:
@@ -99,12 +100,11 @@ def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
 class _LabelmeRecords:
     """Converts files to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, path: Path, members: list[Member], add: Add, wanted: Wanted) -> None:
+    def __init__(self, pictures: dict[str, Member], add: Add, wanted: Wanted) -> None:
         self._wanted = wanted
         is_said = choices().missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
-        pictures = pictures_of(path, members, ("images", "JPEGImages"))
-        self._images = FileImages(self._into, by_place(pictures))
+        self._images = FileImages(self._into, pictures)
         self._masks = Masks(outlines=wanted.outlines)
         self._tally: Counter[str] = Counter()
 

@@ -11,7 +11,7 @@ from bboxqa.formats.content_kinds import HEAD, IS_COCO, WHAT, json_kind_of, kind
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.heads import as_utf8
-from bboxqa.formats.translation.images.image_places import place_of
+from bboxqa.formats.translation.images.image_places import known_places, place_of
 from bboxqa.formats.translation.json_files import begins, json_problem
 from bboxqa.formats.translation.label_folders import is_of_labels
 from bboxqa.formats.translation.member import Member
@@ -49,6 +49,7 @@ def add_others(into: Collector, members: Sequence[Member], expected: str) -> Ite
 def json_or_xml_of_tools(
     members: Iterable[Member],
     labels: Mapping[str, Member],
+    pictures: Iterable[str],
     suffixes: tuple[str, ...] = (".json", ".xml"),
 ) -> list[Member]:
     """Return the files of Pascal VOC or LabelMe beside labels, or of images without other labels.
@@ -59,16 +60,20 @@ def json_or_xml_of_tools(
         All files of a source.
     labels : mapping of str to Member
         The files that are read, by the places of their images.
+    pictures : iterable of str
+        The places of pictures.
     suffixes : tuple of str
         The suffixes of the files to look at.
     """
+    files = [each for each in members if each.name.lower().endswith(suffixes)]
+    if not files:
+        return []
     folders = {each.folder for each in labels.values()}
-    labelled = {*map(_last, labels)}
+    images = known_places((place_of(each.inner) for each in files), {*labels, *pictures})
     return [
         each
-        for each in members
-        if each.name.lower().endswith(suffixes)
-        and (each.folder in folders or _is_of_others(each, labels, labelled))
+        for each, image in zip(files, images, strict=True)
+        if (each.folder in folders or _is_of_others(each, image, labels))
         and _kind(each.head()) in _OF_ONE_IMAGE
     ]
 
@@ -145,16 +150,15 @@ def elsewhere_note(members: Sequence[Member]) -> Iterator[str]:
         yield f"{some} (such as {one_line(members[0].name)})"
 
 
-def _is_of_others(member: Member, labels: Container[str], labelled: Container[str]) -> bool:
+def _is_of_others(member: Member, image: str, labels: Container[str]) -> bool:
     """Return whether the image of a file has no label that is read.
 
-    Outside of folders for labels, images are told by their names without folders, since copies of
-    labels may be anywhere; files around all folders describe the data set.
+    The images of files in folders for labels have their places. Copies of labels may be anywhere,
+    so other files may be of an image elsewhere; files around all folders describe the data set.
     """
-    folder, place = member.folder, place_of(member.inner)
-    is_in_labels = is_of_labels(_last(folder))
-    is_new = folder != "" and _last(place) not in labelled
-    return place not in labels and (is_in_labels or is_new)
+    if is_of_labels(_last(member.folder)):
+        return place_of(member.inner) not in labels
+    return member.folder != "" and image not in labels
 
 
 def _last(path: str) -> str:

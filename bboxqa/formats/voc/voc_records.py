@@ -74,13 +74,14 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
         text = member.read()
         first_pixels.add(place, text)
         authors |= authors_in(text)
-    records = _VocRecords(path, members, add, wanted, authors)
+    pictures = by_place(pictures_of(path, members, ("JPEGImages", "images")))
+    records = _VocRecords(members, pictures, add, wanted, authors)
     for number, (place, member) in enumerate(files.items()):
         records.add_file(place, member, first_pixels.base_of(place))
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))
     others = [named[place] for place in named if place not in files]
-    others += json_or_xml_of_tools(members, files, (".json",))
+    others += json_or_xml_of_tools(members, files, pictures, (".json",))
     second = second_formats(path, members, named.values(), others)
     found = records.done([*first_pixels.notes(), *second], others)
     return replace(found, told_base=first_pixels.told_base())
@@ -91,8 +92,8 @@ class _VocRecords:
 
     def __init__(
         self,
-        path: Path,
         members: list[Member],
+        pictures: dict[str, Member],
         add: Add,
         wanted: Wanted,
         authors: set[str],
@@ -102,8 +103,7 @@ class _VocRecords:
         self._wanted = wanted
         is_said = choices().missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
-        pictures = pictures_of(path, members, ("JPEGImages", "images"))
-        self._images = FileImages(self._into, by_place(pictures))
+        self._images = FileImages(self._into, pictures)
         self._tally: Counter[str] = Counter()
 
     def add_file(self, place: str, member: Member, base: int) -> None:

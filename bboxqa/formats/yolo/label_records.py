@@ -1,7 +1,7 @@
 """Translating YOLO label files to COCO records."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -13,8 +13,8 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.images.image_places import place_of
-from bboxqa.formats.translation.images.label_images import add_unlabelled, without_others
+from bboxqa.formats.translation.images.image_places import ends_of, place_of
+from bboxqa.formats.translation.images.label_images import add_unlabelled, unlabelled_places
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import NO_LABELS, add_others, elsewhere_note
 from bboxqa.formats.translation.picture_sizes import size_of_picture
@@ -42,8 +42,6 @@ from bboxqa.formats.yolo.label_notes import notes_of
 from bboxqa.formats.yolo.plain_labels import plain_labels
 
 TITLE = "YOLO labels"
-# The most folders by which pictures of one name are told apart.
-_FOLDERS = 4
 
 
 def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
@@ -203,7 +201,7 @@ class _LabelRecords:
             reason = "its image file cannot be opened"
         elif self._files.pictures:
             reason = "no image file has its name"
-            ends = map(self._pictures_by_end.get, _ends_of(place))
+            ends = map(self._pictures_by_end.get, ends_of(place))
             elsewhere = next(filter(None, ends), None)
             if elsewhere is not None:
                 reason = f"the image file of its name is in another folder, {elsewhere} (if the "
@@ -218,7 +216,7 @@ class _LabelRecords:
         """A picture for each end of a place, with or without folders."""
         found: dict[str, str] = {}
         for place, member in self._files.pictures.items():
-            for end in _ends_of(place):
+            for end in ends_of(place):
                 found.setdefault(end, one_line(member.name))
         return found
 
@@ -274,17 +272,10 @@ class _LabelRecords:
 
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
-        images = {*self._files.pictures, *self._files.listed} - {*self._files.labels}
-        known = without_others(images, self._files.others)
-        unlabelled = {place: self._files.pictures.get(place) for place in known}
+        images = {*self._files.pictures, *self._files.listed}
+        places = unlabelled_places(images, {*self._files.labels}, self._files.others)
+        unlabelled = {place: self._files.pictures.get(place) for place in places}
         notes = [*add_others(self._into, self._files.others, "labels of YOLO")]
         notes += [*elsewhere_note(self._files.elsewhere), *self._files.notes]
         notes += add_unlabelled(self._into, unlabelled, self._files.labels, self._image)
         return self._into.done([*notes_of(self._tally, self._files), *notes])
-
-
-def _ends_of(place: str) -> Iterator[str]:
-    """Yield the ends of a place, from that with most folders to its name."""
-    parts = place.rsplit("/", _FOLDERS + 1)[-_FOLDERS - 1 :]
-    for first in range(len(parts)):
-        yield "/".join(parts[first:])

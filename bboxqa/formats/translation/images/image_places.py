@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PureWindowsPath
 from typing import TypeVar
@@ -15,6 +15,8 @@ from bboxqa.formats.translation.member import Member
 _Found = TypeVar("_Found")
 _PLACES = re.compile(rf"{OF_CONTENT}|exports?", re.IGNORECASE)
 """Folders whose names do not belong to image names."""
+_FOLDERS = 4
+"""The most folders by which images of one name are told apart."""
 
 
 def place_of(name: str) -> str:
@@ -96,3 +98,33 @@ def spelled_as(found: Mapping[str, _Found], labelled: Collection[str]) -> dict[s
         place if place in kept else wanted.get(normalize("NFC", place), place): each
         for place, each in found.items()
     }
+
+
+def known_places(places: Iterable[str], known: set[str]) -> list[str]:
+    """Return the place of each image as it is known, if it is.
+
+    That is itself, without folders of labels around it, or the only one of its name. Images in
+    several folders, such as clips, may have the same names.
+
+    Examples
+    --------
+    >>> known_places(["xml/day/a", "new/a", "new/b", "c"], {"day/a", "night/a", "day/b"})
+    ['day/a', 'new/a', 'day/b', 'c']
+    """
+    by_name: dict[str, list[str]] = {}
+    for each in known:
+        by_name.setdefault(each.rpartition("/")[2], []).append(each)
+
+    def known_place(place: str) -> str:
+        alike = by_name.get(place.rpartition("/")[2], [])
+        only = alike[0] if len(alike) == 1 else place
+        return next((end for end in ends_of(place) if end in known), only)
+
+    return [*map(known_place, places)]
+
+
+def ends_of(place: str) -> Iterator[str]:
+    """Yield the ends of a place, from that with most folders to its name."""
+    parts = place.rsplit("/", _FOLDERS + 1)[-_FOLDERS - 1 :]
+    for first in range(len(parts)):
+        yield "/".join(parts[first:])

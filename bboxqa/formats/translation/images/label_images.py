@@ -13,7 +13,7 @@ from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.images.image_places import place_of, without_suffix
+from bboxqa.formats.translation.images.image_places import known_places, place_of, without_suffix
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
@@ -80,13 +80,13 @@ class FileImages:
             image["width"], image["height"] = size
 
     def add_unlabelled(
-        self, listed: Iterable[str] = (), others: Iterable[Member] = ()
+        self, listed: Iterable[str] = (), others: Collection[Member] = ()
     ) -> Iterator[str]:
         """Add image files and listed images without a label file; see `add_unlabelled`.
 
         `others` are labels in other formats, which are left out.
         """
-        places = without_others({*self.pictures, *listed} - self._places, others)
+        places = unlabelled_places({*self.pictures, *listed}, self._places, others)
         unlabelled = {place: self.pictures.get(place) for place in places}
         yield from add_unlabelled(self._into, unlabelled, self._places, self.add)
 
@@ -203,7 +203,12 @@ def add_unlabelled(
         yield f"{some}: taken as {taken}, as --missing-txt says"
 
 
-def without_others(places: Iterable[str], others: Iterable[Member]) -> list[str]:
-    """Return the places of images without those of other label files, which may be elsewhere."""
-    known = {place_of(each.inner).rpartition("/")[2] for each in others}
-    return sorted(each for each in places if each.rpartition("/")[2] not in known)
+def unlabelled_places(
+    images: set[str], labelled: set[str], others: Collection[Member]
+) -> list[str]:
+    """Return the places of images that have no label, nor one among the files of other formats."""
+    places = images - labelled
+    if others:
+        known = images | labelled
+        places -= {*known_places((place_of(each.inner) for each in others), known)}
+    return sorted(places)
