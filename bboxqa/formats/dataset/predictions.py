@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
@@ -20,9 +21,12 @@ from bboxqa.formats.coco.archive import COCO_ARCHIVE, begins_as_results
 from bboxqa.formats.coco.results import read_results
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.people.attributed import Attribution
+from bboxqa.formats.dataset.people.attribution import attribute
+from bboxqa.formats.named_sources import Sources
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.members import head_of
+from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.formats.windows import begins_with_results
 from bboxqa.model.annotations import Source
 
@@ -213,6 +217,33 @@ def with_results(attribution: Attribution, file: AnnotationFile, name: str) -> A
         names=(*attribution.names, name),
         n_beside=attribution.n_beside + 1,
     )
+
+
+def attribution_of(
+    read: Sequence[AnnotationFile],
+    sources: Sources,
+    annotator_key: str | None,
+    session_key: str | None,
+    min_annotators: int,
+    predictions: Predictions | None,
+) -> Attribution:
+    """Return the annotators of all files, among them a model."""
+    names = sources.names
+    n_whole = sum(not are_results(each) for each in read)
+    # Lists of results alone are attributed as other files are.
+    n_attributed = n_whole or len(names)
+    has_more = predictions is not None or n_attributed < len(names)
+    attributed_by = partial(
+        attribute, read[:n_attributed], names[:n_attributed],
+        annotator_key=annotator_key, session_key=session_key,
+    )  # fmt: skip
+    least = 1 if has_more else min_annotators
+    found = attributed_by(way=sources.attribution, min_annotators=least)
+    if n_attributed < len(names) and found.names == (UNNAMED,):
+        found = attributed_by(way="files", min_annotators=1)
+    for file, name in zip(read[n_attributed:], names[n_attributed:], strict=False):
+        found = with_results(found, file, name)
+    return found if predictions is None else with_results(found, read[-1], predictions.annotator)
 
 
 def result_notes(files: Sequence[AnnotationFile], tables: Sequence[AnnotationFile]) -> list[str]:

@@ -22,7 +22,6 @@ from bboxqa.formats.dataset.joint_names import with_one_order
 from bboxqa.formats.dataset.left_out_categories import left_out_by
 from bboxqa.formats.dataset.overlapping_splits import refuse_overlaps
 from bboxqa.formats.dataset.people.attributed import Attribution
-from bboxqa.formats.dataset.people.attribution import attribute
 from bboxqa.formats.dataset.people.named_after import named_after
 from bboxqa.formats.dataset.people.notes_on_people import folder_notes, split_notes
 from bboxqa.formats.dataset.people.parts_of_people import with_names_of_splits
@@ -30,11 +29,11 @@ from bboxqa.formats.dataset.people.pseudonymous import with_pseudonyms, without_
 from bboxqa.formats.dataset.predictions import (
     Predictions,
     are_results,
+    attribution_of,
     is_results_list,
     read_predictions,
     refuse_unknown_ids,
     result_notes,
-    with_results,
     with_tables,
     without_empty,
 )
@@ -45,7 +44,6 @@ from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_no
 from bboxqa.formats.dataset.unused_sessions import session_notes
 from bboxqa.formats.named_sources import Sources, names_of, refuse_repeated_files, sources_of
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
 
@@ -224,7 +222,9 @@ def _attributed(
 ) -> tuple[Attribution, dict[str, str]]:
     """Return the annotators of all files, and the pseudonyms that they were given."""
     try:
-        found = _attribution(read, sources, annotator_key, session_key, min_annotators, predictions)
+        found = attribution_of(
+            read, sources, annotator_key, session_key, min_annotators, predictions
+        )
     except DatasetError as error:
         # What is left out may be the work of other annotators.
         inside = (note for each in read for note in each.notes if _LEFT_OUT in note)
@@ -238,33 +238,6 @@ def _attributed(
     if predictions is not None:
         kept |= {predictions.annotator}
     return with_pseudonyms(found, pseudonyms, set().union(*people), kept)
-
-
-def _attribution(
-    read: Sequence[AnnotationFile],
-    sources: Sources,
-    annotator_key: str | None,
-    session_key: str | None,
-    min_annotators: int,
-    predictions: Predictions | None,
-) -> Attribution:
-    """Return the annotators of all files, among them a model."""
-    names = sources.names
-    n_whole = sum(not are_results(each) for each in read)
-    # Lists of results alone are attributed as other files are.
-    n_attributed = n_whole or len(names)
-    has_more = predictions is not None or n_attributed < len(names)
-    attributed_by = partial(
-        attribute, read[:n_attributed], names[:n_attributed],
-        annotator_key=annotator_key, session_key=session_key,
-    )  # fmt: skip
-    least = 1 if has_more else min_annotators
-    found = attributed_by(way=sources.attribution, min_annotators=least)
-    if n_attributed < len(names) and found.names == (UNNAMED,):
-        found = attributed_by(way="files", min_annotators=1)
-    for file, name in zip(read[n_attributed:], names[n_attributed:], strict=False):
-        found = with_results(found, file, name)
-    return found if predictions is None else with_results(found, read[-1], predictions.annotator)
 
 
 def _with_annotators(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[AnnotationFile]:
