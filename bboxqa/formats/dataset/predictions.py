@@ -192,7 +192,7 @@ def _label(record: Image | Category) -> str | None:
     return record.file_name if isinstance(record, Image) else record.name
 
 
-def with_results(attribution: Attribution, file: AnnotationFile, name: str) -> Attribution:
+def _with_results(attribution: Attribution, file: AnnotationFile, name: str) -> Attribution:
     """Return an attribution with a further file, of an annotator asked about all its images.
 
     Raises DatasetError if another annotator has the name.
@@ -242,8 +242,8 @@ def attribution_of(
     if n_attributed < len(names) and found.names == (UNNAMED,):
         found = attributed_by(way="files", min_annotators=1)
     for file, name in zip(read[n_attributed:], names[n_attributed:], strict=False):
-        found = with_results(found, file, name)
-    return found if predictions is None else with_results(found, read[-1], predictions.annotator)
+        found = _with_results(found, file, name)
+    return found if predictions is None else _with_results(found, read[-1], predictions.annotator)
 
 
 def result_notes(files: Sequence[AnnotationFile], tables: Sequence[AnnotationFile]) -> list[str]:
