@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -174,7 +174,7 @@ def _files_inside(folder: Path, pattern: str | None, *, only_checked: bool) -> l
     def inside_with(ends: tuple[str, ...], pattern: str = pattern or "*") -> list[Path]:
         return sorted(
             file
-            for file in folder.rglob("*")
+            for file in _below(folder)
             if file.name.lower().endswith(ends)
             if file.match(pattern) and not file.name.startswith(".")
             if file.is_file() and not is_result(file) and is_wanted(file)
@@ -185,6 +185,16 @@ def _files_inside(folder: Path, pattern: str | None, *, only_checked: bool) -> l
         return found
     archives = inside_with(ARCHIVES, "*")
     return [each for each in archives if any(part.match(pattern) for part in sources_in(each))]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Yield what is below a folder, and below folders elsewhere to which links in it lead."""
+    yield from folder.rglob("*")
+    own = folder.resolve()
+    linked = {each.resolve(): each for each in folders_in(folder) if each.is_symlink()}
+    for target, link in linked.items():
+        if not target.is_relative_to(own) and not own.is_relative_to(target):
+            yield from link.rglob("*")
 
 
 def _without_labels(files: list[Path], folder: Path) -> list[Path]:
@@ -212,7 +222,7 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
         return _result_folder(folder)
     if closed := [problem for each in folders_in(folder) if (problem := folder_problem(each))]:
         return DatasetError(closed, READABLE)
-    files = [file for file in folder.rglob("*") if file.is_file() and file.name[0] != "."]
+    files = [file for file in _below(folder) if file.is_file() and file.name[0] != "."]
     if not files:
         held = "a folder without files" if any(folder.iterdir()) else "an empty folder"
         problem = f"{folder}: is {held}"

@@ -733,3 +733,23 @@ def test_json_of_a_folder_without_annotations_is_named_and_left_out(tmp_path):
     (tmp_path / "list.json").write_text("[1, 2]")
     with pytest.raises(DatasetError):
         read_dataset([tmp_path / name for name in ("a.json", "b.json", "config.json")])
+
+
+@pytest.mark.parametrize("n_links", [1, 2])
+def test_people_whose_folders_are_links_are_read(tmp_path, n_links):
+    people = ("ann", "bob")
+    for who in people:
+        place = tmp_path / ("elsewhere" if who in people[:n_links] else "set") / who
+        write(place / "x.json", document([annotation(1)], [image(1)]))
+    (tmp_path / "set").mkdir(exist_ok=True)
+    for who in people[:n_links]:
+        (tmp_path / "set" / who).symlink_to(tmp_path / "elsewhere" / who)
+    assert read_dataset(tmp_path / "set").annotator_names == people
+
+
+@pytest.mark.parametrize("target", ["ann", ".", ".."])
+def test_links_to_what_is_read_anyway_are_not_followed(tmp_path, target):
+    for who in ("ann", "bob"):
+        write(tmp_path / "set" / who / "x.json", document([annotation(1)], [image(1)]))
+    (tmp_path / "set/again").symlink_to(target)
+    assert read_dataset(tmp_path / "set").annotator_names == ("ann", "bob")
