@@ -298,7 +298,11 @@ def _read_objects(
         objects = [file for file in files if file not in error.files]
         if not objects:
             raise
-        return read(objects)
+        data = read(objects)
+        others = [file for file in files if file in error.files]
+        some = first_few(others, _FILES_NAMED, lambda each: one_line(each.name))
+        note = f"files without annotations of objects left out: {some}"
+        return replace(data, notes=(*data.notes, shown(note, settings)))
 
 
 def _gated(

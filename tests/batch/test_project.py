@@ -658,6 +658,7 @@ def test_objects_are_measured_beside_results_and_lists_of_images(tmp_path):
     assert (row.alpha, row.n_images) == (alone.alpha, alone.n_images)
     summary = next((tmp_path / "out").rglob("summary.json")).read_text()
     assert "lists of results left out, as the other files are measured: r.json" in summary
+    assert "files without annotations of objects left out: images.json" in summary
 
 
 def test_a_folder_of_labels_that_are_not_read_is_told(tmp_path):

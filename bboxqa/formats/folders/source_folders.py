@@ -107,11 +107,8 @@ def sources_deeper(folder: Path) -> list[Path]:
     found = sources_below(folder)
     if not found or folder in found:
         return []
-    without = (
-        each
-        for each in folders_in(folder)
-        if not any(each in (source, *source.parents) for source in found)
-    )
+    read = {above for source in found for above in (source, *source.parents)}
+    without = (each for each in folders_in(folder) if each not in read)
     return [source for each in without for source in sources_below(each)]
 
 
