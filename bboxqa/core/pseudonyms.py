@@ -19,6 +19,8 @@ _FORM = re.compile(r"person-(\d+)")
 _LETTER = re.compile(r"[^\W\d_]")
 # Shorter names are likely to be ordinary words or symbols as well.
 _SHORTEST = 3
+# Parentheses, maybe with others inside.
+_EXAMPLE = re.compile(r" \((?:[^()]|\([^()]*\))*\)")
 # Stands among the names of a key, for the identity of the key.
 _THIS_KEY = "(this key)"
 _SECONDS_TO_WAIT = 60
@@ -189,6 +191,17 @@ def without_names(value: Any, given: Mapping[str, str], *, any_case: bool = Fals
     in_keys = partial(_text, given, exact)
     in_texts = partial(_text, given, _replacer(given, re.IGNORECASE)) if any_case else in_keys
     return _replaced(value, in_keys, in_texts)
+
+
+def without_examples(notes: Iterable[str]) -> list[str]:
+    """Return notes without examples of files that are left out, which may be named after others.
+
+    Examples
+    --------
+    >>> without_examples(["1 file left out: no labels (such as bob_2.txt)", "1 box (such as 7)"])
+    ['1 file left out: no labels', '1 box (such as 7)']
+    """
+    return [_EXAMPLE.sub("", note) if " left out" in note else note for note in notes]
 
 
 def _replacer(given: Mapping[str, str], flags: re.RegexFlag) -> Callable[[str], str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
-from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_names
+from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_examples, without_names
 from bboxqa.core.text import count
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.dataset.left_out_categories import left_out_by, left_out_category_notes
@@ -214,7 +214,8 @@ def gather(
         pseudonyms=pseudonyms,
     )
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
-    notes: list[str] = without_names([*doubts, *gathering.notes, *data.map_notes.values()], given)
+    said = [*doubts, *gathering.notes, *data.map_notes.values()]
+    notes = said if pseudonyms is None else without_examples(without_names(said, given))
     content = gathering.content(data, given)
     if names := left_out_by(settings.category_map):
         whole, content = content, without_categories(content, names)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.core.errors import BboxqaError, DatasetError
-from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
+from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_examples, without_names
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.dataset.people.entry_names import without_entries
 from bboxqa.formats.dataset.people.named_after import named_after
@@ -84,7 +84,7 @@ class People:
             report,
             files=tuple(files),
             findings=tuple(_hidden(each, given) for each in report.findings),
-            notes=tuple(without_names(report.notes, given)),
+            notes=tuple(without_examples(without_names(report.notes, given))),
         )
 
 

@@ -77,9 +77,17 @@ def test_the_note_hides_names_where_people_have_pseudonyms(tmp_path):
     made(tmp_path / "cid", "yolo", "labels")
     with bboxqa.reading(image_size=(100, 80)):
         data = read_coco(tmp_path, pseudonyms=tmp_path.parent / "key.json")
+        done = bboxqa.convert(
+            tmp_path / "ann", tmp_path.parent / "o.json", to="coco",
+            pseudonyms=tmp_path.parent / "key.json",
+        )  # fmt: skip
+    key = ("--pseudonyms", tmp_path.parent / "key.json")
+    printed = run("validate", tmp_path, "--image-size", "100x80", *key).stdout
     (note,) = [each for each in data.notes if SAME in each]
     assert note.endswith("bboxqa agree FOLDER FOLDER …")
-    assert "labels_bob" not in note
+    for notes in (data.notes, [printed], done.notes):
+        assert any("2 label files left out" in each for each in notes)
+        assert "labels_bob" not in str(notes)
 
 
 @pytest.mark.parametrize("kind", KINDS)

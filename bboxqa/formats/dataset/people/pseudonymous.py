@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bboxqa.core.file_names import own_name
-from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
+from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_examples, without_names
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.task_files import split_in
 from bboxqa.model.annotations import Annotations, Dataset
@@ -76,7 +76,7 @@ def without_people(data: Dataset, given: Mapping[str, str]) -> Dataset:
         annotations=_unplaced(data.annotations, given),
         repeats=repeats,
         sources=sources,
-        notes=tuple(without_names(data.notes, given)),
+        notes=tuple(without_examples(without_names(data.notes, given))),
         left_out=tuple(without_names(data.left_out, given)),
         headlines=tuple(without_names(data.headlines, given)),
         attribution=without_names(data.attribution, given),
