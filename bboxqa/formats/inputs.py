@@ -26,14 +26,18 @@ from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_be
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import format_of, has_parts, is_of_one_image, suffixes
-from bboxqa.formats.translation.heads import ARCHIVES, is_archive
-from bboxqa.formats.translation.label_folders import share_images
+from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive
+from bboxqa.formats.translation.label_folders import is_label_name, share_images
 from bboxqa.formats.translation.member import READABLE
 from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
-_SHOWN = 3
+_SHOWN, _EXCERPT = 3, 60
+_LABELS = (
+    "Labels of YOLO have a class and a box in shares of the image, such as 0 0.5 0.5 0.2 0.1; "
+    "those of DOTA have four corners in pixels and a category."
+)
 _EXPECTED = (
     "expected one or several paths. bboxqa.read_coco also takes one table or COCO document in "
     "memory; tables of several annotators are one table with a column annotator"
@@ -189,6 +193,9 @@ def _files_inside(folder: Path, pattern: str | None, *, only_checked: bool) -> l
 
 def _below(folder: Path) -> Iterator[Path]:
     """Yield what is below a folder, and below folders elsewhere to which links in it lead."""
+    if folder_problem(folder):
+        # A note names it.
+        return
     yield from folder.rglob("*")
     own = folder.resolve()
     linked = {each.resolve(): each for each in folders_in(folder) if each.is_symlink()}
@@ -259,6 +266,12 @@ def _of_no_format(
             reason = error.problems[0].removeprefix(f"{folder}{os.sep}")
             problem = f"{folder}: no file in this folder is of a known format ({some})"
             return DatasetError([f"{problem}; {one_line(reason)}"], error.advice)
+    if texts := [each for each in sorted(files) if is_label_name(each.name)]:
+        head = as_utf8(head_of(texts[0])).strip().decode("utf-8", "replace")
+        line = head.partition("\n")[0][:_EXCERPT]
+        problem = f"{folder}: no file in this folder is of a known format ({some})"
+        problem += f"; {one_line(texts[0].name)} begins with {one_line(line)!r}"
+        return DatasetError([problem], _LABELS)
     return DatasetError([problem])
 
 

@@ -669,7 +669,8 @@ def test_a_folder_of_labels_that_are_not_read_is_told(tmp_path):
     (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
     assert (row.status, row.annotators) == ("measured", ("ann", "bob"))
     told = f"1 folder left out, in which no annotations are found: {tmp_path}/root/p/cid"
-    assert told in row.message.split("; ")
+    told += f"; to see why: bboxqa validate {tmp_path}/root/p/cid"
+    assert told in row.message
     summary = json.loads((folder_of(tmp_path / "out", "p") / "summary.json").read_bytes())
     assert summary["notes"].count(told) == 1
 

@@ -395,3 +395,11 @@ def test_tables_without_a_header_are_read_with_the_one_that_is_advised(tmp_path)
     for path in paths:
         path.write_text(f"{header}\n{path.read_text()}")
     assert read_coco(paths).annotations.bbox.tolist() == [[96, 151, 88, 53]] * 2
+
+
+def test_labels_of_another_form_are_shown(tmp_path):
+    (tmp_path / "cid").mkdir()
+    written(tmp_path / "cid/a.txt", "\n0 0,5 0,5 0,2 0,2\n1 0,1 0,1 0,2 0,2\n")
+    done = run("validate", "cid", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "; a.txt begins with '0 0,5 0,5 0,2 0,2'\nLabels of YOLO have a class" in done.stderr

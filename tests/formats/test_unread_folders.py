@@ -33,7 +33,12 @@ def told(folder):
     return [each.replace(f"{folder}/", "") for each in notes]
 
 
-WITHOUT = "1 folder left out, in which no annotations are found: "
+def without(place, around=""):
+    """Return the note on a folder without annotations."""
+    found = f"{around}{place}; to see why: bboxqa validate {around}{place}"
+    return f"1 folder left out, in which no annotations are found: {found}"
+
+
 CLOSED = "1 folder left out, which cannot be opened: "
 
 
@@ -52,7 +57,7 @@ CLOSED = "1 folder left out, which cannot be opened: "
 def test_texts_of_another_form_are_told(tmp_path, text):
     people(tmp_path, cid=text)
     assert read(tmp_path).annotator_names == ("ann", "bob")
-    assert told(tmp_path) == [f"{WITHOUT}cid"]
+    assert told(tmp_path) == [without("cid")]
 
 
 def test_a_class_that_is_written_as_a_float_is_read(tmp_path):
@@ -78,9 +83,9 @@ def test_a_folder_without_a_known_format_is_told(tmp_path, around, name):
     people(tmp_path / around)
     write(tmp_path / around, **{f"cid/{name}": "x", "cid/images/a.jpg": "x"})
     place = os.path.normpath(f"{around}/cid")
-    assert told(tmp_path) == [f"{WITHOUT}{place}"]
+    assert told(tmp_path) == [without(place)]
     with bboxqa.reading(image_size=(100, 80)):
-        assert f"{WITHOUT}{tmp_path / place}" in bboxqa.validate(tmp_path).notes
+        assert without(place, f"{tmp_path}/") in bboxqa.validate(tmp_path).notes
     files = list_files([tmp_path])
     (hidden,) = unread_folders([tmp_path], files, hidden=True)
     assert "cid" not in hidden
@@ -104,7 +109,7 @@ def test_folders_of_pictures_and_files_beside_folders_are_not_told(tmp_path, mor
 def test_an_empty_folder_beside_those_of_files_is_told(tmp_path):
     write(tmp_path, **{f"{who}/a.json": coco() for who in ("ann", "bob")})
     (tmp_path / "cid/labels").mkdir(parents=True)
-    assert told(tmp_path) == [f"{WITHOUT}cid"]
+    assert told(tmp_path) == [without("cid")]
 
 
 def test_an_archive_without_labels_beside_others_is_told(tmp_path):

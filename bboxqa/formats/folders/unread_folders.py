@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath
+from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.folders.clips import OF_PICTURES
 from bboxqa.formats.folders.source_folders import sources_below
@@ -47,7 +48,8 @@ def unread_folders(
         if folders := [place for reason, place in found if reason == why]:
             some = f"{count(len(folders), 'folder')} left out, {why}"
             names = first_few(folders, _SHOWN, lambda each: one_line(str(each)))
-            notes.append(some if hidden else f"{some}: {names}")
+            why_so = f"; to see why: bboxqa validate {typed_paths(folders[:1])}"
+            notes.append(some if hidden else f"{some}: {names}" + why_so * (why == _WITHOUT))
     return notes
 
 
