@@ -91,17 +91,20 @@ class FileImages:
         yield from add_unlabelled(self._into, unlabelled, self._places, self.add)
 
 
-def pictures_of(path: Path, members: list[Member], folders: tuple[str, ...]) -> list[Member]:
+def pictures_of(
+    path: Path, members: list[Member], folders: tuple[str, ...], labels: Iterable[str]
+) -> list[Member]:
     """Return the image files of a source, or the image files that several annotators share.
 
     `folders` are the names of image folders next to the source. Those of its split may be in them.
+    Pictures directly in a folder around the source are its own if one has the name of a label;
+    `labels` are the places of labels.
     """
     pictures = [member for member in members if is_picture(member.name)]
     around, above, split = folders_around(path)
     for folder in around:
         pictures = pictures or _pictures_in(folder / name for name in folders)
-        if not pictures:
-            pictures = [each for each in files_in(folder) if is_picture(each.name)]
+        pictures = pictures or _if_labelled(files_in(folder), labels)
     return pictures or _pictures_in(each / name / split for each in above for name in folders)
 
 
@@ -110,6 +113,14 @@ def _pictures_in(folders: Iterable[Path]) -> list[Member]:
     inside = (members_of(each) for each in folders if each.is_dir())
     found = ([each for each in members if is_picture(each.name)] for members in inside)
     return next(filter(None, found), [])
+
+
+def _if_labelled(files: Iterable[Member], labels: Iterable[str]) -> list[Member]:
+    """Return the pictures among files if one of them has the name of a label."""
+    pictures = [each for each in files if is_picture(each.name)]
+    named = {normalize("NFC", without_suffix(each.name)) for each in pictures}
+    names = (normalize("NFC", each.rpartition("/")[2]) for each in labels)
+    return pictures if pictures and not named.isdisjoint(names) else []
 
 
 def shared_folders(path: Path) -> list[Path]:
