@@ -36,7 +36,8 @@ def images_of(data: dict[str, Any], tags: Callable[[], Tags] = Tags) -> dict[str
     """Return the URLs of the images of a task by data key; several URLs of a key are pages.
 
     Words under keys such as "image" are names of images in a task without addresses, and under
-    keys that tags are named like. Others are answers to questions, as JSON-MIN has them.
+    keys that tags are named like. Others are answers to questions, as JSON-MIN has them. Any text
+    under the key of the user's image names one.
 
     Parameters
     ----------
@@ -55,15 +56,15 @@ def images_of(data: dict[str, Any], tags: Callable[[], Tags] = Tags) -> dict[str
     {'image': ['day1_7'], 'url': ['https://x.org/7']}
     """
     found = {}
+    said = choices().columns.get("image", "")
     for key, value in data.items():
-        pages = [_page(key, each) for each in (value if isinstance(value, list) else [value])]
+        pages = [_page(key, each, said) for each in (value if isinstance(value, list) else [value])]
         if pages and all(pages):
             found[key] = pages
     if len(found) <= 1:
         return found
     words = {key for key, pages in found.items() if not all(map(is_address, pages))}
-    said = said_key(found)
-    if not words or (len(words) == len(found) and not said):
+    if not words or (len(words) == len(found) and said not in found):
         return found
     words -= {said, *_named_keys(found, tags())}
     return {key: pages for key, pages in found.items() if key not in words}
@@ -77,10 +78,11 @@ def _named_keys(images: dict[str, list[str]], tags: Tags) -> AbstractSet[str]:
     return alike | (images.keys() & tags.names)
 
 
-def _page(key: str, value: Any) -> str:
+def _page(key: str, value: Any, said: str) -> str:
     """Return what names an image, which may be inside an object; "" if nothing does."""
     inside = value.items() if isinstance(value, dict) else [(key, value)]
-    return next((each for name, each in inside if may_be_image(name, each)), "")
+    texts = ((name, each) for name, each in inside if isinstance(each, str))
+    return next((each for name, each in texts if name == said or may_be_image(name, each)), "")
 
 
 def image_of(images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey | None:

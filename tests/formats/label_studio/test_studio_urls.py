@@ -193,3 +193,11 @@ def test_addresses_may_have_blanks_and_any_ending(tmp_path, address, name):
     works = [work(who, box(1, 1, 9, 9, to_name="x")) for who in (1, 2)]
     path = written(tmp_path / "a.json", task(1, *works, data={"image": address} | note))
     assert read_coco(path).image_names == (name,)
+
+
+def test_any_text_under_the_key_of_the_user_names_an_image(tmp_path):
+    works = [work(who, BOX) for who in (1, 2)]
+    of_tasks = [{"place": f"Study 1, slice {number}", "slice": number} for number in (1, 2)]
+    path = written(tmp_path / "a.json", *(task(7, *works, data=each) for each in of_tasks))
+    with reading(columns={"image": "place"}):
+        assert read_coco(path).image_names == ("Study 1, slice 1", "Study 1, slice 2")
