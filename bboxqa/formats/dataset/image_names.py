@@ -42,7 +42,7 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
     Numbers of tasks are no folders, and are kept.
 
     Raises DatasetError, with the first examples, if two images of a file would get the same name,
-    or if images of different files are named by numbers of tasks, which are of different images.
+    or if images of different files are named by numbers of tasks, which have different data.
     """
     _refuse_numbered(files)
     if by == "path":
@@ -95,7 +95,7 @@ def _renamed(file: AnnotationFile, new: Mapping[str, str]) -> AnnotationFile:
 
 
 def _refuse_numbered(files: Sequence[AnnotationFile]) -> None:
-    """Refuse files in which the task of a number shows different images, by which they are named.
+    """Refuse files in which the task of a number, by which its images are named, has other data.
 
     Two people who annotate in projects of their own have tasks of the same numbers.
     """
@@ -105,9 +105,12 @@ def _refuse_numbered(files: Sequence[AnnotationFile]) -> None:
             other, before = seen.setdefault(name, (file, shown))
             if shown == before:
                 continue
+            # The pages of a key may be the same in another order.
+            keys = {key for key, _ in {*before} ^ {*shown} or {*shown}}
+            differ = ", ".join(repr(one_line(key)) for key in sorted(keys)[:_SHOWN])
             problem = (
                 f"{other.source.name} and {file.source.name}: image {one_line(name)!r} is named by "
-                "its task, which is of different images in the two files; expected names of images"
+                f"its task, whose data differ in the two files ({differ}); expected names of images"
             )
             raise DatasetError([problem], _naming_advice([other, file]))
 

@@ -122,6 +122,35 @@ def naming_advice(keys: Sequence[str], open_keys: Sequence[str]) -> str:
     return f"{said}, or {others} in place of {one_line(open_keys[0])}" if others else said
 
 
+def unnamed_note(n_images: int, keys: Sequence[str]) -> str:
+    """Return a note on images that no value of data names, whose tasks `keys` tell apart.
+
+    Examples
+    --------
+    >>> unnamed_note(1, [])
+    '1 image named by the number of its task: no value of data names an image'
+    >>> unnamed_note(2, ["dicom"])[-42:]
+    'an image; --columns image=dicom names them'
+    """
+    by = "the number of its task" if n_images == 1 else "the numbers of their tasks"
+    note = f"{count(n_images, 'image')} named by {by}: no value of data names an image"
+    them = "it" if n_images == 1 else "them"
+    return f"{note}; --columns image={one_line(keys[0])} names {them}" if keys else note
+
+
+def unnamed_advice(keys: Sequence[str]) -> str:
+    """Return how to name images that no value of data names; see `unnamed_note`.
+
+    Examples
+    --------
+    >>> unnamed_advice([]), unnamed_advice(["dicom"])[-21:]
+    ('Name the image of each task in its data, under the key image.', '--columns image=dicom')
+    """
+    if keys:
+        return naming_advice(keys, keys)
+    return "Name the image of each task in its data, under the key image."
+
+
 def unshown_note(key: str, n_images: int) -> str:
     """Return a note on images that nobody drew on, under a key of the data of tasks.
 

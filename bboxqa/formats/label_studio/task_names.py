@@ -1,13 +1,18 @@
 """Names of tasks that tell them apart."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import blake2b
+from operator import itemgetter
+from typing import Any
 
-from bboxqa.formats.label_studio.image_paths import whole_path, without_upload
+import msgspec
+
+from bboxqa.formats.label_studio.image_paths import is_address, whole_path, without_upload
 from bboxqa.formats.label_studio.tasks import Task
 
 TaskImages = tuple[tuple[str, str], ...]
-"""The images of a task: data keys, and paths of URLs."""
+"""The images of a task: data keys, and paths of URLs. If it names none, all of its data."""
 
 
 class TaskNames:
@@ -19,6 +24,8 @@ class TaskNames:
     def __init__(self) -> None:
         self._images: dict[str, dict[str, list[str]]] = {}
         self._names: dict[str, dict[TaskImages, str]] = {}
+        # The data of tasks that name no image.
+        self._data: dict[str, dict[str, Any]] = {}
 
     def named(self, task: Task, images: dict[str, list[str]]) -> Task:
         """Return a task under its own name, given its images by data key.
@@ -30,22 +37,42 @@ class TaskNames:
         ['task 7', 'task 7 (2)', 'task 7']
         """
         first = self._images.setdefault(task.label, images)
-        if images == first:
-            return task
-        known = self._names.setdefault(task.name, {_shown(first): task.name})
-        name = known.setdefault(_shown(images), f"{task.name} ({len(known) + 1})")
-        found = replace(task, name=name)
-        self._images.setdefault(found.label, images)
-        return found
+        if images != first:
+            known = self._names.setdefault(task.name, {_shown(first): task.name})
+            name = known.setdefault(_shown(images), f"{task.name} ({len(known) + 1})")
+            task = replace(task, name=name)
+            self._images.setdefault(task.label, images)
+        if not images:
+            self._data.setdefault(task.label, task.data)
+        return task
 
     def images_of(self, label: str) -> TaskImages:
         """Return what the task with a label shows."""
-        shown = _shown(self._images[label])
-        return tuple((key, without_upload(path)) for key, path in shown)
+        data = self._data.get(label, {}).items()
+        shown = _shown(self._images[label] or {key: [_text(value)] for key, value in data})
+        return tuple((key, without_upload(path)) for key, path in sorted(shown, key=itemgetter(0)))
+
+    def telling_keys(self, labels: Sequence[str]) -> list[str]:
+        """Return the data keys with texts that tell tasks without images apart, addresses first."""
+        data = [self._data[label] for label in labels]
+        first = data[0] if data else {}
+        keys = [key for key in first if _n_texts(data, key) == len(data)]
+        return sorted(keys, key=lambda key: not is_address(first[key]))
 
 
 def _shown(images: dict[str, list[str]]) -> TaskImages:
     return tuple((key, _path(page)) for key, pages in images.items() for page in pages)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value, order="deterministic").decode()
+
+
+def _n_texts(data: Sequence[dict[str, Any]], key: str) -> int:
+    values = (each.get(key) for each in data)
+    return len({value for value in values if isinstance(value, str) and value})
 
 
 def _path(page: str) -> str:

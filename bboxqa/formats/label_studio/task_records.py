@@ -1,7 +1,7 @@
 """Translating Label Studio tasks to COCO records."""
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count as counting
 from pathlib import Path
@@ -31,9 +31,11 @@ from bboxqa.formats.label_studio.studio_notes import (
     notes_of,
     query_notes,
     repeat_notes,
+    unnamed_advice,
+    unnamed_note,
 )
 from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of
-from bboxqa.formats.label_studio.task_names import TaskNames
+from bboxqa.formats.label_studio.task_names import TaskImages, TaskNames
 from bboxqa.formats.label_studio.task_sizes import said_size, sizes_of
 from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
 from bboxqa.formats.translation.boxes.masks import Masks
@@ -274,14 +276,13 @@ class _TaskRecords:
         # An image has the same name in a file in which somebody drew on others.
         shown = [key.address for _, key, _ in self._addresses]
         names = image_names(shown, self._shown.addresses())
-        numbered = {}
-        for record, key, label in self._addresses:
-            named = names.get(key.address)
-            record["file_name"] = named or (f"{label}/{key.tag}" if key.tag else label)
-            if not named:
-                numbered[record["file_name"]] = self._own_names.images_of(label)
+        numbered = self._numbered(names)
         n_tagged = sum(bool(key.tag) for _, key, _ in self._addresses)
+        unnamed = [label for _, key, label in self._addresses if key == NO_IMAGE]
+        keys = self._own_names.telling_keys(unnamed)
+        advice = unnamed_advice(keys) if unnamed else self._shown.naming_advice(n_tagged)
         notes = [*notes_of(self._tally, self._authors.models), *self._shown.key_notes(n_tagged)]
+        notes += [unnamed_note(len(unnamed), keys)] if unnamed else []
         notes += query_notes(len(queried({each: names[each] for each in shown})))
         found = self._into.done(notes, "completed_by", [*repeat_notes(self._tally)])
         ids = counting(1 + max((image["id"] for image in found.images), default=0))
@@ -291,8 +292,18 @@ class _TaskRecords:
             shown_images=self._shown.named(names),
             unshown=[*self._shown.unshown(names, {*shown}, ids)],
             numbered_images=numbered,
-            numbered_advice=self._shown.naming_advice(n_tagged) if any(numbered.values()) else "",
+            numbered_advice=advice if numbered else "",
         )
+
+    def _numbered(self, names: Mapping[str, str]) -> dict[str, TaskImages]:
+        """Name all images, and return what those named by their tasks show."""
+        numbered = {}
+        for record, key, label in self._addresses:
+            named = names.get(key.address)
+            record["file_name"] = named or (f"{label}/{key.tag}" if key.tag else label)
+            if not named:
+                numbered[record["file_name"]] = self._own_names.images_of(label)
+        return numbered
 
 
 def _label(task: Task, region: Region) -> str:

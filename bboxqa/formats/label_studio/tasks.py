@@ -17,6 +17,10 @@ Value = dict[str, Any]
 REVIEW = {"bboxqa": "review"}
 """In the data of tasks whose predictions are annotations of people, to be reviewed."""
 _LISTS = ("annotations", "completions", "predictions")
+# The keys of annotations in JSON-MIN, among those of the data of their task.
+_OF_WORK = (
+    "id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement"
+)  # fmt: skip
 # The keys of a region in JSON-MIN, by the type of its result.
 _TYPES = (
     ("points", "polygon"), ("radiusX", "ellipse"), ("rle", "brush"), ("height", "rectangle"),
@@ -140,7 +144,7 @@ def task_of(item: Value, pointer: str, number: int) -> Task:
     --------
     >>> task = task_of({"id": 7, "label": [{"x": 1, "y": 2, "radiusX": 3}], "image": "a"}, "/4", 4)
     >>> task.label, task.data, task.works[0].results[0][0]
-    ('task 7', {'id': 7, 'image': 'a'}, '/4/label/0')
+    ('task 7', {'image': 'a'}, '/4/label/0')
     """
     name = _name(item.get("id"), number)
     if any(isinstance(item.get(key), list) for key in _LISTS) or _is_unannotated(item):
@@ -215,7 +219,7 @@ def _minimal(item: Value, pointer: str, name: str) -> Task:
                 labels = next((each for each in region if each == f"{kind}labels"), kind)
                 more = {"type": labels, "value": region, "from_name": key}
                 results.append((f"{pointer}{pointer_to(key, place)}", {**region, **more}))
-        else:
+        elif key not in _OF_WORK:
             data[key] = value
     content = {**item, "completed_by": item.get("annotator"), "id": item.get("annotation_id")}
     return Task(pointer, name, data, [Work(content, pointer, results)])

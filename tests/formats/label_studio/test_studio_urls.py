@@ -115,7 +115,7 @@ def test_images_named_by_tasks_of_different_projects_are_refused(tmp_path):
     assert (outcome.returncode, outcome.stdout) == (2, "")
     assert outcome.stderr == (
         f"Error: {folder / 'ann.json'} and {folder / 'bob.json'}: image 'task 1/tag' is named by "
-        "its task, which is of different images in the two files; expected names of images\n"
+        "its task, whose data differ in the two files ('url'); expected names of images\n"
         "Say under which key of their data the image is: --columns image=url, or preview in place "
         "of url\n"
     )
@@ -148,6 +148,93 @@ def test_images_inside_of_files_are_told_apart(tmp_path, of_bob):
         read_coco(tmp_path)
     assert caught.value.advice == (
         "Give images a URL in place of their content, by which they can be told apart."
+    )
+
+
+def test_pages_in_another_order_are_told_by_their_key(tmp_path):
+    pages = [f"data:image/png;base64,{each * 8}" for each in "ab"]
+    for who, order in (("ann", pages), ("bob", pages[::-1])):
+        written(tmp_path / f"{who}.json", task(1, work(1, BOX), data={"image": order}))
+    with pytest.raises(DatasetError, match=r"differ in the two files \('image'\)"):
+        read_coco(tmp_path)
+
+
+def by_number(folder, *data_of_bob, data):
+    """Write a file for ann and one for bob, with tasks 1 and 2, which have the given data."""
+    for who, of_tasks in (("ann", data), ("bob", data_of_bob)):
+        numbered = enumerate(of_tasks, start=1)
+        written(folder / f"{who}.json", *(task(n, work(1, BOX), data=each) for n, each in numbered))
+    return folder
+
+
+DICOM = [
+    {"slice": number, "hospital": "north", "dicom": f"s3://shop/{number}.dcm"} for number in (1, 2)
+]
+
+
+def test_tasks_with_other_data_that_names_no_image_are_refused(tmp_path):
+    folder = by_number(tmp_path, *DICOM[::-1], data=DICOM)
+    outcome = run("agree", folder, "--bootstrap", "0")
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr == (
+        f"Error: {folder / 'ann.json'} and {folder / 'bob.json'}: image 'task 1' is named by its "
+        "task, whose data differ in the two files ('dicom', 'slice'); expected names of images\n"
+        "Say under which key of their data the image is: --columns image=dicom\n"
+    )
+    with reading(columns={"image": "dicom"}):
+        data = read_coco(folder)
+    assert data.image_names == ("1.dcm", "2.dcm")
+    assert data.assigned.all()
+    assert data.notes == ()
+
+
+def test_tasks_with_the_same_data_are_joined_by_their_numbers(tmp_path):
+    """The order of the keys does not matter."""
+    turned = [dict(reversed(each.items())) for each in DICOM]
+    data = read_coco(by_number(tmp_path, *turned, data=DICOM))
+    assert data.image_names == ("task 1", "task 2")
+    assert data.assigned.all()
+    (note,) = data.notes
+    assert note.endswith(
+        ": 2 images named by the numbers of their tasks: no value of data names an image; "
+        "--columns image=dicom names them"
+    )
+
+
+def test_json_min_is_joined_by_numbers_whatever_was_said_of_annotations(tmp_path):
+    for number, who in enumerate(("ann", "bob"), start=1):
+        region = {"x": 1, "y": 1, "width": 9, "height": 9, "rectanglelabels": ["cat"]}
+        size = {"original_width": 200, "original_height": 100}
+        of_work = {"annotator": 1, "annotation_id": number, "lead_time": number}
+        of_work |= dict.fromkeys(("created_at", "updated_at"), f"2026-06-1{number}T10:00:00Z")
+        tasks = [
+            {"id": n, "label": [region | size]} | each | of_work
+            for n, each in enumerate(DICOM, start=1)
+        ]
+        written(tmp_path / f"{who}.json", *tasks)
+    data = read_coco(tmp_path)
+    assert data.image_names == ("task 1", "task 2")
+    assert data.assigned.all()
+
+
+def test_data_that_tells_no_tasks_apart_is_not_offered(tmp_path):
+    folder = by_number(tmp_path, {"hospital": "south"}, data=[{"hospital": "north"}] * 2)
+    with pytest.raises(DatasetError, match="whose data differ") as caught:
+        read_coco(folder)
+    assert caught.value.advice.startswith(
+        "Name the image of each task in its data, under the key image."
+    )
+
+
+def test_a_task_without_image_that_shares_its_id_is_another_one(tmp_path):
+    works = [work(who, BOX) for who in (1, 2)]
+    tasks = [task(7, *works, data=each) for each in ({"image": "a.jpg"}, DICOM[0])]
+    data = read_coco(written(tmp_path / "a.json", *tasks))
+    assert data.image_names == ("a.jpg", "task 7 (2)")
+    (note,) = data.notes
+    assert note == (
+        "1 image named by the number of its task: no value of data names an image; "
+        "--columns image=dicom names it"
     )
 
 
