@@ -6,6 +6,11 @@ from bboxqa.formats.translation.translated import Record
 
 # Attributes of elements that are kept if they are not 0.
 _MORE = ("occluded", "group_id", "z_order")
+_OF_TRACKS = ("track_id", "keyframe")
+OF_SHAPES = (*_MORE, "rotation")
+"""Values of a shape, whose names attributes of its label may have as well."""
+OF_LABEL = "label."
+"""What precedes the name of an attribute of a label if a value of the shape has that name."""
 _NOTHING: Mapping[str, str] = {}
 
 
@@ -17,6 +22,12 @@ def said_more(
     frame: int = -1,
 ) -> Record:
     """Return the keys of an annotation other than its geometry.
+
+    Values of the shape keep their names; an answer of the same name follows "label.", whether or
+    not the shape has the value.
+
+    >>> said_more({"occluded": "1"}, inside={"occluded": "false", "side": "left"})
+    {'attributes': {'occluded': '1', 'label.occluded': 'false', 'side': 'left'}}
 
     Parameters
     ----------
@@ -36,7 +47,8 @@ def said_more(
     if frame >= 0:
         attributes["track_id"] = values.get("id", "")
         attributes["keyframe"] = values.get("keyframe") == "1"
-    attributes |= inside
+    own = (*OF_SHAPES, *_OF_TRACKS) if frame >= 0 else OF_SHAPES
+    attributes |= {OF_LABEL * (key in own) + key: each for key, each in inside.items()}
     found: Record = {"attributes": attributes} if attributes else {}
     if values.get("source", "manual") != "manual":
         found["source"] = values["source"]

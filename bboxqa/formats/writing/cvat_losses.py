@@ -25,7 +25,7 @@ OF_REVIEW = ("reason", "gain")
 """Keys of review.json that reviewers see as attributes."""
 OWN = {"occluded": "0", "z_order": "0", "group_id": ""}
 """CVAT's own attributes of shapes, with their defaults."""
-VALUES = {
+_VALUES = {
     "occluded": re.compile("[01]"),
     "z_order": re.compile(r"-?\d{1,9}"),
     "group_id": re.compile(r"\d{1,9}"),
@@ -88,7 +88,18 @@ def _is_own_value(key: str, value: object) -> bool:
     own = key.removeprefix(f"{ATTRIBUTES}.")
     if own == key or own not in OWN or value is None:
         return True
-    return VALUES[own].fullmatch(flag(value)) is not None
+    return own_text(own, value) is not None
+
+
+def own_text(name: str, value: object) -> str | None:
+    """Return the value of one of CVAT's own attributes as CVAT writes it; None for another value.
+
+    >>> own_text("occluded", "true"), own_text("z_order", "true"), own_text("z_order", -1)
+    ('1', None, '-1')
+    """
+    is_text_of_mark = name == "occluded" and value in ("true", "false")
+    text = flag(value == "true" if is_text_of_mark else value)
+    return text if _VALUES[name].fullmatch(text) else None
 
 
 def becomes_text(name: str, value: object) -> bool:

@@ -5,16 +5,17 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from bboxqa.formats.cvat.cvat_shapes import CUBOID
+from bboxqa.formats.cvat.said_keys import OF_LABEL, OF_SHAPES
 from bboxqa.formats.writing.content import Content, Record, image_name
 from bboxqa.formats.writing.cvat_losses import (
     LINES,
     OF_REVIEW,
     OWN,
     TITLE,
-    VALUES,
     becomes_text,
     cvat_losses,
     flag,
+    own_text,
 )
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.safe_names import people_paths, plain_xml
@@ -108,10 +109,16 @@ def _said(annotation: Record) -> dict[str, str]:
     said = {key: annotation[key] for key in OF_REVIEW if key in annotation}
     said |= given if isinstance(given, dict) else {}
     return {
-        str(key): _value(each)
+        _name(str(key)): _value(each)
         for key, each in said.items()
-        if key not in {*OWN, "rotation"} and isinstance(each, str | int | float)
+        if key not in OF_SHAPES and isinstance(each, str | int | float)
     }
+
+
+def _name(key: str) -> str:
+    """Return the name of an attribute in CVAT, where it may be that of a value of the shape."""
+    name = key.removeprefix(OF_LABEL)
+    return name if name in OF_SHAPES else key
 
 
 def _value(value: object) -> str:
@@ -153,8 +160,8 @@ def _own_values(annotation: Record) -> dict[str, str]:
     """Return CVAT's own attributes of a shape, with their defaults for other values."""
     given = annotation.get(ATTRIBUTES)
     said = given if isinstance(given, dict) else {}
-    values = {key: flag(said.get(key)) for key in OWN}
-    return {key: each if VALUES[key].fullmatch(each) else OWN[key] for key, each in values.items()}
+    values = {key: own_text(key, said.get(key)) for key in OWN}
+    return {key: OWN[key] if each is None else each for key, each in values.items()}
 
 
 def _is_skeleton(content: Content, annotation: Record) -> bool:

@@ -21,6 +21,8 @@ from bboxqa.formats.writing.writer import Options, Writer, Written
 
 _TITLE = "DOTA"
 _MOST = 9
+# Texts of CVAT, and of the other formats whose marks are 0 and 1.
+_TEXTS = {"true": 1, "false": 0} | {str(each): each for each in range(_MOST + 1)}
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
@@ -58,7 +60,13 @@ def _as_words(name: str) -> str:
 def _is_mark(key: str, value: object) -> bool:
     """Return whether a key is the mark, or anything but an attribute."""
     first, _, name = key.partition(".")
-    return first != ATTRIBUTES or (name == "difficult" and value in range(_MOST + 1))
+    return first != ATTRIBUTES or (name == "difficult" and _mark(value) is not None)
+
+
+def _mark(value: object) -> int | None:
+    """Return a mark as DOTA has it; None for another value."""
+    number = _TEXTS.get(value) if isinstance(value, str) else value
+    return int(number) if isinstance(number, int | float) and number in range(_MOST + 1) else None
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
@@ -78,7 +86,7 @@ def _line(content: Content, annotation: Record) -> str:
     values = " ".join(f"{each:.10g}" for each in points.ravel().tolist())
     marks = annotation.get("attributes")
     difficult = marks.get("difficult", 0) if isinstance(marks, dict) else 0
-    mark = int(difficult) if difficult in range(_MOST + 1) else 0
+    mark = _mark(difficult) or 0
     name = _as_words(content.category_names[annotation["category_id"]])
     return f"{values} {name} {mark}\n"
 

@@ -29,7 +29,7 @@ _TITLE = "Pascal VOC"
 _DECIMALS = 6
 _MARKS = ("truncated", "difficult", "occluded")
 # CVAT has texts.
-_SET = (1, "1")
+_SET = (1, "1", "true")
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
@@ -47,7 +47,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
 def _is_mark(key: str, value: object) -> bool:
     """Return whether a key is a mark, or anything but an attribute."""
     first, _, name = key.partition(".")
-    return first != ATTRIBUTES or (name in _MARKS and value in (0, *_SET))
+    return first != ATTRIBUTES or (name in _MARKS and value in _SET)
 
 
 def _read_name(name: str, place: str) -> str:

@@ -226,6 +226,17 @@ def test_what_is_said_of_a_shape_is_kept(tmp_path):
     assert second["source"] == "auto"
 
 
+def test_answers_with_the_name_of_a_value_of_the_shape_are_kept_apart(tmp_path):
+    names = ("occluded", "z_order", "group_id", "rotation", "track_id", "truncated")
+    said = "".join(f'<attribute name="{name}">no</attribute>' for name in names)
+    flagged = box(inside=said, group_id=4).replace('occluded="0"', 'occluded="1"')
+    path = written(tmp_path / "a.xml", head("ann"), image("a.jpg", flagged, box(inside=said)))
+    apart = {f"label.{name}": "no" for name in names[:4]} | {"track_id": "no", "truncated": "no"}
+    first, second = records(path)
+    assert first["attributes"] == {"occluded": "1", "group_id": "4", **apart}
+    assert second["attributes"] == apart
+
+
 def test_line_ends_names_and_other_encodings(tmp_path):
     text = document(head("Zoë"), image("ä &amp; b.jpg", box())).replace("\n", "\r\n")
     for encoding in ("utf-8", "utf-8-sig", "utf-16"):

@@ -6,6 +6,7 @@ import re
 import tempfile
 from itertools import product
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from support.converted import asked_about, document, drawn, there_and_back, written
+from support.cvat_xml import head, image
+from support.cvat_xml import written as cvat_written
 
 import bboxqa
 from bboxqa import DatasetError
@@ -253,6 +256,7 @@ def _own(annotation):
     [
         ("occluded", True, "1"), ("occluded", "1", "1"), ("occluded", "maybe", None),
         ("occluded", 2, None), ("occluded", 0.5, None), ("z_order", -3, "-3"),
+        ("occluded", "true", "1"), ("z_order", "true", None), ("label.occluded", "1", "1"),
         ("z_order", "high", None), ("z_order", 1.5, None), ("group_id", 4, "4"),
         ("group_id", "g", None),
         ("side", None, None), ("z_order", None, None), ("side", "", ""), ("side", "a\rb", "a\rb"),
@@ -276,6 +280,42 @@ def test_cvat_keeps_an_attribute_or_lists_it(key, value, back, tmp_path):
     bboxqa.convert(out, tmp_path / "back.json", to="coco")
     (annotation,) = json.loads((tmp_path / "back.json").read_bytes())["annotations"]
     assert annotation.get("attributes") == (None if back is None else {key: back})
+
+
+def test_cvat_keeps_flags_and_attributes_of_the_same_name(tmp_path):
+    box = (
+        '<box label="cat" occluded="{0}" xtl="1" ytl="1" xbr="9" ybr="{1}" group_id="{0}">{2}</box>'
+    )
+    said = '<attribute name="{0}">{1}</attribute>'
+    boxes = [
+        box.format(flag, 10 + place, "".join(said.format(key, answer) for key in SAID_TWICE))
+        for place, (flag, answer) in enumerate(product("01", ("true", "false", "1", "0")))
+    ]
+    source, out = (
+        cvat_written(tmp_path / "ann.xml", head("ann"), image("a.jpg", *boxes)),
+        tmp_path / "out",
+    )
+    assert bboxqa.convert(source, out, to="cvat").losses == ()
+    assert _said_of_boxes(out / "ann.xml") == _said_of_boxes(source)
+    assert len(_said_of_boxes(source)) == len(boxes)
+
+
+SAID_TWICE = ("occluded", "group_id", "z_order", "rotation", "truncated")
+
+
+def _said_of_boxes(path):
+    """Return the values of each box in a CVAT file, and its attributes."""
+    return [
+        (
+            each.get("ybr"),
+            each.get("occluded"),
+            each.get("group_id", "0"),
+            each.get("z_order", "0"),
+            each.get("rotation"),
+            [(inner.get("name"), inner.text) for inner in each],
+        )
+        for each in ET.fromstring(path.read_bytes()).iter("box")  # noqa: S314
+    ]
 
 
 def test_control_characters_in_attributes_of_cvat_are_listed(tmp_path):

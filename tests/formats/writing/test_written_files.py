@@ -630,15 +630,22 @@ def test_marks_that_are_not_set_are_no_losses(to, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "shown", "n_lost"), [("0", "0", 0), ("1", "1", 0), (True, "1", 0), ("yes", "0", 1)]
-)
-def test_marks_of_pascal_voc_are_numbers(value, shown, n_lost, tmp_path):
+    ("value", "shown", "n_lost"),
+    [
+        ("0", "0", 0), ("1", "1", 0), (True, "1", 0), ("true", "1", 0), ("false", "0", 0),
+        ("yes", "0", 1),
+    ],
+)  # fmt: skip
+def test_marks_of_pascal_voc_and_dota_are_numbers(value, shown, n_lost, tmp_path):
     record = {"bbox": BOX, "attributes": {"difficult": value}}
     source = _source(tmp_path, [(0, "ann", 0, record)], IMAGES[:1])
     found = bboxqa.convert(source, tmp_path / "out", to="voc", lossy=True)
     assert sum(each.n for each in found.losses) == n_lost
     text = (tmp_path / "out/ann/Annotations/a.xml").read_text()
     assert f"<difficult>{shown}</difficult>" in text
+    found = bboxqa.convert(source, tmp_path / "dota", to="dota", lossy=True)
+    assert sum(each.n for each in found.losses if "difficult" in each.what) == n_lost
+    assert (tmp_path / "dota/ann/labelTxt/a.txt").read_text().split()[-1] == shown
 
 
 @pytest.mark.parametrize(
