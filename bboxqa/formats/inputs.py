@@ -266,7 +266,8 @@ def _of_no_format(
             reason = error.problems[0].removeprefix(f"{folder}{os.sep}")
             problem = f"{folder}: no file in this folder is of a known format ({some})"
             return DatasetError([f"{problem}; {one_line(reason)}"], error.advice)
-    if texts := [each for each in sorted(files) if is_label_name(each.name)]:
+    texts = [each for each in sorted(files) if is_label_name(each.name)]
+    if texts and not pattern:
         head = as_utf8(head_of(texts[0])).strip().decode("utf-8", "replace")
         line = head.partition("\n")[0][:_EXCERPT]
         problem = f"{folder}: no file in this folder is of a known format ({some})"

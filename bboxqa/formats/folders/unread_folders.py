@@ -35,7 +35,9 @@ def unread_folders(
     given = [each for each in map(Path, paths) if each in read and each.is_dir()]
     inside = (each.parent for each in sources if any(above in each.parents for above in given))
     found: list[tuple[str, Path]] = []
-    for folder in (each for each in dict.fromkeys((*given, *inside)) if each not in sources):
+    for folder in dict.fromkeys((*given, *inside)):
+        if folder in sources or not folder.is_dir():
+            continue
         below = folders_in(folder)
         unread = [each for each in below if each not in read]
         closed = [each for each in unread if folder_problem(each)]

@@ -1,9 +1,11 @@
 """Folders of formats with a file for each image: which are one person's."""
 
+import shlex
 import shutil
 from itertools import product
 
 import pytest
+from support.cli import run
 from support.tool_files import asked, write
 
 from bboxqa import convert, read_coco, reading
@@ -68,7 +70,8 @@ def test_files_of_one_image_are_no_people(project):
     files = sorted(path for path in project.rglob("*.*") if path.is_file())
     with pytest.raises(DatasetError, match="each file is about one image") as error:
         read_coco(files)
-    assert "--annotator NAME=FOLDER --annotator NAME=FOLDER" in str(error.value)
+    named = f"bboxqa agree --annotator ann={project}/ann --annotator bob={project}/bob\n"
+    assert f"\nIf ann, bob are the annotators: {named}" in str(error.value)
     assert len(read_coco(files, attribution="files").annotator_names) == 8
     # Two files of one image in one folder may be by two people.
     assert len(read_coco([files[0], files[4]]).annotator_names) == 2
@@ -79,10 +82,14 @@ def test_folders_of_files_of_one_image_are_named_in_a_refusal(tmp_path):
         write(tmp_path, **{f"{place}/{place[:4]}{name}.json": labelme(f"{place[:4]}{name}")})
     with pytest.raises(DatasetError, match="each file is about one image") as error:
         read_coco(tmp_path)
-    around = [tmp_path / "day1", tmp_path / "day2"]
-    typed = " ".join(map(str, around))
-    assert f"\nIf each folder is by one person: bboxqa agree {typed}\n" in str(error.value)
-    data = read_coco(around)
+    places = ["ann=day1/ann", "ann=day2/ann", "bob=day1/bob", "eve=day2/eve"]
+    typed = " ".join(f"--annotator {each}" for each in places).replace("=", f"={tmp_path}/")
+    assert f"\nIf ann, bob, eve are the annotators: bboxqa agree {typed}\n" in str(error.value)
+    days = f"--annotator day1={tmp_path}/day1 --annotator day2={tmp_path}/day2"
+    assert f"\nIf day1, day2 are the annotators: bboxqa agree {days}\n" in str(error.value)
+    done = run("agree", *shlex.split(typed))
+    assert "4 images, 3 annotators, 8 annotations" in done.stdout
+    data = read_coco([tmp_path / "day1", tmp_path / "day2"])
     assert data.annotator_names == ("day1/ann", "day1/bob", "day2/ann", "day2/eve")
     assert any("in several folders (ann)" in each for each in data.notes)
 
@@ -90,8 +97,12 @@ def test_folders_of_files_of_one_image_are_named_in_a_refusal(tmp_path):
 def test_batches_whose_files_have_one_name_are_refused(tmp_path):
     for place in ("ann/batch1/1", "ann/batch1/2", "ann/batch2/1", "bob/batch1/1", "bob/batch2/1"):
         write(tmp_path, **{f"{place}.json": labelme(place[-1])})
-    with pytest.raises(DatasetError, match="Put the files of each person in one folder"):
+    with pytest.raises(DatasetError, match="If ann, bob are the annotators: ") as error:
         read_coco(tmp_path)
+    typed = error.value.advice.partition("bboxqa agree ")[2].partition("\n")[0]
+    done = run("agree", *shlex.split(typed))
+    # Only one of them has the second image of the first batch.
+    assert "2 images, 2 annotators, 4 annotations" in done.stdout
 
 
 def table(*images, x=1):
@@ -393,6 +404,8 @@ def test_folders_are_refused_where_it_is_not_sure_who_drew_what(tmp_path):
         f"{tmp_path}/post: has several files with the same names as in another folder (ann.json, "
         "bob.json), which do not say who drew what; expected one file of each person\n"
         "If each folder is by one person, read one file of each, such as: --pattern ann.json\n"
+        "If the folders have parts of one person's work each, such as clips:\n"
+        f"bboxqa agree --annotator post={tmp_path}/post --annotator pre={tmp_path}/pre\n"
         "If each folder is a session, name the files of each person, those of the first session "
         f"first:\nbboxqa agree --annotator ann={tmp_path}/post/ann.json "
         f"--annotator ann={tmp_path}/pre/ann.json --annotator bob={tmp_path}/post/bob.json "

@@ -1,14 +1,17 @@
 """Attribution: the three ways in which files can name the annotator of each annotation."""
 
+import os
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
+from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
-from bboxqa.formats.commands import typed_paths
+from bboxqa.formats.commands import typed_names
 from bboxqa.formats.cvat.cvat_notes import ASSIGNEE
 from bboxqa.formats.dataset.people.attributed import Attribution, way_by_key
 from bboxqa.formats.dataset.people.image_records import asked_in, by_records, names_in
@@ -27,19 +30,20 @@ from bboxqa.formats.dataset.people.ways_to_name import (
 )
 from bboxqa.formats.registry import is_of_one_image
 from bboxqa.formats.translation.heads import is_archive
+from bboxqa.formats.translation.label_folders import is_of_labels
 from bboxqa.formats.translation.members import head_of, members_of
 from bboxqa.formats.translation.translated import UNNAMED
 
 WAYS = ("annotator-key", "image-records", "files")
 """The ways of attribution, in the order in which they are tried."""
 
-_FOLDERS = """\
-Put the files of each person in one folder: --annotator NAME=FOLDER --annotator NAME=FOLDER
-If each file is by another person: --attribution files\
-"""
-
-_EACH_FILE = """\
-If each file is by another person: --attribution files
+_FOLDERS = (
+    "Put the files of each person in one folder: --annotator NAME=FOLDER --annotator NAME=FOLDER"
+)
+_NAMED = 3
+_OF_FILES = "If each file is by another person: --attribution files"
+_EACH_FILE = f"""\
+{_OF_FILES}
 Two versions of one data set are compared with: bboxqa compare BEFORE AFTER\
 """
 
@@ -195,10 +199,30 @@ def _check_people(files: Sequence[AnnotationFile]) -> None:
         problem = (
             f"{listed_files(files)}: each file is about one image and does not say who drew it"
         )
-        around = [*dict.fromkeys(folder.parent for folder in sorted(images))]
-        typed = typed_paths(around, len(around))
-        several = f"If each folder is by one person: bboxqa agree {typed}\n"
-        raise DatasetError([problem], (several if len(images) > 1 else "") + _FOLDERS)
+        raise DatasetError([problem], "\n".join([*_of_folders(sorted(images)), _OF_FILES]))
+
+
+def _of_folders(folders: Sequence[Path]) -> list[str]:
+    """Return how to name the annotators of folders, by the first or the last folders that differ.
+
+    Folders may be in those of people, as anna/clip1 and bob/clip1, or the other way round.
+    """
+    common = Path(os.path.commonpath(folders))
+    parts = (folder.relative_to(common).parts[:1] for folder in folders)
+    first = [common.joinpath(*each) for each in dict.fromkeys(parts)]
+    last = [each.parent if is_of_labels(each.name) else each for each in folders]
+    if len(first) < 2:
+        return [_FOLDERS]
+    are_inside = len({each.name for each in last}) < len(last)
+    return [_if_annotators(first)] + [
+        _if_annotators(sorted(last, key=attrgetter("name")))
+    ] * are_inside
+
+
+def _if_annotators(folders: Sequence[Path]) -> str:
+    names = first_few([*dict.fromkeys(each.name for each in folders)], _NAMED, one_line)
+    named = typed_names([(each.name, each) for each in folders])
+    return f"If {names} are the annotators: bboxqa agree {named}"
 
 
 def _people(

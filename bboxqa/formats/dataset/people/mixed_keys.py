@@ -25,6 +25,8 @@ If each file is by another annotator nevertheless: --attribution files\
 """
 _ONE_OF_EACH = """\
 If each folder is by one person, read one {} of each, such as: {}
+If the folders have parts of one person's work each, such as clips:
+bboxqa agree {}
 If each folder is a session, name the files of each person, those of the first session first:
 bboxqa agree {} --session-key file
 {}If each file is by another person: --attribution files\
@@ -113,7 +115,10 @@ def check_folders(files: Sequence[AnnotationFile]) -> None:
         files_of = sorted(zip(names, paths, strict=True), key=itemgetter(0))
         named = typed_names(files_of, _TYPED)
         advice = _ONE_OF_EACH.format(
-            *_one_of_each(shown[0], paths), named, _comparison(places, paths)
+            *_one_of_each(shown[0], paths),
+            _in_parts(places, paths),
+            named,
+            _comparison(places, paths),
         )
     problem = f"{folder}: has several files {problem}; expected one file of each person"
     raise DatasetError([problem], advice)
@@ -125,6 +130,12 @@ def _one_of_each(name: str, paths: Sequence[Path]) -> tuple[str, str]:
         return "file", f"--pattern {typed_paths([name])}"
     alike = [path for path in paths if path.as_posix().endswith(f"/{name}")]
     return "folder", f"bboxqa agree {typed_paths(alike, _TYPED)}"
+
+
+def _in_parts(places: Sequence[Place], paths: Sequence[Path]) -> str:
+    """Return what names the folders as those of people."""
+    around = {path.parents[len(place) - 2] for place, path in zip(places, paths, strict=True)}
+    return typed_names([(each.name, each) for each in sorted(around)], _TYPED)
 
 
 def _comparison(places: Sequence[Place], paths: Sequence[Path]) -> str:
