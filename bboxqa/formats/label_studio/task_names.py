@@ -18,11 +18,13 @@ TaskImages = tuple[tuple[str, str], ...]
 class TaskNames:
     """Tells tasks of different images apart that share an id, as merged exports have them.
 
-    JSON-MIN has a task once for each annotation, with the same images.
+    JSON-MIN has a task once for each annotation, with the same images, but other answers. Without
+    images, its tasks are told apart by their ids only.
     """
 
     def __init__(self) -> None:
-        self._images: dict[str, dict[str, list[str]]] = {}
+        # Images by data key, or else all data.
+        self._told: dict[str, dict[str, list[str]]] = {}
         self._names: dict[str, dict[TaskImages, str]] = {}
         # The data of tasks that name no image.
         self._data: dict[str, dict[str, Any]] = {}
@@ -36,21 +38,21 @@ class TaskNames:
         >>> [names.named(Task("", "7", {}), {"x": [each]}).label for each in pages]
         ['task 7', 'task 7 (2)', 'task 7']
         """
-        first = self._images.setdefault(task.label, images)
-        if images != first:
+        told = images or _texts(task.data)
+        first = self._told.setdefault(task.label, told)
+        are_answers = task.has_answers and not images and task.label in self._data
+        if told != first and not are_answers:
             known = self._names.setdefault(task.name, {_shown(first): task.name})
-            name = known.setdefault(_shown(images), f"{task.name} ({len(known) + 1})")
+            name = known.setdefault(_shown(told), f"{task.name} ({len(known) + 1})")
             task = replace(task, name=name)
-            self._images.setdefault(task.label, images)
+            self._told.setdefault(task.label, told)
         if not images:
             self._data.setdefault(task.label, task.data)
         return task
 
     def images_of(self, label: str) -> TaskImages:
         """Return what the task with a label shows."""
-        data = self._data.get(label, {}).items()
-        shown = _shown(self._images[label] or {key: [_text(value)] for key, value in data})
-        return tuple((key, without_upload(path)) for key, path in sorted(shown, key=itemgetter(0)))
+        return tuple((key, without_upload(path)) for key, path in _shown(self._told[label]))
 
     def telling_keys(self, labels: Sequence[str]) -> list[str]:
         """Return the data keys with texts that tell tasks without images apart, addresses first."""
@@ -61,7 +63,12 @@ class TaskNames:
 
 
 def _shown(images: dict[str, list[str]]) -> TaskImages:
-    return tuple((key, _path(page)) for key, pages in images.items() for page in pages)
+    by_key = sorted(images.items(), key=itemgetter(0))
+    return tuple((key, _path(page)) for key, pages in by_key for page in pages)
+
+
+def _texts(data: dict[str, Any]) -> dict[str, list[str]]:
+    return {key: [_text(value)] for key, value in data.items()}
 
 
 def _text(value: Any) -> str:

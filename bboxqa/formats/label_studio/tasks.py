@@ -62,6 +62,8 @@ class Task:
     """The number of predictions that are numbers instead of objects."""
     images: dict[str, list[str]] = field(default_factory=dict)
     """The URLs of its images by data key; see `images_of`."""
+    has_answers: bool = False
+    """Whether its data may hold answers of the annotator, as in JSON-MIN."""
 
     @property
     def label(self) -> str:
@@ -222,7 +224,7 @@ def _minimal(item: Value, pointer: str, name: str) -> Task:
         elif key not in _OF_WORK:
             data[key] = value
     content = {**item, "completed_by": item.get("annotator"), "id": item.get("annotation_id")}
-    return Task(pointer, name, data, [Work(content, pointer, results)])
+    return Task(pointer, name, data, [Work(content, pointer, results)], has_answers=True)
 
 
 def _kind(value: object) -> str:

@@ -3,6 +3,7 @@
 import pytest
 from support.cli import run
 from support.studio import box, task, work, written
+from support.tool_files import asked
 
 from bboxqa import read_coco, reading
 from bboxqa.core.errors import DatasetError
@@ -201,7 +202,10 @@ def test_tasks_with_the_same_data_are_joined_by_their_numbers(tmp_path):
     )
 
 
-def test_json_min_is_joined_by_numbers_whatever_was_said_of_annotations(tmp_path):
+@pytest.mark.parametrize("is_merged", [False, True])
+def test_json_min_is_joined_by_numbers_whatever_was_said_of_annotations(tmp_path, is_merged):
+    """In a file of both, the answers of annotators may differ, too."""
+    merged = []
     for number, who in enumerate(("ann", "bob"), start=1):
         region = {"x": 1, "y": 1, "width": 9, "height": 9, "rectanglelabels": ["cat"]}
         size = {"original_width": 200, "original_height": 100}
@@ -212,9 +216,29 @@ def test_json_min_is_joined_by_numbers_whatever_was_said_of_annotations(tmp_path
             for n, each in enumerate(DICOM, start=1)
         ]
         written(tmp_path / f"{who}.json", *tasks)
-    data = read_coco(tmp_path)
+        merged += [each | {"annotator": number, "quality": f"good {number}"} for each in tasks]
+    data = read_coco(written(tmp_path / "all.json", *merged) if is_merged else tmp_path)
     assert data.image_names == ("task 1", "task 2")
     assert data.assigned.all()
+
+
+def test_a_task_of_json_min_without_image_that_shares_its_id_is_another_one(tmp_path):
+    region = {"x": 1, "y": 1, "width": 9, "height": 9, "rectanglelabels": ["cat"]}
+    shape = region | {"original_width": 200, "original_height": 100}
+    tasks = [
+        {"id": 7, "label": [shape], "annotator": who} | data
+        for data in ({"image": "a.jpg"}, {})
+        for who in (1, 2)
+    ]
+    data = read_coco(written(tmp_path / "a.json", *tasks))
+    assert asked(data) == {"a.jpg": ["1", "2"], "task 7 (2)": ["1", "2"]}
+
+
+def test_a_merged_file_has_a_task_for_each_data(tmp_path):
+    tasks = [task(1, work(1, BOX), work(2), data=each) for each in DICOM]
+    twice = [task(1, work(3, BOX), data=DICOM[0])]
+    data = read_coco(written(tmp_path / "a.json", *tasks, *twice))
+    assert asked(data) == {"task 1": ["1", "2", "3"], "task 1 (2)": ["1", "2"]}
 
 
 def test_data_that_tells_no_tasks_apart_is_not_offered(tmp_path):
