@@ -204,8 +204,9 @@ class _LabelRecords:
             ends = map(self._pictures_by_end.get, ends_of(place))
             elsewhere = next(filter(None, ends), None)
             if elsewhere is not None:
-                reason = f"the image file of its name is in another folder, {elsewhere} (if the "
-                reason += "folders of labels are those of annotators, name each)"
+                reason = f"the image file of its name is in another folder, {elsewhere}"
+                if "/" in place:
+                    reason += " (if the folders of labels are those of annotators, name each)"
         if choices().image_size is not None:
             reason += ", and the given sizes do not include it"
         problem = f"{member.name}: the size of its image is not known: {reason}; {todo}"

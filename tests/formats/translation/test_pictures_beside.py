@@ -4,7 +4,7 @@ import pytest
 from PIL import Image
 from support.tool_files import write
 
-from bboxqa import read_coco, reading
+from bboxqa import DatasetError, read_coco, reading
 
 VOC = (
     "<annotation><filename>{}.png</filename><size><width>100</width><height>80</height></size>"
@@ -28,10 +28,10 @@ def labels(folder, kind, names):
     return write(folder, **{f"{name}.{suffix}": text.format(name) for name in names})
 
 
-def pictures(folder, names, size=(100, 80)):
+def pictures(folder, names, size=(100, 80), blue=0):
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        Image.new("RGB", size, (ord(name[0]), 0, 0)).save(folder / f"{name}.png")
+        Image.new("RGB", size, (ord(name[0]), 0, blue)).save(folder / f"{name}.png")
 
 
 @pytest.mark.parametrize("place", ["labels", "labels/day"])
@@ -55,3 +55,37 @@ def test_pictures_in_the_folder_around_are_images_if_one_has_a_label(tmp_path, k
         data = read_coco(tmp_path / "set", min_annotators=1)
     assert len(data.image_names) == 3
     assert "c.png" in data.image_names
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [("labels/{}", "images/{}"), ("labels/train/{}", "images/train/{}"), ("{}", "images/{}")],
+)
+def test_the_pictures_of_a_person_are_those_in_the_folder_of_that_name(tmp_path, place, shown):
+    sides = {"ann": 100, "bob": 200}
+    for who, side in sides.items():
+        labels(tmp_path / place.format(who), "yolo", "a")
+        pictures(tmp_path / shown.format(who), ["a", f"b{who}"], (side, 80))
+    for who, side in sides.items():
+        with reading(missing_txt="asked"):
+            data = read_coco(tmp_path / place.format(who), min_annotators=1)
+        assert data.annotations.bbox[:, 2].tolist() == pytest.approx([side / 5])
+        assert data.image_names == ("a.png", f"b{who}.png")
+
+
+def test_pictures_directly_in_a_folder_of_images_are_shared(tmp_path):
+    """Folders of people inside of it may have drawings in another size."""
+    for who in ("ann", "bob"):
+        labels(tmp_path / "labels" / who, "yolo", "ab")
+        pictures(tmp_path / "images" / who, "ab", (200, 160), blue=ord(who[0]))
+    pictures(tmp_path / "images", "ab")
+    data = read_coco(tmp_path)
+    assert data.annotator_names == ("ann", "bob")
+    assert data.annotations.bbox[:, 2].tolist() == pytest.approx([20] * 4)
+
+
+def test_folders_that_are_named_are_not_to_be_named(tmp_path):
+    labels(tmp_path / "labels" / "ann", "yolo", "a")
+    pictures(tmp_path / "images" / "day", "a")
+    with pytest.raises(DatasetError, match=r"in another folder, day/a\.png; --image-size"):
+        read_coco(tmp_path / "labels" / "ann", min_annotators=1)

@@ -96,23 +96,30 @@ def pictures_of(
 ) -> list[Member]:
     """Return the image files of a source, or the image files that several annotators share.
 
-    `folders` are the names of image folders next to the source. Those of its split may be in them.
+    `folders` are the names of image folders next to the source. Those of its split may be in them,
+    and in place of all pictures those of a folder called like the source, if all are in folders.
     Pictures directly in a folder around the source are its own if one has the name of a label;
     `labels` are the places of labels.
     """
     pictures = [member for member in members if is_picture(member.name)]
     around, above, split = folders_around(path)
+    own = f"{path.resolve().name}/"
     for folder in around:
-        pictures = pictures or _pictures_in(folder / name for name in folders)
+        pictures = pictures or _pictures_in((folder / name for name in folders), own)
         pictures = pictures or _if_labelled(files_in(folder), labels)
-    return pictures or _pictures_in(each / name / split for each in above for name in folders)
+    return pictures or _pictures_in(
+        (each / name / split for each in above for name in folders), own
+    )
 
 
-def _pictures_in(folders: Iterable[Path]) -> list[Member]:
-    """Return the pictures in the first folder that has any."""
+def _pictures_in(folders: Iterable[Path], own: str) -> list[Member]:
+    """Return the pictures in the first folder that has any, or of these those below `own`."""
     inside = (members_of(each) for each in folders if each.is_dir())
     found = ([each for each in members if is_picture(each.name)] for members in inside)
-    return next(filter(None, found), [])
+    pictures = next(filter(None, found), [])
+    if any("/" not in each.name for each in pictures):
+        return pictures
+    return [each._replace(top=own) for each in pictures if each.name.startswith(own)] or pictures
 
 
 def _if_labelled(files: Iterable[Member], labels: Iterable[str]) -> list[Member]:
