@@ -215,6 +215,20 @@ def content_words(head: bytes) -> str:
     return WHAT[kind][0] if kind else ""
 
 
+def absence_of(head: bytes) -> str:
+    """Return why a file has no content, by its beginning; "" if it has any.
+
+    Examples
+    --------
+    >>> absence_of(b" "), absence_of(b"<a/>")
+    ('is empty', '')
+    """
+    if not head.strip():
+        return "is empty"
+    is_pointer = kind_of(head[:HEAD]) == "pointer"
+    return "is a Git LFS pointer; its content is fetched by: git lfs pull" if is_pointer else ""
+
+
 def json_kind_of(head: bytes) -> str | None:
     """Return the key in `WHAT` for JSON of another program; None if it is not recognised.
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_without_coco
-from bboxqa.formats.content_kinds import TABLES
+from bboxqa.formats.content_kinds import TABLES, absence_of, kind_of
 from bboxqa.formats.own_files import is_result
 from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive
 from bboxqa.formats.translation.member import AGAIN, READABLE, Member
@@ -55,7 +55,9 @@ def refuse_damaged_file(path: Path) -> None:
     """Refuse XML that is empty or cut off, and an empty archive, which would be read as JSON."""
     name = path.name.lower()
     # JSON may have kept the name of the archive that it was unpacked from.
-    is_no_json = name.endswith(".xml") or (name.endswith(ARCHIVES) and not head_of(path))
+    head = head_of(path)
+    is_xml = name.endswith(".xml") and kind_of(head) != "pointer"
+    is_no_json = is_xml or (name.endswith(ARCHIVES) and not head)
     if is_no_json and (reason := damage_of(path)):
         raise DatasetError([f"{path}: {reason}"], READABLE if reason == DENIED else AGAIN)
 
@@ -155,8 +157,8 @@ def damage_of(file: Path) -> str:
 
 
 def _text_damage(file: PurePath, content: bytes) -> str:
-    if not content.strip():
-        return "is empty"
+    if absence := absence_of(content):
+        return absence
     suffix = file.suffix.lower()
     if suffix == ".json" and not is_without_coco(content):
         return _json_damage(content)
@@ -168,8 +170,9 @@ def _text_damage(file: PurePath, content: bytes) -> str:
 
 
 def _archive_damage(file: Path) -> str:
-    if not is_archive(head_of(file)):
-        return "is not an archive"
+    head = head_of(file)
+    if not is_archive(head):
+        return absence_of(head) or "is not an archive"
     try:
         refuse_damaged_members(file)
     except DatasetError as error:

@@ -4,6 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
+from bboxqa.formats.content_kinds import absence_of
+
 _MOST_DEEP, _MOST_ELEMENTS = 100, 1_000_000
 _NO_SIGN, _OTHER_ENCODING = (
     expat.errors.codes[each]
@@ -122,6 +124,8 @@ class XmlElements:
     def _error_of(self, error: expat.ExpatError, chunk: bytes) -> XmlError:
         """Return the error: a wrong encoding, if a non-ASCII byte cannot be decoded."""
         line, column = error.lineno, error.offset + 1
+        if not self._n_bytes and (absence := absence_of(chunk)):
+            return XmlError(absence, line, column)
         if error.code == _OTHER_ENCODING:
             said = f"says that it is in {self._encoding}, and is not"
             return EncodingXmlError(f"is XML that {said}", line, column)

@@ -303,3 +303,29 @@ def test_a_link_to_annotations_in_an_archive_is_refused(tmp_path, ending, kind):
                 f"Error: {path}/eve.json: is a link, and links in an archive are not followed\n"
                 "Unpack it, and name the folder, or pack the files themselves.\n"
             )
+
+
+POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'ab' * 32}\nsize 99\n"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content"), [("xml", job("ann")), ("zip", zipped(job("ann"))), ("json", "")]
+)
+def test_a_pointer_of_git_lfs_is_told_as_such(tmp_path, suffix, content):
+    for who in ("ann", "bob"):
+        write(tmp_path / f"jobs/{who}.{suffix}", content or coco([annotation(1)]))
+    write(tmp_path / f"jobs/eve.{suffix}", POINTER)
+    for path in (tmp_path / "jobs", tmp_path / f"jobs/eve.{suffix}"):
+        with pytest.raises(DatasetError, match="is a Git LFS pointer"):
+            read_coco(path, min_annotators=1)
+
+
+@pytest.mark.parametrize("text", ["", "\n", POINTER])
+@pytest.mark.parametrize("tool", ["voc", "labelme"])
+def test_a_file_of_one_image_without_content_is_told_as_such(tmp_path, tool, text):
+    files, (last, _) = made(tool)
+    for name, content in files.items():
+        write(tmp_path / name, text if name == last else content)
+    expected = "is a Git LFS pointer" if text == POINTER else "is empty"
+    with pytest.raises(DatasetError, match=rf"{Path(last).name}: {expected}"):
+        read_coco(tmp_path)

@@ -41,6 +41,7 @@ from bboxqa.formats.label_studio.tasks import Task, Work, tasks_of
 from bboxqa.formats.translation.boxes.masks import Masks
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
+from bboxqa.formats.translation.json_files import json_damage
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
@@ -75,7 +76,7 @@ def translate_tasks(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
                 wanted.progress(number, number + 1)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BrokenTextError(
-            [f"{member.shown}: is JSON of Label Studio that cannot be read: {error}"],
+            [f"{member.shown}: {json_damage(text, error, 'JSON of Label Studio')}"],
             "Export it again; the file may be cut off.",
             files=[path],
         ) from None

@@ -25,7 +25,7 @@ from bboxqa.formats.translation.images.image_places import (
     without_suffix,
 )
 from bboxqa.formats.translation.images.label_images import FileImages, pictures_of
-from bboxqa.formats.translation.json_files import begins, json_problem
+from bboxqa.formats.translation.json_files import begins, json_damage
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools, second_formats
@@ -114,11 +114,10 @@ class _LabelmeRecords:
         try:
             content = _decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            reason = json_problem(text, error)
-            problem = f"{member.shown}: is JSON of LabelMe that cannot be read: {reason}"
             if not member.name:
+                problem = f"{member.shown}: {json_damage(text, error, 'JSON of LabelMe')}"
                 raise BrokenTextError([problem], _AGAIN, files=[Path(member.shown)]) from None
-            problem = f"{member.name}: cannot be read: {reason}"
+            problem = f"{member.name}: {json_damage(text, error)}"
             self._into.defect("T001", problem, Where(member.name, ""))
             return
         image = self._image(place, member, content)

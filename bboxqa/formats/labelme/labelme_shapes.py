@@ -59,9 +59,9 @@ def shape_of(
     points = points_of(value.get("points"))
     if kind == "rectangle" and len(points) == 2:
         return {"bbox": shapes.bounds(points)}
+    if len(points) != 2 and (kind == "circle" or (kind == "rectangle" and len(points) < 2)):
+        raise ValueProblemError(f"a {kind} has {count(len(points), 'point')}; expected 2")
     if kind == "circle":
-        if len(points) != 2:
-            raise ValueProblemError(f"a circle has {count(len(points), 'point')}; expected 2")
         centre, radius = points[0], float(np.hypot(*(points[1] - points[0])))
         points = shapes.ellipse((float(centre[0]), float(centre[1])), (radius, radius))
     elif kind not in ("polygon", "rectangle", *_QUADRANGLES):

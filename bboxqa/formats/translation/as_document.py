@@ -9,7 +9,7 @@ from bboxqa.core.types import Steps
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.origin import Origin
 from bboxqa.formats.document.tolerant import read_bytes, read_path
-from bboxqa.formats.translation.json_files import no_number_in
+from bboxqa.formats.translation.json_files import json_stop, no_number_in
 from bboxqa.formats.translation.members import archive_around, members_of
 from bboxqa.formats.translation.places import Places
 from bboxqa.formats.translation.plain.document_parts import DocumentParts
@@ -102,5 +102,5 @@ def _stopped_at(read: RawDocument) -> tuple[int, str]:
             if (found := no_number_in(text, error)) is not None:
                 place, name = found
                 return place, f"the number {name}, which JSON does not have"
-            return 0, str(error)
+            return json_stop(text, error)
     return read.not_utf8 or 0, "a text that is not UTF-8"

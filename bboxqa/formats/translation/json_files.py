@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from bboxqa.core.file_names import is_file
+from bboxqa.formats.content_kinds import absence_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.format import Recognises
 from bboxqa.formats.translation.collector import Collector
@@ -22,6 +23,7 @@ from bboxqa.formats.translation.translated import BrokenTextError
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
+_MALFORMED, _TRAILING = "JSON is malformed: ", "trailing characters"
 AGAIN = "Export it again; the file may be cut off."
 # The number of files examined in an archive, and in a folder.
 _LOOKED_AT, _SAMPLE = 50, 5
@@ -51,6 +53,21 @@ def begins(looks_right: LooksRight, head: bytes) -> bool:
     return looks_right(plain_head(head))
 
 
+def json_damage(text: bytes, error: Exception, title: str = "") -> str:
+    """Return what is wrong with a file that is not JSON, to follow its name.
+
+    Parameters
+    ----------
+    text : bytes
+    error : Exception
+        What a JSON reader raised.
+    title : str
+        The name of the format, if the file is the only one.
+    """
+    what = f"is {title} that " * bool(title)
+    return absence_of(text) or f"{what}cannot be read: {json_problem(text, error)}"
+
+
 def json_problem(text: bytes, error: Exception) -> str:
     r"""Return why a text is not JSON, with the name of a value that JSON does not have.
 
@@ -61,10 +78,36 @@ def json_problem(text: bytes, error: Exception) -> str:
     """
     found = no_number_in(text, error)
     if found is None:
-        return str(error)
-    place, name = found
+        place, reason = json_stop(text, error)
+        if not place:
+            return reason
+    else:
+        place, reason = found[0], f"{found[1]}, which JSON does not have"
     line = text.count(b"\n", 0, place) + 1
-    return f"line {line}: {name}, which JSON does not have"
+    return f"line {line}: {reason}"
+
+
+def json_stop(text: bytes, error: Exception) -> tuple[int, str]:
+    r"""Return the byte offset at which a JSON reader stopped, and why.
+
+    The offset is 0 if the reader does not say it.
+
+    Examples
+    --------
+    >>> json_stop(b'{}\n{}', ValueError("JSON is malformed: trailing characters (byte 4)"))
+    (3, 'another object follows, as in JSON lines; expected one list of all')
+    """
+    said = str(error)
+    place = _BYTE.search(said)
+    if place is None:
+        return 0, said
+    offset, reason = int(place[1]), said[: place.start()].removeprefix(_MALFORMED).strip()
+    if reason != _TRAILING:
+        return offset, reason
+    # The reader has passed the first of these characters.
+    is_object = text[offset - 1 : offset] == b"{"
+    why = "another object follows, as in JSON lines; expected one list of all"
+    return offset - 1, why if is_object else "text follows the document"
 
 
 def no_number_in(text: bytes, error: Exception) -> tuple[int, str] | None:
@@ -101,11 +144,10 @@ def json_objects(
         try:
             content = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            reason = json_problem(text, error)
             if not member.name:
-                problem = f"{member.shown}: is {into.title} that cannot be read: {reason}"
+                problem = f"{member.shown}: {json_damage(text, error, into.title)}"
                 raise BrokenTextError([problem], AGAIN, files=[Path(member.shown)]) from None
-            problem = f"{member.name}: cannot be read: {reason}"
+            problem = f"{member.name}: {json_damage(text, error)}"
             into.defect("T001", problem, Where(member.name, ""))
             continue
         if isinstance(content, dict):

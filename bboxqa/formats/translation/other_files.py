@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.content_kinds import HEAD, IS_COCO, WHAT, json_kind_of, kind_of
+from bboxqa.formats.content_kinds import HEAD, IS_COCO, WHAT, absence_of, json_kind_of, kind_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.heads import as_utf8
@@ -34,7 +34,7 @@ def add_others(into: Collector, members: Sequence[Member], expected: str) -> Ite
     """
     broken = {each.name: problem for each in members if (problem := _broken(each))}
     for name, problem in broken.items():
-        into.defect("T001", f"{name}: cannot be read: {problem}", Where(name, ""))
+        into.defect("T001", f"{name}: {problem}", Where(name, ""))
     members = [each for each in members if each.name not in broken]
     if not members:
         return
@@ -166,12 +166,15 @@ def _last(path: str) -> str:
 
 
 def _broken(member: Member) -> str:
-    """Return why a small file of JSON or XML is none; "" if it is, or is not small."""
+    """Return what is wrong with a small file that is not JSON or XML; "" if it is, or is large."""
     suffix = member.name.lower().rpartition(".")[2]
     head = member.head() if suffix in ("json", "xml") else b""
-    if not head or len(head) == HEAD or kind_of(head) not in (None, "XML", "VOC"):
+    if not head or len(head) == HEAD or kind_of(head) not in (None, "XML", "VOC", "pointer"):
         return ""
-    return _json_problem(as_utf8(head)) if suffix == "json" else xml_damage(head)
+    if absence := absence_of(head):
+        return absence
+    problem = _json_problem(as_utf8(head)) if suffix == "json" else xml_damage(head)
+    return problem and f"cannot be read: {problem}"
 
 
 def _json_problem(text: bytes) -> str:

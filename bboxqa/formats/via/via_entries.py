@@ -12,7 +12,7 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.opening import decoded
-from bboxqa.formats.translation.json_files import AGAIN
+from bboxqa.formats.translation.json_files import AGAIN, json_damage
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.translated import BrokenTextError
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
@@ -56,7 +56,7 @@ def _decoded(member: Member, text: bytes) -> dict[str, Any]:
     try:
         return mapping(msgspec.json.decode(text))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = f"{member.shown}: is JSON of VIA that cannot be read: {error}"
+        problem = f"{member.shown}: {json_damage(text, error, 'JSON of VIA')}"
         raise BrokenTextError([problem], AGAIN) from None
 
 

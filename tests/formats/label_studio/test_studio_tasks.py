@@ -787,3 +787,17 @@ def test_predictions_for_a_review_count_until_somebody_submitted_one(tmp_path):
         "2 predictions left out: annotations as they were before the review",
         "1 image with fewer than two annotators left out",
     )
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_json_lines_are_told_with_what_is_expected(tmp_path, suffix):
+    path = tmp_path / f"a.{suffix}"
+    lines = [json.dumps(task(number, work(1, BOX))) for number in (1, 2)]
+    path.write_text("\n".join(lines))
+    with pytest.raises(DatasetError) as caught:
+        read_coco(path, min_annotators=1)
+    expected = "another object follows, as in JSON lines; expected one list of all"
+    assert expected in str(caught.value)
+    # The second line, whether by byte or by number.
+    byte = f"a.json:2:1: F001 error not JSON at byte {len(lines[0]) + 1}: "
+    assert (byte if suffix == "json" else "line 2: ") + expected in str(caught.value)

@@ -147,7 +147,7 @@ def test_each_folder_is_by_one_person(tmp_path, place):
 @pytest.mark.parametrize(
     ("wrong", "code", "words"),
     [
-        (shape([[1, 2]]), "T001", "a rectangle has 1 point; expected 3 or more"),
+        (shape([[1, 2]]), "T001", "a rectangle has 1 point; expected 2"),
         (shape([[1, 2], [3, "x"]]), "T001", "a coordinate is 'x'; expected a number"),
         (shape(None, "polygon"), "T001", "points are missing"),
         (shape([[1, 2], [3, 4]]) | {"label": ""}, "T004", "a shape has no label"),
@@ -168,6 +168,9 @@ def test_a_defect_is_found_where_it_stands(tmp_path, wrong, code, words):
 def test_a_broken_file_among_others_is_found(tmp_path):
     written(tmp_path, a=document(BOX), b=document(BOX, imagePath="b.jpg")[:-9])
     with pytest.raises(DatasetError, match=r"b\.json: cannot be read"):
+        read_coco(tmp_path, min_annotators=1)
+    (tmp_path / "b.json").write_text("\n")
+    with pytest.raises(DatasetError, match=r"b\.json: is empty"):
         read_coco(tmp_path, min_annotators=1)
 
 
