@@ -81,63 +81,69 @@ def _has_picture(folder: Path, labels: Iterable[str]) -> bool:
     return False
 
 
-def _have_pictures(beside: Path, folders: Sequence[Path], parts: Sequence[str]) -> bool:
-    """Return whether pictures of a data set, or of a list in it, are in folders of the same names.
-
-    Folders of pictures may be in those of the parts of the data set, such as splits.
-    """
-    names = {each.name for each in folders}
-    with suppress(OSError):
-        inside = sorted(islice(beside.iterdir(), LOOKED_AT))
-        if any(
-            (place := each / part / folder.name).is_dir() and _has_picture(place, _labels([folder]))
-            for each in inside
-            if OF_PICTURES.fullmatch(each.name)
-            for part in ("", *parts)
-            for folder in folders
-        ):
-            return True
-        for each in inside:
-            if LISTS.fullmatch(each.name) and each.is_file():
-                listed = as_utf8(head_of(each)).decode("utf-8", "replace").replace("\\", "/")
-                if any(names & {*line.split("/")[:-1]} for line in listed.splitlines()):
-                    return True
-    return False
-
-
 def have_other_pictures(folders: Sequence[Path], whole: Path) -> bool:
     """Return whether folders of labels are those of images, as of videos, and not of people.
 
-    Either pictures of the labels are in folders of the same names, images/train/clip1 beside
-    labels/train/clip1, or pictures in two folders have the same name and different content.
-    Pictures may be beside the `whole` data set. Folders that share pictures are those of people,
-    who may have pictures of their labels each.
+    Folders that share pictures are those of people. Other pictures are with the labels, or in
+    folders of the same names: images/train/clip1 and labels/train/clip1. Those folders or a list of
+    images may be beside the `whole` data set. If most pictures of one name are equal, people have a
+    copy each; if none has the name of another, folders of the same names are those of images.
     """
     if share_pictures(folders):
         return False
     above = folders[0].parent
     parts = above.relative_to(whole).parts
     around = [above, *islice(above.parents, len(parts)), whole.resolve().parent]
-    if any(_have_pictures(each, folders, parts) for each in around):
-        return True
-    seen: dict[str, os.DirEntry[str]] = {}
-    pairs = (
-        (seen.setdefault(each.name, each), each)
-        for folder in folders
-        for each in _pictures_in(folder)
-    )
-    of_one_size: dict[str, tuple[str, str]] = {}
-    with suppress(OSError):
-        for first, second in pairs:
-            if first.stat().st_size != second.stat().st_size:
-                return True
-            if first is not second:
-                of_one_size[second.path] = first.path, second.path
-        # Uncompressed pictures of one camera have one size. People may have changed a few.
-        sample = [of_one_size[path] for path in sorted(of_one_size)]
-        sample = sample[:: 1 + len(sample) // _COMPARED]
-        return 2 * sum(not cmp(*pair, shallow=False) for pair in sample) > len(sample)
+    of_images = [each for folder in around for each in _folders_of_images(folder, parts)]
+    beside = {each: _with_pictures(each, of_images) for each in folders}
+    differ = _differ([each, *beside[each]] for each in folders)
+    if differ is not None:
+        return differ
+    return any(beside.values()) or any(_are_listed(folders, each) for each in around)
+
+
+def _folders_of_images(beside: Path, parts: Sequence[str]) -> list[Path]:
+    """Return the folders of images in a folder; images may be in those of parts of a data set."""
+    inside, _ = folders_and_files(beside, LOOKED_AT)
+    named = [beside / each for each in inside if OF_PICTURES.fullmatch(each)]
+    return [each / part for each in named for part in ("", *parts)]
+
+
+def _with_pictures(folder: Path, of_images: Iterable[Path]) -> list[Path]:
+    """Return the first folder of images called like one of labels, with the picture of a label."""
+    named = (each / folder.name for each in of_images)
+    found = (each for each in named if each.is_dir() and _has_picture(each, _labels([folder])))
+    return [*islice(found, 1)]
+
+
+def _are_listed(folders: Sequence[Path], beside: Path) -> bool:
+    """Return whether a list of images in a folder names those in folders of the same names."""
+    names = {each.name for each in folders}
+    _, files = folders_and_files(beside, LOOKED_AT)
+    for each in filter(LISTS.fullmatch, files):
+        listed = as_utf8(head_of(beside / each)).decode("utf-8", "replace").replace("\\", "/")
+        if any(names & {*line.split("/")[:-1]} for line in listed.splitlines()):
+            return True
     return False
+
+
+def _differ(groups: Iterable[Iterable[Path]]) -> bool | None:
+    """Return whether most pictures of one name in groups of folders differ; None if there are none.
+
+    People may have changed a few.
+    """
+    seen: dict[str, str] = {}
+    pairs: dict[str, str] = {}
+    for group in groups:
+        own = {each.name: each.path for folder in group for each in _pictures_in(folder)}
+        pairs |= {path: seen[name] for name, path in own.items() if name in seen}
+        for name, path in own.items():
+            seen.setdefault(name, path)
+    sample = sorted(pairs.items())[:: 1 + len(pairs) // _COMPARED]
+    with suppress(OSError):
+        n_other = sum(not cmp(*pair, shallow=False) for pair in sample)
+        return 2 * n_other > len(sample) if sample else None
+    return None
 
 
 def _pictures_in(folder: Path) -> Iterator[os.DirEntry[str]]:

@@ -265,7 +265,7 @@ def test_people_who_share_pictures_may_have_folders_of_pictures_each(tmp_path, p
 def test_folders_of_pictures_tell_clips_by_the_pictures_of_their_labels(tmp_path, place, name):
     made(tmp_path / "set", "yolo", "labels/{split}/{who}")
     for split, who in product(IMAGES, ("ann", "bob")):
-        picture(tmp_path / place.format(split=split, who=who) / f"{name}.png")
+        picture(tmp_path / place.format(split=split, who=who) / f"{name}.png", colour=ord(who[0]))
     with reading(image_size=(100, 80)):
         data = read_coco(tmp_path / "set", min_annotators=1)
     are_clips = name == "a"
@@ -339,7 +339,8 @@ def test_pictures_of_clips_may_be_beside_people(tmp_path, pictures):
     for person, clip in product(("ann", "bob"), ("clip1", "clip2")):
         made(tmp_path / person, "yolo", "labels/{split}/{who}", [clip], ["train"])
         for name in IMAGES["train"]:
-            picture(tmp_path / pictures.format(person) / clip / f"{name}.png")
+            frame = tmp_path / pictures.format(person) / clip / f"{name}.png"
+            picture(frame, colour=9 * (clip == "clip1"))
     data = read_coco(tmp_path)
     assert (data.annotator_names, len(data.image_names)) == (("ann", "bob"), 6)
     assert not any("one annotator" in each for each in data.notes)

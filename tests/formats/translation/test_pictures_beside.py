@@ -5,6 +5,7 @@ from PIL import Image
 from support.tool_files import write
 
 from bboxqa import DatasetError, read_coco, reading
+from bboxqa.formats.inputs import list_files
 
 VOC = (
     "<annotation><filename>{}.png</filename><size><width>100</width><height>80</height></size>"
@@ -55,6 +56,48 @@ def test_pictures_in_the_folder_around_are_images_if_one_has_a_label(tmp_path, k
         data = read_coco(tmp_path / "set", min_annotators=1)
     assert len(data.image_names) == 3
     assert "c.png" in data.image_names
+
+
+BESIDE = [
+    ("labels/{}", "images/{}"),
+    ("labels/train/{}", "images/train/{}"),
+    ("Annotations/{}", "JPEGImages/{}"),
+    ("labels/{}", "frames/{}"),
+]
+
+
+@pytest.mark.parametrize(("place", "shown"), BESIDE)
+@pytest.mark.parametrize("kind", FORMATS)
+def test_people_may_have_copies_of_the_pictures_in_folders_of_their_names(
+    tmp_path, kind, place, shown
+):
+    for who in ("ann", "bob"):
+        labels(tmp_path / place.format(who), kind, "abc")
+        pictures(tmp_path / shown.format(who), "abc")
+    # One copy was changed.
+    pictures(tmp_path / shown.format("bob"), "b", blue=9)
+    with reading(image_size=(100, 80)):
+        data = read_coco(tmp_path)
+    assert (data.annotator_names, len(data.image_names)) == (("ann", "bob"), 3)
+
+
+@pytest.mark.parametrize("names", [("abc", "abc"), ("abc", "abd"), ("a", "b")])
+@pytest.mark.parametrize(("place", "shown"), BESIDE)
+def test_folders_of_other_pictures_are_no_people(tmp_path, place, shown, names):
+    """Without pictures of one name, folders of images tell clips by their names alone."""
+    for number, clip in enumerate(("clip1", "clip2")):
+        labels(tmp_path / place.format(clip), "yolo", "abc")
+        pictures(tmp_path / shown.format(clip), names[number], blue=9 * number)
+    assert list_files([tmp_path]) == [tmp_path]
+
+
+@pytest.mark.parametrize("names", [("clip1", "clip2"), ("day1", "day2")])
+def test_lists_of_images_tell_clips(tmp_path, names):
+    for clip in ("clip1", "clip2"):
+        labels(tmp_path / "labels" / clip, "yolo", "ab")
+    write(tmp_path, **{"train.txt": "".join(f"data/images/{name}/a.png\n" for name in names)})
+    are_clips = names == ("clip1", "clip2")
+    assert len(list_files([tmp_path])) == (1 if are_clips else 2)
 
 
 @pytest.mark.parametrize(
