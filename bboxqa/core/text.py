@@ -144,6 +144,17 @@ def first_few(items: Sequence[_Item], most: int, shown: Callable[[_Item], str] =
     return ", ".join(map(shown, items[:most])) + more
 
 
+def such_as(number: int, example: str) -> str:
+    """Return an example of several things in brackets, or the one thing that there is.
+
+    Examples
+    --------
+    >>> such_as(2, "a.json"), such_as(1, "a.json")
+    (' (such as a.json)', ' (a.json)')
+    """
+    return f" ({'such as ' * (number > 1)}{example})"
+
+
 def in_natural_order(names: Iterable[str]) -> list[str]:
     """Return names sorted as text, with the numbers in them compared as numbers.
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from bboxqa.core.file_names import SPLITS
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, one_line, such_as
 
 _TASKS = "instances|person_keypoints|captions|panoptic|stuff|labels|image_info"
 _NAME = re.compile(rf"({_TASKS})[_-](.+)\.json", re.IGNORECASE)
@@ -47,7 +47,7 @@ def without_other_tasks(
     masks = [file for file in files if _MASKS.search(file.name) and file.parent in with_boxes]
     notes = [
         f"{count(len(left), kind)} left out: {why}"
-        + ("" if hidden else f" (such as {one_line(str(left[0]))})")
+        + ("" if hidden else such_as(len(left), one_line(str(left[0]))))
         for left, kind, why in (
             (others, "JSON file", "other tasks than objects"),
             (masks, "table", "masks of objects whose boxes are in the other tables of Open Images"),

@@ -356,7 +356,7 @@ def test_json_beside_exports_that_is_no_export_is_left_out(tmp_path):
     (tmp_path / "project-1-info.json").write_text('{"project": {"title": "street"}}')
     result = run("validate", tmp_path)
     assert result.returncode == 0
-    assert "Note: 1 JSON file left out: no annotations (such as " in result.stdout
+    assert "Note: 1 JSON file left out: no annotations (" in result.stdout
     assert "S001" not in result.stdout
     # A file that is named is examined.
     assert "S001" in run("validate", tmp_path / "project-1-info.json").stdout

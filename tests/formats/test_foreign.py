@@ -143,7 +143,7 @@ def test_settings_beside_files_of_another_program_do_not_hide_what_they_are(tmp_
     done = run("validate", ".", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
     assert "ann.json: 1 image, 0 annotations, 0 categories" in done.stdout
-    assert "1 JSON file left out: no annotations (such as metadata.json)" in done.stdout
+    assert "1 JSON file left out: no annotations (metadata.json)" in done.stdout
     assert "samples.json:1:1  keys" in done.stdout
 
 
@@ -154,7 +154,7 @@ def test_the_description_of_a_data_set_beside_it_is_left_out(tmp_path):
     written(tmp_path / "dataset_info.json", json.dumps(told))
     done = run("validate", ".", cwd=tmp_path)
     assert "1 annotation" in done.stdout
-    assert "1 JSON file left out: no annotations (such as dataset_info.json)" in done.stdout
+    assert "1 JSON file left out: no annotations (dataset_info.json)" in done.stdout
 
 
 def test_a_damaged_file_in_an_archive_is_named(tmp_path):

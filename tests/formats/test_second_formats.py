@@ -94,7 +94,7 @@ def test_a_folder_of_labels_of_a_second_format_is_told(tmp_path):
     write(tmp_path, **{f"val/{name}": text for name, text in label("voc", "b").items()})
     with bboxqa.reading(image_size=(100, 80)):
         (note,) = [each for each in validate(tmp_path).notes if "left out" in each]
-    assert note.endswith("(such as val/labels/b.xml, XML of Pascal VOC)")
+    assert note.endswith("(val/labels/b.xml, XML of Pascal VOC)")
 
 
 def placed(folder, kind, names, place):
@@ -133,7 +133,7 @@ def test_labels_of_a_second_format_may_be_anywhere(tmp_path, first, second, spli
         data = read_coco(tmp_path, min_annotators=1)
     assert data.image_names == tuple(f"{split}{name}.jpg" for name in "abd")
     (note,) = [each for each in data.notes if "left out" in each]
-    assert f"1 file left out: not {TITLES[first]} (such as tool/day/c." in note
+    assert f"1 file left out: not {TITLES[first]} (tool/day/c." in note
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
@@ -199,5 +199,5 @@ def test_files_that_are_findings_are_not_told_twice(tmp_path):
     for name in "ab":
         write(tmp_path, **{f"xml/{name}.xml": label("voc", name)[f"labels/{name}.xml"]})
     (note,), codes = _left_out(tmp_path)
-    assert note == "1 file left out: not labels of YOLO (such as xml/b.xml, XML of Pascal VOC)"
+    assert note == "1 file left out: not labels of YOLO (xml/b.xml, XML of Pascal VOC)"
     assert "T012" in codes

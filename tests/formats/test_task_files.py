@@ -61,7 +61,7 @@ def test_other_tasks_are_left_out(tmp_path, pack, kind):
     data = bboxqa.read_coco(pack(folder))
     assert len(data.annotations) == 6
     (note,) = (each for each in data.notes if "left out" in each)
-    assert note.startswith("1 JSON file left out: other tasks than objects (such as ")
+    assert note.startswith("1 JSON file left out: other tasks than objects (")
     assert note.endswith(f"{kind}_val2017.json)")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.darwin.darwin_heads import looks_right
 from bboxqa.formats.darwin.darwin_shapes import Raster, shape_of
 from bboxqa.formats.document.origin import Where
@@ -180,7 +180,7 @@ class _DarwinRecords:
         notes = [*tally_notes(self._tally, _WORDS)]
         if left_out:
             some = f"{count(len(left_out), 'JSON file')} left out"
-            notes.append(f"{some}: not of Darwin (such as {one_line(left_out[0])})")
+            notes.append(f"{some}: not of Darwin{such_as(len(left_out), one_line(left_out[0]))}")
         return self.into.done(notes, "annotators of Darwin")
 
 

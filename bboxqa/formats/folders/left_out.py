@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folders_in, own_name
-from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.text import count, first_few, one_line, such_as
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.archive_contents import NOT_READ
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
@@ -51,7 +51,7 @@ def passed_over(paths: Sequence[AnyPath], *, hidden: bool = False) -> list[str]:
     if not deeper:
         return []
     some = count(len(deeper), "folder")
-    such = "" if hidden else f" (such as {one_line(str(deeper[0]))})"
+    such = "" if hidden else such_as(len(deeper), one_line(str(deeper[0])))
     note = f"{some} of annotations left out, as others are directly below the folder given{such}"
     return [f"{note}: name the folders that are to be read"]
 
@@ -279,7 +279,7 @@ def without_settings(
     if not others or len(others) == len(files):
         return files, []
     some = count(len(others), "JSON file")
-    such = "" if hidden else f" (such as {one_line(str(others[0]))})"
+    such = "" if hidden else such_as(len(others), one_line(str(others[0])))
     note = f"{some} left out: no annotations{such}"
     left_out = {*others}
     return [file for file in files if file not in left_out], [note]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.text import count, first_few, one_line, such_as
 from bboxqa.formats.content_kinds import HEAD, IS_COCO, WHAT, absence_of, json_kind_of, kind_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
@@ -43,7 +43,7 @@ def add_others(into: Collector, members: Sequence[Member], expected: str) -> Ite
         problem = f"{member.name}: is {found or 'something else'}; expected {expected}"
         into.defect("T012", f"{problem}; it is left out", Where(member.name, 1))
     example = one_line(members[0].name) + (f", {words[0]}" if words[0] else "")
-    yield f"{count(len(members), 'file')} left out: not {expected} (such as {example})"
+    yield f"{count(len(members), 'file')} left out: not {expected}{such_as(len(members), example)}"
 
 
 def json_or_xml_of_tools(
@@ -147,7 +147,7 @@ def elsewhere_note(members: Sequence[Member]) -> Iterator[str]:
     """Yield a note on label files that are left out, if there are any."""
     if members:
         some = f"{count(len(members), 'label file')} left out, as others are in a folder for labels"
-        yield f"{some} (such as {one_line(members[0].name)})"
+        yield some + such_as(len(members), one_line(members[0].name))
 
 
 def _is_of_others(member: Member, image: str, labels: Container[str]) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
 from bboxqa.formats.writing.safe_names import people_paths
 
@@ -60,8 +60,7 @@ class Loss:
         return self.noun.many
 
     def __str__(self) -> str:
-        such = "such as " * (self.n > 1)
-        shown = f" ({such}{self.example})" * bool(self.example)
+        shown = such_as(self.n, self.example) if self.example else ""
         return f"{count(self.n, *self.noun)}{shown}: {self.why}"
 
 

@@ -833,7 +833,7 @@ def test_a_named_folder_may_have_several_files(tmp_path):
         "expected one file, or files about different images\n"
         "Name one file of each person: --annotator NAME=FILE\n"
         "If the person annotated the images again and each file is a session: --session-key file\n"
-        f"1 JSON file left out: no annotations (such as {tmp_path}/bob/settings.json)"
+        f"1 JSON file left out: no annotations ({tmp_path}/bob/settings.json)"
     )
 
 

@@ -318,7 +318,7 @@ def test_a_file_of_another_format_is_told(tmp_path):
     found, _ = translated(tmp_path)
     assert [image["file_name"] for image in found.images] == ["a.jpg"]
     assert [(each.code, each.where.member) for each in found.defects] == [("T012", "b.xml")]
-    assert "1 file left out: not XML of Pascal VOC (such as b.xml, a web page)" in found.notes
+    assert "1 file left out: not XML of Pascal VOC (b.xml, a web page)" in found.notes
 
 
 def stating(base, *corners):

@@ -718,9 +718,7 @@ def test_files_of_other_tools_among_labels_are_told(tmp_path):
     made(tmp_path, labels__b_xml=voc, labels__notes_json="{}", meta_xml=voc)
     found, _ = translated(tmp_path)
     assert [(each.code, each.where.member) for each in found.defects] == [("T012", "labels/b.xml")]
-    assert "1 file left out: not labels of YOLO (such as labels/b.xml, XML of Pascal VOC)" in (
-        found.notes
-    )
+    assert "1 file left out: not labels of YOLO (labels/b.xml, XML of Pascal VOC)" in (found.notes)
 
 
 def of_two_data_sets(folder, of_bob):
