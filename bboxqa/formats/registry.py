@@ -139,7 +139,9 @@ def _is_beside_coco(archive: Path) -> bool:
     coco = [each for each in islice(sources, _LOOKED_AT) if begins_as_coco(each.head())]
     around = tuple({_folder_of_data(each.name) for each in coco})
     others = (each.name for each in members if each not in coco)
-    labels = [each for each in others if is_label_name(each) or each.endswith((".json", ".xml"))]
+    labels = [
+        each for each in others if is_label_name(each) or each.lower().endswith((".json", ".xml"))
+    ]
     return bool(coco and labels) and all(each.startswith(around) for each in labels)
 
 

@@ -247,3 +247,14 @@ def test_an_archive_that_is_replaced_is_asked_again(tmp_path):
     parts[0].parent.mkdir()
     parts[0].write_text(CVAT)
     assert format_of(parts[0]).name == "cvat"
+
+
+@pytest.mark.parametrize("suffix", ["xml", "XML"])
+def test_coco_is_read_beside_labels_in_an_archive_in_any_case(tmp_path, suffix):
+    inside = {"coco.json": CONTENTS["coco.json"], f"Annotations/a.{suffix}": VOC}
+    data = bboxqa.read_coco(zipped(tmp_path / "all.zip", inside), min_annotators=1)
+    (note,) = data.notes
+    assert note.startswith(
+        f"{tmp_path}/all.zip is read as COCO JSON: 1 file of other formats left out "
+        f"(Annotations/a.{suffix})"
+    )
