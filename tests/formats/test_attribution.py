@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.datasets import annotation, document, image, two_annotators, write
 
+from bboxqa import read_coco
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.annotations.columns import ColumnsBuilder
 from bboxqa.formats.annotations.read_options import ReadOptions
@@ -730,3 +731,25 @@ def test_files_that_name_one_annotator_keep_the_name_beside_files_of_nobody(tmp_
     assert len(names) == 3
     by_file = read_dataset(sources, attribution="files").annotator_names
     assert not {"ann", "bob"} & {*by_file}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({}, "5 annotators by one file per annotator, but no image has two of them"),
+        ({"session_key": "round"}, "no annotation and no image has the key 'round'"),
+        ({"time_key": "at"}, "none of 5 annotations has the key 'at'"),
+        ({"tracks": True}, "none of 5 annotations is in a track"),
+    ],
+)
+def test_errors_about_many_files_say_how_many_there_are(tmp_path, options, problem):
+    contents = {}
+    for n in range(1, 6):
+        # Tracks are read where images have two annotators.
+        number = 1 if options.get("tracks") else n
+        contents[f"p{n}"] = document([annotation(1, number)], [image(number)])
+    paths = files(tmp_path, **contents)
+    with pytest.raises(DatasetError) as caught:
+        read_coco(paths, **options)
+    shown = ", ".join(str(tmp_path / f"p{n}.json") for n in (1, 2, 3))
+    assert caught.value.problems == (f"{shown} and 2 more: {problem}",)

@@ -19,7 +19,7 @@ from bboxqa.formats.dataset.left_out_categories import left_out_category_notes, 
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.people.places import split_advice
-from bboxqa.formats.dataset.people.ways_to_name import asked_advice
+from bboxqa.formats.dataset.people.ways_to_name import asked_advice, listed_files
 from bboxqa.formats.dataset.people.wrong_values import (
     bad_boxes,
     bad_outlines,
@@ -174,9 +174,8 @@ def _nothing_shared(
     files: Sequence[AnnotationFile], attribution: Attribution, *, all_listed: bool
 ) -> NothingToCompareError:
     """Return the error for files in which no image has two annotators."""
-    named = ", ".join(file.source.name for file in files[:3])
     problem = (
-        f"{named}: {len(attribution.names)} annotators by {attribution.way}, "
+        f"{listed_files(files)}: {len(attribution.names)} annotators by {attribution.way}, "
         "but no image has two of them"
     )
     if len(files) == 1:

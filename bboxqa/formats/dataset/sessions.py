@@ -12,6 +12,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import annotator_name, ids_of, image_field
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.people.attributed import Attribution
+from bboxqa.formats.dataset.people.ways_to_name import listed_files
 from bboxqa.formats.dataset.versions import refuse_versions
 from bboxqa.model.annotations import Dataset, Repeats
 from bboxqa.model.file_places import ShownIds
@@ -73,9 +74,8 @@ def _sessions_of_records(files: Sequence[AnnotationFile], key: str) -> FileSessi
     values = [[getattr(image, image_field(key), None) for image in file.images] for file in files]
     known = {_name(value) for part in values for value in part} - {""}
     if not known:
-        listed = ", ".join(file.source.name for file in files[:3])
         raise DatasetError(
-            [f"{listed}: no annotation and no image has the key {key!r}"],
+            [f"{listed_files(files)}: no annotation and no image has the key {key!r}"],
             "Give the key of annotations that names their session; if each file is a session: "
             f"{FILE}",
         )

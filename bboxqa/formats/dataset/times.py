@@ -9,6 +9,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.dataset.people.ways_to_name import listed_files
 
 # Seconds since 1970, for 1973 to 2100. Smaller numbers are not times.
 _EARLIEST, _LATEST = 1e8, 4.1e9
@@ -77,10 +78,9 @@ def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:
     if problems:
         raise DatasetError(problems, _ADVICE, total=n_wrong)
     if all(np.isnan(seconds).all() for seconds in found):
-        names = ", ".join(file.source.name for file in files[:3])
         n_annotations = count(sum(map(len, found)), "annotation")
         raise DatasetError(
-            [f"{names}: none of {n_annotations} has the key {key!r}"],
+            [f"{listed_files(files)}: none of {n_annotations} has the key {key!r}"],
             "Name the key of annotations that says when they were made with --time-key.",
         )
     return found

@@ -10,6 +10,7 @@ from bboxqa.core.text import count
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import annotator_name, image_field
 from bboxqa.formats.dataset.merge import IndexedAnnotations
+from bboxqa.formats.dataset.people.ways_to_name import listed_files
 from bboxqa.model.shapes.tracks import Tracks
 
 VIDEO_KEY = "video_id"
@@ -42,9 +43,8 @@ def read_tracks(
     table = np.concatenate(keys)
     has_one = np.flatnonzero(table[:, 3] >= 0)
     if not len(has_one):
-        names = ", ".join(file.source.name for file in files[:3])
         raise DatasetError(
-            [f"{names}: none of {count(len(table), 'annotation')} is in a track"],
+            [f"{listed_files(files)}: none of {count(len(table), 'annotation')} is in a track"],
             f"The track of an annotation is under one of the keys {', '.join(TRACK_KEYS)}; in a "
             "table, --columns track=NAME names its column.",
         )

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import begins
@@ -34,7 +34,7 @@ def translate_via(path: Path, add: Add, _wanted: Wanted) -> Translated:
     """Translate a VIA file; raises DatasetError if it has no images."""
     found = [each for each in members_of(path) if not each.name or begins(looks_right, each.head())]
     if len(found) != 1:
-        names = ", ".join(each.name for each in found[:3])
+        names = first_few(found, 3, lambda each: one_line(each.name))
         raise DatasetError(
             [f"{path}: has {count(len(found), 'file')} of VIA: {names}; expected one"],
             "Unpack it, and name the files that belong together.",
