@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 
 IMAGE_SUFFIXES = frozenset({
     ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".jp2",
-    ".avif", ".heic", ".heif", ".ppm", ".pgm", ".tga",
+    ".avif", ".heic", ".heif", ".ppm", ".pgm", ".tga", ".dng", ".mpo",
 })  # fmt: skip
 """Suffixes of image files, in lower case."""
 

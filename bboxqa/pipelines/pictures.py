@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import ByteArray, frozen_arrays
+from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.image_opening import (
     MOST_PIXELS,
     MOST_WHOLE,
@@ -26,7 +27,7 @@ from bboxqa.core.image_opening import (
 )
 from bboxqa.core.text import as_written, quoted
 from bboxqa.core.types import Progress
-from bboxqa.formats.translation.picture_sizes import PICTURES, is_picture
+from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.model.file_places import is_id_as_name
 from bboxqa.rules.facts.image_folder import check_folders
 from bboxqa.rules.facts.image_places import ImageState, Place, find_files, search_order
@@ -137,7 +138,7 @@ def _with_suffix(name: str, roots: Sequence[Path]) -> Place | None:
 
     Labels of DOTA, for instance, name their image without it.
     """
-    tried = [name + each for suffix in PICTURES for each in (suffix.upper(), suffix)]
+    tried = [name + each for suffix in IMAGE_SUFFIXES for each in (suffix.upper(), suffix)]
     found = [each for each in find_files(tried, roots) if each.state == ImageState.FOUND]
     # Where upper and lower case are the same, each file is found twice.
     distinct = {each.file.lower(): each for each in found}

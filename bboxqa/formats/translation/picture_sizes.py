@@ -3,17 +3,10 @@
 from operator import attrgetter
 from typing import IO
 
+from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
 from bboxqa.core.remembered import once
 from bboxqa.formats.translation.member import ZIP_ERRORS, Member
-
-PICTURES = frozenset(
-    (
-        ".avif", ".bmp", ".dng", ".gif", ".jfif", ".jp2", ".jpeg", ".jpg", ".mpo", ".pgm", ".png",
-        ".ppm", ".tif", ".tiff", ".webp",
-    )
-)  # fmt: skip
-"""Suffixes of image files."""
 
 
 def is_picture(name: str) -> bool:
@@ -24,7 +17,7 @@ def is_picture(name: str) -> bool:
     >>> is_picture("images/a.JPG"), is_picture("labels/a.txt")
     (True, False)
     """
-    return f".{name.rpartition('.')[2]}".lower() in PICTURES
+    return f".{name.rpartition('.')[2]}".lower() in IMAGE_SUFFIXES
 
 
 # Annotators share the pictures that they annotate.

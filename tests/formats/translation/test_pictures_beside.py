@@ -132,3 +132,17 @@ def test_folders_that_are_named_are_not_to_be_named(tmp_path):
     pictures(tmp_path / "images" / "day", "a")
     with pytest.raises(DatasetError, match=r"in another folder, day/a\.png; --image-size"):
         read_coco(tmp_path / "labels" / "ann", min_annotators=1)
+
+
+def test_pictures_of_rarer_formats_give_their_size(tmp_path):
+    labels(tmp_path, "yolo", "ab")
+    Image.new("RGB", (100, 80)).save(tmp_path / "a.TGA")
+    Image.new("RGB", (100, 80)).save(tmp_path / "b.jpe")
+    data = read_coco(tmp_path, min_annotators=1)
+    assert data.image_names == ("a.TGA", "b.jpe")
+    assert data.annotations.bbox.tolist() == [[40, 30, 20, 20]] * 2
+    # Pillow does not open it by itself.
+    (tmp_path / "a.TGA").rename(tmp_path / "a.heic")
+    (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic")
+    with pytest.raises(DatasetError, match="its image file cannot be opened"):
+        read_coco(tmp_path, min_annotators=1)
