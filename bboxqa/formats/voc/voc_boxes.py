@@ -60,9 +60,12 @@ class CornerTally:
             return 0, "since they have fractions"
         if self.n_zeros:
             return 0, "since some are 0"
+        have = "has" if self.n_fractions == 1 else "have"
+        few = f"only {self.n_fractions:,} of {count(self.n, 'value')} {have} fractions"
         if self.n_ones:
-            return 1, "since some are 1 and none is 0"
-        return 1, "as Pascal VOC defines, since no value shows it"
+            and_few = f", and {few}" * bool(self.n_fractions)
+            return 1, f"since some are 1 and none is 0{and_few}"
+        return 1, f"as Pascal VOC defines, since {few if self.n_fractions else 'no value shows it'}"
 
 
 def _without_parts(text: bytes) -> bytes:

@@ -90,6 +90,21 @@ def test_the_number_of_the_first_pixel_is_told_and_said(tmp_path, corners, chose
     assert ("--voc-base" in found.notes[0]) == (chosen is None)
 
 
+@pytest.mark.parametrize(
+    ("left", "reason"),
+    [
+        (5, "as Pascal VOC defines, since only 1 of 40 values has fractions; "),
+        (1, "since some are 1 and none is 0, and only 1 of 40 values has fractions; "),
+    ],
+)
+def test_few_fractions_are_told_and_do_not_count(tmp_path, left, reason):
+    """They are from single files edited later."""
+    objects = [thing(left, 5, 30, 40)] * 9 + [thing(5, 5, 30.5, 40)]
+    found, records = translated(written(tmp_path, a=xml(*objects)))
+    assert records[0]["bbox"] == [left - 1, 4, 31 - left, 36]
+    assert f"taken as inclusive pixels counted from 1, {reason}" in found.notes[0]
+
+
 def test_all_files_of_a_folder_tell_the_number(tmp_path):
     written(tmp_path, a=xml(thing(5, 5, 9, 9)), b=xml(thing(0, 5, 9, 9), name="b.jpg"))
     assert [each["bbox"] for each in translated(tmp_path)[1]] == [[5, 5, 4, 4], [0, 5, 9, 4]]
