@@ -122,7 +122,7 @@ def decoded(name: str, data: bytes) -> str:
     except UnicodeDecodeError as error:
         place = error.start + len(mark)
         line = data.count(b"\n", 0, place) + 1
-        found = f"byte {place} is {data[place]:#04x}"
+        found = f"byte {place} of the file is {data[place]:#04x}"
         raise DatasetError(
             [f"{name}: line {line}: is not {encoding}: {found}"],
             _SAVE_TEXT if name.lower().endswith(_OF_LINES) else SAVE_AS_CSV,

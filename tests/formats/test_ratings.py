@@ -295,7 +295,7 @@ HEAD = "unit,annotator,value\n"
         (HEAD + "a,,1\n", {}, "line 2: annotator is missing"),
         (HEAD + 'a,x,1\na,"x,1\n', {}, "line 3: cannot be split into cells"),
         (HEAD + "a,x," + "y" * 200_000 + "\n", {}, "line 2: cannot be split into cells: field"),
-        (HEAD.encode() + b"a,x,\xe9\n", {}, "line 2: is not utf-8: byte 25 is 0xe9"),
+        (HEAD.encode() + b"a,x,\xe9\n", {}, "line 2: is not utf-8: byte 25 of the file is 0xe9"),
         (b"a\0b", {}, "line 1: contains a zero byte"),
         (b"PK\x03\x04", {}, "is a zip archive"),
         (b"\x1f\x8b", {}, "is compressed"),

@@ -398,7 +398,7 @@ def test_files_that_cannot_be_read(tmp_path, write):
     assert error.problems == (
         f"{tmp_path / 'none.csv'}: no such file",
         f"{tmp_path}: is a folder; expected a table of segments",
-        f"{tmp_path / 'a.csv'}: line 2: is not utf-8: byte 22 is 0xff",
+        f"{tmp_path / 'a.csv'}: line 2: is not utf-8: byte 22 of the file is 0xff",
     )
     assert error.advice == (
         "Name a table in it; `bboxqa agree` measures folders of annotated images. "
