@@ -1,6 +1,6 @@
 """Listing the files that a command reads."""
 
-import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -33,7 +33,7 @@ from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.unread import SETTINGS, unread_kind
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
-_SHOWN, _EXCERPT = 3, 60
+_SHOWN, _EXCERPT, _LOOKED_AT = 3, 60, 20
 _LABELS = (
     "Labels of YOLO have a class and a box in shares of the image, such as 0 0.5 0.5 0.2 0.1; "
     "those of DOTA have four corners in pixels and a category."
@@ -259,13 +259,17 @@ def _of_no_format(
     problem = f"{folder}: no {kinds} file{matching} in this folder is of a known format ({some})"
     known = (*ends, *ARCHIVES, *_OTHER_ARCHIVES)
     named = sorted(each for each in files if each.name.lower().endswith(known))
-    for file in named[:1] if not pattern else []:
-        try:
-            list_files([file])
-        except DatasetError as error:
-            reason = error.problems[0].removeprefix(f"{folder}{os.sep}")
-            problem = f"{folder}: no file in this folder is of a known format ({some})"
-            return DatasetError([f"{problem}; {one_line(reason)}"], error.advice)
+    refused = [] if pattern else [*_refused(named[:_LOOKED_AT])]
+    if refused and refused[0][0] == named[0]:
+        (first, reason, advice), *others = refused
+        problem = f"{folder}: no file in this folder is of a known format ({some})"
+        problem += f"; {one_line(f'{first.relative_to(folder)}{reason}')}"
+        # The values of a file in brackets are examples.
+        alike = [file for file, *why in others if _kind_of(*why) == _kind_of(reason, advice)]
+        if alike:
+            names = first_few(alike, _SHOWN, lambda each: one_line(str(each.relative_to(folder))))
+            problem += f"; the same is true of {names}"
+        return DatasetError([problem], advice)
     texts = [each for each in sorted(files) if is_label_name(each.name)]
     if texts and not pattern:
         head = as_utf8(head_of(texts[0])).strip().decode("utf-8", "replace")
@@ -274,6 +278,20 @@ def _of_no_format(
         problem += f"; {one_line(texts[0].name)} begins with {one_line(line)!r}"
         return DatasetError([problem], _LABELS)
     return DatasetError([problem])
+
+
+def _refused(files: Sequence[Path]) -> Iterator[tuple[Path, str, str]]:
+    """Yield the files that are of no known format, with the reason and what to do about it."""
+    for file in files:
+        try:
+            list_files([file])
+        except DatasetError as error:
+            yield file, error.problems[0].removeprefix(str(file)), error.advice
+
+
+def _kind_of(reason: str, advice: str) -> tuple[str, str]:
+    """Return a reason without the values of its file, and the advice."""
+    return re.sub(r" \(.*\)", "", reason), advice
 
 
 def _too_deep(folder: Path, held: Sequence[Path]) -> DatasetError:

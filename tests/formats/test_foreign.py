@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 from support.cli import run
+from support.datasets import write
 
 from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
@@ -403,3 +404,18 @@ def test_labels_of_another_form_are_shown(tmp_path):
     done = run("validate", "cid", cwd=tmp_path)
     assert done.returncode == 2
     assert "; a.txt begins with '0 0,5 0,5 0,2 0,2'\nLabels of YOLO have a class" in done.stderr
+
+
+def test_all_tables_without_a_header_are_named(tmp_path):
+    for split in ("test", "train", "valid"):
+        write(tmp_path / f"set/{split}/_annotations.csv", f"{split}.jpg,96,151,184,204,cat\n")
+    write(tmp_path / "set/work.csv", "day,hours\n")
+    write(tmp_path / "set/README.txt", "by Roboflow")
+    with pytest.raises(DatasetError) as caught:
+        read_coco(tmp_path / "set", min_annotators=1)
+    (problem,) = caught.value.problems
+    assert problem.endswith(
+        "; test/_annotations.csv: is a table whose first line has numbers (test.jpg, 96, 151, 184, "
+        "204, cat); expected a line with the names of columns; the same is true of "
+        "train/_annotations.csv, valid/_annotations.csv"
+    )
