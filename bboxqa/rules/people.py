@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bboxqa.core.errors import BboxqaError, DatasetError
@@ -15,7 +15,7 @@ from bboxqa.formats.dataset.people.entry_names import without_entries
 from bboxqa.formats.dataset.people.named_after import named_after
 from bboxqa.formats.dataset.people.pseudonymous import file_without_names, people_among
 from bboxqa.formats.inputs import list_files, paths_in
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import format_of, is_of_one_image
 from bboxqa.model.findings import Finding, FoundReport
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
@@ -33,12 +33,18 @@ class People:
         # Names that the user gave stand for files, and not the names of these files.
         self._are_files_named = bool(self._names)
         self._naming: set[str] = set()
+        self._of_images: set[str] = set()
         self._splits: set[str] = set()
         # A file that is no key is refused before other files are read.
         pseudonyms_of(key, ())
 
     def noted(self, document: Document) -> Document:
-        """Return a document after noting whom it names."""
+        """Return a document after noting whom it names, and whether it is named after its image."""
+        images, file = document.images, Path(document.name)
+        if len(images) == 1 and is_of_one_image(file):
+            image = str(images.get(0, "file_name")).replace("\\", "/")
+            if PurePosixPath(image).stem == file.stem:
+                self._of_images.add(document.name)
         if names := people_among(document.once(authorship).names):
             self._names.update(names)
             self._naming.add(document.name)
@@ -49,6 +55,10 @@ class People:
         is_person = len(files) == 1 and files[0].is_dir() and files[0] not in map(Path, given)
         if self._are_files_named:
             return
+        # The folders around labels of single images may be those of people.
+        files = [
+            *dict.fromkeys(file.parent if str(file) in self._of_images else file for file in files)
+        ]
         people, self._splits = named_after(files, given)
         found = {
             name

@@ -337,6 +337,32 @@ def test_a_refusal_of_unsure_folders_shows_no_name(tmp_path):
     assert "smith" not in outcome.stderr
 
 
+@pytest.mark.parametrize("is_named", [True, False])
+def test_labels_named_after_their_images_are_no_people_in_the_key(is_named, tmp_path):
+    """Folders may be people or clips; labels of other names may be of people."""
+    for who in ("anna.mueller", "bob.smith"):
+        for clip in ("clip1", "clip2"):
+            for frame in ("frame_1", "frame_2"):
+                image = frame if is_named else "0"
+                box = "".join(f"<{side}>9</{side}>" for side in ("xmin", "ymin", "xmax", "ymax"))
+                path = tmp_path / f"in/{who}/{clip}/{frame}.xml"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(
+                    f"<annotation><filename>{image}.jpg</filename><size><width>99</width>"
+                    f"<height>99</height></size><object><name>cat</name><bndbox>{box}</bndbox>"
+                    "</object></annotation>"
+                )
+    key = tmp_path / "key.json"
+    outcome = run("agree", tmp_path / "in", "--pseudonyms", key)
+    assert outcome.returncode == 2
+    assert "mueller" not in outcome.stderr
+    assert "smith" not in outcome.stderr
+    known = json.loads(key.read_bytes())
+    assert {"anna.mueller", "bob.smith", "clip1", "clip2"} <= {*known}
+    assert any("frame" in each for each in known) == (not is_named)
+    assert ("/frame_1.xml" in outcome.stderr) == is_named
+
+
 def _splits_of_people(folder, places):
     """Write a file of each of two people to each of two places, about other images."""
     for number, who in enumerate(("anna.mueller", "bob.smith")):
