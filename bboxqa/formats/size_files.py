@@ -1,7 +1,7 @@
-"""Reading image sizes from tables, and from annotations in any format."""
+"""Reading image sizes from tables, from annotations in any format, and from pictures."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
@@ -18,6 +18,10 @@ from bboxqa.formats.inputs import list_files
 from bboxqa.formats.opening import named_errors, no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.tables.table_files import TableFile, open_table
+from bboxqa.formats.translation.heads import ARCHIVES
+from bboxqa.formats.translation.images.image_places import place_of
+from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import Wanted
 from bboxqa.formats.translation.untrusted import ValueProblemError, side_of, size_of
 from bboxqa.model.labels import LabelColumn
@@ -26,9 +30,10 @@ _SIDES = {
     "width": (*NAMES["image_width"], "width", "w"),
     "height": (*NAMES["image_height"], "height", "h"),
 }
+_OF_ANNOTATIONS = (".json", ".xml", ".txt", *TABLES, *ARCHIVES)
 _EXPECTED = (
-    "Give a table with the columns image, width and height, or annotations that have them, such as "
-    "COCO JSON."
+    "Give a table with the columns image, width and height, annotations that have them, such as "
+    "COCO JSON, or the folder of the images."
 )
 
 
@@ -43,9 +48,8 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
     if not path.is_file() and not path.is_dir():
         problem = f"{path}: is a pipe or a device; expected a file"
         raise DatasetError([problem], "Write it to a file first.")
-    is_table = path.suffix.lower() in TABLES
     found: dict[str, tuple[int, int]] = {}
-    for name, size in _in_table(open_table(path)) if is_table else _in_annotations(path):
+    for name, size in _in_pictures(path) or _in_file(path):
         if name and size is not None and found.setdefault(name, size) != size:
             (width, height), other = size, found[name]
             problem = f"{path}: image {one_line(name)}: is {width} × {height}"
@@ -54,6 +58,23 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
     if not found:
         raise DatasetError([f"{path}: has no image sizes"], _EXPECTED)
     return found
+
+
+def _in_pictures(path: Path) -> list[tuple[str, tuple[int, int] | None]]:
+    """Return the sizes of the pictures in a folder; empty if it may have annotations as well."""
+    members = members_of(path) if path.is_dir() else []
+    if any(each.name.lower().endswith(_OF_ANNOTATIONS) for each in members):
+        return []
+    pictures = (each for each in members if is_picture(each.name))
+    return [
+        (place_of(each.name) + PurePosixPath(each.name).suffix, size_of_picture(each))
+        for each in pictures
+    ]
+
+
+def _in_file(path: Path) -> Iterator[tuple[str, tuple[int, int] | None]]:
+    is_table = path.suffix.lower() in TABLES
+    return _in_table(open_table(path)) if is_table else _in_annotations(path)
 
 
 def _in_table(table: TableFile) -> Iterator[tuple[str, tuple[int, int] | None]]:

@@ -114,7 +114,7 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
         raise DatasetError([f"{path}: has no label files of DOTA"])
     elsewhere = labels_elsewhere(texts, labels, is_dota_head)
     of_images = by_place(labels)
-    pictures = by_place(pictures_of(path, members, ("images",), of_images))
+    pictures = by_place(pictures_of(path, members, of_images))
     pictures = spelled_as(pictures, of_images)
     records = _DotaRecords(pictures, add, wanted)
     for batch in label_batches(source, of_images, wanted.progress):

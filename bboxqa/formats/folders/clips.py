@@ -1,7 +1,6 @@
 """Pictures that tell folders of people from those of images by one person, such as clips."""
 
 import os
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -13,10 +12,11 @@ from unicodedata import normalize
 from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.formats.translation.heads import as_utf8
 from bboxqa.formats.translation.images.image_places import place_of, without_suffix
-from bboxqa.formats.translation.images.label_images import folders_around
+from bboxqa.formats.translation.images.label_images import folders_around, picture_folders
 from bboxqa.formats.translation.label_folders import (
     LISTS,
     LOOKED_AT,
+    OF_PICTURES,
     files_by_folder,
     folders_and_files,
     may_have_labels,
@@ -24,8 +24,6 @@ from bboxqa.formats.translation.label_folders import (
 from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.translation.picture_sizes import is_picture
 
-OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos?", re.IGNORECASE)
-_SHARED = ("images", "JPEGImages")
 # The most pairs of pictures whose content is compared.
 _COMPARED = 8
 
@@ -45,8 +43,8 @@ def share_pictures(people: Iterable[Path]) -> bool:
 def _share_pictures(folders: Sequence[Path]) -> bool:
     """Return whether the pictures of labels are where `pictures_of` finds those of all folders."""
     around, above, split = folders_around(folders[0])
-    beside = [each / name for each in around for name in _SHARED]
-    of_split = [each / name / split for each in above for name in _SHARED]
+    beside = [inside for each in around for inside in picture_folders(each)]
+    of_split = [inside / split for each in above for inside in picture_folders(each)]
     labels = _labels(folders)
     return any(_has_picture(each, labels) for each in (*around, *beside, *of_split))
 
@@ -104,9 +102,7 @@ def have_other_pictures(folders: Sequence[Path], whole: Path) -> bool:
 
 def _folders_of_images(beside: Path, parts: Sequence[str]) -> list[Path]:
     """Return the folders of images in a folder; images may be in those of parts of a data set."""
-    inside, _ = folders_and_files(beside, LOOKED_AT)
-    named = [beside / each for each in inside if OF_PICTURES.fullmatch(each)]
-    return [each / part for each in named for part in ("", *parts)]
+    return [each / part for each in picture_folders(beside) for part in ("", *parts)]
 
 
 def _with_pictures(folder: Path, of_images: Iterable[Path]) -> list[Path]:

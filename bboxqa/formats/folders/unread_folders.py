@@ -10,9 +10,9 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.content_kinds import TABLES
-from bboxqa.formats.folders.clips import OF_PICTURES
 from bboxqa.formats.folders.source_folders import sources_below
 from bboxqa.formats.registry import is_source
+from bboxqa.formats.translation.label_folders import OF_PICTURES
 
 _LOOKED_AT, _SHOWN, _FOLDERS = 5000, 3, 20
 # Other notes are on files that are called like annotations.

@@ -222,7 +222,7 @@ class _TaskRecords:
         size = size_in(region.result)
         if "width" not in image:
             problem = "has no original_width and original_height, so that percent cannot become"
-            advice = "--image-size gives them: 1920x1080, or a file with the size of each image"
+            advice = "--image-size gives them: 1920x1080, or the folder of images"
             problem = f"{_label(task, region)}: {problem} pixels: {advice}"
             self._into.defect("T002", problem, where)
             return

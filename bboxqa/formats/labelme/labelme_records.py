@@ -87,7 +87,7 @@ def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
     known = {member.name for member in files}
     others = [member for member in named if member.name not in known]
     labels = by_place(files)
-    pictures = by_place(pictures_of(path, members, ("images", "JPEGImages"), labels))
+    pictures = by_place(pictures_of(path, members, labels))
     others += json_or_xml_of_tools(members, labels, pictures, (".xml",))
     records = _LabelmeRecords(pictures, add, wanted)
     for number, (place, member) in enumerate(labels.items()):

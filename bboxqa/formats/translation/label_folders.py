@@ -15,6 +15,8 @@ from bboxqa.formats.translation.members import head_of, readable_members
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 OF_CONTENT = rf"{_OF_LABELS.pattern}|images|jpegimages|data|obj_.*_data"
 """A pattern of the names of folders that say what is inside, in lower case."""
+OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos?", re.IGNORECASE)
+"""Names of folders of pictures."""
 INSIDE = re.compile(rf"{OF_CONTENT}|{SPLIT}", re.IGNORECASE)
 """Names of folders that belong to the data set of their parent folder."""
 _OF_PARTS = re.compile(rf"{_OF_LABELS.pattern}|{SPLIT}", re.IGNORECASE)

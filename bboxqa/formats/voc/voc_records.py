@@ -74,7 +74,7 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
         text = member.read()
         first_pixels.add(place, text)
         authors |= authors_in(text)
-    pictures = by_place(pictures_of(path, members, ("JPEGImages", "images"), files))
+    pictures = by_place(pictures_of(path, members, files))
     records = _VocRecords(members, pictures, add, wanted, authors)
     for number, (place, member) in enumerate(files.items()):
         records.add_file(place, member, first_pixels.base_of(place))

@@ -79,7 +79,7 @@ def label_files_of(path: Path, members: list[Member]) -> LabelFiles:
         found.elsewhere = labels_elsewhere(texts, inside, is_label_head)
         texts = inside
     found.labels = by_place(texts)
-    pictures = by_place(pictures_of(path, others, ("images",), found.labels))
+    pictures = by_place(pictures_of(path, others, found.labels))
     found.pictures = spelled_as(pictures, found.labels)
     found.others = json_or_xml_of_tools(others, found.labels, found.pictures)
     found.notes = second_formats(path, others, found.labels.values(), found.others)

@@ -192,7 +192,7 @@ class _LabelRecords:
 
     def _refuse_size(self, member: Member, where: Where) -> None:
         reason = "there is no image file next to it"
-        todo = "--image-size gives it: 1920x1080, or a file with the size of each image"
+        todo = "--image-size gives it: 1920x1080, or the folder of images"
         place = place_of(member.inner)
         if place in self._files.pictures and self._files.labels.get(place) is not member:
             reason = "label files in several folders have the name of its image file"
@@ -204,7 +204,7 @@ class _LabelRecords:
             ends = map(self._pictures_by_end.get, ends_of(place))
             elsewhere = next(filter(None, ends), None)
             if elsewhere is not None:
-                reason = f"the image file of its name is in another folder, {elsewhere}"
+                reason = f"a picture of its name is in another folder, {elsewhere}"
                 if "/" in place:
                     reason += " (if the folders of labels are those of annotators, name each)"
         if choices().image_size is not None:

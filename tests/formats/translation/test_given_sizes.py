@@ -5,6 +5,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from PIL import Image
 from support.cli import run
 from support.tool_files import drawn, write
 
@@ -63,6 +64,18 @@ def test_a_file_says_the_size_of_each_image(labels, tmp_path, name):
 def test_annotations_of_tools_say_the_size_of_each_image(labels, tmp_path):
     write(tmp_path, **{"voc/train/a.xml": voc(80, 60), "voc/val/a.xml": voc(20, 20)})
     with reading(image_size=tmp_path / "voc"):
+        assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
+
+
+@pytest.mark.parametrize("around", ["scans/{}", "scans/{split}/images/{last}"])
+def test_pictures_say_the_size_of_each_image(labels, tmp_path, around):
+    for name, size in NAMES.items():
+        split, _, last = name.partition("/")
+        picture = tmp_path / around.format(name, split=split, last=last)
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("L", size).save(picture)
+    write(tmp_path, **{"scans/Thumbs.db": "x"})
+    with reading(image_size=tmp_path / "scans"):
         assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
 
 

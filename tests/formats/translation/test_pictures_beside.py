@@ -146,3 +146,29 @@ def test_pictures_of_rarer_formats_give_their_size(tmp_path):
     (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic")
     with pytest.raises(DatasetError, match="its image file cannot be opened"):
         read_coco(tmp_path, min_annotators=1)
+
+
+@pytest.mark.parametrize("name", ["images", "image", "imgs", "Frames", "photos"])
+@pytest.mark.parametrize("place", ["valid/{}", "{}/valid", "{}"])
+def test_pictures_are_found_in_folders_of_usual_names(tmp_path, name, place):
+    split = "valid/" if "valid" in place else ""
+    labels(tmp_path / "set" / split / "labels", "yolo", "ab")
+    pictures(tmp_path / "set" / place.format(name), "ab")
+    data = read_coco(tmp_path / "set", min_annotators=1)
+    assert data.image_names == (f"{split}a.png", f"{split}b.png")
+    assert data.image_size.tolist() == [[100, 80]] * 2
+
+
+@pytest.mark.parametrize("linked", [("ann",), ("ann", "bob")])
+@pytest.mark.parametrize("around", [".", "labels", "labels/train"])
+def test_pictures_are_found_beside_links_to_labels(tmp_path, linked, around):
+    pictures(tmp_path / "set/images" / around.removeprefix("labels").strip("/"), "ab")
+    (tmp_path / "set" / around).mkdir(parents=True, exist_ok=True)
+    for who in ("ann", "bob"):
+        place = tmp_path / "set" / around / who
+        labels(tmp_path / "elsewhere" / who if who in linked else place, "yolo", "ab")
+        if who in linked:
+            place.symlink_to(tmp_path / "elsewhere" / who)
+    data = read_coco(tmp_path / "set")
+    assert data.annotator_names == ("ann", "bob")
+    assert data.image_names == ("a.png", "b.png")

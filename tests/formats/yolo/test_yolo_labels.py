@@ -395,7 +395,7 @@ def test_a_picture_in_another_folder_than_labels_is_told(tmp_path):
     (tmp_path / "images").mkdir()
     Image.new("RGB", (100, 80)).save(tmp_path / "images/a.png")
     reason = (
-        "the size of its image is not known: the image file of its name is in another folder, "
+        "the size of its image is not known: a picture of its name is in another folder, "
         "images/a.png (if the folders of labels are those of annotators, name each)"
     )
     with pytest.raises(DatasetError, match=re.escape(reason)):
@@ -409,9 +409,9 @@ def test_of_pictures_of_one_name_that_of_the_same_folders_is_told(tmp_path, clip
     (tmp_path / "labels/day1" / clip).mkdir(parents=True)
     (tmp_path / "labels/day1" / clip / "a.txt").write_text(BOX)
     for folder in ("day1/clip1", "day1/clip2", "day1/clip3", "day2/clip1", "day2/clip3", "x"):
-        (tmp_path / "frames" / folder).mkdir(parents=True)
-        Image.new("RGB", (100, 80)).save(tmp_path / "frames" / folder / "a.png")
-    with pytest.raises(DatasetError, match=rf"in another folder, frames/day1/{clip}/a\.png \("):
+        (tmp_path / "scans" / folder).mkdir(parents=True)
+        Image.new("RGB", (100, 80)).save(tmp_path / "scans" / folder / "a.png")
+    with pytest.raises(DatasetError, match=rf"in another folder, scans/day1/{clip}/a\.png \("):
         read_coco(tmp_path, min_annotators=1)
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from unicodedata import normalize
 
 from bboxqa.formats.task_files import is_split
-from bboxqa.formats.translation.label_folders import OF_CONTENT
+from bboxqa.formats.translation.label_folders import OF_CONTENT, OF_PICTURES
 from bboxqa.formats.translation.member import Member
 
 _Found = TypeVar("_Found")
@@ -28,6 +28,8 @@ def place_of(name: str) -> str:
     --------
     >>> place_of("data/set/labels/train/a/b.txt"), place_of("train/images/b.jpg")
     ('train/a/b', 'train/b')
+    >>> place_of("valid/img/b.jpg"), place_of("labels/img/b.txt")
+    ('valid/b', 'img/b')
     >>> place_of("data/obj_train_data/b.c.jpg"), place_of("C:\\x\\images\\b.jpg"), place_of("b.png")
     ('b.c', 'b', 'b')
     """
@@ -40,6 +42,8 @@ def _place_of_folder(name: str) -> str:
     """Return the prefix of the places of all images of a folder."""
     folders = name.split("/")
     known = [place for place, each in enumerate(folders) if _PLACES.fullmatch(each)]
+    # Folders of images inside of those may be clips: labels/frames/a.txt.
+    known = known or [place for place, each in enumerate(folders) if OF_PICTURES.fullmatch(each)]
     if known:
         before, behind = folders[: known[-1]], folders[known[-1] + 1 :]
         split = [each for each in before[-1:] if is_split(each)]

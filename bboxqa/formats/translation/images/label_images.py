@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 from unicodedata import normalize
 
+from bboxqa.core.file_names import folder_problem, folders_in
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.task_files import is_split
@@ -14,6 +15,7 @@ from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.images.image_places import known_places, place_of, without_suffix
+from bboxqa.formats.translation.label_folders import OF_PICTURES
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
@@ -23,6 +25,7 @@ _OF_LABELS = re.compile(
     r"segmentation(?:class|object)(?:png)?|masks|scribbles|.*visualization", re.IGNORECASE
 )
 """Folders of pictures that show labels, as Pascal VOC, CVAT and LabelMe write them."""
+_USUAL = ("images", "JPEGImages")
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 _EXPORTED = ("img", "label", "label_viz")
 """Pictures that labelme_export_json writes to a folder for each file."""
@@ -91,25 +94,30 @@ class FileImages:
         yield from add_unlabelled(self._into, unlabelled, self._places, self.add)
 
 
-def pictures_of(
-    path: Path, members: list[Member], folders: tuple[str, ...], labels: Iterable[str]
-) -> list[Member]:
+def pictures_of(path: Path, members: list[Member], labels: Iterable[str]) -> list[Member]:
     """Return the image files of a source, or the image files that several annotators share.
 
-    `folders` are the names of image folders next to the source. Those of its split may be in them,
+    These are in folders of pictures next to the source. Those of its split may be in them,
     and in place of all pictures those of a folder called like the source, if all are in folders.
     Pictures directly in a folder around the source are its own if one has the name of a label;
     `labels` are the places of labels.
     """
     pictures = [member for member in members if is_picture(member.name)]
     around, above, split = folders_around(path)
-    own = f"{path.resolve().name}/"
+    own = f"{_as_named(path).name}/"
     for folder in around:
-        pictures = pictures or _pictures_in((folder / name for name in folders), own)
+        pictures = pictures or _pictures_in(picture_folders(folder), own)
         pictures = pictures or _if_labelled(files_in(folder), labels)
-    return pictures or _pictures_in(
-        (each / name / split for each in above for name in folders), own
-    )
+    of_split = (inside / split for each in above for inside in picture_folders(each))
+    return pictures or _pictures_in(of_split, own)
+
+
+def picture_folders(folder: Path) -> list[Path]:
+    """Return the folders of pictures in a folder, those with the most usual names first."""
+    if folder_problem(folder):
+        return []
+    inside = [each for each in folders_in(folder) if OF_PICTURES.fullmatch(each.name)]
+    return sorted(inside, key=lambda each: (each.name not in _USUAL, each.name))
 
 
 def _pictures_in(folders: Iterable[Path], own: str) -> list[Member]:
@@ -141,12 +149,23 @@ def folders_around(path: Path) -> tuple[list[Path], list[Path], str]:
 
     Around set/labels/train/ann, these are set/labels/train, and set/labels and set.
     """
-    if not path.is_dir():
-        return [], [], ""
-    around = _with_parent(path.resolve().parent)
-    if not is_split(around[-1].name):
-        return around, [], ""
-    return around, _with_parent(around[-1].parent), around[-1].name
+    around: list[Path] = []
+    above: list[Path] = []
+    split = ""
+    # What is around a link comes before what is around the folder that it leads to.
+    parents = (_as_named(path).parent, path.resolve().parent) if path.is_dir() else ()
+    for parent in dict.fromkeys(parents):
+        near = _with_parent(parent)
+        around += near
+        if is_split(near[-1].name):
+            above += _with_parent(near[-1].parent)
+            split = split or near[-1].name
+    return around, above, split
+
+
+def _as_named(path: Path) -> Path:
+    """Return the absolute path of a folder, that of a link itself."""
+    return path.resolve() if ".." in path.parts else path.absolute()
 
 
 def _with_parent(folder: Path) -> list[Path]:
