@@ -292,7 +292,6 @@ def test_what_calls_itself_json_has_findings(tmp_path):
         (bytes(900), "zero bytes only, so its content is lost"),
         (b"\x89PNG\r\n\x1a\n\0\0\0", "an image"),
         (b"PK\x03\x04....[Content_Types].xml", "an office document"),
-        (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
     ],
 )
 def test_binary_content_under_the_name_of_json_is_named(tmp_path, content, words):
@@ -300,6 +299,14 @@ def test_binary_content_under_the_name_of_json_is_named(tmp_path, content, words
     done = run("agree", "a.json", cwd=tmp_path)
     assert done.returncode == 2
     assert f"F001 error the file is {words}; expected a JSON object" in done.stderr
+
+
+def test_a_pointer_of_git_lfs_under_the_name_of_json_is_named(tmp_path):
+    written(tmp_path / "a.json", b"version https://git-lfs.github.com/spec/v1\n")
+    done = run("agree", "a.json", cwd=tmp_path)
+    assert done.returncode == 2
+    pointer = "a Git LFS pointer; its content is fetched by: git lfs pull"
+    assert f"F001 error the file is {pointer}\n" in done.stderr
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"])

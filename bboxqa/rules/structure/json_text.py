@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
+from bboxqa.core.text import count
 from bboxqa.formats.annotations.records import LISTS
-from bboxqa.formats.content_kinds import content_words
+from bboxqa.formats.content_kinds import absence_of, content_words
 from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -44,9 +45,10 @@ def _break(reading: RawDocument, offset: int, why: str, *, is_end: bool) -> str:
     """Return the message on a position that is not JSON; `is_end` if the rest was not read."""
     if not reading.size:
         return "the file is empty; expected a JSON object"
-    what = content_words(_head(reading))
+    head = _head(reading)
+    what = content_words(head)
     if what:
-        return f"the file is {what}; expected a JSON object"
+        return f"the file {absence_of(head) or f'is {what}; expected a JSON object'}"
     if offset >= len(reading.text):
         return f"the file ends at byte {offset:,}, before the document does"
     if why == _ENDS:
@@ -65,9 +67,10 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
     if reading.trailing is None:
         return
     n_bytes = len(reading.text) - reading.trailing
+    follow = f"{count(n_bytes, 'byte')} {'follows' if n_bytes == 1 else 'follow'}"
     rest = reading.text[reading.trailing : reading.trailing + _AROUND].decode("utf-8", "replace")
     found = Defect(
-        f"{n_bytes:,} bytes follow the document ({shortened(rest)}); expected the end of the file",
+        f"{follow} the document ({shortened(rest)}); expected the end of the file",
         offset=reading.trailing,
         found=rest,
         expected="nothing but blanks",

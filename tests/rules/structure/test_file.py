@@ -75,6 +75,10 @@ def test_what_follows_the_document_is_cut_off_by_the_unsafe_fix():
     assert mended(CLEAN + " {}x", "F002") == CLEAN + " {}x"
 
 
+def test_one_byte_follows_the_document():
+    assert only(CLEAN + "x", "F002").message.startswith('1 byte follows the document ("x")')
+
+
 def test_blanks_may_follow_the_document():
     assert "F002" not in codes(CLEAN + " \r\n\t")
 
