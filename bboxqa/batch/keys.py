@@ -14,6 +14,7 @@ from bboxqa.batch.rows import Settings, choices_of, settings_of
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.version import __version__
+from bboxqa.formats.folders.unread_folders import unread_folders
 from bboxqa.formats.translation.choices import Choices, completed
 
 _BLOCK = 1 << 20
@@ -60,6 +61,9 @@ def local_key(project: Project, settings: Settings) -> str:
             while block := stream.read(_BLOCK):
                 content.update(block)
         add(content.digest())
+    # Folders that are not read are told.
+    for note in unread_folders([project.folder], project.files, hidden=True):
+        add(note.encode())
     if settings.images and project.images is not None:
         for image in sorted(project.images.rglob("*")):
             add(image.relative_to(project.images).as_posix().encode("utf-8", "surrogateescape"))

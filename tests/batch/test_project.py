@@ -673,6 +673,10 @@ def test_a_folder_of_labels_that_are_not_read_is_told(tmp_path):
     assert told in row.message
     summary = json.loads((folder_of(tmp_path / "out", "p") / "summary.json").read_bytes())
     assert summary["notes"].count(told) == 1
+    # The next run knows that the folder is gone.
+    shutil.rmtree(tmp_path / "root/p/cid")
+    (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
+    assert (row.status, row.message.count("left out")) == ("measured", 0)
 
 
 def test_notes_say_what_a_map_of_categories_changes(tmp_path):
