@@ -49,9 +49,9 @@ def of_two_formats(folder, first, second, *, has_pictures=False):
     return folder
 
 
-def picture(path: Path):
+def picture(path: Path, color="black"):
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.new("RGB", (100, 80)).save(path)
+    Image.new("RGB", (100, 80), color).save(path)
 
 
 PAIRS = [
@@ -140,10 +140,10 @@ def test_labels_of_a_second_format_may_be_anywhere(tmp_path, first, second, spli
 def test_copies_of_labels_of_clips_in_another_format_are_told_by_their_folder(
     tmp_path, first, second
 ):
-    for clip in ("clip1", "clip2"):
+    for clip, color in (("clip1", "red"), ("clip2", "blue")):
         placed(tmp_path, first, "ab", f"labels/{clip}/{{}}")
         placed(tmp_path, second, "ab", f"tool/{clip}/{{}}")
-        picture(tmp_path / f"images/{clip}/a.png")
+        picture(tmp_path / f"images/{clip}/a.png", color)
     (note,), codes = _left_out(tmp_path)
     assert "2 folders of annotations in another format left out (tool: " in note
     assert "T012" not in codes
