@@ -16,8 +16,8 @@ from bboxqa.formats.translation.choices import as_options, choices
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.pipelines.drawing.pictures import other_size, pictures
 from bboxqa.pipelines.drawing.thumbnails import fitted, inline, thumbnail
-from bboxqa.pipelines.pictures import other_size, pictures
 from bboxqa.report.findings.as_html import findings_page, pictured_images
 from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages
 from bboxqa.report.pages.image_pages import INDEX

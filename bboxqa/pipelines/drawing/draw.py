@@ -23,7 +23,7 @@ from bboxqa.pipelines.agree import settings_of_keywords
 from bboxqa.pipelines.drawing.chosen_image import chosen_image
 from bboxqa.pipelines.drawing.data_scene import data_scene
 from bboxqa.pipelines.drawing.finding_scene import finding_scene
-from bboxqa.pipelines.pictures import other_size, pictures
+from bboxqa.pipelines.drawing.pictures import other_size, pictures
 from bboxqa.pipelines.read import read_coco, read_for
 from bboxqa.report.charts.figures import page_style
 from bboxqa.report.charts.fonts import fonts_for, missing_note

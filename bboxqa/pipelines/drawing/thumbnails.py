@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
 
-from bboxqa.pipelines.pictures import Picture
+from bboxqa.pipelines.drawing.pictures import Picture
 from bboxqa.report.pages.pictures import Pixels
 
 _QUALITY = 80
