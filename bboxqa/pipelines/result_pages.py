@@ -72,10 +72,11 @@ def write_result(
     worst = worst_first(documents.get("worst_images"), every=target.split)
     shown = worst[: target.top]
     sizes = {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in shown}
+    sources = [str(each["name"]) for each in documents["manifest"]["inputs"]]
     shown_as: Any = {"top": target.top, "above": target.above}
     on_size: tuple[str, ...] = ()
     if not target.split:
-        pixels = _pixels(sizes, target.images, _inline, "latter", progress)
+        pixels = _pixels(sizes, target.images, sources, _inline, "latter", progress)
 
         def make(pixels: Mapping[str, Pixels]) -> str:
             return agreement_page(documents, pixels, **shown_as)
@@ -84,7 +85,7 @@ def write_result(
         write_page(target.path, page)
     else:
         with page_folder(target.path) as folder:
-            pixels = _pixels(sizes, target.images, _file_of(folder), "latter", progress)
+            pixels = _pixels(sizes, target.images, sources, _file_of(folder), "latter", progress)
             write_pages(folder, agreement_pages(documents, pixels, **shown_as))
     return (*_notes(pixels), *on_size, *_fewer(documents.get("worst_images"), target))
 
@@ -106,8 +107,9 @@ def write_report(
         write_page(target.path, page)
         return notes
     sizes = pictured_images(report, target.top)
+    sources = [file.name for file in report.files]
     with page_folder(target.path) as folder:
-        pixels = _pixels(sizes, target.images, _file_of(folder), "former", progress)
+        pixels = _pixels(sizes, target.images, sources, _file_of(folder), "former", progress)
         page = findings_page(report, pixels, top=target.top, linked=True, **made)
         write_pages(folder, [(INDEX, page)])
     return _notes(pixels)
@@ -158,7 +160,8 @@ def _findings(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the page of a report of `validate` as one file, and notes on it."""
     sizes = pictured_images(report, target.top)
-    pixels = _pixels(sizes, target.images, _inline, "former", progress)
+    sources = [file.name for file in report.files]
+    pixels = _pixels(sizes, target.images, sources, _inline, "former", progress)
 
     def make(pixels: Mapping[str, Pixels]) -> str:
         return findings_page(report, pixels, top=target.top, above=target.above, **made)
@@ -225,20 +228,25 @@ def _fitting(folder: Path) -> Iterator[None]:
 def _pixels(
     sizes: Mapping[str, tuple[int, int]],
     folders: Sequence[Path],
+    sources: Sequence[str],
     address_of: Callable[[int, bytes], str],
     drawn_as: str,
     progress: Progress | None = None,
 ) -> dict[str, Pixels]:
     """Return the pixels of each image, or why it has none.
 
-    `sizes` are width and height by file name, 0 for unknown; `address_of` returns the URL of the
+    `sizes` are width and height by file name, 0 for unknown; images are also looked for beside
+    `sources`, the files of annotations; `address_of` returns the URL of the
     n-th image, given its WebP. `drawn_as` is "former" if the page draws images in the size of the
     file, and "latter" if in that of the data.
     """
     if not folders or not sizes:
         return {}
     found = {}
-    shown = pictures([*sizes], folders, _SIDE, sizes=[*sizes.values()], progress=progress)
+    shown = pictures(
+        [*sizes], folders, _SIDE, sizes=[*sizes.values()], sources=sources,
+        progress=progress,
+    )  # fmt: skip
     for number, (name, picture) in enumerate(zip(sizes, shown, strict=True), 1):
         if picture.problem:
             found[name] = Pixels("", *picture.size, problem=picture.problem)

@@ -203,7 +203,7 @@ def _documents(
     # Several files can share a folder of images: a record in any of them counts.
     several = images is not None and len(files) > 1
     named = [
-        (file.parent, read(file, None, memory).images)
+        (file, read(file, None, memory).images)
         for file, read in zip(files, readers, strict=True)
         if several
     ]
@@ -257,8 +257,15 @@ def _document(
     check_folders(folders)
     on_step = None if progress is None else partial(progress, "looking at images")
     file = Path(reading.name)
-    beside = file.parent if file.is_file() else None
-    disk = scan_images(reading.images, *folders, beside=beside, others=named, progress=on_step)
+    disk = scan_images(
+        reading.images,
+        *folders,
+        source=file if file.exists() else None,
+        others=named,
+        # Names in COCO JSON are what programs for training open.
+        by_folders=reading.origin is not None,
+        progress=on_step,
+    )
     return Document(reading, disk, truth)
 
 

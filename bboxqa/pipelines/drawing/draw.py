@@ -126,10 +126,11 @@ def draw_with(
             documents = _documents(source, settings.filter)
             given = people_of(documents, pseudonyms, _paths_of(source))
             scene, notes = finding_scene(documents, image, given)
+            sources = [each.reading.name for each in documents]
         else:
-            scene, by, notes = _scene(source, image, settings, by, reading)
+            scene, by, notes, sources = _scene(source, image, settings, by, reading)
             notes += [] if scene.shapes else [_why_empty(source, image, settings, reading)]
-    scene, of_pixels, file = _with_pixels(scene, images, _folder_of(source))
+    scene, of_pixels, file = _with_pixels(scene, images, sources)
     scene, of_size = _with_size(scene, "findings" if by == "finding" else "annotations")
     notes += _about_shape(scene)
     texts = drawn_texts(scene, by, side_by_side=side_by_side)
@@ -156,8 +157,11 @@ def _scene(
     settings: AgreeSettings,
     by: By | None,
     reading: dict[str, Any],
-) -> tuple[Scene, By, list[str]]:
-    """Return an image of a data set, the meaning of its colours, and notes on files left out."""
+) -> tuple[Scene, By, list[str], list[str]]:
+    """Return an image of a data set, the meaning of its colours, notes, and the files read.
+
+    The notes are on files left out.
+    """
     if isinstance(source, Dataset):
         data = source
     elif _is_document(source):
@@ -180,7 +184,7 @@ def _scene(
     is_one = len(data.annotator_names) < 2
     chosen: By = by or ("category" if is_one or not data.attribution else "annotator")
     scene = data_scene(data, name, settings if chosen == "unit" else None)
-    return scene, chosen, [*data.left_out]
+    return scene, chosen, [*data.left_out], [each.name for each in data.sources]
 
 
 def _why_empty(
@@ -189,7 +193,7 @@ def _why_empty(
     """Return why an image has nothing to draw: nobody annotated it, or only with key points."""
     if not isinstance(source, Dataset) and not needs_keypoints(settings.similarity):
         of_points = msgspec.structs.replace(settings, similarity="keypoints")
-        scene, _, _ = _scene(source, image, of_points, "annotator", reading)
+        scene, *_ = _scene(source, image, of_points, "annotator", reading)
         if scene.shapes:
             found = count(len(scene.shapes), "annotation")
             have = "has" if len(scene.shapes) == 1 else "have"
@@ -236,14 +240,8 @@ def _paths_of(source: Source) -> list[AnyPath]:
     return [] if _is_document(source) else paths_in(cast("Files", source))
 
 
-def _folder_of(source: Source) -> Path | None:
-    """Return the folder of the first file of a source; None where it is in memory."""
-    first = next(iter(_paths_of(source)), "")
-    return Path(first).parent if first and Path(first).is_file() else None
-
-
 def _with_pixels(
-    scene: Scene, images: Folders, beside: Path | None
+    scene: Scene, images: Folders, sources: Sequence[str]
 ) -> tuple[Scene, list[str], list[str]]:
     """Return a scene with its pixels, a note if they are missing or of another size, and the file.
 
@@ -253,7 +251,7 @@ def _with_pixels(
         return scene, [], []
     folders = [Path(each) for each in as_paths(images)]
     size = (int(scene.width), int(scene.height))
-    picture = next(pictures([scene.name], folders, _SIDE, sizes=[size], beside=beside))
+    picture = next(pictures([scene.name], folders, _SIDE, sizes=[size], sources=sources))
     file = [picture.file] if picture.file else []
     if picture.problem:
         return scene, [f"drawn on a blank canvas: {picture.problem}"], file

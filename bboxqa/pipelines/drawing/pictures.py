@@ -3,16 +3,13 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
-from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import ByteArray, frozen_arrays
-from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.image_opening import (
     MOST_PIXELS,
     MOST_WHOLE,
@@ -25,12 +22,12 @@ from bboxqa.core.image_opening import (
     silent_libtiff,
     turn_of,
 )
-from bboxqa.core.text import as_written, quoted
+from bboxqa.core.text import quoted
 from bboxqa.core.types import Progress
-from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.model.file_places import is_id_as_name
+from bboxqa.pipelines.drawing.picture_places import places_of_names
 from bboxqa.rules.facts.image_folder import check_folders
-from bboxqa.rules.facts.image_places import ImageState, Place, find_files, search_order
+from bboxqa.rules.facts.image_places import ImageState, Place
 
 # Percentiles of images of more than 8 bits that are shown as black and white.
 _PERCENTILES = (2, 98)
@@ -60,7 +57,7 @@ def pictures(
     side: int,
     *,
     sizes: Sequence[tuple[int, int]] | None = None,
-    beside: Path | None = None,
+    sources: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Iterator[Picture]:
     """Yield the picture of each file name, one at a time.
@@ -76,16 +73,15 @@ def pictures(
         Pixels of the longer side, at most.
     sizes : sequence of (int, int), optional
         Width and height according to the data, as for `read_pixels`.
-    beside : Path, optional
-        The folder of the annotations. If it is below one of the folders, images are looked for
-        there first.
+    sources : sequence of str
+        Files and folders of annotations, beside which images are looked for as well, if they are
+        below one of the folders.
     progress : callable, optional
         Called as progress("images", done, total) after each.
     """
     check_folders(folders)
-    roots = search_order([folder.resolve() for folder in folders], beside)
     known = sizes or [(0, 0)] * len(names)
-    places = _places(names, roots)
+    places = places_of_names(names, folders, [*map(Path, sources)])
     for done, (name, place, size) in enumerate(zip(names, places, known, strict=True), 1):
         if place.state == ImageState.FOUND:
             found = read_pixels(Path(place.file), side, size)
@@ -111,38 +107,6 @@ def other_size(found: tuple[int, int], said: tuple[int, int], drawn_as: str = "l
         return ""
     in_file, in_data = (f"{width:,} × {height:,}" for width, height in (found, said))
     return f"the file has {in_file} pixels, the data say {in_data}: drawn as the {drawn_as}"
-
-
-def _places(names: Sequence[str], roots: Sequence[Path]) -> list[Place]:
-    """Return the place of the file of each name.
-
-    A name may have escapes for control characters, or letters with marks in the other Unicode form.
-    """
-    places = find_files(names, roots)
-    for spelling in (as_written, partial(normalize, "NFC"), partial(normalize, "NFD")):
-        other = {
-            number: spelled
-            for number, (name, place) in enumerate(zip(names, places, strict=True))
-            if place.state != ImageState.FOUND and (spelled := spelling(name)) != name
-        }
-        for number, place in zip(other, find_files([*other.values()], roots), strict=True):
-            places[number] = place
-    for number, (name, place) in enumerate(zip(names, places, strict=True)):
-        if place.state == ImageState.MISSING and not is_picture(name):
-            places[number] = _with_suffix(as_written(name), roots) or place
-    return places
-
-
-def _with_suffix(name: str, roots: Sequence[Path]) -> Place | None:
-    """Return the place of the only image file that has a name and a suffix; None if not one has.
-
-    Labels of DOTA, for instance, name their image without it.
-    """
-    tried = [name + each for suffix in IMAGE_SUFFIXES for each in (suffix.upper(), suffix)]
-    found = [each for each in find_files(tried, roots) if each.state == ImageState.FOUND]
-    # Where upper and lower case are the same, each file is found twice.
-    distinct = {each.file.lower(): each for each in found}
-    return distinct.popitem()[1] if len(distinct) == 1 else None
 
 
 def _not_found(name: str, place: Place, folders: Sequence[Path]) -> str:

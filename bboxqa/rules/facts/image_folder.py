@@ -17,7 +17,7 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, normalised_na
 from bboxqa.core.parallel import threads
 from bboxqa.core.types import Steps
 from bboxqa.rules.facts.image_content import ImageContent, read_picture
-from bboxqa.rules.facts.image_places import LOST, ImageState, find_files, search_order
+from bboxqa.rules.facts.image_places import LOST, ImageSearch, ImageState, folder_of
 
 _MAX_WORKERS = 8
 _MAX_SUGGESTIONS = 3
@@ -77,8 +77,9 @@ class ImageFolder:
 def scan_images(
     records: Sequence[Any],
     *folders: Path,
-    beside: Path | None = None,
+    source: Path | None = None,
     others: Iterable[tuple[Path | None, Sequence[Any]]] = (),
+    by_folders: bool = False,
     progress: Steps | None = None,
     workers: int | None = None,
 ) -> ImageFolder:
@@ -91,10 +92,13 @@ def scan_images(
     *folders : Path
         File names are relative to one of the folders; nothing outside is opened. If a file is in
         several folders, the folder with more of the files counts.
-    beside : Path, optional
-        The folder of the document. If it is inside one of the folders, it is searched first.
+    source : Path, optional
+        The file or folder of the document. If its folder is inside one of the folders, it is
+        searched first.
     others : iterable of (Path or None, sequence)
-        The folder and image records of other documents, whose files do not count as unnamed.
+        The source and image records of other documents, whose files do not count as unnamed.
+    by_folders : bool
+        Whether names may lack the folders of pictures; see `ImageSearch`.
     progress : callable, optional
         Called as progress(done, total) after each file.
     workers : int, optional
@@ -102,12 +106,16 @@ def scan_images(
     """
     roots = [folder.resolve() for folder in folders]
     names = [_name(record) for record in records]
-    order = search_order(roots, beside)
-    places = find_files(names, order)
+    search = ImageSearch(roots, [] if source is None else [source], by_folders=by_folders)
+    places = search.find(names)
     wanted = sorted({place.file for place in places if place.state == ImageState.FOUND})
     pictures = _read_all(list(map(Path, wanted)), progress, workers)
     by_file = dict(zip(wanted, pictures, strict=True))
-    seen = [by_file.get(place.file, ImageContent(place.problem)) for place in places]
+    problems = ["" if place.state in LOST else place.problem for place in places]
+    seen = [
+        by_file.get(place.file, ImageContent(problem))
+        for place, problem in zip(places, problems, strict=True)
+    ]
     listed = {root / path: path for root in roots for path in _image_files(root)}
     index = _index(listed.values())
     suggestions = tuple(
@@ -116,14 +124,12 @@ def scan_images(
     )
     likely = [found[0] for found in suggestions if len(found) == 1]
     known = {*wanted, *(str(root / path) for root in roots for path in likely)}
-    for folder, records_there in ((beside, records), *others):
-        there = [name for record in records_there if (name := _name(record))]
-        bases = roots if folder is None else [*roots, folder.resolve()]
-        known |= {os.path.normpath(base / name) for base in bases for name in there}
+    documents = [(source, records), *others]
+    known |= _named_files(documents, roots, {*map(str, listed)} - known, by_folders=by_folders)
     state = np.array([place.state for place in places], np.uint8)
     state[np.array([bool(each.problem) for each in seen], np.bool_)] = ImageState.UNREADABLE
     return ImageFolder(
-        roots=tuple(order),
+        roots=tuple(search.roots),
         state=state,
         stored=np.array([each.stored for each in seen], np.int64).reshape(-1, 2),
         shown=np.array([each.shown for each in seen], np.int64).reshape(-1, 2),
@@ -136,10 +142,34 @@ def scan_images(
         file=tuple(place.file for place in places),
         path=tuple(place.path for place in places),
         suggestions=tuple(
-            tuple(_from_first(order[0], roots, path) for path in near) for near in suggestions
+            tuple(_from_first(search.roots[0], roots, path) for path in near)
+            for near in suggestions
         ),
         unnamed=tuple(path for file, path in listed.items() if str(file) not in known),
     )
+
+
+def _named_files(
+    documents: Sequence[tuple[Path | None, Sequence[Any]]],
+    roots: Sequence[Path],
+    files: set[str],
+    *,
+    by_folders: bool,
+) -> set[str]:
+    """Return which of some files the records of documents may mean; see `scan_images`."""
+    named = [
+        (source, [name for record in records if (name := _name(record))])
+        for source, records in documents
+    ]
+    found: set[str] = set()
+    for source, names in named:
+        bases = roots if source is None else [*roots, folder_of(source).resolve()]
+        found |= {os.path.normpath(base / name) for base in bases for name in names}
+    for source, names in named:
+        if by_folders and not files <= found:
+            folders = ImageSearch(roots, [] if source is None else [source]).folders
+            found |= {spot.file for name in names for spot in folders.spots(name)}
+    return found & files
 
 
 def check_folders(folders: Iterable[Path]) -> None:

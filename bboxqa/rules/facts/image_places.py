@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from enum import IntEnum
 from errno import EINVAL, ELOOP, ENAMETOOLONG
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from bboxqa.core.file_names import is_foreign
+from bboxqa.core.text import quoted
+from bboxqa.rules.facts.picture_folders import PictureFolders, Spot, folders_of_labels, split_of
 
 # Names that no file can have: too long, in a circle of links, or with signs that are not allowed.
 _IMPOSSIBLE = (ENAMETOOLONG, ELOOP, EINVAL)
@@ -56,17 +59,6 @@ class Place(NamedTuple):
         return "" if self.root is None else str(self.root / self.path)
 
 
-def search_order(roots: Sequence[Path], beside: Path | None) -> list[Path]:
-    """Return resolved folders in the order of the search.
-
-    The folder of a document comes first if it is below one of them, as in exports of Roboflow;
-    else nothing is looked for there.
-    """
-    own = [beside.resolve()] if beside is not None else []
-    inside = [folder for folder in own if any(folder.is_relative_to(root) for root in roots)]
-    return list(dict.fromkeys([*inside, *roots]))
-
-
 def find_files(names: Sequence[str | None], roots: Sequence[Path]) -> list[Place]:
     """Return where each name is below one of the folders, all of which are resolved."""
     found: list[list[Place]] = []
@@ -78,6 +70,81 @@ def find_files(names: Sequence[str | None], roots: Sequence[Path]) -> list[Place
     found.sort(key=lambda places: -sum(place.state == ImageState.FOUND for place in places))
     of_names = zip(*found, strict=True)
     return [min(each, key=lambda place: _PREFERRED.index(place.state)) for each in of_names]
+
+
+def folder_of(source: Path) -> Path:
+    """Return the folder of a file of annotations; a folder of labels is its own."""
+    return source if source.is_dir() else source.parent
+
+
+class ImageSearch:
+    """Looks for files below folders, and then in the folders by which readers know pictures.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Nothing outside of these resolved folders is found.
+    sources : sequence of Path
+        Files and folders of annotations. The folders of files come first if they are below one of
+        the folders, as in exports of Roboflow. If all sources are of one split, names without a
+        split are of it.
+    by_folders : bool
+        Whether names may lack the folders of pictures: train/street.jpg is also looked for as
+        train/images/street.jpg and images/train/street.jpg.
+    """
+
+    def __init__(
+        self, folders: Sequence[Path], sources: Sequence[Path] = (), *, by_folders: bool = True
+    ) -> None:
+        homes = [each.parent.resolve() for each in sources if each.is_file()]
+        splits = {split_of(each) for each in sources}
+        self._split = splits.pop() if len(splits) == 1 else ""
+        self._folders = folders
+        self._sources = sources
+        self._by_folders = by_folders
+        self.roots = [*dict.fromkeys([*filter(self._is_inside, homes), *folders])]
+        """The folders in the order of the search."""
+
+    @cached_property
+    def folders(self) -> PictureFolders:
+        """The folders of pictures; none unless names may lack them."""
+        if not self._by_folders:
+            return PictureFolders(())
+        around = [folder.resolve() for each in self._sources for folder in folders_of_labels(each)]
+        return PictureFolders(self.roots, [*filter(self._is_inside, around)])
+
+    def _is_inside(self, folder: Path) -> bool:
+        return any(folder.is_relative_to(each) for each in self._folders)
+
+    def find(self, names: Sequence[str | None]) -> list[Place]:
+        """Return where each name is."""
+        places = find_files(names, self.roots)
+        for number, (name, place) in enumerate(zip(names, places, strict=True)):
+            if place.state == ImageState.MISSING and name is not None:
+                places[number] = self._in_folders(name) or place
+        return places
+
+    def _in_folders(self, name: str) -> Place | None:
+        """Return where a name is below folders of pictures; None for nowhere.
+
+        The state is MISSING for a name without a split that several splits have.
+        """
+        for spots in (self.folders.of_split(name), self.folders.of_all(name)):
+            if found := _found_at(spots):
+                return found[0]
+        apart = _found_at(self.folders.of_any_split(name, self._split))
+        distinct = {place.file: place for place in apart}
+        if len(distinct) > 1:
+            listed = " and ".join(quoted(each.path) for each in [*distinct.values()][:2])
+            problem = f"is in several splits, such as {listed}; name the folder of one"
+            return Place(ImageState.MISSING, problem=problem)
+        return next(iter(distinct.values()), None)
+
+
+def _found_at(spots: Sequence[Spot]) -> list[Place]:
+    """Return the places of the spots that have a file."""
+    places = (_place(each.folder.root, each.name) for each in spots)
+    return [each for each in places if each.state == ImageState.FOUND]
 
 
 def _place(root: Path, name: str | None) -> Place:

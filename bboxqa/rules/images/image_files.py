@@ -128,8 +128,11 @@ RULES = (
         explanation="""There is no file of that name in the image folders or, if the COCO file is in
             one of them, next to it. Or the name or a link leads out of the folders; such a file is
             never opened. Files whose names differ only in folder, case, slashes or Unicode form are
-            suggested. The unsafe fix writes the suggested name if there is exactly one, and no
-            other record may mean it.""",
+            suggested. Names in COCO JSON have to be paths below the folder, which programs for
+            training open as they are. Images of other formats are also found in the folders of
+            pictures: train/street.jpg may be train/images/street.jpg or images/train/street.jpg.
+            The unsafe fix writes the suggested name if there is exactly one, and no other record
+            may mean it.""",
         bad={"images": [{"file_name": "C:\\photos\\A.JPG"}]},
         good={"images": [{"file_name": "photos/a.jpg"}]},
         check=_missing,

@@ -1,0 +1,221 @@
+"""Pictures of data sets in the folders that tools give them, for validate, draw and pages."""
+
+import json
+
+import pytest
+from support.cli import run
+from support.datasets import annotation, document, image, write
+from support.pictures import save
+
+from bboxqa import draw, validate
+from bboxqa.pipelines.drawing.pictures import pictures
+from bboxqa.rules.facts.image_folder import scan_images
+
+# Sizes show which file was found where both splits have pictures of the same name.
+SIZES = {"train": (60, 40), "valid": (64, 48)}
+CODES = ["M001", "M002", "M003", "M007"]
+
+
+def data_set(root, labels, images, names=("a.png", "b.png")):
+    """Write YOLO labels and pictures to folders such as {split}/labels, and return both."""
+    (root / "data.yaml").parent.mkdir(parents=True, exist_ok=True)
+    (root / "data.yaml").write_text("names: [cat]\n")
+    written = []
+    for split, size in SIZES.items():
+        for seed, name in enumerate(names):
+            path = root / images.format(split=split) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save(path, size=size, seed=10 * size[0] + seed)
+            written.append(path)
+            for person in ("ann", "bob") if "{person}" in labels else ("",):
+                folder = root / labels.format(split=split, person=person)
+                folder.mkdir(parents=True, exist_ok=True)
+                label = (folder / name).with_suffix(".txt")
+                label.write_text(f"0 0.5 0.5 0.{2 + seed} 0.25\n")
+    return written
+
+
+ONE = [
+    ("{split}/labels", "{split}/images", ["."]),
+    ("{split}/labels", "{split}/images", ["train", "valid"]),
+    ("{split}/labels", "{split}/images", ["train/images", "valid/images"]),
+    ("labels/{split}", "images/{split}", ["."]),
+    ("labels/{split}", "images/{split}", ["images"]),
+    ("labels/{split}", "images/{split}", ["images/train", "images/valid"]),
+    ("{split}", "{split}", ["."]),
+    ("{split}/labels", "{split}/img", ["."]),
+]
+PEOPLE = [
+    ("labels/{split}/{person}", "images/{split}", ["."]),
+    ("labels/{split}/{person}", "images/{split}", ["images"]),
+    ("{split}/{person}", "images/{split}", ["images"]),
+    ("{split}/labels/{person}", "{split}/images", ["."]),
+    ("{split}/labels/{person}", "{split}/images", ["train", "valid"]),
+]
+
+
+@pytest.mark.parametrize(("labels", "images", "given"), [*ONE, *PEOPLE[:4]])
+def test_validate_finds_the_pictures_that_gave_the_sizes(tmp_path, labels, images, given):
+    """Pictures of both splits have the same names, and other sizes."""
+    data_set(tmp_path / "set", labels, images)
+    folders = [tmp_path / "set" / each for each in given]
+    assert validate(tmp_path / "set", images=folders, select=CODES).findings == ()
+
+
+@pytest.mark.parametrize(("labels", "images", "given"), [*ONE, *PEOPLE])
+def test_draw_shows_the_pictures_that_gave_the_sizes(tmp_path, labels, images, given):
+    root = tmp_path / "set"
+    written = data_set(root, labels, images)
+    folders = [root / each for each in given]
+    drawn = [
+        draw(root, f"{split}/{name}", images=folders)
+        for split in ("train", "val" if "{person}" in labels else "valid")
+        for name in ("a.png", "b.png")
+    ]
+    assert [each.read[-1] for each in drawn] == written
+    assert not any("blank canvas" in note for each in drawn for note in each.notes)
+
+
+@pytest.mark.parametrize(("labels", "images", "given"), PEOPLE)
+def test_names_without_a_split_are_those_of_the_only_picture(tmp_path, labels, images, given):
+    root = tmp_path / "set"
+    data_set(root, labels, images)
+    for name in ("a", "b"):
+        for path in [*root.glob(f"**/{name}.*")]:
+            split = next(each for each in SIZES if each in path.parts)
+            path.rename(path.with_stem(f"{split}_{name}"))
+    folders = [root / each for each in given]
+    assert validate(root, images=folders, select=CODES).findings == ()
+    for name, place in (("train_a.png", "train"), ("valid_b.png", "valid")):
+        found = draw(root, name, images=folders).read[-1]
+        assert found == root / images.format(split=place) / name
+
+
+@pytest.mark.parametrize(("labels", "images", "given"), PEOPLE)
+def test_pages_show_the_pictures_of_people_in_splits(tmp_path, labels, images, given):
+    root = tmp_path / "set"
+    data_set(root, labels, images)
+    # Images on which all agree are not drawn: b of both splits.
+    for path in root.glob("**/bob/a.txt"):
+        path.write_text("0 0.2 0.2 0.1 0.1\n")
+    folders = [part for each in given for part in ("--images", root / each)]
+    made = run("agree", root, "--report", tmp_path / "page.html", *folders)
+    assert made.returncode == 0
+    assert "blank canvas" not in made.output
+    assert (tmp_path / "page.html").read_text().count("data:image/webp") == 2
+
+
+def test_batch_passes_a_project_of_people_in_splits_with_images(tmp_path):
+    data_set(tmp_path / "in" / "street", "labels/{split}/{person}", "images/{split}")
+    done = run("batch", tmp_path / "in", "--out", tmp_path / "out", "--images", "--pages")
+    assert "street: measured" in done.output
+    assert "0 errors" in done.output
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "images"), [("labels", "images"), ("obj_train_data", "obj_train_data")]
+)
+def test_pictures_of_a_set_without_splits_are_found_from_its_folder(tmp_path, labels, images):
+    data_set(tmp_path / "set", labels, images)
+    root = tmp_path / "set"
+    for given in (root, tmp_path):
+        assert validate(root, images=given, select=CODES).findings == ()
+    assert draw(root, "b.png", images=root).read[-1] == root / images / "b.png"
+
+
+def test_people_with_copies_of_the_pictures_have_no_findings(tmp_path):
+    for person in ("ann", "bob"):
+        data_set(tmp_path / "set" / person, "{split}/labels", "{split}/images")
+    report = validate(tmp_path / "set", images=tmp_path / "set", select=CODES)
+    assert (len(report.files), report.findings) == (2, ())
+    drawn = draw(tmp_path / "set", "valid/b.png", images=tmp_path / "set")
+    assert drawn.read[-1] == tmp_path / "set" / "ann" / "valid" / "images" / "b.png"
+
+
+def test_pictures_in_a_folder_for_each_person_are_found(tmp_path):
+    """In another folder are other pictures of the same names."""
+    for size, person in ((60, "ann"), (64, "bob")):
+        for folder in ("images", "labels"):
+            (tmp_path / "set" / folder / person).mkdir(parents=True)
+        save(tmp_path / "set" / "images" / person / "a.png", size=(size, 40), seed=size)
+        (tmp_path / "set" / "labels" / person / "a.txt").write_text("0 0.5 0.5 0.2 0.25\n")
+    (tmp_path / "set" / "data.yaml").write_text("names: [cat]\n")
+    folders = [tmp_path / "set" / "labels" / each for each in ("ann", "bob")]
+    report = validate(folders, images=tmp_path / "set", select=CODES)
+    assert (len(report.files), report.findings) == (2, ())
+
+
+def test_pictures_that_are_not_there_are_missing_all_the_same(tmp_path):
+    root = tmp_path / "set"
+    data_set(root, "{split}/labels", "{split}/images")
+    (root / "train" / "images" / "a.png").unlink()
+    # A picture of that name in another split is not the one.
+    records = [{"file_name": f"{split}/a.png"} for split in ("train", "valid", "test")]
+    found = scan_images(records, root, source=root, by_folders=True)
+    assert found.path == ("", "valid/images/a.png", "")
+    assert found.state.tolist() == [2, 1, 2]
+
+
+def test_the_picture_of_another_split_is_not_taken(tmp_path):
+    data_set(tmp_path, "labels/{split}/{person}", "images/{split}")
+    (tmp_path / "images" / "train" / "a.png").unlink()
+    records = [{"file_name": "a.png"}]
+    for split, file in (("train", ""), ("valid", f"{tmp_path}/images/valid/a.png")):
+        source = tmp_path / "labels" / split / "ann"
+        found = scan_images(records, tmp_path, source=source, by_folders=True)
+        assert found.file == (file,)
+
+
+def test_a_name_that_several_splits_have_is_not_guessed(tmp_path):
+    data_set(tmp_path, "labels/{split}", "images/{split}")
+    (found,) = pictures(["a.png"], [tmp_path], 10)
+    assert found.problem == (
+        "'a.png': is in several splits, such as 'images/train/a.png' and 'images/valid/a.png'; "
+        "name the folder of one"
+    )
+    assert scan_images([{"file_name": "a.png"}], tmp_path, by_folders=True).state.tolist() == [2]
+
+
+def test_links_out_of_the_folder_are_not_followed(tmp_path):
+    data_set(tmp_path / "other", "labels/{split}", "images/{split}")
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "images").symlink_to(tmp_path / "other" / "images")
+    (found,) = pictures(["train/a.png"], [tmp_path / "set"], 10)
+    assert found.file == ""
+
+
+def test_links_between_folders_end(tmp_path):
+    folder = tmp_path / "images" / "train"
+    folder.mkdir(parents=True)
+    save(folder / "a.png")
+    for number in range(40):
+        (tmp_path / f"obj_{number}_data").symlink_to(tmp_path)
+        (tmp_path / "images" / f"obj_{number}_data").symlink_to(tmp_path / "images")
+    (found,) = pictures(["train/a.png"], [tmp_path], 10)
+    assert found.file == str(folder / "a.png")
+
+
+def test_names_in_coco_json_have_to_be_paths_below_the_folder(tmp_path):
+    """Programs for training open these names as they are; a drawing shows the picture."""
+    content = document([annotation(1, 1, 1)], [image(1, file_name="a.png")])
+    write(tmp_path / "ann.json", content)
+    (tmp_path / "images").mkdir()
+    save(tmp_path / "images" / "a.png", size=(content["images"][0]["width"], 40))
+    (found,) = validate(tmp_path / "ann.json", images=tmp_path, select=["M001"]).findings
+    assert found.edits[0].value == "images/a.png"
+    drawn = draw(tmp_path / "ann.json", "a.png", images=tmp_path)
+    assert drawn.read[-1] == tmp_path / "images" / "a.png"
+
+
+def test_draw_finds_pictures_beside_coco_json_of_each_split(tmp_path):
+    """Exports of Roboflow have train/_annotations.coco.json beside the pictures."""
+    for number, split in enumerate(SIZES, 1):
+        (tmp_path / split).mkdir()
+        save(tmp_path / split / f"{number}.png", size=SIZES[split])
+        images = [image(number, file_name=f"{number}.png")]
+        content = document([annotation(number, number, 1)], images)
+        (tmp_path / split / "_annotations.coco.json").write_text(json.dumps(content))
+    assert validate(tmp_path, images=tmp_path, select=["M001", "M007"]).findings == ()
+    drawn = draw(tmp_path, "2.png", images=tmp_path)
+    assert drawn.read[-1] == tmp_path / "valid" / "2.png"
