@@ -176,32 +176,6 @@ def test_notes_name_what_an_export_lacks(made, tmp_path, pair, lacking):
     assert not any("left out" in note for note in result.notes)
 
 
-@pytest.mark.parametrize("kind", ["cvat", "coco"])
-def test_only_outlines_are_shapes_that_a_format_may_not_hold(made, tmp_path, kind):
-    """A person may have no box of a rare category."""
-    table = {"sizes.csv": "image,width,height\nshapes.jpg,588,643\nstrawberry.jpg,800,800\n"}
-    text = made[kind].read_text("utf-8")
-    if kind == "cvat":
-        box = '<box label="danger" xtl="1" ytl="1" xbr="9" ybr="9"></box>'
-        text = text.replace("</image>", f"{box}</image>", 1)
-    else:
-        whole = json.loads(text)
-        whole["categories"].append({"id": 9, "name": "danger"})
-        box = {"id": 99, "category_id": 9, "bbox": [1, 1, 8, 8], "area": 64, "segmentation": []}
-        whole["annotations"].append(whole["annotations"][0] | box)
-        text = json.dumps(whole)
-    path = tmp_path / made[kind].name
-    path.write_text(text, "utf-8")
-    with reading(image_size=write(tmp_path, **table) / "sizes.csv"):
-        data = read_coco([path, made["voc"]], join="stem")
-        boxes = read_coco([path, made["voc"]], join="stem", segmentation=False)
-    (note,) = [each for each in data.notes if "exports of one project" in each]
-    assert "danger" in data.category_names
-    assert note == lacks(made["voc"], "'ellipse' and 'triangle'", 2)
-    # Without outlines it is not known.
-    assert not any("exports of one project" in each for each in boxes.notes)
-
-
 def with_attributes(source, folder, attributes):
     """Write COCO of the excerpt with other attributes."""
     whole = json.loads(source.read_text())

@@ -11,12 +11,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import as_written, clean, count, first_few, folded, joined, nearest, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.registry import format_of
-from bboxqa.model.outlines import SegmentationKind
 
 _SHOWN = 3
 _MAP = "--map "
@@ -178,21 +176,12 @@ def _missing_in_lists(
 
 
 def lacking_notes(files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield which categories of other files a file of boxes in another format does not have.
+    """Yield which categories of other files a file in another format does not have.
 
-    An export to a format of boxes lacks all of a category that has outlines only. Nothing is
-    yielded where outlines were not read: a person may just have none of a rare category.
+    An export to a format without a place for the shapes of a category lacks all of it.
     """
-    outlined = [_outlined(each) for each in files]
-    numbers = [_numbers_by_name(each, ~each.columns.iscrowd) for each in files]
-    boxed = set[str]().union(
-        *(_numbers_by_name(each, ~rows) for each, rows in zip(files, outlined, strict=True))
-    )
-    outlines_only = set().union(*numbers) - boxed
-    lacking = [
-        [] if rows.any() else sorted(outlines_only - {*own})
-        for own, rows in zip(numbers, outlined, strict=True)
-    ]
+    numbers = [_numbers_by_name(each) for each in files]
+    lacking = [sorted(set().union(*numbers) - {*own}) for own in numbers]
     if not any(lacking) or len({format_of(Path(file.source.name)).name for file in files}) < 2:
         return
     others = "the other file has" if len(files) == 2 else "other files have"
@@ -213,23 +202,10 @@ def _left_out(names: Sequence[str]) -> str:
     return f"to leave them out: {map_options(dict.fromkeys(names, ''))}"
 
 
-def _outlined(file: AnnotationFile) -> BoolArray:
-    """Return the (N,) annotations that surely are no boxes, as far as outlines were read.
-
-    An outline of four points may be a box.
-    """
-    found = file.columns.segmentation
-    if found is None:
-        return np.zeros(len(file.columns.id), np.bool_)
-    n_points = found.ring_offsets[found.part_stop] - found.ring_offsets[found.part_start]
-    is_polygon = (found.kind == SegmentationKind.POLYGON) & (n_points != 4)
-    is_no_box: BoolArray = is_polygon | (found.kind == SegmentationKind.RLE)
-    return is_no_box
-
-
-def _numbers_by_name(file: AnnotationFile, rows: BoolArray) -> Counter[str]:
-    """Return the number of the annotations at `rows` by category, without empty categories."""
-    ids, counts = np.unique(file.columns.category_id[rows], return_counts=True)
+def _numbers_by_name(file: AnnotationFile) -> Counter[str]:
+    """Return the number of annotations by category, without crowds and empty categories."""
+    columns = file.columns
+    ids, counts = np.unique(columns.category_id[~columns.iscrowd], return_counts=True)
     numbers = dict(zip(ids.tolist(), counts.tolist(), strict=True))
     found: Counter[str] = Counter()
     for category in file.categories:
