@@ -61,9 +61,9 @@ def local_key(project: Project, settings: Settings) -> str:
             while block := stream.read(_BLOCK):
                 content.update(block)
         add(content.digest())
-    # Folders that are not read are told.
-    for note in unread_folders([project.folder], project.files, hidden=True):
-        add(note.encode())
+    # Notes name the folders that are not read, without the place of the project.
+    for note in unread_folders([project.folder], project.files):
+        add(note.replace(str(project.folder), "").encode("utf-8", "surrogateescape"))
     if settings.images and project.images is not None:
         for image in sorted(project.images.rglob("*")):
             add(image.relative_to(project.images).as_posix().encode("utf-8", "surrogateescape"))

@@ -19,6 +19,7 @@ _FORM = re.compile(r"person-(\d+)")
 _LETTER = re.compile(r"[^\W\d_]")
 # Shorter names are likely to be ordinary words or symbols as well.
 _SHORTEST = 3
+_LEFT_OUT = re.compile(r"\b(?:file|folder|picture)s?\b[^()']* left out")
 # Parentheses, maybe with others inside.
 _EXAMPLE = re.compile(r" \((?:[^()]|\([^()]*\))*\)")
 # Stands among the names of a key, for the identity of the key.
@@ -201,7 +202,7 @@ def without_examples(notes: Iterable[str]) -> list[str]:
     >>> without_examples(["1 file left out: no labels (such as bob_2.txt)", "1 box (such as 7)"])
     ['1 file left out: no labels', '1 box (such as 7)']
     """
-    return [_EXAMPLE.sub("", note) if " left out" in note else note for note in notes]
+    return [_EXAMPLE.sub("", note) if _LEFT_OUT.search(note) else note for note in notes]
 
 
 def _replacer(given: Mapping[str, str], flags: re.RegexFlag) -> Callable[[str], str]:

@@ -198,8 +198,8 @@ def _below(folder: Path) -> Iterator[Path]:
         return
     yield from folder.rglob("*")
     own = folder.resolve()
-    linked = {each.resolve(): each for each in folders_in(folder) if each.is_symlink()}
-    for target, link in linked.items():
+    for link in (each for each in folders_in(folder) if each.is_symlink()):
+        target = link.resolve()
         if not target.is_relative_to(own) and not own.is_relative_to(target):
             yield from link.rglob("*")
 

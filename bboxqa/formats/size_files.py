@@ -1,6 +1,7 @@
 """Reading image sizes from tables, from annotations in any format, and from pictures."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,7 +19,6 @@ from bboxqa.formats.inputs import list_files
 from bboxqa.formats.opening import named_errors, no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.tables.table_files import TableFile, open_table
-from bboxqa.formats.translation.heads import ARCHIVES
 from bboxqa.formats.translation.images.image_places import place_of
 from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
@@ -30,7 +30,6 @@ _SIDES = {
     "width": (*NAMES["image_width"], "width", "w"),
     "height": (*NAMES["image_height"], "height", "h"),
 }
-_OF_ANNOTATIONS = (".json", ".xml", ".txt", *TABLES, *ARCHIVES)
 _EXPECTED = (
     "Give a table with the columns image, width and height, annotations that have them, such as "
     "COCO JSON, or the folder of the images."
@@ -62,10 +61,11 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
 
 def _in_pictures(path: Path) -> list[tuple[str, tuple[int, int] | None]]:
     """Return the sizes of the pictures in a folder; empty if it may have annotations as well."""
-    members = members_of(path) if path.is_dir() else []
-    if any(each.name.lower().endswith(_OF_ANNOTATIONS) for each in members):
-        return []
-    pictures = (each for each in members if is_picture(each.name))
+    pictures = [each for each in members_of(path) if is_picture(each.name)] if path.is_dir() else []
+    if pictures:
+        with suppress(DatasetError):
+            list_files([path])
+            return []
     return [
         (place_of(each.name) + PurePosixPath(each.name).suffix, size_of_picture(each))
         for each in pictures

@@ -673,8 +673,11 @@ def test_a_folder_of_labels_that_are_not_read_is_told(tmp_path):
     assert told in row.message
     summary = json.loads((folder_of(tmp_path / "out", "p") / "summary.json").read_bytes())
     assert summary["notes"].count(told) == 1
-    # The next run knows that the folder is gone.
-    shutil.rmtree(tmp_path / "root/p/cid")
+    # The next run knows that the folder has another name, or is gone.
+    (tmp_path / "root/p/cid").rename(tmp_path / "root/p/dora")
+    (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
+    assert told.replace("cid", "dora") in row.message
+    shutil.rmtree(tmp_path / "root/p/dora")
     (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
     assert (row.status, row.message.count("left out")) == ("measured", 0)
 

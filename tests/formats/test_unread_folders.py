@@ -29,7 +29,7 @@ def read(folder):
 
 def told(folder):
     """Return the notes on folders that are left out, without the path in front."""
-    notes = [each for each in read(folder).notes if "left out, " in each]
+    notes = [each for each in read(folder).notes if "left out" in each]
     return [each.replace(f"{folder}/", "") for each in notes]
 
 

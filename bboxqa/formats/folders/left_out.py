@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, folders_in, own_name
+from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in, own_name
 from bboxqa.core.text import count, first_few, one_line, such_as
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.archive_contents import NOT_READ
@@ -208,7 +208,8 @@ def without_labels(
         if folder in read and folder not in sources
         for each in folders_in(folder)
         # Programs begin their folders with an underscore, such as __pycache__.
-        if each not in read and each.name[0] != "_" and _lacks_labels(each)
+        if each not in read and each.name[0] != "_" and not folder_problem(each)
+        if _lacks_labels(each)
     ]
     if not found:
         return []

@@ -74,7 +74,7 @@ def test_pictures_say_the_size_of_each_image(labels, tmp_path, around):
         picture = tmp_path / around.format(name, split=split, last=last)
         picture.parent.mkdir(parents=True, exist_ok=True)
         Image.new("L", size).save(picture)
-    write(tmp_path, **{"scans/Thumbs.db": "x"})
+    write(tmp_path, **{"scans/Thumbs.db": "x", "scans/classes.txt": "cat\n"})
     with reading(image_size=tmp_path / "scans"):
         assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
 

@@ -3,6 +3,7 @@
 import shlex
 import shutil
 from itertools import product
+from pathlib import Path
 
 import pytest
 from support.cli import run
@@ -92,6 +93,23 @@ def test_folders_of_files_of_one_image_are_named_in_a_refusal(tmp_path):
     data = read_coco([tmp_path / "day1", tmp_path / "day2"])
     assert data.annotator_names == ("day1/ann", "day1/bob", "day2/ann", "day2/eve")
     assert any("in several folders (ann)" in each for each in data.notes)
+
+
+@pytest.mark.parametrize("bob", ["../bob", "absolute"])
+def test_folders_without_a_name_are_not_typed(tmp_path, monkeypatch, bob):
+    for place in ("ann/1", "ann/2", "bob/1", "bob/2"):
+        write(tmp_path, **{f"{place}.json": labelme(place[-1])})
+    monkeypatch.chdir(tmp_path / "ann")
+    others = tmp_path / "bob" if bob == "absolute" else Path(bob)
+    with pytest.raises(DatasetError, match="Put the files of each person in one folder"):
+        read_coco([*Path().glob("*.json"), *others.glob("*.json")])
+
+
+def test_a_folder_is_not_named_beside_one_inside_of_it(tmp_path):
+    for place in ("ann/1", "ann/2", "ann/more/1", "ann/more/2"):
+        write(tmp_path, **{f"{place}.json": labelme(place[-1])})
+    with pytest.raises(DatasetError, match="Put the files of each person in one folder"):
+        read_coco(sorted(tmp_path.rglob("*.json")))
 
 
 def test_batches_whose_files_have_one_name_are_refused(tmp_path):

@@ -159,6 +159,30 @@ def test_pictures_are_found_in_folders_of_usual_names(tmp_path, name, place):
     assert data.image_size.tolist() == [[100, 80]] * 2
 
 
+@pytest.mark.parametrize("kind", ["yolo", "voc"])
+def test_other_pictures_in_a_folder_around_are_no_images(tmp_path, kind):
+    """As the photos in a home folder."""
+    for who in ("ann", "bob"):
+        labels(tmp_path / who, kind, "ab")
+    pictures(tmp_path, "ab")
+    pictures(tmp_path / "Pictures", ["holiday", "logo"])
+    with reading(missing_txt="asked"):
+        data = read_coco(tmp_path)
+    assert data.image_names == ("a.png", "b.png")
+    assert data.image_size.tolist() == [[100, 80]] * 2
+
+
+@pytest.mark.parametrize("kind", ["yolo", "voc", "labelme"])
+def test_frames_of_clips_are_told_apart_by_their_folders(tmp_path, kind):
+    for who, clip in (("ann", "clip1"), ("bob", "clip2")):
+        labels(tmp_path / who, kind, ["top"])
+        labels(tmp_path / who / clip / "frames", kind, "ab")
+    with reading(image_size=(100, 80)):
+        data = read_coco([tmp_path / "ann", tmp_path / "bob"])
+    assert len(data.image_names) == 5
+    assert data.assigned.all(1).sum() == 1
+
+
 @pytest.mark.parametrize("linked", [("ann",), ("ann", "bob")])
 @pytest.mark.parametrize("around", [".", "labels", "labels/train"])
 def test_pictures_are_found_beside_links_to_labels(tmp_path, linked, around):

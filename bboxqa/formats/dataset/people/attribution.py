@@ -207,16 +207,18 @@ def _of_folders(folders: Sequence[Path]) -> list[str]:
 
     Folders may be in those of people, as anna/clip1 and bob/clip1, or the other way round.
     """
+    # What is typed from inside of a folder does not name it.
+    if any(".." in each.parts for each in folders) or len({*map(Path.is_absolute, folders)}) > 1:
+        return [_FOLDERS]
     common = Path(os.path.commonpath(folders))
     parts = (folder.relative_to(common).parts[:1] for folder in folders)
     first = [common.joinpath(*each) for each in dict.fromkeys(parts)]
-    last = [each.parent if is_of_labels(each.name) else each for each in folders]
-    if len(first) < 2:
+    if common in first:
         return [_FOLDERS]
-    are_inside = len({each.name for each in last}) < len(last)
-    return [_if_annotators(first)] + [
-        _if_annotators(sorted(last, key=attrgetter("name")))
-    ] * are_inside
+    last = [each.parent if is_of_labels(each.name) else each for each in folders]
+    are_inside = 1 < len({each.name for each in last}) < len(last)
+    inside = [sorted(last, key=attrgetter("name"))] if are_inside else []
+    return [*map(_if_annotators, (first, *inside))]
 
 
 def _if_annotators(folders: Sequence[Path]) -> str:

@@ -28,8 +28,8 @@ def place_of(name: str) -> str:
     --------
     >>> place_of("data/set/labels/train/a/b.txt"), place_of("train/images/b.jpg")
     ('train/a/b', 'train/b')
-    >>> place_of("valid/img/b.jpg"), place_of("labels/img/b.txt")
-    ('valid/b', 'img/b')
+    >>> place_of("valid/img/b.jpg"), place_of("labels/img/b.txt"), place_of("clip/img/b.jpg")
+    ('valid/b', 'img/b', 'clip/img/b')
     >>> place_of("data/obj_train_data/b.c.jpg"), place_of("C:\\x\\images\\b.jpg"), place_of("b.png")
     ('b.c', 'b', 'b')
     """
@@ -42,14 +42,17 @@ def _place_of_folder(name: str) -> str:
     """Return the prefix of the places of all images of a folder."""
     folders = name.split("/")
     known = [place for place, each in enumerate(folders) if _PLACES.fullmatch(each)]
-    # Folders of images inside of those may be clips: labels/frames/a.txt.
-    known = known or [place for place, each in enumerate(folders) if OF_PICTURES.fullmatch(each)]
     if known:
         before, behind = folders[: known[-1]], folders[known[-1] + 1 :]
         split = [each for each in before[-1:] if is_split(each)]
         folders = [*split, *behind]
     elif folders[0] == "" or ":" in folders[0]:
         folders = []
+    else:
+        # Deeper ones may be those of clips: clip1/frames/a.jpg.
+        first = int(is_split(folders[0]))
+        is_of_pictures = [*map(OF_PICTURES.fullmatch, folders[first : first + 1])]
+        folders = [*folders[:first], *folders[first + any(is_of_pictures) :]]
     return "".join(f"{each}/" for each in folders if each not in ("", ".", ".."))
 
 

@@ -97,26 +97,32 @@ class FileImages:
 def pictures_of(path: Path, members: list[Member], labels: Iterable[str]) -> list[Member]:
     """Return the image files of a source, or the image files that several annotators share.
 
-    These are in folders of pictures next to the source. Those of its split may be in them,
+    These are in folders called images next to the source. Those of its split may be in them,
     and in place of all pictures those of a folder called like the source, if all are in folders.
-    Pictures directly in a folder around the source are its own if one has the name of a label;
-    `labels` are the places of labels.
+    Pictures directly in a folder around the source, or in folders such as photos there, are its own
+    if one has the name of a label; `labels` are the places of labels.
     """
     pictures = [member for member in members if is_picture(member.name)]
     around, above, split = folders_around(path)
     own = f"{_as_named(path).name}/"
     for folder in around:
-        pictures = pictures or _pictures_in(picture_folders(folder), own)
+        pictures = pictures or _pictures_in((folder / name for name in _USUAL), own)
         pictures = pictures or _if_labelled(files_in(folder), labels)
-    of_split = (inside / split for each in above for inside in picture_folders(each))
-    return pictures or _pictures_in(of_split, own)
+    of_split = (each / name / split for each in above for name in _USUAL)
+    pictures = pictures or _pictures_in(of_split, own)
+    others = [*((each, "") for each in around), *((each, split) for each in above)]
+    for folder, part in others if not pictures else ():
+        inside = (each / part for each in picture_folders(folder) if each.name not in _USUAL)
+        pictures = pictures or _if_labelled(_pictures_in(inside, own), labels)
+    return pictures
 
 
 def picture_folders(folder: Path) -> list[Path]:
-    """Return the folders of pictures in a folder, those with the most usual names first."""
+    """Return the folders of pictures in a folder that can be read, the most usual names first."""
     if folder_problem(folder):
         return []
-    inside = [each for each in folders_in(folder) if OF_PICTURES.fullmatch(each.name)]
+    named = (each for each in folders_in(folder) if OF_PICTURES.fullmatch(each.name))
+    inside = [each for each in named if not folder_problem(each)]
     return sorted(inside, key=lambda each: (each.name not in _USUAL, each.name))
 
 
