@@ -44,7 +44,8 @@ from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.archive_contents import sources_in
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.folders.beside_notes import beside_notes
-from bboxqa.formats.folders.unread_folders import unread_folders
+from bboxqa.formats.folders.left_out import without_labels
+from bboxqa.formats.folders.unread_folders import refuse_closed, unread_folders
 from bboxqa.formats.inputs import list_files
 from bboxqa.formats.translation.choices import chosen
 from bboxqa.model.annotations import Dataset
@@ -214,6 +215,7 @@ def _measured_files(project: Project, *, hidden: bool) -> tuple[Sequence[Path], 
     if len({file.is_dir() for file in files}) == 2:
         listed = {*list_files([project.folder])}
         files = [file for file in files if file in listed] or files
+    refuse_closed(project.folder, files)
     return files, beside_notes([project.folder], files, files, hidden=hidden)
 
 
@@ -259,7 +261,10 @@ def _measured_into(
         write_folder(result, documents, folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
         warnings += write_agreement_page(documents, project, settings, folder)
         # They may be those of annotators, of whom nobody else would know.
-        warnings += (*unread_folders([project.folder], sources, hidden=hidden),)
+        warnings += (
+            *without_labels([project.folder], sources, hidden=hidden),
+            *unread_folders([project.folder], sources, hidden=hidden),
+        )
     except BboxqaError as error:
         # The frames of the traceback would keep the annotations in memory.
         return error.with_traceback(None)

@@ -23,6 +23,7 @@ from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.damaged import refuse_damaged, refuse_damaged_file
 from bboxqa.formats.folders.patterns import has_match, refuse_pattern
 from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_below, sources_deeper
+from bboxqa.formats.folders.unread_folders import refuse_closed
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import format_of, has_parts, is_of_one_image, suffixes
@@ -116,6 +117,7 @@ def list_files(
             found = found or _files_below(path, sources, pattern, only_checked=only_checked)
             found += sources_deeper(path) if only_checked and path not in found else []
             refuse_damaged(path, found, pattern)
+            refuse_closed(path, found)
             result += found
     # Several files of one format in an archive are read as those of a folder.
     return [part for path in result for part in matching_parts_of(path, pattern)]

@@ -682,6 +682,22 @@ def test_a_folder_of_labels_that_are_not_read_is_told(tmp_path):
     assert (row.status, row.message.count("left out")) == ("measured", 0)
 
 
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_person_whose_folder_is_empty_or_gone_is_told(tmp_path, closed):
+    for who in ("ann", "bob"):
+        write(tmp_path / f"root/p/{who}/a.txt", "0 .5 .5 .2 .2\n")
+    settings = Settings({"bootstrap": 0}, {}, choices=Choices(image_size=(100, 80)))
+    (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
+    assert "left out" not in row.message
+    cid = tmp_path / "root/p/cid"
+    cid.symlink_to("gone") if closed else cid.mkdir()
+    (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
+    if closed:
+        assert (row.status, row.message) == ("failed", f"{cid}: is a link that leads nowhere")
+    else:
+        assert "1 folder without labels left out (cid)" in row.message
+
+
 def test_notes_say_what_a_map_of_categories_changes(tmp_path):
     content = differing()
     # One of the cats is a dog to the other annotator.

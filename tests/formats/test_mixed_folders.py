@@ -151,10 +151,11 @@ def test_one_file_of_labels_in_the_folder_of_coco_may_be_by_a_person(tmp_path, n
         assert not any("left out" in each for each in validate(tmp_path).notes)
 
 
+@pytest.mark.parametrize("place", ["bob", "bob/annotations"])
 @pytest.mark.parametrize("of_two", FOLDERS)
-def test_coco_inside_of_labels_is_read_in_their_place(tmp_path, of_two):
+def test_coco_inside_of_labels_is_read_in_their_place(tmp_path, of_two, place):
     folders = FOLDERS[of_two]("ann") | FOLDERS[of_two]("bob")
-    write(tmp_path, **folders, **{"bob/export.json": coco(41)})
+    write(tmp_path, **folders, **{f"{place}/export.json": coco(41)})
     data = read(tmp_path)
     assert data.annotator_names == ("ann", "bob")
     assert [x for *_, x, _, _, _ in drawn(data)] == [40, 41] * 2

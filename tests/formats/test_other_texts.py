@@ -29,7 +29,7 @@ def read(folder):
 @pytest.mark.parametrize("kind", LABELS)
 @pytest.mark.parametrize("packed", [False, True])
 def test_logs_and_lists_of_classes_are_no_labels(tmp_path, kind, packed):
-    more = {"log": LOG, "export_log": LOG, "predefined_classes": "cat\ndog\n"}
+    more = {"log": LOG, "export_log": LOG, "predefined_classes": "cat\ndog\n", "info": "by ann"}
     folder = people(tmp_path / "set", kind, **more)
     if packed:
         for person in ("ann", "bob"):
@@ -59,7 +59,7 @@ def test_other_texts_are_errors_that_say_what_to_do(tmp_path, kind, text):
 
 def test_a_text_has_no_size_to_ask_for(tmp_path):
     """Without sizes of images, labels are told from other texts as well."""
-    people(tmp_path, "yolo", output="12 images\n")
+    people(tmp_path, "yolo", progress="12 images\n")
     found = {(each.code, each.file.rpartition("/")[2]) for each in validate(tmp_path).findings}
-    assert {code for code, file in found if file == "output.txt"} == {"T001"}
+    assert {code for code, file in found if file == "progress.txt"} == {"T001"}
     assert ("T002", "a.txt") in found

@@ -133,12 +133,18 @@ def coco():
     return {"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "cat"}]}
 
 
-def test_a_link_to_a_folder_that_is_gone_is_told(tmp_path):
-    people(tmp_path)
-    (tmp_path / "notes.md").symlink_to("gone.md")
+@pytest.mark.parametrize("around", [".", "labels"])
+def test_a_link_to_a_folder_that_is_gone_is_an_error(tmp_path, around):
+    people(tmp_path / around)
+    for name in ("notes.md", "images"):
+        (tmp_path / around / name).symlink_to("gone")
     assert told(tmp_path) == []
-    (tmp_path / "cid").symlink_to(tmp_path / "elsewhere")
-    assert told(tmp_path) == [f"{CLOSED}cid"]
+    (tmp_path / around / "cid").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DatasetError, match=r"/cid: is a link that leads nowhere") as error:
+        read(tmp_path)
+    folders = [tmp_path / around / who for who in ("ann", "bob")]
+    assert error.value.advice.endswith(f": {folders[0]} {folders[1]}")
+    assert read(folders).annotator_names == ("ann", "bob")
 
 
 def test_pictures_that_are_gone_do_not_keep_files_from_being_read(tmp_path):
@@ -162,11 +168,14 @@ def closing(monkeypatch):
 
 
 @pytest.mark.parametrize("around", [".", "labels"])
-def test_a_folder_that_cannot_be_listed_is_told(tmp_path, closing, around):
+def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path, closing, around):
     people(tmp_path / around, cid=GOOD)
+    write(tmp_path / around, **{"photos/a.jpg": "x"})
+    closing(tmp_path / around / "photos")
+    assert read(tmp_path).annotator_names == ("ann", "bob", "cid")
     closing(tmp_path / around / "cid")
-    assert read(tmp_path).annotator_names == ("ann", "bob")
-    assert told(tmp_path) == [CLOSED + os.path.normpath(f"{around}/cid")]
+    with pytest.raises(DatasetError, match=r"/cid: cannot be read: Permission denied"):
+        read(tmp_path)
 
 
 def test_a_folder_that_cannot_be_listed_beside_files_is_told(tmp_path, closing):

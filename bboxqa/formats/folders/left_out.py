@@ -174,7 +174,11 @@ def beside_others(
     """Return notes on labels beside COCO JSON, and on files beside folders of annotators."""
     listed = {*sources}
     folders = [each for each in map(Path, paths) if each.is_dir() and each not in listed]
-    inside = (each.parent for each in sources if any(above in each.parents for above in folders))
+    inside = (
+        each.parent.parent if each.parent.name.lower() == "annotations" else each.parent
+        for each in sources
+        if any(above in each.parents for above in folders)
+    )
     notes = []
     for place in islice(dict.fromkeys((*folders, *inside)), _LOOKED_AT):
         labels = [each for each in labels_beside_coco(place) if each not in listed]

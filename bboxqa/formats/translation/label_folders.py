@@ -24,7 +24,14 @@ _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 LOOKED_AT = 5000
 """The most files of a folder that are looked at."""
 _DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 6, 8, 20
-_NO_LABELS = {"classes.txt", "predefined_classes.txt", "labels.txt", "labelmap.txt"}
+_NO_LABELS = {
+    f"{name}.txt"
+    for name in (
+        "classes", "predefined_classes", "labels", "labelmap", "info", "guidelines", "instructions",
+        "comments", "todo", "changes", "changelog", "credits", "errors", "output", "results",
+        "stats", "skipped", "filelist", "file_list", "image_list", "image_names",
+    )
+}  # fmt: skip
 # CVAT writes train.txt, and FiftyOne images.txt.
 _LIST = rf"(?:{SPLIT}|(?:trainval|default|images)(?:20\d\d)?)\.txt"
 LISTS = re.compile(_LIST, re.IGNORECASE)
