@@ -86,7 +86,10 @@ def tag_note(n_images: int, keys: Sequence[str], open_keys: Sequence[str]) -> st
         f"{count(n_images, 'image')} named by task and tag, as the file does not say which of "
         f"several images of a task a tag shows ({', '.join(map(one_line, keys))})"
     )
-    return f"{note}: --columns image={one_line(open_keys[0])} names them" if open_keys else note
+    if not open_keys:
+        todo = "set to_name of each region to the key of data with its image"
+        return f"{note}; if several tags show one image, {todo}"
+    return f"{note}: --columns image={one_line(open_keys[0])} names them"
 
 
 def unknown_key_note(said: str, keys: Sequence[str]) -> str:

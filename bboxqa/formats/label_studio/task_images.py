@@ -37,7 +37,7 @@ def images_of(data: dict[str, Any], tags: Callable[[], Tags] = Tags) -> dict[str
 
     Words under keys such as "image" are names of images in a task without addresses, and under
     keys that tags are named like. Others are answers to questions, as JSON-MIN has them. Any text
-    under the key of the user's image names one.
+    or number under the key of the user's image names one.
 
     Parameters
     ----------
@@ -81,8 +81,13 @@ def _named_keys(images: dict[str, list[str]], tags: Tags) -> AbstractSet[str]:
 def _page(key: str, value: Any, said: str) -> str:
     """Return what names an image, which may be inside an object; "" if nothing does."""
     inside = value.items() if isinstance(value, dict) else [(key, value)]
-    texts = ((name, each) for name, each in inside if isinstance(each, str))
-    return next((each for name, each in texts if name == said or may_be_image(name, each)), "")
+    for name, each in inside:
+        # Tables that are imported have numbers.
+        if name == said and type(each) in (str, int):
+            return str(each)
+        if isinstance(each, str) and may_be_image(name, each):
+            return each
+    return ""
 
 
 def image_of(images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey | None:

@@ -208,7 +208,7 @@ class _LabelRecords:
                 if "/" in place:
                     reason += " (if the folders of labels are those of annotators, name each)"
         if choices().image_size is not None:
-            reason += ", and the given sizes do not include it"
+            reason += ", and the given sizes do not include it, or have several of its name"
         problem = f"{member.name}: the size of its image is not known: {reason}; {todo}"
         self._into.defect("T002", problem, where)
 

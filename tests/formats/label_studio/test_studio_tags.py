@@ -48,7 +48,9 @@ def test_two_tags_are_two_images_of_each_task(tmp_path, tasks):
     numbers = range(1, len(tasks) + 1)
     assert {*data.image_names} == {f"task {n}/{tag}" for n in numbers for tag in "ab"}
     assert data.assigned.all()
-    assert data.notes[-1].endswith("a tag shows (photo, thumb)")
+    assert (
+        "a tag shows (photo, thumb); if several tags show one image, set to_name" in data.notes[-1]
+    )
     with reading(columns={"image": "photo"}), pytest.raises(DatasetError) as caught:
         read_coco(path)
     (problem,) = caught.value.problems
@@ -89,7 +91,9 @@ def test_tags_of_several_projects_are_in_their_own_tasks(tmp_path):
     assert data.image_names == (
         "p4.jpg", "t4.jpg", "task 1/a", "task 1/b", "task 2/a", "task 3/b", "task 3/c"
     )  # fmt: skip
-    assert data.notes[-1].endswith("a tag shows (photo, thumb)")
+    assert (
+        "a tag shows (photo, thumb); if several tags show one image, set to_name" in data.notes[-1]
+    )
 
 
 def test_a_tag_beside_a_known_one_shows_another_image(tmp_path):

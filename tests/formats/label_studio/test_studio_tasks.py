@@ -225,7 +225,9 @@ def test_a_key_that_the_user_says_is_refused_where_two_tags_are_drawn_on(tmp_pat
     path = written(tmp_path / "a.json", task(1, work(1, *shapes), work(2), data=sides))
     data = read_coco(path)
     assert asked(data) == {"task 1/tag a": ["1", "2"], "task 1/tag b": ["1", "2"]}
-    assert data.notes[-1].endswith("a tag shows (left, right)")
+    assert (
+        "a tag shows (left, right); if several tags show one image, set to_name" in data.notes[-1]
+    )
     with reading(columns={"image": "left"}), pytest.raises(DatasetError) as error:
         read_coco(path)
     assert (

@@ -312,3 +312,5 @@ def test_any_text_under_the_key_of_the_user_names_an_image(tmp_path):
     path = written(tmp_path / "a.json", *(task(7, *works, data=each) for each in of_tasks))
     with reading(columns={"image": "place"}):
         assert read_coco(path).image_names == ("Study 1, slice 1", "Study 1, slice 2")
+    with reading(columns={"image": "slice"}):
+        assert read_coco(path).image_names == ("1", "2")
