@@ -19,7 +19,7 @@ from bboxqa.formats.archive_contents import (
     sources_in,
 )
 from bboxqa.formats.coco.strict import COCO, is_surely_coco
-from bboxqa.formats.commands import typed_paths
+from bboxqa.formats.commands import typed_names, typed_paths
 from bboxqa.formats.damaged import refuse_damaged, refuse_damaged_file
 from bboxqa.formats.folders.patterns import has_match, refuse_pattern
 from bboxqa.formats.folders.source_folders import labels_beside_coco, sources_below, sources_deeper
@@ -300,7 +300,9 @@ def _too_deep(folder: Path, held: Sequence[Path]) -> DatasetError:
     """Return the error for a folder whose annotations are two folders deeper."""
     some = first_few(held, _SHOWN, lambda each: one_line(each.name))
     problem = f"{folder}: annotations are in folders inside {some}, which is too deep to find them"
-    return DatasetError([problem], f"Name these folders instead: {typed_paths(held, _SHOWN)}")
+    todo = f"Name these folders instead: {typed_paths(held, _SHOWN)}"
+    named = typed_names([(each.name, each) for each in held])
+    return DatasetError([problem], f"{todo}\nIf each is by one person: bboxqa agree {named}")
 
 
 def _result_folder(folder: Path) -> DatasetError:

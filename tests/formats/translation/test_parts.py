@@ -881,3 +881,35 @@ def test_folders_that_share_one_name_are_read(tmp_path):
     for name in ("ann/first", "bob/first", "bob/second"):
         write(tmp_path, **{f"{name}.csv": rows})
     assert len(read_coco(tmp_path).annotator_names) == 3
+
+
+def clips(folder, *names, people=("ann", "bob")):
+    """Write labels of a frame in folders for clips, in those of people."""
+    for x, (who, clip) in enumerate(product(people, names)):
+        write(folder, **{f"{who}/{clip}/0001.txt": f"0 .5 .5 .{x + 2} .2\n"})
+    return folder
+
+
+def test_clips_in_folders_of_people_are_read_as_the_error_says(tmp_path):
+    clips(tmp_path, "clip1", "clip2")
+    with pytest.raises(DatasetError, match="which is too deep to find them") as error:
+        read_coco(tmp_path)
+    typed = error.value.advice.rpartition("bboxqa agree ")[2]
+    done = run("agree", *shlex.split(typed), "--image-size", "100x80")
+    assert "2 images, 2 annotators, 4 annotations" in done.stdout
+    assert "images are called clip1/…, since another folder has images of the same" in done.stdout
+    with reading(image_size=(100, 80)):
+        data = read_coco({who: tmp_path / who for who in ("ann", "bob")})
+    assert data.image_names == ("clip1/0001", "clip2/0001")
+    each = data.annotations
+    sides = zip(each.image, each.annotator, each.bbox[:, 2].round().tolist(), strict=True)
+    assert sorted(sides) == [(0, 0, 20), (0, 1, 40), (1, 0, 30), (1, 1, 50)]
+
+
+def test_folders_of_one_person_that_share_images_are_refused_where_others_have_none(tmp_path):
+    clips(clips(tmp_path, "one", "two"), "three", people=["bob"])
+    with (
+        reading(image_size=(100, 80)),
+        pytest.raises(DatasetError, match=r"annotator 'ann': image '0001' is in .*/one and in "),
+    ):
+        read_coco({"ann": tmp_path / "ann", "bob": tmp_path / "bob/three"})

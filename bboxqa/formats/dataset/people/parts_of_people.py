@@ -80,19 +80,36 @@ def named_people(
     inside = defaultdict(list)
     for file, name in zip(files, names, strict=True):
         inside[name].append(Path(file.source.name))
-    split_of = {
-        path: without_split(place)[0]
+    place_of = {
+        path: place
         for paths in inside.values()
         for path, place in zip(paths, places_of(paths), strict=True)
     }
-    splits = [split_of[Path(file.source.name)] for file in files]
+    places = [place_of[Path(file.source.name)] for file in files]
+    splits = [without_split(place)[0] for place in places]
     if is_apart(images_of(files), names):
         splits = []
     elif are_sessions:
         return People([*names], "several files per annotator, each a session")
     elif not is_apart(images_of(files), zip(names, splits, strict=True)):
-        _refuse_shared_image(files, names)
+        splits = _clips(files, names, places)
     return People([*names], "one folder per annotator", splits)
+
+
+def _clips(
+    files: Sequence[AnnotationFile], names: Sequence[str], places: Sequence[Place]
+) -> list[str]:
+    """Return the names of folders that are clips: each is a folder of labels of several people.
+
+    Raises DatasetError for other files of one annotator that share images.
+    """
+    clips = ["/".join(each) for each in places]
+    people = Counter(zip(clips, names, strict=True))
+    times = Counter(clip for clip, _ in people)
+    are_folders = all(Path(file.source.name).is_dir() for file in files)
+    if not are_folders or min(times.values()) < 2:
+        _refuse_shared_image(files, names)
+    return clips
 
 
 def split_people(places: Sequence[Place]) -> tuple[list[Place], list[str]] | None:
@@ -210,8 +227,9 @@ def with_names_of_splits(
             else image
             for image in file.images
         ]
-        called = f"images are called {split}/…, since another split has images of the same names"
-        note = f"{called}: if these are the same images, measure one split only"
+        kind = "split" if is_split(split) else "folder"
+        called = f"images are called {split}/…, since another {kind} has images of the same names"
+        note = f"{called}: if these are the same images, measure one {kind} only"
         named.append(replace(file, images=images, notes=(*file.notes, note)))
     return [*named, *files[len(named) :]]
 
