@@ -668,16 +668,17 @@ def test_a_folder_of_labels_that_are_not_read_is_told(tmp_path):
     settings = Settings({"bootstrap": 0}, {}, choices=Choices(image_size=(100, 80)))
     (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
     assert (row.status, row.annotators) == ("measured", ("ann", "bob"))
-    told = f"1 folder left out, in which no annotations are found: {tmp_path}/root/p/cid"
-    told += f"; to see why: bboxqa validate {tmp_path}/root/p/cid"
+    cid = tmp_path / "root" / "p" / "cid"
+    told = "1 folder left out, in which no annotations are found: "
+    told += f"{cid}; to see why: bboxqa validate {cid}"
     assert told in row.message
     summary = json.loads((folder_of(tmp_path / "out", "p") / "summary.json").read_bytes())
     assert summary["notes"].count(told) == 1
     # The next run knows that the folder has another name, or is gone.
-    (tmp_path / "root/p/cid").rename(tmp_path / "root/p/dora")
+    cid.rename(cid.with_name("dora"))
     (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
     assert told.replace("cid", "dora") in row.message
-    shutil.rmtree(tmp_path / "root/p/dora")
+    shutil.rmtree(cid.with_name("dora"))
     (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
     assert (row.status, row.message.count("left out")) == ("measured", 0)
 
