@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from bboxqa.core.errors import BboxqaError
-from bboxqa.core.text import count
+from bboxqa.core.errors import BboxqaError, ConfigError
+from bboxqa.core.text import count, unknown_name
 from bboxqa.model.annotations import Source
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.table import Table
+from bboxqa.model.table import Table, stacked_tables
 from bboxqa.model.threshold_result import (
     ClassAgreement,
     Existence,
@@ -98,6 +98,30 @@ class MeasuredAgreement:
     def diagnose(self) -> Diagnosis:
         """Return the story with the tables behind it, and what to review first."""
         return self.diagnoser.diagnosis(self)
+
+    def table(self, name: str) -> Table:
+        """Return a table of all thresholds, as `--out` writes it, or one of the diagnosis.
+
+        Tables of thresholds begin with the column ``iou_threshold``. They are images, categories,
+        pairs, units, repeats, reference, reference_offsets, reference_confusions and
+        reference_confusion_matrix. Raises ConfigError if the result has no such table.
+        """
+        found = self.threshold_tables()
+        if name in found:
+            return stacked_tables("iou_threshold", found[name])
+        diagnosis = self.diagnose()
+        others = {**diagnosis.tables, "review": diagnosis.review}
+        if name not in others:
+            raise ConfigError(f"table {unknown_name(name, [*found, *others])}")
+        return others[name]
+
+    def threshold_tables(self) -> dict[str, list[tuple[float, Table]]]:
+        """Return the tables of each threshold with the threshold, by name."""
+        found: dict[str, list[tuple[float, Table]]] = {}
+        for part in self.thresholds:
+            for name, table in part.tables().items():
+                found.setdefault(name, []).append((part.iou_threshold, table))
+        return found
 
     def _only(self) -> ThresholdResult:
         if len(self.thresholds) != 1:

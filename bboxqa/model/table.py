@@ -1,7 +1,7 @@
 """Tables: named columns of equal length."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -69,7 +69,15 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Columns of equal length, by name.
+    """Columns of equal length, by name, which text, page and JSON render.
+
+    Attributes
+    ----------
+    columns : mapping of str to column
+        A figure and its interval are the columns ``f1``, ``f1_low`` and ``f1_high``.
+    formats : mapping of str to str
+        How the numbers of a column are written in text and on pages, as for `format`, such as
+        ``".2f"`` or ``".0%"``; columns without one are written by their type.
 
     Examples
     --------
@@ -86,6 +94,7 @@ class Table:
     """
 
     columns: Mapping[str, Column]
+    formats: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -108,8 +117,14 @@ class Table:
             {
                 name: column.take(index) if isinstance(column, Categorical) else column[index]
                 for name, column in self.columns.items()
-            }
+            },
+            self.formats,
         )
+
+    @property
+    def with_interval(self) -> list[str]:
+        """The columns whose interval is in two other columns."""
+        return [name for name in self.columns if {f"{name}_low", f"{name}_high"} <= {*self.columns}]
 
     def head(self, n: int = 5) -> "Table":
         """Return the first `n` rows."""
@@ -148,6 +163,32 @@ def _plain(column: NDArray[Any]) -> list[Any]:
     if column.dtype.kind == "f":
         return [None if value != value else value for value in values]  # noqa: PLR0124
     return values  # type: ignore[no-any-return]
+
+
+def stacked_tables(name: str, parts: Sequence[tuple[float, Table]]) -> Table:
+    """Return tables with the same columns, one below the other, after a column of their numbers.
+
+    Examples
+    --------
+    >>> table = Table({"f1": np.array([0.5])})
+    >>> stacked_tables("iou_threshold", [(0.5, table), (0.75, table)]).records()
+    [{'iou_threshold': 0.5, 'f1': 0.5}, {'iou_threshold': 0.75, 'f1': 0.5}]
+    """
+    tables = [table for _, table in parts]
+    number = np.repeat([each for each, _ in parts], [len(table) for table in tables])
+    columns: dict[str, Column] = {name: number}
+    for each in tables[0].columns:
+        columns[each] = _stacked([table.columns[each] for table in tables])
+    return Table(columns, tables[0].formats)
+
+
+def _stacked(columns: Sequence[Column]) -> Column:
+    first = columns[0]
+    if not isinstance(first, Categorical):
+        return np.ma.concatenate(columns) if np.ma.isMA(first) else np.concatenate(columns)
+    if all(isinstance(each, Categorical) and each.names is first.names for each in columns):
+        return Categorical(np.concatenate([each.code for each in columns]), first.names)  # type: ignore[union-attr]
+    return text_column([text for each in columns for text in each.decode()])  # type: ignore[union-attr]
 
 
 def html_table(table: Table, most: int) -> str:

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from math import isnan, nan
 
+from bboxqa.model.figures import NONE, Figure, Interval
 from bboxqa.model.reliability import ReliabilityData
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
-
-Interval = tuple[float, float]
-NONE: Interval = (nan, nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +200,45 @@ class ThresholdResult:
     def threshold_label(self) -> str:
         """The threshold with its quantity, such as "IoU 0.5" or "centroid 0.5"."""
         return f"{self.measure} {self.iou_threshold:g}"
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The headline numbers, in the order in which they are shown.
+
+        Alpha and the mean over images come first where alpha has a meaning, otherwise existence.
+        """
+        existence, classes, place = self.existence, self.class_agreement, self.place
+        reason = "" if self.status == "ok" else self.status
+        alpha = (
+            Figure("alpha", self.alpha, self.interval, reason, self.n_units),
+            Figure("mean_image_alpha", self.mean_image_alpha, self.mean_image_interval),
+        )
+        objects = (
+            Figure("f1", existence.f1, existence.interval),
+            Figure("existence_alpha", existence.alpha, existence.alpha_interval, existence.reason),
+            Figure(
+                "class_alpha",
+                classes.alpha,
+                classes.interval,
+                "" if classes.status == "ok" else classes.status,
+                place.n_pairs,
+            ),
+            Figure("class_share", classes.share, classes.share_interval, n=place.n_pairs),
+            Figure("mean_iou", place.mean_iou, place.interval, n=place.n_pairs),
+            Figure("below_share", place.below_threshold, place.below_interval, n=place.n_pairs),
+        )
+        return (*objects, *alpha) if isnan(self.alpha) else (*alpha, *objects)
+
+    def tables(self) -> dict[str, Table]:
+        """Return the tables, by the names of their files."""
+        found = {name: getattr(self, name) for name in ("images", "units", "pairs", "categories")}
+        if self.repeats is not None:
+            found["repeats"] = self.repeats
+        if self.reference is not None:
+            found["reference"] = self.reference.annotators
+            for name in ("offsets", "confusions", "confusion_matrix"):
+                found[f"reference_{name}"] = getattr(self.reference, name)
+        return found
 
     @property
     def alpha_has_no_meaning(self) -> bool:

@@ -25,14 +25,7 @@ from bboxqa.report.diagnosis_summary import diagnosis_schema, diagnosis_summary
 from bboxqa.report.json_text import json_text
 
 MANIFEST = "manifest"
-_TABLES = ("images", "units", "pairs", "categories")
 _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow", "scipy", "shapely")
-_OF_REFERENCE = {
-    "reference": "annotators",
-    "reference_offsets": "offsets",
-    "reference_confusions": "confusions",
-    "reference_confusion_matrix": "confusion_matrix",
-}
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
@@ -75,18 +68,9 @@ def write_folder(
     kept: Iterable[Path] = (),
 ) -> list[Path]:
     """Write a result of `agree`, and its diagnosis if there is one; see `write_tables`."""
-    parts = result.thresholds
     tables: dict[str, list[tuple[float | None, Table]]] = {
-        name: [(part.iou_threshold, getattr(part, name)) for part in parts] for name in _TABLES
+        name: [*parts] for name, parts in result.threshold_tables().items()
     }
-    if parts[0].repeats is not None:
-        tables["repeats"] = [(p.iou_threshold, p.repeats) for p in parts if p.repeats is not None]
-    beside = [(p.iou_threshold, p.reference) for p in parts if p.reference is not None]
-    if beside:
-        tables |= {
-            name: [(threshold, getattr(each, column)) for threshold, each in beside]
-            for name, column in _OF_REFERENCE.items()
-        }
     if diagnosis is not None:
         documents = {**documents, "diagnosis.schema": diagnosis_schema()}
         found = {**diagnosis.tables, "review": diagnosis.review}
