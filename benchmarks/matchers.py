@@ -24,8 +24,7 @@ from bboxqa.agreement.alpha.nominal import pooled_alpha
 from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.matching.match import match
-from bboxqa.matching.registry import MATCHERS
+from bboxqa.matching.matchers import MATCHERS, match
 from bboxqa.model.units import UnitTable
 from bboxqa.pipelines.image_parts import compared_images
 

@@ -24,8 +24,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
 from bboxqa.formats.annotations.records import Category, Image
 from bboxqa.formats.format import Format
 from bboxqa.geometry.similarities import registry as similarities
-from bboxqa.matching.matchers import Matcher
-from bboxqa.matching.registry import MATCHERS
+from bboxqa.matching.matchers import MATCHERS, Matcher
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import Severity
 from bboxqa.model.table import Table

@@ -1,4 +1,4 @@
-"""Finding the pairs of annotations whose similarity reaches a threshold."""
+"""Pairs of annotations that may show one object, and their similarity."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,18 +8,141 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
+from bboxqa.core.arrays import FloatArray, IndexArray, pairs_within, radix_order, run_starts, sum_by
 from bboxqa.core.blocks import blocks
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import release_pages, return_large_blocks, trim_memory
 from bboxqa.core.parallel import in_threads
 from bboxqa.core.types import Steps
-from bboxqa.geometry.neighbours import neighbours
 from bboxqa.geometry.similarities import registry
-from bboxqa.geometry.similarities.base import Options, Similarity
-from bboxqa.geometry.similarities.needs import check_shapes
+from bboxqa.geometry.similarities.base import Options, Similarity, check_shapes
 from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes
+from bboxqa.model.selection import select_annotations
+from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes, UnitTable
+
+# Pairs per chunk, so that a chunk fits into the cache of one core.
+_CHUNK = 1 << 14
+# With more pairs in an image, a tree is faster than comparing all bounds.
+_CROWDED = 40_000
+# Annotations of a crowded image from which the share of overlaps is estimated.
+_SAMPLE = 64
+# If a larger share overlaps, comparing all bounds is faster than a tree.
+_DENSE = 0.02
+
+
+def _groups(annotations: Annotations) -> tuple[IndexArray, IndexArray]:
+    """Return, for each annotation, where the next annotator and the next image begin."""
+    n = len(annotations)
+    image, annotator = annotations.image, annotations.annotator
+    new_image = np.flatnonzero(np.diff(image)) + 1
+    new_group = np.flatnonzero((np.diff(image) != 0) | (np.diff(annotator) != 0)) + 1
+    places = np.arange(n)
+
+    def following(starts: IndexArray) -> IndexArray:
+        return np.append(starts, n)[np.searchsorted(starts, places, side="right")]
+
+    return following(new_group), following(new_image)
+
+
+def _overlapping(
+    bounds: FloatArray, left: IndexArray, right: IndexArray
+) -> tuple[IndexArray, IndexArray]:
+    a, b = bounds.take(left, axis=0), bounds.take(right, axis=0)
+    keep = np.flatnonzero(
+        (a[:, 0] < b[:, 2]) & (b[:, 0] < a[:, 2]) & (a[:, 1] < b[:, 3]) & (b[:, 1] < a[:, 3])
+    )
+    return left[keep], right[keep]
+
+
+def _in_crowd(
+    bounds: FloatArray, annotations: Annotations, group_end: IndexArray, first: int, last: int
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield the overlapping pairs of one crowded image, in chunks of annotations."""
+    import shapely
+
+    shapes = shapely.box(*bounds[first:last].T)
+    tree = shapely.STRtree(shapes)
+    sample = shapes[:: -(-len(shapes) // _SAMPLE)]
+    if tree.query(sample).shape[1] > _DENSE * len(sample) * len(shapes):
+        yield from _from_grid(bounds[first:last], group_end[first:last], first)
+        return
+    # The pairs of this many annotations fit into memory even if many overlap.
+    step = max(_CROWDED * 16 // len(shapes), 1)
+    for start in range(0, len(shapes), step):
+        left, right = tree.query(shapes[start : start + step])
+        left, right = left + (first + start), right + first
+        other = annotations.annotator[left] < annotations.annotator[right]
+        left, right = left[other], right[other]
+        order = np.lexsort((right, left))
+        yield _overlapping(bounds, left[order], right[order])
+
+
+def _from_grid(
+    bounds: FloatArray, group_end: IndexArray, first: int
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield the overlapping pairs of one image, whose first annotation is `first`.
+
+    All bounds are compared, which is faster than a tree if many overlap, as no sorting is needed.
+    """
+    n = len(bounds)
+    columns = np.ascontiguousarray(bounds.T)
+    later = group_end - first
+    start = 0
+    while (begin := int(later[start])) < n:
+        stop = min(start + max(_CHUNK // (n - begin), 1), n - 1)
+        a, b = columns[:, start:stop, None], columns[:, None, begin:]
+        # The first column to compare depends on the annotator of the row.
+        cells = np.arange(begin, n) >= later[start:stop, None]
+        for low, high in ((0, 2), (1, 3)):
+            cells &= a[low] < b[high]
+            cells &= b[low] < a[high]
+        row, column = np.divmod(np.flatnonzero(cells), n - begin)
+        yield row + (first + start), column + (first + begin)
+        start = stop
+
+
+def neighbours(
+    annotations: Annotations, bounds: FloatArray | None
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield the pairs of annotations by two annotators in one image, in chunks.
+
+    Annotations are ordered by image, then annotator. With bounds, (N, 4) left, top, right, bottom,
+    only pairs whose bounds overlap are yielded. In each pair ``left < right``; pairs are sorted by
+    left, then right, within and across chunks.
+    """
+    group_end, image_end = _groups(annotations)
+    partners = image_end - group_end
+    total = np.concatenate([[0], np.cumsum(partners)])
+    crowded: IndexArray = np.zeros(0, np.int64)
+    if bounds is not None:
+        image_start = run_starts(annotations.image)
+        ends = np.append(image_start[1:], len(annotations))
+        crowded = np.flatnonzero(total[ends] - total[image_start] > _CROWDED)
+        special = [(int(image_start[i]), int(ends[i])) for i in crowded]
+    else:
+        special = []
+    place = 0
+    for first, last in [*special, (len(annotations), len(annotations))]:
+        yield from _flat(bounds, group_end, total, place, first)
+        if bounds is not None and last > first:
+            yield from _in_crowd(bounds, annotations, group_end, first, last)
+        place = last
+
+
+def _flat(
+    bounds: FloatArray | None, group_end: IndexArray, total: IndexArray, place: int, stop: int
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield the pairs of the annotations `place` to `stop` by comparing all bounds."""
+    while place < stop:
+        end = int(np.searchsorted(total, total[place] + _CHUNK, side="right")) - 1
+        end = min(max(end, place + 1), stop)
+        counts = np.diff(total[place : end + 1])
+        left = np.repeat(np.arange(place, end), counts)
+        shift = group_end[place:end] - (total[place:end] - total[place])
+        right = np.arange(total[end] - total[place]) + np.repeat(shift, counts)
+        yield (left, right) if bounds is None else _overlapping(bounds, left, right)
+        place = end
+
 
 TOLERANCE = 1e-9
 """The tolerance of the threshold, so that identical shapes match at a threshold of 1."""
@@ -236,3 +359,52 @@ def similarity_of_pairs(
 
     run = in_threads if chosen.threads else map
     return np.concatenate([np.zeros(0), *run(measure, _shards(dataset))])
+
+
+def unit_pairs(
+    data: Dataset,
+    units: UnitTable,
+    known: CandidatePairs,
+    similarity: str,
+    *,
+    all_touched: bool = False,
+) -> CandidatePairs:
+    """Return all pairs of annotations of the same unit, including pairs below the threshold.
+
+    In a unit of three annotations, only two pairs have to reach the threshold; this function
+    computes the similarity of the third.
+
+    Parameters
+    ----------
+    data : Dataset
+    units : UnitTable
+        The unit of each annotation.
+    known : CandidatePairs
+        The pairs that reach the threshold.
+    similarity : str
+        One of `bboxqa.geometry.similarities.registry.names()`.
+    all_touched : bool
+        For `raster`: burn every pixel that a ring touches.
+    """
+    unit = units.unit
+    size = np.bincount(unit, minlength=len(units))
+    if len(known) == (size * (size - 1)).sum() // 2:
+        return known
+    order = radix_order(unit, len(units))
+    left, right = (order[side] for side in pairs_within(unit[order]))
+    key = left * len(unit) + right
+    by_left = np.argsort(key)
+    left, right, key = left[by_left], right[by_left], key[by_left]
+    values = np.full(len(key), np.nan)
+    values[np.searchsorted(key, known.left * len(unit) + known.right)] = known.similarity
+    absent = np.flatnonzero(np.isnan(values))
+    ends = np.unique(np.concatenate([left[absent], right[absent]]))
+    part = replace(data, annotations=select_annotations(data.annotations, ends))
+    values[absent] = similarity_of_pairs(
+        part,
+        similarity,
+        np.searchsorted(ends, left[absent]),
+        np.searchsorted(ends, right[absent]),
+        all_touched=all_touched,
+    )
+    return CandidatePairs(left, right, values)

@@ -1,21 +1,22 @@
-"""Matchers: ways to find the annotations of several annotators that show the same object."""
+"""Matchers by name, and the units that they make from pairs."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, radix_order, run_starts
+from bboxqa.core.arrays import IndexArray, IntArray, radix_order, run_starts
 from bboxqa.core.blocks import blocks
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.plugins import lookup
 from bboxqa.matching.assignment import assign
-from bboxqa.matching.components import author_ranks
-from bboxqa.matching.linkage import greedy
-from bboxqa.matching.ties import drawn_ranks
+from bboxqa.matching.linkage import average, complete, greedy
+from bboxqa.matching.ties import author_ranks, drawn_ranks
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes
+from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes, UnitTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +135,144 @@ def auto(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) ->
     first = greedy(annotations, pairs.take(several), weight[several])
     two = hungarian(annotations, pairs.take(~several), weight[~several])
     return np.minimum(first, two)
+
+
+MATCHERS: dict[str, Matcher] = {
+    "auto": Matcher(auto, PairBytes(80, 160)),
+    "hungarian": Matcher(hungarian, PairBytes(60, 260), most_annotators=2),
+    "recursive": Matcher(recursive, PairBytes(60, 260), by_order=True),
+    "greedy": Matcher(greedy, PairBytes(80, 160)),
+    "average": Matcher(average),
+    "complete": Matcher(complete),
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all matchers.
+
+    Examples
+    --------
+    >>> names()[:2]
+    ('auto', 'hungarian')
+    """
+    return tuple(MATCHERS)
+
+
+def matcher(name: str) -> Matcher:
+    """Return the matcher of this name.
+
+    Raises ConfigError if there is no such matcher.
+    """
+    return lookup("matcher", MATCHERS, name)
+
+
+_STEPS = 1 << 30
+_TIE_STEPS = 1 << 10
+
+
+def pair_weights(
+    pairs: CandidatePairs,
+    category: IntArray,
+    iou_threshold: float,
+    *,
+    category_lenient: bool = False,
+) -> IndexArray:
+    """Return the weight of each pair, (P,) int64 and positive.
+
+    Similarities are rounded to multiples of 2⁻³⁰, so that rounding errors do not matter. Among
+    matchings with the same total, the one with more pairs of equal category is preferred. If the
+    threshold admits similarities of 0 or less, 1 is added to all, so that weights are positive.
+
+    Parameters
+    ----------
+    pairs : CandidatePairs
+        P pairs that reach the threshold.
+    category : (N,) int32
+        The category of each annotation.
+    category_lenient : bool
+        Add 1 to the similarity of pairs of equal category, so that they are preferred, while other
+        pairs are still allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs = CandidatePairs(np.array([0, 1]), np.array([2, 2]), np.array([0.5, 0.5]))
+    >>> same, other = pair_weights(pairs, np.array([7, 8, 7], np.int32), 0.5)
+    >>> int(same - other)
+    1
+    """
+    weight: IndexArray = np.empty(len(pairs), np.int64)
+    for part in blocks(len(pairs)):
+        same = category[pairs.left[part]] == category[pairs.right[part]]
+        similarity = pairs.similarity[part] + (1.0 if iou_threshold <= 0 else 0.0)
+        if category_lenient:
+            similarity = similarity + same
+        steps = np.maximum(np.rint(similarity * _STEPS), 1).astype(np.int64)
+        weight[part] = steps * _TIE_STEPS + same
+    return weight
+
+
+def check_matcher(annotations: Annotations, name: str) -> None:
+    """Refuse an unknown matcher, or a matcher that cannot handle that many annotators."""
+    most = matcher(name).most_annotators
+    if most is None:
+        return
+    n_annotators = len(np.unique(annotations.annotator))
+    if n_annotators > most:
+        every = MATCHERS.items()
+        others = [repr(other) for other, each in every if each.most_annotators is None]
+        raise ConfigError(
+            f"matcher {name!r} is for {'two' if most == 2 else most} annotators and there are "
+            f"{n_annotators}; choose {' or '.join(others)}"
+        )
+
+
+def bytes_per_pair(annotations: Annotations, matchers: Iterable[str]) -> PairBytes:
+    """Return the most bytes per pair of an image that any of the matchers needs."""
+    only_two = not (author_ranks(annotations) > 1).any()
+    # If no image has a third annotator, `auto` is `hungarian`.
+    names = ["hungarian" if name == "auto" and only_two else name for name in matchers]
+    of_each = [matcher(name).pair_bytes for name in names]
+    return PairBytes(*map(max, zip(*of_each, strict=True)))
+
+
+def match(
+    annotations: Annotations,
+    pairs: CandidatePairs,
+    name: str,
+    iou_threshold: float,
+    *,
+    category_lenient: bool = False,
+) -> UnitTable:
+    """Group annotations into units, one per object.
+
+    Raises ConfigError if there is no such matcher, or if it cannot match that many annotators.
+
+    Parameters
+    ----------
+    annotations : Annotations
+        N annotations, ordered by image, then annotator.
+    pairs : CandidatePairs
+        Pairs that reach the threshold.
+    name : str
+        The matcher, one of `bboxqa.matching.matchers.names()`.
+    category_lenient : bool
+        Prefer pairs of equal category.
+
+    Returns
+    -------
+    UnitTable
+        Units are numbered by image, then by the annotator and the id of their first annotation.
+    """
+    check_matcher(annotations, name)
+    weight = pair_weights(
+        pairs, annotations.category, iou_threshold, category_lenient=category_lenient
+    )
+    first = matcher(name).join(annotations, pairs, weight)
+    opens = np.flatnonzero(first == np.arange(len(first)))
+    opens = opens[
+        np.lexsort((annotations.id[opens], annotations.annotator[opens], annotations.image[opens]))
+    ]
+    number = np.empty_like(first)
+    number[opens] = np.arange(len(opens))
+    return UnitTable(unit=number[first], image=annotations.image[opens])

@@ -1,4 +1,4 @@
-"""Breaking ties by an order of annotations that depends only on their shapes and categories."""
+"""Order of equal pairs by geometry and category, and connected components."""
 
 from itertools import pairwise
 from typing import Any
@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.components import connected_components
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints
+from bboxqa.model.units import CandidatePairs
 
 __all__ = ["drawn_ranks"]
 
@@ -95,3 +97,33 @@ def _joints(keypoints: Keypoints, node: int) -> tuple[list[Any], list[int], floa
     held = slice(int(keypoints.start[node]), int(keypoints.stop[node]))
     area = float(np.nan_to_num(keypoints.area[node], nan=-1.0))
     return keypoints.xy[held].tolist(), keypoints.visibility[held].tolist(), area
+
+
+def author_ranks(annotations: Annotations) -> IndexArray:
+    """Return the rank of each annotation's author among the annotators of its image, (N,).
+
+    As images are independent, the first annotators of all images are matched at once with the
+    second annotators, whoever they are.
+    """
+    new_image = np.diff(annotations.image, prepend=-1) != 0
+    new_author = new_image | (np.diff(annotations.annotator, prepend=-1) != 0)
+    number = np.cumsum(new_author)
+    starts = np.flatnonzero(new_image)
+    rank: IndexArray = number - np.repeat(number[starts], np.diff(starts, append=len(number)))
+    return rank
+
+
+def components(annotations: Annotations, pairs: CandidatePairs) -> tuple[IndexArray, BoolArray]:
+    """Return the first annotation of each component, (N,), and where annotators repeat, (N,) bool.
+
+    A component in which no annotator appears twice can be one unit. There is at least one pair.
+    """
+    home = np.arange(len(annotations))
+    component = connected_components(pairs.left, pairs.right)
+    home[pairs.left] = component
+    home[pairs.right] = component
+    del component
+    order = np.lexsort((annotations.annotator, home))
+    twice = np.diff(home[order]) == 0
+    twice &= np.diff(annotations.annotator[order]) == 0
+    return home, np.isin(home, home[order[1:][twice]])

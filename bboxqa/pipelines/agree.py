@@ -11,8 +11,8 @@ from bboxqa.core.memory import check_limit
 from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
 from bboxqa.geometry.similarities.registry import needs_outlines
-from bboxqa.matching import registry as matchers
-from bboxqa.matching.match import check_matcher
+from bboxqa.matching import matchers
+from bboxqa.matching.matchers import check_matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import ReadShapes
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing

@@ -20,8 +20,7 @@ from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs
 from bboxqa.geometry.similarities.registry import needs_outlines, needs_rotated_boxes
-from bboxqa.matching.match import match
-from bboxqa.matching.registry import matcher
+from bboxqa.matching.matchers import match, matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.settings import AgreeSettings

@@ -19,9 +19,8 @@ from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.blocks import blocks
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.types import Progress
-from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
-from bboxqa.geometry.unit_pairs import unit_pairs
-from bboxqa.matching.match import bytes_per_pair, match
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, unit_pairs
+from bboxqa.matching.matchers import bytes_per_pair, match
 from bboxqa.model.reliability import Coincidences, ReliabilityData
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, UnitTable, join_units

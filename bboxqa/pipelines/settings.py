@@ -6,7 +6,7 @@ from typing import Any
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 from bboxqa.geometry.similarities import registry as similarities
-from bboxqa.matching import registry as matchers
+from bboxqa.matching import matchers
 from bboxqa.model.settings import AgreeSettings, setting_names, settings_from
 from bboxqa.model.settings_files import read_settings
 

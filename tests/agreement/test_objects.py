@@ -15,8 +15,7 @@ from bboxqa.agreement.counts.object_counts import ObjectSums, count_objects, joi
 from bboxqa.agreement.objects.image_costs import alpha_costs, f1_costs
 from bboxqa.agreement.objects.meaning import has_meaning, pairs_with_meaning
 from bboxqa.agreement.uncertainty.resampling import drawn_weights
-from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.geometry.unit_pairs import unit_pairs
+from bboxqa.geometry.candidates import candidate_pairs, unit_pairs
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs

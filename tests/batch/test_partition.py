@@ -9,7 +9,7 @@ from support.datasets import dataset
 
 from bboxqa.batch.workers.partition import count_on_cluster
 from bboxqa.core.errors import DatasetError
-from bboxqa.matching.registry import MATCHERS
+from bboxqa.matching.matchers import MATCHERS
 from bboxqa.model.settings import settings_from
 from bboxqa.pipelines import annotator_limits, counting, image_parts
 from bboxqa.pipelines.counting import count_part, count_sequentially, join_counted

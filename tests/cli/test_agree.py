@@ -16,7 +16,7 @@ import bboxqa
 from bboxqa.cli.agree import agree
 from bboxqa.diagnostics import registry as diagnostics
 from bboxqa.geometry.similarities import registry as similarities
-from bboxqa.matching import registry as matchers
+from bboxqa.matching import matchers
 from bboxqa.pipelines.diagnosis import diagnoser
 from bboxqa.report.agreement_summary import summary_schema
 from bboxqa.report.diagnosis_summary import diagnosis_schema

@@ -13,7 +13,7 @@ from support.forks import forked
 
 from bboxqa.cli import cli
 from bboxqa.core.file_names import folder_problem
-from bboxqa.matching import registry as matchers
+from bboxqa.matching import matchers
 from bboxqa.rules.registry import RULES
 
 

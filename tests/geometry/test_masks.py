@@ -10,7 +10,7 @@ from pycocotools import mask as coco
 from support.datasets import segmentations
 from support.masks import decode, encode
 
-from bboxqa.geometry.kernels.masks import mask_bounds, mask_iou, masks
+from bboxqa.geometry.kernels.rasters import mask_bounds, mask_iou, masks
 from bboxqa.model.shapes.run_lengths import compress_counts, decode_counts
 
 runs = st.lists(st.integers(0, 200_000), min_size=1, max_size=40)

@@ -5,9 +5,9 @@ import pytest
 from support import brute
 from support.datasets import annotations, random_rows
 
-from bboxqa.geometry import neighbours as neighbours_module
+from bboxqa.geometry import candidates as neighbours_module
+from bboxqa.geometry.candidates import neighbours
 from bboxqa.geometry.kernels.boxes import corners
-from bboxqa.geometry.neighbours import neighbours
 
 
 def found(columns, bounds):

@@ -12,10 +12,15 @@ from support.brute import fine_iou
 from support.datasets import segmentations
 from support.rings import slanted_comb
 
-from bboxqa.geometry.kernels.edges import polygon_outlines
-from bboxqa.geometry.kernels.polygons import intersection_areas, polygon_iou, polygon_iou_limit
-from bboxqa.geometry.kernels.self_crossings import even_odd_parts, n_crossings
-from bboxqa.geometry.kernels.tangles import pixel_iou
+from bboxqa.geometry.kernels.polygons import (
+    even_odd_parts,
+    intersection_areas,
+    n_crossings,
+    polygon_iou,
+    polygon_iou_limit,
+    polygon_outlines,
+    tangled_iou,
+)
 
 SQUARE = [0, 0, 10, 0, 10, 10, 0, 10]
 BOW_TIE = [0, 0, 10, 10, 10, 0, 0, 10]
@@ -256,7 +261,7 @@ def test_a_polygon_with_too_many_crossings_is_compared_in_pixels():
     assert outlines.tangled.tolist() == [False, False, False]
     exact = polygon_iou(outlines, np.array([0, 0, 0]), np.array([0, 1, 2]))
     all_tangled = replace(outlines, tangled=np.array([True, False, True]))
-    compare = pixel_iou(many, all_tangled, np.zeros(3, np.int64), all_tangled.tangled)
+    compare = tangled_iou(many, all_tangled, np.zeros(3, np.int64), all_tangled.tangled)
     assert compare(np.array([0, 0, 0]), np.array([0, 1, 2])) == pytest.approx(exact, abs=0.01)
     assert polygon_outlines(segmentations([[scribble(150).ravel()]])).tangled.all()
 
@@ -283,7 +288,7 @@ def test_edges_of_several_rings_are_counted_together():
 def test_a_tangle_without_extent_has_no_area():
     line = np.stack([np.tile([0.0, 9, 3, 7], 300), np.zeros(1200)], axis=1).ravel()
     outlines = polygon_outlines(segmentations([[line], [SQUARE]]))
-    compare = pixel_iou(
+    compare = tangled_iou(
         segmentations([[line], [SQUARE]]),
         replace(outlines, tangled=np.array([True, False])),
         np.zeros(2, np.int64),

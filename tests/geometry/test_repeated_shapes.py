@@ -10,10 +10,9 @@ from support.masks import decode, encode
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
-from bboxqa.geometry.kernels.pixel_runs import pixel_runs, runs_of, shared_pixels
-from bboxqa.geometry.kernels.rasters import burn, draw_inclusive
-from bboxqa.geometry.similarities import pixel_work, polygon
-from bboxqa.geometry.similarities.distinct_outlines import distinct_outlines, of_distinct
+from bboxqa.geometry.kernels.rasters import burn, draw_inclusive, pixel_runs, runs_of, shared_pixels
+from bboxqa.geometry.similarities import outlines as shapes
+from bboxqa.geometry.similarities.outlines import distinct_outlines, of_distinct
 
 DRAWN = ("mask", "pixel", "raster")
 SIZE = (40, 30)
@@ -44,7 +43,7 @@ def test_shared_pixels_are_those_of_both_canvases(seed, left, top):
 
 
 def test_runs_are_compared_in_parts(monkeypatch):
-    monkeypatch.setattr("bboxqa.geometry.kernels.pixel_runs._CHUNK", 5)
+    monkeypatch.setattr("bboxqa.geometry.kernels.rasters._CHUNK", 5)
     test_shared_pixels_are_those_of_both_canvases(0, 0, 0)
 
 
@@ -131,7 +130,7 @@ def test_memory_of_many_equal_shapes_is_that_of_their_pairs(name):
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_pixels_that_take_minutes_are_refused(name, monkeypatch):
-    monkeypatch.setattr(pixel_work, "_MOST_RUNS", 10_000)
+    monkeypatch.setattr(shapes, "_MOST_RUNS", 10_000)
     rows = [(0, i % 2, 0, (10.0, 10.0, 20.0, 20.0)) for i in range(200)]
     outlines = [diamond(i / 50, 0) for i in range(200)]
     with pytest.raises(DatasetError) as caught:
@@ -165,7 +164,7 @@ def test_a_polygon_far_outside_is_refused(name):
 def test_rectangles_of_a_crowded_image_are_compared_exactly(monkeypatch):
     data = crowd(24, lambda x, y: ring(x / 7, y / 3))
     exact, _ = candidate_pairs(data, "polygon", 0.01)
-    monkeypatch.setattr(polygon, "_MOST_EDGE_PAIRS", 10)
+    monkeypatch.setattr(shapes, "_MOST_EDGE_PAIRS", 10)
     found, counts = candidate_pairs(data, "polygon", 0.01)
     assert found.similarity == pytest.approx(exact.similarity, abs=1e-12)
     assert counts["tangled"] == 0

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.brute import convex_iou
 
-from bboxqa.geometry.kernels.boxes import bbox_iou
+from bboxqa.geometry.kernels.boxes import bbox_iou, rotated_iou
 from bboxqa.geometry.kernels.boxes import corners as upright_corners
-from bboxqa.geometry.kernels.rotated_boxes import rotated_iou
 from bboxqa.model.shapes.rotated_boxes import (
     bounds,
     corners,

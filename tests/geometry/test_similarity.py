@@ -15,7 +15,7 @@ from bboxqa.geometry import candidates
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.boxes import bbox_centroid, bbox_giou, corners
 from bboxqa.geometry.kernels.rasters import burn, draw_inclusive
-from bboxqa.geometry.similarities import polygon
+from bboxqa.geometry.similarities import outlines as shapes
 from bboxqa.geometry.similarities.registry import names, needs_keypoints
 from bboxqa.model.units import PairBytes
 
@@ -264,7 +264,7 @@ def test_counts():
 def test_images_of_too_many_edges_are_compared_in_pixels(monkeypatch):
     data = dataset(*made(5), size=SIZE)
     exact, counts = candidate_pairs(data, "polygon", 0.01)
-    monkeypatch.setattr(polygon, "_MOST_EDGE_PAIRS", 0)
+    monkeypatch.setattr(shapes, "_MOST_EDGE_PAIRS", 0)
     in_pixels, counts_in_pixels = candidate_pairs(data, "polygon", 0.01)
     assert counts["tangled"] == 0
     assert counts_in_pixels["tangled"] > 0

@@ -9,7 +9,7 @@ from support.brute import best_matchings
 
 from bboxqa.core import blocks
 from bboxqa.core.components import connected_components
-from bboxqa.matching import assignment, tables
+from bboxqa.matching import assignment
 from bboxqa.matching.assignment import assign, best_other
 
 
@@ -83,10 +83,10 @@ def test_tables_and_blocks_give_the_same_as_lists(graph, step):
         patch.setattr(assignment, "_FEW", 0)
         expected = assign(left, right, weight).tolist()
         patch.setattr(blocks, "_ROWS", step)
-        patch.setattr(tables, "_COLUMNS", step)
-        patch.setattr(tables, "_MANY", 1)
+        patch.setattr(assignment, "_COLUMNS", step)
+        patch.setattr(assignment, "_MANY", 1)
         patch.setattr(assignment, "FULL", 1000)
-        patch.setattr(tables, "FULL", 1000)
+        patch.setattr(assignment, "FULL", 1000)
         assert assign(left, right, weight).tolist() == expected
 
 
@@ -104,8 +104,8 @@ def test_a_table_of_several_components_gives_the_same_as_lists(seed, monkeypatch
 
     args = left, right + 400, weight, ranks
     expected = assign(*args).tolist()
-    monkeypatch.setattr(tables, "_MANY", 200)
-    monkeypatch.setattr(tables, "FULL", 1000)
+    monkeypatch.setattr(assignment, "_MANY", 200)
+    monkeypatch.setattr(assignment, "FULL", 1000)
     monkeypatch.setattr(blocks, "_ROWS", 7)
     assert assign(*args).tolist() == expected
 

@@ -19,11 +19,9 @@ from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.core import blocks
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.geometry.similarities.sigmas import given_sigmas
-from bboxqa.matching import assignment, linkage, tables
-from bboxqa.matching.match import match
-from bboxqa.matching.objective import pair_weights
-from bboxqa.matching.registry import MATCHERS
+from bboxqa.geometry.similarities.box import given_sigmas
+from bboxqa.matching import assignment, linkage
+from bboxqa.matching.matchers import MATCHERS, match, pair_weights
 from bboxqa.model.units import CandidatePairs
 from bboxqa.pipelines.agree import agree
 from bboxqa.pipelines.read import read_coco
@@ -358,8 +356,8 @@ def test_blocks_of_a_few_pairs_give_the_same(matcher, seed, lenient):
         patch.setattr(assignment, "_FEW", 0)
         expected = run(data, matcher, category_lenient=lenient)
         patch.setattr(blocks, "_ROWS", 3)
-        patch.setattr(tables, "_MANY", 1)
-        patch.setattr(tables, "_COLUMNS", 2)
+        patch.setattr(assignment, "_MANY", 1)
+        patch.setattr(assignment, "_COLUMNS", 2)
         patch.setattr(linkage, "_WORD", 2)
         assert run(data, matcher, category_lenient=lenient) == expected
 

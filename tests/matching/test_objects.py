@@ -5,7 +5,7 @@ import pytest
 from support.datasets import annotations, dataset, random_rows
 
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.matching.match import match
+from bboxqa.matching.matchers import match
 from bboxqa.matching.objects import loose_objects
 from bboxqa.model.units import CandidatePairs, UnitTable
 

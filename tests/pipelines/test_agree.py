@@ -28,7 +28,7 @@ from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.objects.meaning import ONE_CATEGORY
 from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_PAIR, NO_VARIATION, ONE_IMAGE
 from bboxqa.geometry.similarities import registry as similarities
-from bboxqa.matching import registry as matchers
+from bboxqa.matching import matchers
 from bboxqa.report.agreement_text import text_lines
 
 BOX = (10.0, 10.0, 20.0, 20.0)

@@ -11,7 +11,7 @@ from support.datasets import boxes_as_outlines, dataset, random_rows, with_assig
 from support.masks import encode
 
 from bboxqa import agree
-from bboxqa.matching.registry import MATCHERS
+from bboxqa.matching.matchers import MATCHERS
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines import chance_existence as module
 from bboxqa.pipelines.chance_existence import chance_existence

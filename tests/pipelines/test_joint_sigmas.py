@@ -9,7 +9,7 @@ from support.poses import SWAPPED, people_document
 
 import bboxqa
 from bboxqa.core.errors import ConfigError
-from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
+from bboxqa.geometry.similarities.box import COCO_SIGMAS
 from bboxqa.pipelines.joint_sigmas import estimated_sigmas
 
 

@@ -10,7 +10,7 @@ from bboxqa.cli.agree import agree as agree_command
 from bboxqa.core.errors import ConfigError
 from bboxqa.formats.stating import reading
 from bboxqa.geometry.similarities import registry as similarities
-from bboxqa.matching import registry as matchers
+from bboxqa.matching import matchers
 from bboxqa.model.settings_files import bundled_configs
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings

@@ -7,7 +7,7 @@ import pytest
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
+from bboxqa.geometry.similarities.box import COCO_SIGMAS
 from bboxqa.model.shapes.coco_joints import COCO_JOINTS, sides_of
 
 

@@ -8,7 +8,7 @@ import pytest
 from support.datasets import dataset
 
 import bboxqa
-from bboxqa.geometry.kernels.masks import mask_rings
+from bboxqa.geometry.kernels.rasters import mask_rings
 from bboxqa.report.pages.pictures import legend, pictures
 
 

@@ -66,7 +66,7 @@ _COMPARING = (
     click.option(
         "--matcher",
         metavar="NAME",
-        shell_complete=completed("bboxqa.matching.registry:names"),
+        shell_complete=completed("bboxqa.matching.matchers:names"),
         help="How annotations are grouped into objects: auto (default; hungarian where two "
         "annotate an image, greedy where more do), hungarian, greedy, average, complete, or "
         "recursive (depends on the order of annotators).",

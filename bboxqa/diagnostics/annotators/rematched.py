@@ -8,7 +8,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, froz
 from bboxqa.core.components import component_of_each
 from bboxqa.core.remembered import remembered
 from bboxqa.geometry.candidates import TOLERANCE
-from bboxqa.matching.match import match
+from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.reliability import Coincidences, ReliabilityData
 from bboxqa.model.units import CandidatePairs, MatchedUnits

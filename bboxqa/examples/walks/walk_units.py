@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.matching.match import match
+from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.units import UnitTable
 
@@ -15,7 +15,7 @@ NOBODY = "-"
 
 
 def match_boxes(data: Dataset, matcher: str, iou_threshold: float) -> UnitTable:
-    """Match boxes that reach a threshold; see `bboxqa.matching.match`."""
+    """Match boxes that reach a threshold; see `bboxqa.matching.matchers`."""
     pairs, _ = candidate_pairs(data, "bbox", iou_threshold)
     return match(data.annotations, pairs, matcher, iou_threshold)
 

@@ -1,11 +1,9 @@
-"""Similarities of axis-parallel boxes, pair by pair.
-
-Boxes are (P, 4) float64 corners: left, top, right, bottom in pixels; P may be 0.
-"""
+"""Areas and similarities of boxes, rotated boxes and key points."""
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows
+from bboxqa.model.shapes.keypoints import Keypoints
 
 
 def corners(bbox: FloatArray) -> FloatArray:
@@ -122,3 +120,157 @@ def diagonals(box: FloatArray) -> FloatArray:
     """Return the diagonal of each box in pixels."""
     diagonal: FloatArray = np.hypot(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1])
     return diagonal
+
+
+def rotated_iou(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the intersection over union of each pair of rotated boxes, in [0, 1].
+
+    Boxes are (P, 5) float64: centre x and y, width, height and angle in degrees from 0 up to 90, as
+    returned by `bboxqa.model.shapes.rotated_boxes.smallest_angle`. A box without area has an IoU of
+    0, even with itself; other identical boxes have exactly 1. The result is exactly symmetric.
+
+    Examples
+    --------
+    >>> square, diamond = np.array([[0.0, 0, 2, 2, 0]]), np.array([[0.0, 0, 2, 2, 45]])
+    >>> rotated_iou(square, diamond).round(4)
+    array([0.7071])
+    """
+    frame, other = _ordered(left, right)
+    areas = left[:, 2] * left[:, 3], right[:, 2] * right[:, 3]
+    intersection = np.clip(_intersection(frame, other), 0, np.minimum(*areas))
+    union = areas[0] + areas[1] - intersection
+    result = np.zeros(len(left))
+    np.divide(intersection, union, out=result, where=np.minimum(*areas) > 0)
+    result[(left == right).all(1) & (areas[0] > 0)] = 1
+    return result
+
+
+def _ordered(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the pairs with both boxes in an order that depends only on their numbers."""
+    is_swapped = np.zeros(len(left), np.bool_)
+    is_equal: BoolArray = np.ones(len(left), np.bool_)
+    for column in range(5):
+        one, two = left[:, column], right[:, column]
+        is_swapped |= is_equal & (one > two)
+        is_equal &= one == two
+    swap = is_swapped[:, None]
+    return np.where(swap, right, left), np.where(swap, left, right)
+
+
+def _intersection(frame: FloatArray, other: FloatArray) -> FloatArray:
+    """Return the areas of intersections.
+
+    By Green's theorem, the area of a polygon inside an upright box is the integral over y of x,
+    clipped to the sides of the box, along the part of the polygon's outline between the top and
+    bottom of the box. Touching or coinciding edges need no special cases, as the integral is
+    continuous.
+    """
+    half_width, half_height = frame[:, 2] / 2, frame[:, 3] / 2
+    x, y = _corners_in(frame, other)
+    area = np.zeros(len(frame))
+    for begin in range(4):
+        end = (begin + 1) % 4
+        area += _under_edge(x[begin], y[begin], x[end], y[end], half_width, half_height)
+    return area
+
+
+def _corners_in(frame: FloatArray, other: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Return x and y of the four corners of boxes, relative to the centres of their frames."""
+    angle = np.deg2rad(frame[:, 4])
+    cosine, sine = np.cos(angle), np.sin(angle)
+    right, down = other[:, 0] - frame[:, 0], other[:, 1] - frame[:, 1]
+    middle_x, middle_y = right * cosine + down * sine, down * cosine - right * sine
+    angle = np.deg2rad(other[:, 4] - frame[:, 4])
+    cosine, sine = np.cos(angle), np.sin(angle)
+    half_width, half_height = other[:, 2] / 2, other[:, 3] / 2
+    along_x, along_y = half_width * cosine, half_width * sine
+    across_x, across_y = -half_height * sine, half_height * cosine
+    signs = ((-1, -1), (1, -1), (1, 1), (-1, 1))
+    xs = [middle_x + i * along_x + j * across_x for i, j in signs]
+    ys = [middle_y + i * along_y + j * across_y for i, j in signs]
+    return xs, ys
+
+
+def _under_edge(
+    x1: FloatArray,
+    y1: FloatArray,
+    x2: FloatArray,
+    y2: FloatArray,
+    half_width: FloatArray,
+    half_height: FloatArray,
+) -> FloatArray:
+    """Return the integral of x, clipped to a box, along the part of an edge within its y range."""
+    top, bottom = _limited(y1, half_height), _limited(y2, half_height)
+    rise = bottom - top
+    slope = np.zeros(len(x1))
+    np.divide(x2 - x1, y2 - y1, out=slope, where=y1 != y2)
+    begin, end = x1 + (top - y1) * slope, x1 + (bottom - y1) * slope
+    low, high = np.minimum(begin, end), np.maximum(begin, end)
+    inner_low, inner_high = _limited(low, half_width), _limited(high, half_width)
+    # The mean of clipped x, from the parts of the edge left of the box, right of it, and inside.
+    beyond = np.maximum(high - np.maximum(low, half_width), 0)
+    before = np.maximum(np.minimum(high, -half_width) - low, 0)
+    length = high - low
+    sums = (beyond - before) * half_width
+    sums += (inner_high - inner_low) * (inner_high + inner_low) / 2
+    mean = inner_low.copy()
+    np.divide(sums, length, out=mean, where=length > 0)
+    return mean * rise
+
+
+def _limited(values: FloatArray, half: FloatArray) -> FloatArray:
+    return np.minimum(np.maximum(values, -half), half)
+
+
+_EPS = np.spacing(1.0)
+"""The constant that COCO adds to the squared scale, which may be 0."""
+
+
+def key_point_similarity(
+    keypoints: Keypoints,
+    area: FloatArray,
+    variance: FloatArray,
+    left: IndexArray,
+    right: IndexArray,
+) -> FloatArray:
+    """Return the mean of exp(-d² / (2 s² k²)) over the joints of each pair, (P,) float64.
+
+    The mean is over joints that at least one annotation labelled; joints labelled in only one of
+    them count as 0. Pairs without labelled joints, or with different numbers of joints, get 0.
+
+    Parameters
+    ----------
+    keypoints : Keypoints
+        The packed key points of N annotations.
+    area : (N,) float64
+        The squared scale of each annotation; s² is the mean of both.
+    variance : (V,) float64
+        k² of each joint; the mean is used if both annotations differ.
+    left, right : (P,) int64
+    """
+    result = np.zeros(len(left))
+    held = keypoints.stop - keypoints.start
+    n_joints = held[left]
+    usable = np.flatnonzero((n_joints > 0) & (n_joints == held[right]))
+    if not len(usable):
+        return result
+    left, right, n_joints = left[usable], right[usable], n_joints[usable]
+    first, offsets = rows(keypoints.start[left], keypoints.stop[left])
+    shift = np.repeat(keypoints.start[right] - keypoints.start[left], n_joints)
+    second = first + shift
+    seen, also = keypoints.visibility[first] > 0, keypoints.visibility[second] > 0
+    difference = keypoints.xy.take(first, axis=0)
+    difference -= keypoints.xy.take(second, axis=0)
+    difference *= difference
+    scale = (area[left] + area[right]) / 2 + _EPS
+    exponent = difference[:, 0]
+    exponent += difference[:, 1]
+    exponent /= (variance[first] + variance[second]) / 2
+    exponent /= np.repeat(-2 * scale, n_joints)
+    similar = np.exp(exponent, out=exponent)
+    similar *= seen & also
+    starts = offsets[:-1]
+    n_seen = np.add.reduceat((seen | also).astype(np.int64), starts)
+    total = np.add.reduceat(similar, starts)
+    result[usable] = np.divide(total, n_seen, out=np.zeros(len(total)), where=n_seen > 0)
+    return result

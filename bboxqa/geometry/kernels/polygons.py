@@ -1,24 +1,523 @@
-"""Exact areas of the intersections of polygons, without building the intersections.
+"""Areas that polygons share, with holes and parts, and rings that cross themselves."""
 
-If the rings within each of two polygons A and B do not cross, the area of A ∩ B is a sum over pairs
-of edges, one of each polygon, that share a range of x:
-
-    −½ Σ s_e s_f ∫ |y_e(x) − y_f(x)| dx
-
-with s = +1 for an edge that bounds its polygon from above and −1 for one from below. (The area is
-the integral of the product of both winding numbers; each is a sum of s over the edges above a
-point, and min(a, b) = (a + b − |a − b|) / 2, whose linear part cancels because s sums to 0 on every
-vertical line.) Polygons that are invalid for shapely are repaired by shapely first.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows, sum_by
+from bboxqa.core.arrays import (
+    BoolArray,
+    ByteArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    rows,
+    run_starts,
+    sum_by,
+)
 from bboxqa.core.blocks import blocks
 from bboxqa.geometry.kernels.boxes import bbox_iou, overlap
-from bboxqa.geometry.kernels.edges import BLOCK, Edges, PreparedPolygons
+from bboxqa.model.outlines import Segmentations
+
+# Pairs of edges that are compared, and the fewest edges that are compared with all others.
+_COMPARED = 1 << 22
+_FEWEST = 128
+# Numbers per temporary array; few, so that counting stops early.
+_CROSSING_CHUNK = 1 << 16
+# GEOS compares this many pairs of edges in a twentieth of a second; real outlines have fewer.
+_MOST_PAIRS = 1 << 20
+_SAMPLE = 64
+
+FEWEST_INTRICATE = int((2 * _MOST_PAIRS) ** 0.5)
+"""Rings with fewer vertices are never intricate."""
+
+
+def is_intricate(rings: Sequence[FloatArray]) -> bool:
+    """Return whether an estimated million pairs of edges or more have overlapping bounds.
+
+    The time of GEOS grows with this number, even if edges do not cross: a comb with slanted teeth
+    takes minutes. `rings` are the rings of one annotation, each (V, 2) float64.
+
+    Examples
+    --------
+    >>> teeth = np.arange(4000.0)
+    >>> comb = np.stack([teeth + teeth % 2 * 9000, teeth % 2 * 9000], axis=1)
+    >>> is_intricate([comb]), is_intricate([comb[:1000]])
+    (True, False)
+    """
+    n = sum(map(len, rings))
+    if n < FEWEST_INTRICATE:
+        return False
+    start = np.concatenate(rings)
+    stop = np.concatenate([np.roll(ring, -1, axis=0) for ring in rings])
+    low, high = np.minimum(start, stop), np.maximum(start, stop)
+    edge = np.linspace(0, n, _SAMPLE, endpoint=False).astype(np.int64)[:, None]
+    n_pairs = ((low <= high[edge]) & (low[edge] <= high)).all(axis=2).sum() * n / _SAMPLE / 2
+    return bool(n_pairs > _MOST_PAIRS)
+
+
+def n_crossings(xy: FloatArray, most: float = np.inf) -> int:
+    """Return the number of pairs of edges of a ring that cross or touch, other than neighbours.
+
+    It is an estimate for rings of more than 2,048 vertices. Counting stops when there are more than
+    `most`; the number is then too low, but above `most`.
+
+    Examples
+    --------
+    >>> n_crossings(np.array([[0.0, 0], [4, 4], [4, 0], [0, 4]]))
+    1
+    """
+    start = xy[(xy != np.roll(xy, 1, axis=0)).any(axis=1)]
+    n, stop = len(start), np.roll(start, -1, axis=0)
+    low, high = np.minimum(start, stop).T, np.maximum(start, stop).T
+    n_compared = min(n, max(_COMPARED // max(n, 1), _FEWEST))
+    compared = np.linspace(0, n, n_compared, endpoint=False).astype(np.int64)
+    found, number, step = 0, 0, max(_CROSSING_CHUNK // max(n, 1), 1)
+    for first in range(0, len(compared), step):
+        edge = compared[first : first + step]
+        a, b = edge[:, None], np.arange(n)
+        near = (a - b + 1) % n > 2
+        for of_low, of_high in zip(low, high, strict=True):
+            near &= of_low <= of_high[a]
+            near &= of_low[a] <= of_high
+        row, b = np.divmod(np.flatnonzero(near), n)
+        a = edge[row]
+        meets = _side(start[a], stop[a], start[b]) * _side(start[a], stop[a], stop[b]) <= 0
+        meets &= _side(start[b], stop[b], start[a]) * _side(start[b], stop[b], stop[a]) <= 0
+        found += int(meets.sum())
+        number = round(found * n / len(compared) / 2)
+        if number > most:
+            break
+    return number
+
+
+def _side(a: FloatArray, b: FloatArray, point: FloatArray) -> FloatArray:
+    """Return the side of the lines from `a` to `b` on which points lie: -1, 0 or 1."""
+    along, across = b - a, point - a
+    side: FloatArray = np.sign(along[..., 0] * across[..., 1] - along[..., 1] * across[..., 0])
+    return side
+
+
+def even_odd_parts(xy: FloatArray) -> Any:
+    """Return the parts of a ring that the even-odd rule fills, as (K,) shapely polygons.
+
+    They share no edges. `shapely.make_valid` gives the same parts unless edges coincide, but its
+    time grows quadratically with the number of crossings, and here linearly.
+
+    Examples
+    --------
+    >>> [part.area for part in even_odd_parts(np.array([[0.0, 0], [4, 4], [4, 0], [0, 4]]))]
+    [4.0, 4.0]
+    """
+    import shapely
+
+    lines = shapely.union_all([shapely.linearrings(xy)])
+    faces = shapely.get_parts(shapely.polygonize(shapely.get_parts(lines)))
+    inside = shapely.get_coordinates(shapely.point_on_surface(faces))
+    start, stop = xy, np.roll(xy, -1, axis=0)
+    filled, step = np.zeros(len(faces), np.bool_), max(_CROSSING_CHUNK // len(xy), 1)
+    for first in range(0, len(faces), step):
+        x, y = inside[first : first + step].T[:, :, None]
+        spans = (start[:, 1] > y) != (stop[:, 1] > y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = (y - start[:, 1]) / (stop[:, 1] - start[:, 1])
+            right = start[:, 0] + share * (stop[:, 0] - start[:, 0]) > x
+        filled[first : first + step] = (spans & right).sum(axis=1) % 2 == 1
+    return faces[filled]
+
+
+# Edges are compared in blocks first; this block size was the fastest on real outlines.
+BLOCK = 8
+# Shapely repairs this many crossings in milliseconds; its time grows quadratically.
+_FEW_CROSSINGS = 20
+# Rings with more crossings would have too many edges to compare after repair.
+_MOST_CROSSINGS = 500
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """The edges of N polygons, in order along the rings, padded to whole blocks."""
+
+    low: FloatArray
+    high: FloatArray
+    slope: FloatArray
+    intercept: FloatArray
+    sign: FloatArray
+    """(E,) float64. The x range of each edge, its line, and whether it bounds its polygon from
+    above (1) or from below (-1). Padding has an empty x range.
+    """
+    block_offsets: IndexArray
+    """(N + 1,) int64. Polygon n has the blocks ``block_offsets[n]:block_offsets[n + 1]``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedPolygons:
+    """N polygons, prepared for computing intersections."""
+
+    area: FloatArray
+    """(N,) float64. Areas in square pixels."""
+    bounds: FloatArray
+    """(N, 4) float64. Left, top, right and bottom in pixels; zeros if there is no ring."""
+    edges: Edges
+    """The edges after repair, in which no rings of a polygon cross themselves or each other."""
+    repaired: BoolArray
+    """(N,) bool. Whether the rings were invalid and have been repaired."""
+    tangled: BoolArray
+    """(N,) bool. Whether rings are intricate, or cross themselves too often to be repaired; such
+    polygons have no area and no edges.
+    """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rings:
+    """The rings of N polygons, sorted by polygon."""
+
+    xy: FloatArray
+    """(V, 2) float64."""
+    offsets: IndexArray
+    """(R + 1,) int64. Ring r has the vertices ``xy[offsets[r]:offsets[r + 1]]``."""
+    owner: IndexArray
+    """(R,) int64. The polygon of each ring, sorted."""
+    hole: BoolArray
+    """(R,) bool. Whether each ring is a hole."""
+
+
+def _given_rings(segmentations: Segmentations) -> _Rings:
+    """Return the rings with at least three vertices, without repairing them."""
+    counts = segmentations.part_stop - segmentations.part_start
+    owner = np.repeat(np.arange(len(segmentations)), counts)
+    ring, _ = rows(segmentations.part_start, segmentations.part_stop)
+    first, last = segmentations.ring_offsets[:-1][ring], segmentations.ring_offsets[1:][ring]
+    usable = np.flatnonzero(last - first >= 3)
+    vertices, offsets = rows(first[usable], last[usable])
+    hole = np.zeros(len(usable), np.bool_)
+    return _Rings(segmentations.xy[vertices], offsets, owner[usable], hole)
+
+
+def _valid_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
+    """Return valid rings, and which of the n polygons were repaired, and which are tangled."""
+    import shapely
+
+    tangled = _intricate(rings, n)
+    rings, repaired = _without(rings, tangled), np.zeros(n, np.bool_)
+    if len(rings.owner) == 0:
+        return rings, repaired, tangled
+    index = np.repeat(np.arange(len(rings.owner)), np.diff(rings.offsets))
+    shapes = shapely.polygons(shapely.linearrings(rings.xy, indices=index))
+    valid = shapely.is_valid(shapes)
+    repaired[rings.owner[~valid]] = True
+    starts = run_starts(rings.owner)
+    stops = np.append(starts[1:], len(rings.owner))
+    sound = np.logical_and.reduceat(valid, starts)
+    # The rings of a polygon must also be valid together, that is, not overlap.
+    several = np.flatnonzero(sound & (stops - starts > 1))
+    parts = [shapely.multipolygons(shapes[starts[i] : stops[i]]) for i in several.tolist()]
+    sound[several] = shapely.is_valid(parts)
+    owners, unions = [], []
+    for place in np.flatnonzero(~sound).tolist():
+        own, owner = slice(starts[place], stops[place]), rings.owner[starts[place]]
+        given = _xy_of(rings, own)
+        crossings = [
+            0 if is_valid else n_crossings(xy, _MOST_CROSSINGS)
+            for xy, is_valid in zip(given, valid[own], strict=True)
+        ]
+        if sum(crossings) > _MOST_CROSSINGS:
+            tangled[owner] = True
+        else:
+            owners.append(owner)
+            unions.append(_union(given, crossings, shapes[own]))
+    keep = np.repeat(sound, stops - starts)
+    repaired &= ~tangled
+    return _with_shapes(rings, keep, np.array(owners, np.int64), unions), repaired, tangled
+
+
+def _intricate(rings: _Rings, n: int) -> BoolArray:
+    """Return which of the n polygons have too many overlapping edges for GEOS to check."""
+    result = np.zeros(n, np.bool_)
+    n_vertices = sum_by(rings.owner, np.diff(rings.offsets), n)
+    for polygon in np.flatnonzero(n_vertices >= FEWEST_INTRICATE).tolist():
+        own = slice(*np.searchsorted(rings.owner, [polygon, polygon + 1]).tolist())
+        result[polygon] = is_intricate(_xy_of(rings, own))
+    return result
+
+
+def _without(rings: _Rings, left_out: BoolArray) -> _Rings:
+    """Return the rings without the polygons to leave out."""
+    if not left_out.any():
+        return rings
+    keep = np.flatnonzero(~left_out[rings.owner])
+    vertices, offsets = rows(rings.offsets[keep], rings.offsets[keep + 1])
+    return _Rings(rings.xy[vertices], offsets, rings.owner[keep], rings.hole[keep])
+
+
+def _xy_of(rings: _Rings, which: slice) -> list[FloatArray]:
+    """Return the vertices of some consecutive rings."""
+    ends = rings.offsets[which.start : which.stop + 1]
+    return np.split(rings.xy[ends[0] : ends[-1]], ends[1:-1] - ends[0])
+
+
+def _union(given: list[FloatArray], crossings: list[int], shapes: Any) -> Any:
+    """Return the area that the rings of one polygon fill, as a shapely geometry."""
+    import shapely
+
+    parts = [
+        shapely.make_valid(shape)
+        if number <= _FEW_CROSSINGS
+        else shapely.multipolygons(even_odd_parts(xy))
+        for xy, number, shape in zip(given, crossings, shapes, strict=True)
+    ]
+    return shapely.union_all(parts) if len(parts) > 1 else parts[0]
+
+
+def _with_shapes(rings: _Rings, keep: BoolArray, owner: IndexArray, shapes: list[Any]) -> _Rings:
+    """Return the rings to keep, and the rings of shapely geometries, sorted by owner."""
+    import shapely
+
+    if keep.all():
+        return rings
+    pieces, shape_of = shapely.get_parts(np.array(shapes, object), return_index=True)
+    # Repairing a flat part leaves a line, which is not a polygon.
+    solid = shapely.get_dimensions(pieces) == 2
+    pieces, piece_of = shapely.get_parts(pieces[solid], return_index=True)
+    owner = owner[shape_of[solid][piece_of]]
+    loops, piece_of = shapely.get_rings(pieces, return_index=True)
+    xy, loop_of = shapely.get_coordinates(loops, return_index=True)
+    counts = np.concatenate([np.diff(rings.offsets), np.bincount(loop_of, minlength=len(loops))])
+    stops = np.cumsum(counts)
+    all_owners = np.concatenate([rings.owner, owner[piece_of]])
+    # The first ring of a polygon with holes is the outer one.
+    hole = np.concatenate([rings.hole, np.diff(piece_of, prepend=-1) == 0])
+    used = np.flatnonzero(np.concatenate([keep, np.ones(len(loops), np.bool_)]))
+    order = used[np.argsort(all_owners[used], kind="stable")]
+    vertices, offsets = rows(stops[order] - counts[order], stops[order])
+    xy = np.concatenate([rings.xy, xy])
+    return _Rings(xy[vertices], offsets, all_owners[order], hole[order])
+
+
+def _edges(rings: _Rings, n: int) -> tuple[Edges, FloatArray]:
+    """Return the edges and the areas of n polygons."""
+    n_rings = len(rings.owner)
+    ring_of = np.repeat(np.arange(n_rings), np.diff(rings.offsets))
+    x, y = rings.xy.T
+    following = np.arange(1, len(x) + 1)
+    following[rings.offsets[1:] - 1] = rings.offsets[:-1]
+    run = x - x[following]
+    ring_area = sum_by(ring_of, run * (y + y[following]) / 2, n_rings)
+    # Rings have either direction; outer rings are oriented one way, and holes the other.
+    turned = np.where((ring_area < 0) != rings.hole, -1.0, 1.0)
+    area = sum_by(rings.owner, ring_area * turned, n)
+    used = np.flatnonzero(run != 0)
+    start, stop = x[used], x[following[used]]
+    slope = (y[following[used]] - y[used]) / (stop - start)
+    columns = (
+        np.minimum(start, stop),
+        np.maximum(start, stop),
+        slope,
+        y[used] - slope * start,
+        np.sign(run[used]) * turned[ring_of[used]],
+    )
+    return _pad(columns, rings.owner[ring_of[used]], n), area
+
+
+def _pad(columns: tuple[FloatArray, ...], polygon: IndexArray, n: int) -> Edges:
+    """Return edges, which are sorted by polygon, padded to whole blocks."""
+    counts = np.bincount(polygon, minlength=n)
+    blocks = -(-counts // BLOCK)
+    offsets = np.concatenate([[0], np.cumsum(blocks)])
+    shift = offsets[:-1] * BLOCK - (np.cumsum(counts) - counts)
+    place = np.arange(len(polygon)) + np.repeat(shift, counts)
+
+    def padded(column: FloatArray, filler: float) -> FloatArray:
+        result = np.full(offsets[-1] * BLOCK, filler)
+        result[place] = column
+        return result
+
+    low, high, slope, intercept, sign = columns
+    return Edges(
+        low=padded(low, np.inf),
+        high=padded(high, -np.inf),
+        slope=padded(slope, 0.0),
+        intercept=padded(intercept, 0.0),
+        sign=padded(sign, 0.0),
+        block_offsets=offsets,
+    )
+
+
+def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
+    """Return areas, bounds and edges of N outlines; outlines other than polygons have no area.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.model.outlines import Segmentations
+    >>> empty = np.zeros(0, np.uint8)
+    >>> square = Segmentations(
+    ...     kind=np.array([1], np.uint8), xy=np.array([[0.0, 0], [4, 0], [4, 4], [0, 4]]),
+    ...     ring_offsets=np.array([0, 4]), part_start=np.array([0]), part_stop=np.array([1]),
+    ...     counts=empty, counts_start=np.array([0]), counts_stop=np.array([0]),
+    ...     size=np.zeros((1, 2), np.int32))
+    >>> polygon_outlines(square).area
+    array([16.])
+    """
+    n = len(segmentations)
+    given = _given_rings(segmentations)
+    rings, repaired, tangled = _valid_rings(given, n)
+    edges, area = _edges(rings, n)
+    bounds = np.where(tangled[:, None], _bounds(given, n), _bounds(rings, n))
+    return PreparedPolygons(area, bounds, edges, repaired, tangled)
+
+
+def polygon_bounds(segmentations: Segmentations) -> FloatArray:
+    """Return the bounds of polygons without repairing them, (N, 4) float64.
+
+    Bounds are left, top, right and bottom in pixels; zeros without a ring of three points.
+    """
+    return _bounds(_given_rings(segmentations), len(segmentations))
+
+
+def _bounds(rings: _Rings, n: int) -> FloatArray:
+    bounds = np.zeros((n, 4))
+    first = run_starts(rings.owner)
+    if len(first):
+        polygon, vertex = rings.owner[first], rings.offsets[first]
+        bounds[polygon, :2] = np.minimum.reduceat(rings.xy, vertex)
+        bounds[polygon, 2:] = np.maximum.reduceat(rings.xy, vertex)
+    return bounds
+
+
+# Pixels on the longer side of the polygons of an image, and the minimum if there are many rings.
+_SIDE, _LEAST_SIDE = 512, 64
+# Number of rings drawn at full resolution; with more rings, pixels are larger.
+_RINGS = 256
+# Numbers per temporary array.
+_PIXEL_CHUNK = 1 << 20
+# Bytes that are counted at once.
+_WORD = 8
+_BITS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """The pixel grid of one image: left and top, pixel side, and numbers (width, height)."""
+
+    origin: FloatArray
+    pixel: float
+    size: IndexArray
+
+
+def tangled_iou(
+    segmentations: Segmentations, outlines: PreparedPolygons, image: IntArray, drawn: BoolArray
+) -> Callable[[IndexArray, IndexArray], FloatArray]:
+    """Return the IoU of pairs of polygons in one image, at least one of which is `drawn`.
+
+    The grid of an image has 512 pixels on the longer side of the bounds of its drawn polygons, and
+    fewer if they have many rings. Intersections are counted in these pixels; areas are exact,
+    except for tangled polygons.
+
+    Parameters
+    ----------
+    segmentations : Segmentations
+        N outlines.
+    image : (N,) int32
+        Sorted.
+    drawn : (N,) bool
+
+    Returns
+    -------
+    callable
+        (left, right), each (P,) int64 and sorted by left, → (P,) float64.
+    """
+    n_rings = segmentations.part_stop - segmentations.part_start
+
+    def grid_of(number: int) -> _Grid:
+        start, stop = np.searchsorted(image, [number, number + 1])
+        bounds = outlines.bounds[start:stop][drawn[start:stop]]
+        total = int(n_rings[start:stop][drawn[start:stop]].sum())
+        side = max(_SIDE * min(_RINGS / max(total, 1), 1.0) ** 0.5, _LEAST_SIDE)
+        low, extent = bounds[:, :2].min(0), bounds[:, 2:].max(0) - bounds[:, :2].min(0)
+        pixel = max(float(extent.max()) / side, np.finfo(float).tiny)
+        return _Grid(low, pixel, np.ceil(extent / pixel).astype(np.int64))
+
+    def pixels(place: int, grid: _Grid) -> ByteArray:
+        canvas = np.zeros(grid.size[::-1], np.bool_)
+        for ring in segmentations.rings(place):
+            canvas |= even_odd_pixels(ring, grid.origin, grid.pixel, grid.size)
+        bits = np.packbits(canvas)
+        return np.pad(bits, (0, -len(bits) % _WORD))
+
+    def of_image(left: IndexArray, right: IndexArray) -> FloatArray:
+        grid = grid_of(int(image[left[0]]))
+        slot = np.zeros(len(image), np.int64)
+        slot[left] = slot[right] = 1
+        nodes = np.flatnonzero(slot)
+        slot[nodes] = np.arange(len(nodes))
+        rasters = np.stack([pixels(place, grid) for place in nodes.tolist()])
+        in_pixels = _n_pixels(rasters) * grid.pixel**2
+        area = np.where(outlines.tangled[nodes], in_pixels, outlines.area[nodes])
+        iou, step = np.zeros(len(left)), max(_PIXEL_CHUNK // max(rasters.shape[1], 1), 1)
+        for first in range(0, len(left), step):
+            part = slice(first, first + step)
+            a, b = slot[left[part]], slot[right[part]]
+            shared = _n_pixels(rasters[a] & rasters[b]) * grid.pixel**2
+            union = area[a] + area[b] - shared
+            np.divide(shared, union, out=iou[part], where=union > 0)
+        return np.minimum(iou, 1.0, out=iou)
+
+    def compare(left: IndexArray, right: IndexArray) -> FloatArray:
+        starts = run_starts(image[left])
+        parts = zip(np.split(left, starts[1:]), np.split(right, starts[1:]), strict=True)
+        return np.concatenate([np.zeros(0), *(of_image(*part) for part in parts if len(part[0]))])
+
+    return compare
+
+
+def _n_pixels(rasters: ByteArray) -> IndexArray:
+    """Return the number of pixels of each packed raster."""
+    counts: IndexArray
+    if hasattr(np, "bitwise_count"):  # numpy 2
+        counts = np.bitwise_count(rasters.view(np.uint64)).sum(axis=1, dtype=np.int64)
+    else:
+        counts = _BITS[rasters].sum(axis=1, dtype=np.int64)
+    return counts
+
+
+def even_odd_pixels(
+    xy: FloatArray, origin: FloatArray, pixel: float, size: IndexArray
+) -> BoolArray:
+    """Return the pixels whose centre is inside by the even-odd rule, (height, width) bool.
+
+    `xy`, (V, 2), is a ring. `origin` is the left and top of the grid, `pixel` the side of a pixel,
+    and `size` the numbers of pixels, width and height.
+
+    Examples
+    --------
+    >>> square = np.array([[1.0, 1], [3, 1], [3, 3], [1, 3]])
+    >>> even_odd_pixels(square, np.zeros(2), 1.0, np.array([4, 3])).astype(int)
+    array([[0, 0, 0, 0],
+           [0, 1, 1, 0],
+           [0, 1, 1, 0]])
+    """
+    width, height = size.tolist()
+    # In units of pixels, with pixel centres at integers.
+    start = (xy - origin) / pixel - 0.5
+    stop = np.roll(start, -1, axis=0)
+    low = np.clip(np.ceil(np.minimum(start[:, 1], stop[:, 1])), 0, height).astype(np.int64)
+    high = np.clip(np.ceil(np.maximum(start[:, 1], stop[:, 1])), 0, height).astype(np.int64)
+    toggles = np.zeros(height * (width + 1), np.int64)
+    step = max(_PIXEL_CHUNK // max(height, 1), 1)
+    for first in range(0, len(xy), step):
+        part = slice(first, first + step)
+        count = high[part] - low[part]
+        edge = first + np.repeat(np.arange(len(count)), count)
+        row = np.arange(len(edge)) - np.repeat(np.cumsum(count) - count, count) + low[edge]
+        share = (row - start[edge, 1]) / (stop[edge, 1] - start[edge, 1])
+        x = start[edge, 0] + share * (stop[edge, 0] - start[edge, 0])
+        column = np.clip(np.ceil(x), 0, width).astype(np.int64)
+        toggles += np.bincount(row * (width + 1) + column, minlength=len(toggles))
+    inside: BoolArray = np.cumsum(toggles.reshape(height, width + 1), axis=1)[:, :-1] % 2 == 1
+    return inside
+
 
 # Pairs of blocks per chunk, so that temporary arrays fit into the cache of one core.
 _CHUNK = 1 << 12

@@ -1,11 +1,235 @@
-"""Rasterising polygons by the rules of Pillow and of rasterio, and counting common pixels."""
+"""Outlines as pixels: masks of COCO, runs of pixels, and burnt rasters."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.geometry.kernels.pixel_runs import pixel_runs, runs_of, shared_pixels
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    frozen_arrays,
+    rows,
+    run_starts,
+)
+from bboxqa.geometry.kernels.boxes import overlap
+from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.shapes.run_lengths import decode_counts
+
+_MOST_TRACED = 10**8
+
+
+def masks(segmentations: Segmentations, image_size: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Return N outlines as masks for pycocotools, polygons rasterised by COCO's rule.
+
+    `image_size` holds the width and height of each outline's image in pixels, (N, 2).
+    """
+    from pycocotools import mask
+
+    result = []
+    for index, (width, height) in enumerate(image_size.tolist()):
+        if segmentations.kind[index] == SegmentationKind.RLE:
+            result.append(segmentations.rle(index))
+            continue
+        # pycocotools would read a ring of two points as a box.
+        shapes: list[Any] = [r.ravel() for r in segmentations.rings(index) if len(r) >= 3]
+        shapes = shapes or [{"size": [height, width], "counts": [height * width]}]
+        result.append(mask.merge(mask.frPyObjects(shapes, height, width)))
+    return result
+
+
+def mask_bounds(rles: list[dict[str, Any]]) -> FloatArray:
+    """Return the left, top, right and bottom of N masks as (N, 4) float64 in pixels."""
+    from pycocotools import mask
+
+    if not rles:
+        return np.zeros((0, 4))
+    bounds: FloatArray = np.asarray(mask.toBbox(rles), np.float64).reshape(-1, 4)
+    bounds[:, 2:] += bounds[:, :2]
+    return bounds
+
+
+def mask_areas(rles: list[dict[str, Any]]) -> FloatArray:
+    """Return the number of pixels of N masks, (N,) float64."""
+    from pycocotools import mask
+
+    # One by one, as pycocotools fails with more than 255 of them.
+    return np.array([int(mask.area(rle)) for rle in rles], np.float64)
+
+
+def mask_iou(rles: list[dict[str, Any]], left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return the IoU of each pair of masks, in [0, 1]; 0 for empty masks.
+
+    `left` and `right` are indices of masks of equal size, sorted by `left`.
+    """
+    from pycocotools import mask
+
+    result = np.zeros(len(left))
+    for start, stop in pairwise([*run_starts(left).tolist(), len(left)]):
+        others = [rles[index] for index in right[start:stop].tolist()]
+        result[start:stop] = mask.iou([rles[int(left[start])]], others, [0] * len(others))[0]
+    return result
+
+
+def mask_rings(rle: dict[str, Any]) -> list[FloatArray]:
+    """Return the outline of a mask along the edges of its pixels, each ring (V, 2) in pixels.
+
+    Holes are separate rings, so that the even-odd rule fills the mask. No rings are returned for
+    masks of more than 100 million pixels.
+    """
+    from rasterio.features import shapes
+
+    height, width = rle["size"]
+    if height * width > _MOST_TRACED:
+        return []
+    runs = decode_counts(rle["counts"])
+    value = np.arange(len(runs)) % 2
+    pixels = np.zeros(height * width, np.uint8)
+    filled = np.repeat(value.astype(np.uint8), runs)[: height * width]
+    pixels[: len(filled)] = filled
+    pixels = np.ascontiguousarray(pixels.reshape(width, height).T)
+    return [
+        np.array(ring, np.float64)
+        for shape, _ in shapes(pixels, mask=pixels.astype(np.bool_), connectivity=8)
+        for ring in shape["coordinates"]
+    ]
+
+
+def outline_rings(segmentations: Segmentations | None, annotation: int) -> list[FloatArray]:
+    """Return the rings of an annotation's outline, each (V, 2) in pixels; empty without outline."""
+    if segmentations is None or segmentations.kind[annotation] == SegmentationKind.NONE:
+        return []
+    if segmentations.kind[annotation] == SegmentationKind.POLYGON:
+        return segmentations.rings(annotation)
+    return mask_rings(segmentations.rle(annotation))
+
+
+# The places of two pixels beside each other in a row differ by this, which is more than any height.
+_COLUMN = 1 << 32
+# Runs that are looked up at once.
+_CHUNK = 1 << 18
+
+
+@frozen_arrays
+class PixelRuns:
+    """The pixels of N shapes, as runs along columns.
+
+    Attributes
+    ----------
+    start, stop : (R,) int64
+        The place of the first pixel of each run, and the place after its last one, sorted within a
+        shape. The place of a pixel is ``x * 2**32 + y``.
+    offsets : (N + 1,) int64
+        Shape n has the runs ``offsets[n]:offsets[n + 1]``.
+    area : (N,) float64
+        The number of pixels.
+    bounds : (N, 4) float64
+        Left, top, right and bottom in pixels; zeros without pixels.
+    """
+
+    start: IndexArray
+    stop: IndexArray
+    offsets: IndexArray
+    area: FloatArray
+    bounds: FloatArray
+
+    @property
+    def is_box(self) -> BoolArray:
+        """Whether each shape fills its bounds, (N,) bool."""
+        width, height = (self.bounds[:, 2:] - self.bounds[:, :2]).T
+        filled: BoolArray = self.area == width * height
+        return filled
+
+
+def runs_of(canvas: BoolArray, left: int, top: int) -> tuple[IndexArray, IndexArray]:
+    """Return start and stop of the runs of drawn pixels, (height, width) bool, each (R,) int64.
+
+    `left` and `top` are the place of the canvas.
+
+    Examples
+    --------
+    >>> start, stop = runs_of(np.array([[True, False], [True, True]]), 0, 7)
+    >>> start, stop - start
+    (array([         7, 4294967304]), array([2, 1]))
+    """
+    height, width = canvas.shape
+    columns = np.zeros((width, height + 2), np.bool_)
+    columns[:, 1:-1] = canvas.T
+    ends = np.flatnonzero(columns[:, 1:] != columns[:, :-1])
+    x, y = np.divmod(ends, height + 1)
+    place = (x + left) * _COLUMN + (y + top)
+    return place[::2], place[1::2]
+
+
+def pixel_runs(parts: Sequence[tuple[IndexArray, IndexArray]]) -> PixelRuns:
+    """Join the runs of N shapes, each what `runs_of` returns."""
+    none = np.zeros(0, np.int64)
+    start = np.concatenate([none, *(each[0] for each in parts)])
+    stop = np.concatenate([none, *(each[1] for each in parts)])
+    offsets = np.cumsum([0, *(len(each[0]) for each in parts)])
+    area, bounds = np.zeros(len(parts)), np.zeros((len(parts), 4))
+    drawn = np.flatnonzero(np.diff(offsets))
+    if len(drawn):
+        begin = offsets[:-1][drawn]
+        # Rows may be negative, so that the column is that of the nearest place in row 0.
+        x = (start + _COLUMN // 2) // _COLUMN
+        area[drawn] = np.add.reduceat(stop - start, begin)
+        bounds[drawn, 0] = np.minimum.reduceat(x, begin)
+        bounds[drawn, 1] = np.minimum.reduceat(start - x * _COLUMN, begin)
+        bounds[drawn, 2] = np.maximum.reduceat(x, begin) + 1
+        bounds[drawn, 3] = np.maximum.reduceat(stop - x * _COLUMN, begin)
+    return PixelRuns(start, stop, offsets, area, bounds)
+
+
+def shared_pixels(runs: PixelRuns, left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return how many pixels each pair of shapes shares, (P,) float64.
+
+    It takes longest if pairs are not sorted by left.
+    """
+    result = overlap(runs.bounds[left], runs.bounds[right])
+    box = runs.is_box
+    other = np.flatnonzero(~(box[left] & box[right]) & (result > 0))
+    left, right = left[other], right[other]
+    n_runs = runs.offsets[right + 1] - runs.offsets[right]
+    for start, stop in _parts(left, n_runs):
+        a = int(left[start])
+        own = slice(runs.offsets[a], runs.offsets[a + 1])
+        result[other[start:stop]] = _shared(runs, own, right[start:stop])
+    return result
+
+
+def _parts(left: IndexArray, n_runs: IndexArray) -> Iterator[tuple[int, int]]:
+    """Yield start and stop of pairs of one left shape, with a limited number of runs."""
+    total = np.concatenate([[0], np.cumsum(n_runs)])
+    for first, last in pairwise([*run_starts(left).tolist(), len(left)]):
+        while first < last:
+            stop = int(np.searchsorted(total, total[first] + _CHUNK, side="right")) - 1
+            stop = min(max(stop, first + 1), last)
+            yield first, stop
+            first = stop  # noqa: PLW2901
+
+
+def _shared(runs: PixelRuns, own: slice, others: IndexArray) -> FloatArray:
+    """Return how many pixels one shape shares with each of the others."""
+    start, stop = runs.start[own], runs.stop[own]
+    filled = np.concatenate([[0], np.cumsum(stop - start)])
+    ends = np.concatenate([start[:1], stop])
+
+    def before(place: IndexArray) -> IndexArray:
+        """Return the number of pixels of the shape before each place."""
+        n = np.searchsorted(start, place, side="right")
+        # Less the pixels of the run that the place is in.
+        return filled[n] - np.where(n > 0, np.maximum(ends[n], place) - place, 0)
+
+    index, offsets = rows(runs.offsets[others], runs.offsets[others + 1])
+    pixels = before(runs.stop[index]) - before(runs.start[index])
+    total = np.concatenate([[0], np.cumsum(pixels)])
+    shared: FloatArray = (total[offsets[1:]] - total[offsets[:-1]]).astype(np.float64)
+    return shared
+
 
 Ring = FloatArray
 Draw = Callable[[list[Ring], int, int], BoolArray]

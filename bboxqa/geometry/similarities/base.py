@@ -1,16 +1,164 @@
-"""The interface of similarities, and helpers that several of them share."""
+"""What a similarity is, and what annotations need to be compared by it."""
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows
 from bboxqa.core.errors import DatasetError
-from bboxqa.geometry.similarities.needs import Needs
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.outlines import Segmentations
+from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
+
+Needs = Literal["boxes", "rotated boxes", "polygons", "outlines", "masks", "keypoints"]
+"""The compared shapes: boxes; rotated boxes; polygons only; outlines, with polygons rasterised in
+images that have a mask; masks, with all polygons rasterised; or key points.
+"""
+
+# Limits the image side, as rasterising takes memory in proportion to the outline's length.
+_MAX_SIDE = 100_000
+
+
+def describe(dataset: Dataset, index: int) -> str:
+    """Return the description of an annotation in messages."""
+    annotations = dataset.annotations
+    image = dataset.image_names[annotations.image[index]]
+    annotator = dataset.annotator_names[annotations.annotator[index]]
+    return f"annotation {annotations.shown_ids([index])[0]} of {annotator!r} in image {image!r}"
+
+
+def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:
+    """Refuse annotations that a similarity cannot compare.
+
+    Raises DatasetError with every annotation that has no outline, or an outline of the wrong kind
+    or size, and with every image whose size is needed but unknown.
+    """
+    if needs == "boxes":
+        return
+    if needs == "keypoints":
+        _require_keypoints(dataset, similarity)
+        return
+    if needs == "rotated boxes":
+        _require_rotated_boxes(dataset, similarity)
+        return
+    segmentation = _require_outlines(dataset, similarity, polygons_only=needs == "polygons")
+    is_mask = segmentation.kind == SegmentationKind.RLE
+    if needs == "masks" or (needs == "outlines" and is_mask.any()):
+        # Polygons are rasterised if their image has a mask to compare with.
+        image = dataset.annotations.image
+        drawn = ~is_mask if needs == "masks" else ~is_mask & np.isin(image, image[is_mask])
+        _require_size(dataset, drawn, similarity)
+        _check_drawing(dataset, segmentation, drawn)
+    _check_mask_sizes(dataset, segmentation)
+
+
+def _require_keypoints(dataset: Dataset, similarity: str) -> None:
+    """Refuse a data set without any key points."""
+    keypoints = dataset.annotations.keypoints
+    if keypoints is None:
+        raise DatasetError(
+            [f"the key points were not read; similarity {similarity!r} needs them"],
+            "Read the file with `bboxqa.read_coco(path, keypoints=True)`.",
+        )
+
+
+def _require_rotated_boxes(dataset: Dataset, similarity: str) -> None:
+    if dataset.annotations.rotated_box is None:
+        raise DatasetError(
+            [f"the rotated boxes were not read; similarity {similarity!r} needs them"],
+            "Read the file with `bboxqa.read_coco(path, segmentation=True)`.",
+        )
+
+
+def _require_size(dataset: Dataset, needed: BoolArray, similarity: str) -> None:
+    unknown = (dataset.image_size[dataset.annotations.image] == 0).any(1) & needed
+    images = np.unique(dataset.annotations.image[unknown]).tolist()
+    if images:
+        raise DatasetError(
+            [
+                f"image {dataset.image_names[image]!r} has no width and height; "
+                f"similarity {similarity!r} needs them"
+                for image in images
+            ],
+            "Add `width` and `height` to the image records, or compare with --similarity bbox.",
+        )
+
+
+def _require_outlines(dataset: Dataset, similarity: str, *, polygons_only: bool) -> Segmentations:
+    """Return the outlines if every annotation has one of the right kind."""
+    segmentation = dataset.annotations.segmentation
+    if segmentation is None:
+        raise DatasetError(
+            [f"the segmentations were not read; similarity {similarity!r} needs them"],
+            "Read the file with `bboxqa.read_coco(path, segmentation=True)`.",
+        )
+    absent = np.flatnonzero(segmentation.kind == SegmentationKind.NONE)
+    problems = [f"{describe(dataset, index)} has no segmentation" for index in absent.tolist()]
+    if polygons_only:
+        rle = np.flatnonzero(segmentation.kind == SegmentationKind.RLE)
+        problems += [f"{describe(dataset, index)} is RLE, not polygons" for index in rle.tolist()]
+    if problems:
+        how = "mask, polygon or bbox" if polygons_only else "bbox"
+        if 0 < len(absent) < len(segmentation.kind):
+            how += ", or the files of the annotation tool, in which a box is a rectangular outline"
+        raise DatasetError(
+            problems,
+            f"Similarity {similarity!r} needs {'polygons' if polygons_only else 'outlines'} on "
+            f"every annotation; compare with --similarity {how}.",
+        )
+    return segmentation
+
+
+def _check_mask_sizes(dataset: Dataset, segmentation: Segmentations) -> None:
+    """Refuse masks whose size differs from their image, or from other masks of the image."""
+    rle = np.flatnonzero(segmentation.kind == SegmentationKind.RLE)
+    image = dataset.annotations.image[rle]
+    expected = dataset.image_size[image][:, ::-1].copy()
+    unknown = (expected == 0).any(1)
+    first = rle[np.searchsorted(image, image)]
+    expected[unknown] = segmentation.size[first][unknown]
+    wrong = np.flatnonzero((segmentation.size[rle] != expected).any(1)).tolist()
+    if wrong:
+        raise DatasetError(
+            [
+                f"{describe(dataset, int(rle[place]))}: the mask is "
+                f"{' × '.join(map(str, segmentation.size[rle[place]].tolist()))} (height × width);"
+                f" expected {' × '.join(map(str, expected[place].tolist()))}, as the image"
+                for place in wrong
+            ],
+            "Export the masks at the size of their image.",
+        )
+
+
+def _check_drawing(dataset: Dataset, segmentation: Segmentations, drawn: BoolArray) -> None:
+    """Refuse polygons that would take too much memory to draw as masks."""
+    size = dataset.image_size[dataset.annotations.image].astype(np.int64)
+    large = (size.max(1, initial=0) > _MAX_SIDE) | (size.prod(1) >= MAX_MASK_PIXELS)
+    first, last = segmentation.part_start[drawn], segmentation.part_stop[drawn]
+    rings, parts = rows(first, last)
+    vertices, _ = rows(segmentation.ring_offsets[:-1][rings], segmentation.ring_offsets[1:][rings])
+    lengths = np.diff(segmentation.ring_offsets)[rings]
+    owner = np.repeat(np.repeat(np.flatnonzero(drawn), np.diff(parts)), lengths)
+    # A vertex this far outside is an error in the file, not an object at the edge.
+    outside = np.abs(segmentation.xy[vertices]) > 10 * size[owner] + 1000
+    far = np.zeros(len(drawn), np.bool_)
+    far[owner[outside.any(1)]] = True
+    problems = [
+        f"{describe(dataset, index)}: its image is {size[index, 0]} × {size[index, 1]} px; "
+        f"polygons are drawn as masks up to {_MAX_SIDE:,} px per side and "
+        f"{MAX_MASK_PIXELS:,} px in all"
+        for index in np.flatnonzero(large & drawn).tolist()
+    ] + [
+        f"{describe(dataset, index)}: its polygon reaches far outside its image of "
+        f"{size[index, 0]} × {size[index, 1]} px"
+        for index in np.flatnonzero(far & ~large).tolist()
+    ]
+    if problems:
+        raise DatasetError(problems, "Repair the file, or compare with --similarity bbox.")
+
 
 ONE_PIXEL = np.array([-1.0, -1.0, 1.0, 1.0])
 """Added to bounds, since rasterising can move an edge by up to a pixel."""
@@ -67,7 +215,7 @@ class Similarity:
     prepare : callable
         (dataset, options) → `Comparison`, for a data set of whole images.
     needs : {"boxes", "rotated boxes", "polygons", "outlines", "masks", "keypoints"}
-        The shape that every annotation must have; see `bboxqa.geometry.similarities.needs.Needs`.
+        The shape that every annotation must have; see `bboxqa.geometry.similarities.base.Needs`.
     threads : bool
         Whether several threads may prepare and compare parts of a data set at once.
     lowest : float

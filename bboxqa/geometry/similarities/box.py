@@ -1,13 +1,23 @@
-"""Similarities of boxes: IoU, generalised IoU and closeness of centres."""
+"""Similarities of boxes, rotated boxes and key points."""
 
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from math import inf, log, sqrt
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import FloatArray, IntArray
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.text import count
 from bboxqa.geometry.kernels import boxes
+from bboxqa.geometry.kernels.boxes import key_point_similarity, rotated_iou
 from bboxqa.geometry.similarities.base import Comparison, Options, Similarity
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.shapes.coco_joints import coco_places
+from bboxqa.model.shapes.keypoints import Keypoints
+from bboxqa.model.shapes.rotated_boxes import bounds, from_corners, smallest_angle
 
 
 def _corners(dataset: Dataset) -> tuple[FloatArray, Counter[str]]:
@@ -57,3 +67,161 @@ def _centroid(dataset: Dataset, options: Options) -> Comparison:
 BBOX = Similarity(_bbox, needs="boxes", is_iou=True)
 GIOU = Similarity(_giou, needs="boxes", lowest=-1.0)
 CENTROID = Similarity(_centroid, needs="boxes")
+
+
+_CORNERS = 4
+_SAME = 1e-6
+
+
+def _obb(dataset: Dataset, _: Options) -> Comparison:
+    boxes = dataset.annotations.rotated_box
+    if boxes is None:
+        raise DatasetError(["the rotated boxes were not read"])
+    # Makes boxes that differ by half turns, and the four descriptions of a square, equal.
+    boxes = smallest_angle(boxes)
+    flat = (boxes[:, 2:4] == 0).any(1)
+    counts = Counter(flat=int(flat.sum()))
+    if dataset.annotations.segmentation is not None:
+        counts.update(other_shapes(dataset.annotations.segmentation, boxes))
+    return Comparison(
+        compare=lambda left, right: rotated_iou(
+            boxes.take(left, axis=0), boxes.take(right, axis=0)
+        ),
+        bounds=bounds(boxes),
+        counts=counts,
+    )
+
+
+def other_shapes(outlines: Segmentations, boxes: FloatArray) -> dict[str, int]:
+    """Return the number of outlines that are no rotated boxes, as "quadrilaterals" and others."""
+    outlines = outlines.packed()
+    is_polygon = outlines.kind == SegmentationKind.POLYGON
+    single = np.flatnonzero(is_polygon & (outlines.part_stop - outlines.part_start == 1))
+    ring = outlines.part_start[single]
+    first, last = outlines.ring_offsets[ring], outlines.ring_offsets[ring + 1] - 1
+    # The ring may be closed by a fifth point.
+    closed = (last - first == _CORNERS) & (outlines.xy[first] == outlines.xy[last]).all(1)
+    quads = closed | (last - first == _CORNERS - 1)
+    rectangles, fits = from_corners(outlines.xy[first[quads][:, None] + np.arange(_CORNERS)])
+    # A box given by five numbers or an angle takes precedence over the outline.
+    is_box = np.abs(rectangles - boxes[single[quads]]).max(1, initial=0) < _SAME
+    n_others = np.count_nonzero(outlines.kind != SegmentationKind.NONE) - np.count_nonzero(quads)
+    return {"quadrilaterals": int((is_box & ~fits).sum()), "other_outlines": int(n_others)}
+
+
+OBB = Similarity(_obb, needs="rotated boxes", is_iou=True)
+
+
+COCO_SIGMAS = (
+    0.026, 0.025, 0.025, 0.035, 0.035, 0.079, 0.079, 0.072, 0.072, 0.062, 0.062, 0.107, 0.107,
+    0.087, 0.087, 0.089, 0.089,
+)  # fmt: skip
+"""COCO's sigmas of the 17 joints of people."""
+
+
+def sigmas_of(dataset: Dataset) -> tuple[tuple[float, ...], ...]:
+    """Return the sigma of each joint of each category.
+
+    The sigmas of the data set are used, or else COCO's. Raises ConfigError if a category with key
+    points has neither.
+    """
+    if dataset.joint_sigmas:
+        return dataset.joint_sigmas
+    return given_sigmas(dataset, ())
+
+
+def given_sigmas(dataset: Dataset, sigmas: Sequence[float]) -> tuple[tuple[float, ...], ...]:
+    """Return the sigma of each joint of each category from the settings; empty without `sigmas`.
+
+    A single sigma is for all joints; several are for the categories with as many joints. Raises
+    ConfigError if a category with key points has no sigmas, or if no category has as many joints as
+    there are sigmas.
+    """
+    if len(sigmas) > 1 and all(len(joints) != len(sigmas) for joints in dataset.joint_names):
+        for name, joints in zip(dataset.category_names, dataset.joint_names, strict=True):
+            if joints:
+                raise _wrong_number(name, joints, sigmas)
+    return tuple(
+        _of_category(name, joints, sigmas)
+        for name, joints in zip(dataset.category_names, dataset.joint_names, strict=True)
+    )
+
+
+def _of_category(name: str, joints: tuple[str, ...], sigmas: Sequence[float]) -> tuple[float, ...]:
+    if len(sigmas) == 1:
+        return tuple(sigmas) * len(joints)
+    if not joints or len(sigmas) == len(joints):
+        return tuple(sigmas) if joints else ()
+    if places := coco_places(joints):
+        return tuple(COCO_SIGMAS[place] for place in places)
+    if sigmas:
+        raise _wrong_number(name, joints, sigmas)
+    found = count(len(joints), "key point")
+    why = "not COCO's 17" if len(joints) != 17 else "whose names are not COCO's"
+    raise ConfigError(
+        f"category {name!r} has {found}, {why}: similarity 'keypoints' needs the sigma of each. "
+        "Give one number for all (--sigmas 0.05), one for each in their order (--sigmas "
+        "0.03,0.05,...), or have them estimated from the annotators (--sigmas estimated)"
+    )
+
+
+def _wrong_number(name: str, joints: tuple[str, ...], sigmas: Sequence[float]) -> ConfigError:
+    """Return the error for a category whose number of key points differs from the sigmas."""
+    return ConfigError(
+        f"--sigmas has {len(sigmas)} numbers, but category {name!r} has "
+        f"{count(len(joints), 'key point')}; expected one number for all, as many as there are key "
+        "points, or: --sigmas estimated"
+    )
+
+
+# Bounds that only touch do not overlap, and equal points must be compared.
+_MARGIN = 1e-3
+
+
+def variances_of(keypoints: Keypoints, category: IntArray, dataset: Dataset) -> FloatArray:
+    """Return k² = (2 sigma)² of each joint of packed key points, (V,)."""
+    table = sigmas_of(dataset)
+    width = max((len(each) for each in table), default=0)
+    # Annotations with more joints than their category has names match nothing.
+    sigmas = np.ones((len(table), width + 1))
+    for row, each in enumerate(table):
+        sigmas[row, : len(each)] = each
+    number = np.repeat(np.arange(len(keypoints)), keypoints.stop - keypoints.start)
+    joint = np.minimum(np.arange(len(number)) - keypoints.start[number], width)
+    k: FloatArray = 2 * sigmas[category[number], joint]
+    return k * k
+
+
+def _keypoints(dataset: Dataset, options: Options) -> Comparison:
+    annotations = dataset.annotations
+    if annotations.keypoints is None:
+        raise DatasetError(["the key points were not read"])
+    keypoints = annotations.keypoints.packed()
+    area, counts = keypoints.scales(annotations.bbox)
+    variance = variances_of(keypoints, annotations.category, dataset)
+    return Comparison(
+        compare=partial(key_point_similarity, keypoints, area, variance),
+        bounds=_bounds(keypoints, area, variance, options.iou_threshold),
+        counts=counts,
+    )
+
+
+def _bounds(
+    keypoints: Keypoints, area: FloatArray, variance: FloatArray, threshold: float
+) -> FloatArray | None:
+    """Return bounds that overlap for any two annotations that reach the threshold.
+
+    If the mean reaches the threshold, at least one joint does. The two points of this joint are
+    then no further apart than the larger scale allows.
+    """
+    if threshold <= 0:
+        return None
+    extent = keypoints.extent()
+    reach = np.sqrt(area * variance.max(initial=0)) * sqrt(2 * log(1 / min(threshold, 1)))
+    reach = (reach * (1 + _MARGIN) + _MARGIN)[:, None]
+    low, high = extent[:, :2] - reach, extent[:, :2] + extent[:, 2:] + reach
+    bounds: FloatArray = np.nan_to_num(np.concatenate([low, high], axis=1), nan=-inf)
+    return bounds
+
+
+KEYPOINTS = Similarity(_keypoints, needs="keypoints")

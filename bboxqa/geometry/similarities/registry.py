@@ -3,7 +3,7 @@
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import unknown_name
-from bboxqa.geometry.similarities import box, keypoint, mask, polygon, raster, rotated_box
+from bboxqa.geometry.similarities import box, outlines
 from bboxqa.geometry.similarities.base import Similarity
 
 GROUP = "bboxqa.similarities"
@@ -13,12 +13,12 @@ SIMILARITIES: dict[str, Similarity] = {
     "bbox": box.BBOX,
     "giou": box.GIOU,
     "centroid": box.CENTROID,
-    "obb": rotated_box.OBB,
-    "polygon": polygon.POLYGON,
-    "mask": mask.MASK,
-    "pixel": raster.PIXEL,
-    "raster": raster.RASTER,
-    "keypoints": keypoint.KEYPOINTS,
+    "obb": box.OBB,
+    "polygon": outlines.POLYGON,
+    "mask": outlines.MASK,
+    "pixel": outlines.PIXEL,
+    "raster": outlines.RASTER,
+    "keypoints": box.KEYPOINTS,
 }
 
 

@@ -10,7 +10,7 @@ from bboxqa.diagnostics.annotators.offsets import medians
 from bboxqa.diagnostics.disagreement.drawn_objects import drawn_objects
 from bboxqa.diagnostics.disagreement.parts import parts
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.geometry.kernels.rotated_boxes import rotated_iou
+from bboxqa.geometry.kernels.boxes import rotated_iou
 from bboxqa.matching.objects import loose_objects
 from bboxqa.model.shapes.rotated_boxes import smallest_angle
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable

@@ -10,10 +10,8 @@ from bboxqa.core.types import Progress
 from bboxqa.diagnostics.disagreement.second_boxes import with_second_boxes_apart
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.similarities.registry import similarity
-from bboxqa.matching.match import match
-from bboxqa.matching.objects import loose_objects
-from bboxqa.matching.registry import matcher
-from bboxqa.matching.repeated_boxes import without_repetitions
+from bboxqa.matching.matchers import match, matcher
+from bboxqa.matching.objects import loose_objects, without_repetitions
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, MatchedUnits

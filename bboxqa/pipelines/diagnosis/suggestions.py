@@ -10,9 +10,9 @@ from bboxqa.core.arrays import FloatArray, sum_by
 from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import possible_pairs
-from bboxqa.geometry.similarities.needs import Needs
+from bboxqa.geometry.similarities.base import Needs
+from bboxqa.geometry.similarities.box import other_shapes
 from bboxqa.geometry.similarities.registry import SIMILARITIES
-from bboxqa.geometry.similarities.rotated_box import other_shapes
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.diagnosis import ReadShapes
 from bboxqa.model.outlines import SegmentationKind

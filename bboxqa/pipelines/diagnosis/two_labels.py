@@ -10,7 +10,7 @@ from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays
 from bboxqa.core.components import connected_components
 from bboxqa.core.text import count
 from bboxqa.geometry.candidates import TOLERANCE
-from bboxqa.matching.match import match
+from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable

@@ -18,7 +18,7 @@ from bboxqa.diagnostics.annotators.independent import assigned_to
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
 from bboxqa.diagnostics.pair_sums import pair_sums
 from bboxqa.geometry.candidates import TOLERANCE
-from bboxqa.matching.match import match
+from bboxqa.matching.matchers import match
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult

@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.diagnostics.disagreement.kinds import KINDS
 from bboxqa.diagnostics.disagreement.object_list import ObjectList, object_list
-from bboxqa.geometry.kernels.masks import outline_rings
+from bboxqa.geometry.kernels.rasters import outline_rings
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.outlines import SegmentationKind

@@ -8,9 +8,9 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.geometry.kernels.masks import outline_rings
+from bboxqa.geometry.kernels.rasters import outline_rings
 from bboxqa.geometry.similarities.registry import needs_outlines, needs_rotated_boxes
-from bboxqa.matching.match import match
+from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings

@@ -16,9 +16,8 @@ from bboxqa.diagnostics.annotators.reference_confusions import (
 from bboxqa.diagnostics.rotated.reference_rotations import reference_rotations
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.similarities.registry import similarity
-from bboxqa.matching.match import match
+from bboxqa.matching.matchers import match, matcher
 from bboxqa.matching.objects import loose_objects
-from bboxqa.matching.registry import matcher
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings

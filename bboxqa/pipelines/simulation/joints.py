@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
+from bboxqa.geometry.similarities.box import COCO_SIGMAS
 from bboxqa.model.shapes.coco_joints import coco_places, sides_of
 from bboxqa.pipelines.simulation.errors import AnnotatorErrors
 from bboxqa.pipelines.simulation.scene import DECIMALS, Scene

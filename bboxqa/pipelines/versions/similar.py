@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.matching.match import match
+from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings

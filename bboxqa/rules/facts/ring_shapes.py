@@ -10,7 +10,7 @@ from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, row
 from bboxqa.core.memory import release_pages
 from bboxqa.core.parallel import threads
 from bboxqa.formats.document.annotation_columns import Rings
-from bboxqa.geometry.kernels.self_crossings import FEWEST_INTRICATE, is_intricate, n_crossings
+from bboxqa.geometry.kernels.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
 from bboxqa.rules.facts.document import Document
 
 # Rings per chunk, which take about ten megabytes as shapely polygons.

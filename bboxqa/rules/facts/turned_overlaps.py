@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners
-from bboxqa.geometry.kernels.rotated_boxes import rotated_iou
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners, rotated_iou
 from bboxqa.model.shapes import rotated_boxes as shapes
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.oriented_boxes import oriented_boxes

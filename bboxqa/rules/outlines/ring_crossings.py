@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import count
-from bboxqa.geometry.kernels.self_crossings import n_crossings
+from bboxqa.geometry.kernels.polygons import n_crossings
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_hits

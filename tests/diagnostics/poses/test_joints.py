@@ -8,7 +8,7 @@ from support.poses import SWAPPED, people_document
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.geometry.similarities.sigmas import COCO_SIGMAS
+from bboxqa.geometry.similarities.box import COCO_SIGMAS
 from bboxqa.model.shapes.coco_joints import COCO_JOINTS
 from bboxqa.pipelines.result_pages import write_result
 from bboxqa.report.agreement_summary import summary

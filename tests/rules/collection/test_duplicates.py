@@ -7,7 +7,7 @@ import pytest
 from support.reference import data_file
 from support.validation import as_corners, document_of, findings
 
-from bboxqa.geometry.kernels.rotated_boxes import rotated_iou
+from bboxqa.geometry.kernels.boxes import rotated_iou
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.shapes.rotated_boxes import corners

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.rings import slanted_comb
 from support.validation import codes, document_of, findings
 
-from bboxqa.geometry.kernels.self_crossings import n_crossings
+from bboxqa.geometry.kernels.polygons import n_crossings
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
 

@@ -13,7 +13,7 @@ from bboxqa.diagnostics.annotators.rates import RATES, rate_sums
 from bboxqa.diagnostics.categories.difficulty import difficulty_sums
 from bboxqa.diagnostics.pair_sums import pair_sums
 from bboxqa.geometry.candidates import TOLERANCE
-from bboxqa.matching.match import match
+from bboxqa.matching.matchers import match
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences.significance import Bounds, median_of_others
 
