@@ -14,7 +14,6 @@ from support.datasets import dataset, two_annotators
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.examples import example_file
 from bboxqa.model.table import Table
 from bboxqa.pipelines import counting
 from bboxqa.report.agreement_summary import summary
@@ -24,7 +23,7 @@ OF_READING = {
     "annotator_key", "attribution", "filter", "join", "asked", "category_map", "session_key",
     "time_key", "tracks",
 }  # fmt: skip
-OF_VALIDATE = {"source", "images", "ground_truth", "max_findings", "memory", "progress"}
+OF_VALIDATE = {"source", "images", "ground_truth", "max_findings", "progress"}
 
 
 def keywords(function) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def test_agree_has_the_settings_of_agree():
     (expected["iou_threshold"],) = defaults.iou_threshold
     found = keywords(bboxqa.agree)
     # These are not settings.
-    assert [found.pop(name) for name in ("memory", "progress", "reference")] == [None] * 3
+    assert [found.pop(name) for name in ("progress", "reference")] == [None] * 2
     assert found == {name: value for name, value in expected.items() if name not in OF_READING}
 
 
@@ -155,12 +154,13 @@ def test_the_head_of_a_table(n, length):
     assert len(table.head()) == 2
 
 
-def test_memory_does_not_change_the_result(monkeypatch):
-    monkeypatch.setattr(counting, "_LEAST", 1)
+def test_comparing_block_by_block_does_not_change_the_result(monkeypatch):
+    whole = summary(bboxqa.agree(DATA, bootstrap=0))
+    monkeypatch.setattr(counting, "_PART", 1)
     stages = []
-    bounded = bboxqa.agree(DATA, memory=1, bootstrap=0, progress=lambda *each: stages.append(each))
+    blocks = bboxqa.agree(DATA, bootstrap=0, progress=lambda *each: stages.append(each))
     assert ("comparing", 2, 8) in stages
-    assert summary(bounded) == summary(bboxqa.agree(DATA, bootstrap=0))
+    assert summary(blocks) == whole
 
 
 BOXES = (1, 1, 4, 4), (1, 1, 4, 5)
@@ -183,19 +183,6 @@ def test_an_empty_dictionary_is_neither_a_document_nor_files():
 def test_a_document_without_annotations_is_no_dictionary_of_files(name):
     with pytest.raises(bboxqa.BboxqaError, match="document:1:1: S001 error"):
         bboxqa.read_coco({name: []})
-
-
-@pytest.mark.parametrize("memory", ["2GB", 1.5, True])
-def test_memory_is_a_number_of_bytes(memory):
-    file = example_file("fruits")
-    data = bboxqa.read_coco(file)
-    for call in (
-        lambda: bboxqa.agree(data, memory=memory),
-        lambda: bboxqa.read_coco(file, memory=memory),
-        lambda: bboxqa.validate(file, memory=memory),
-    ):
-        with pytest.raises(bboxqa.BboxqaError, match="expected a number of bytes, such as"):
-            call()
 
 
 def test_tables_where_files_are_expected_are_told_by_type(tmp_path):

@@ -103,12 +103,9 @@ def run_project(
     in the queue.
     """
     given = settings
-    is_long = worth_two_processes(project.size, settings.memory)
+    is_long = worth_two_processes(project.size)
     if is_long and count_all is None and can_fork():
         validate_elsewhere = second_process
-        # Each of the two processes may use half of the memory.
-        half = None if settings.memory is None else settings.memory // 2
-        settings = replace(settings, memory=half)
     try:
         begun = stamps(project)
         if check_key:
@@ -147,7 +144,7 @@ def _run(
             row = replace(row, n_files=len(project.files))
             images = project.images if settings.images else None
             validating = partial(
-                validate_project, project, validate, images, settings.memory, settings.pages,
+                validate_project, project, validate, images, settings.pages,
                 settings.pseudonyms,
             )  # fmt: skip
             measuring = partial(
@@ -200,9 +197,9 @@ def _measured_and_validated(
     return measured, validating()
 
 
-def worth_two_processes(size: int, memory: int | None) -> bool:
-    """Return whether two processes save time for so many bytes of JSON and fit into `memory`."""
-    return size >= LONG and (memory is None or _OF_JSON * size <= memory)
+def worth_two_processes(size: int) -> bool:
+    """Return whether two processes save time for so many bytes of JSON."""
+    return size >= LONG
 
 
 def _measured_files(project: Project, *, hidden: bool) -> tuple[Sequence[Path], list[str]]:
@@ -251,10 +248,8 @@ def _measured_into(
         data = replace(data, notes=(*data.notes, *(shown(each, settings) for each in notes)))
         # The files passed the checks before.
         shapes = partial(reread, msgspec.structs.replace(agree, checks=False), shapes=True)
-        result = agree_with(
-            data, agree, memory=settings.memory, count_all=count_all, read_shapes=shapes
-        )
-        result = with_map_notes(result, data, reread, agree, memory=settings.memory)
+        result = agree_with(data, agree, count_all=count_all, read_shapes=shapes)
+        result = with_map_notes(result, data, reread, agree)
         values = summary(result)
         diagnosis, warnings = diagnosis_of(result, settings)
         documents = documents_of(result, values, diagnosis)
@@ -286,7 +281,7 @@ def _read_objects(
     them, since results of a model in a folder should not change how far people agree.
     """
     read = partial(
-        read_for, settings=agree, memory=settings.memory, pseudonyms=settings.pseudonyms,
+        read_for, settings=agree, pseudonyms=settings.pseudonyms,
         outlines=shapes, keypoints=shapes,
     )  # fmt: skip
     lists = [file for file in files if is_results_list(file)]

@@ -36,8 +36,6 @@ class Settings:
     """Settings of the two commands, as values of TOML; a project's settings override them."""
     images: bool = False
     """Whether the image files are examined."""
-    memory: int | None = None
-    """Limits memory per project, in bytes; does not change results."""
     agree_over: dict[str, Any] = field(default_factory=dict)
     validate_over: dict[str, Any] = field(default_factory=dict)
     """Settings that also override those of projects: options of the command line."""

@@ -280,7 +280,7 @@ def _run_here(
     work = partial(run_task, settings=settings, out=out)
     sizes = [project.size for project, _ in tasks]
     # Only the largest projects get two cores, and only where there is memory for two processes.
-    gains = tasks and can_fork() and worth_two_processes(sizes[0], settings.memory)
+    gains = tasks and can_fork() and worth_two_processes(sizes[0])
     n_wide = n_two_core(sizes, jobs, LONG) if gains else 0
     return run_all(tasks, work, "bboxqa.batch.workers.loaded", jobs, n_wide, seconds)
 

@@ -47,7 +47,6 @@ def validate_project(
     project: Project,
     settings: ValidateSettings,
     images: Path | None,
-    memory: int | None,
     pages: bool = False,
     pseudonyms: Path | None = None,
 ) -> ValidationOutcome:
@@ -57,7 +56,6 @@ def validate_project(
         settings,
         images,
         max_findings=_LISTED,
-        memory=memory,
         pseudonyms=pseudonyms,
     )
     lines = "".join(f"{line}\n" for line in jsonl_lines(report))

@@ -113,7 +113,6 @@ def agree(
     score: float | None,
     since: Path | None,
     pseudonyms: Path | None,
-    memory: int | None,
     out: Path | None,
     force: bool,
     raw_csv: bool,
@@ -161,9 +160,7 @@ def agree(
             predictions=model,
             score=score,
             pseudonyms=pseudonyms,
-            memory=memory,
             digest=bool(out or page),
-            diagnosed=wanted,
             progress=progress,
         )
         if top is not None:
@@ -173,7 +170,7 @@ def agree(
         changed = (
             None
             if since is None
-            else _changed(since, source, settings, result, pseudonyms=pseudonyms, memory=memory)
+            else _changed(since, source, settings, result, pseudonyms=pseudonyms)
         )
     diagnosis = _whole(story)
     more = _more_json(diagnosis if diagnose else None, changed) if output_format == "json" else {}

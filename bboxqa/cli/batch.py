@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     "Fail projects with findings of this severity or a higher one; default error.",
 )
 @source_options
-@memory_option(" per project")
+@memory_option()
 @raw_csv_option()
 @pseudonyms_option
 @click.option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
@@ -217,7 +217,6 @@ def _settings(
     min_alpha: float | None,
     min_f1: float | None,
     fail_on: str | None,
-    memory: int | None,
     raw_csv: bool,
     pages: bool,
     pseudonyms: Path | None,
@@ -239,7 +238,7 @@ def _settings(
     agree_settings_from({**agree, **agree_over}, names=names)
     validate_settings_from({**validate, **validate_over})
     return Settings(
-        agree, validate, images, memory, agree_over, validate_over, raw_csv, pages, choices(),
+        agree, validate, images, agree_over, validate_over, raw_csv, pages, choices(),
         Choices() if config is None else reading_of(config),
         # Workers may have another current folder.
         None if pseudonyms is None else pseudonyms.absolute(),

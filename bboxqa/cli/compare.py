@@ -43,7 +43,6 @@ def compare(
     after: Path,
     config: str | None,
     pseudonyms: Path | None,
-    memory: int | None,
     out: Path | None,
     force: bool,
     raw_csv: bool,
@@ -85,7 +84,6 @@ def compare(
             after,
             settings,
             pseudonyms=pseudonyms,
-            memory=memory,
             digest=out is not None,
             progress=progress,
         )

@@ -201,7 +201,6 @@ def _report(
             options["images"],
             options["ground_truth"],
             listed,
-            options["memory"],
             progress,
             options["pseudonyms"],
         )

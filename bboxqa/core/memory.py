@@ -1,32 +1,41 @@
-"""Pausing the garbage collector, and returning memory to the system."""
+"""The free memory, returning memory to the system, and pausing the garbage collector."""
 
 import ctypes
-import mmap
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from gc import disable, enable, isenabled
-from typing import Any
+from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
+from bboxqa.core.errors import OutputError
 
-from bboxqa.core.errors import ConfigError
-
-# The number of a parameter of `mallopt`, and its value in bytes.
-_MMAP_THRESHOLD, _LARGE = -3, 4 << 20
+# Bytes that a byte of annotations takes once it is read and compared.
+_OF_BYTE = 2.5
 
 
-def check_limit(memory: object) -> None:
-    """Refuse a memory limit that is not a number of bytes.
+def free_memory() -> int | None:
+    """Return the bytes of memory that programs may still take; None where that is unknown."""
+    with suppress(OSError, ValueError, IndexError):
+        text = Path("/proc/meminfo").read_text("ascii")
+        return 1024 * int(text.split("MemAvailable:")[1].split()[0])
+    return None
+
+
+def check_free_memory(files: Iterable[Path]) -> None:
+    """Refuse files that need more than the free memory, before they are read.
 
     Raises
     ------
-    ConfigError
+    OutputError
     """
-    if memory is not None and (not isinstance(memory, int) or isinstance(memory, bool)):
-        raise ConfigError(
-            f"memory is {memory!r}; expected a number of bytes, such as 2 * 10**9 for 2 GB"
+    files = list(files)
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    needed, free = int(_OF_BYTE * size), free_memory()
+    if free is not None and needed > free:
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        raise OutputError(
+            f"{files[0]}{more}: reading needs about {needed / 1e9:.1f} GB of memory, and "
+            f"{free / 1e9:.1f} GB are free; divide the data, or use a larger machine"
         )
 
 
@@ -43,37 +52,6 @@ def gc_paused() -> Iterator[None]:
     finally:
         if was_on:
             enable()
-
-
-def release_pages(array: Any) -> None:
-    """Release the pages of an array or text that is mapped from a file."""
-    base = _base(array)
-    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        base.madvise(mmap.MADV_DONTNEED)
-
-
-def is_mapped(array: NDArray[Any]) -> bool:
-    """Return whether an array is mapped from a file."""
-    return isinstance(_base(array), mmap.mmap)
-
-
-def _base(array: Any) -> Any:
-    """Return the object that owns the memory of an array or text."""
-    while isinstance(array, np.ndarray | memoryview):
-        array = array.base if isinstance(array, np.ndarray) else array.obj
-    return array
-
-
-def return_large_blocks() -> None:
-    """Let arrays of several megabytes return to the system once they are not used.
-
-    By default glibc keeps blocks of up to 32 MB for later ones, after it has freed some of that
-    size; whether later ones fit varies from run to run.
-    """
-    if sys.platform == "linux":
-        # Other C libraries have no `mallopt`.
-        with suppress(AttributeError):
-            ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
 def trim_memory() -> None:

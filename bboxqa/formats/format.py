@@ -27,9 +27,7 @@ class Reader(Protocol):
 class DocumentReader(Protocol):
     """Reads one source for the rules of `validate`."""
 
-    def __call__(
-        self, path: Path, progress: Steps | None = None, memory: int | None = None
-    ) -> RawDocument:
+    def __call__(self, path: Path, progress: Steps | None = None) -> RawDocument:
         """Return the records of a source, with their positions.
 
         The rules find defects in the records. Raises DatasetError if the source cannot be read at

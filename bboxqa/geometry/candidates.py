@@ -11,7 +11,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, pairs_within, radix_order, run_starts, sum_by
 from bboxqa.core.blocks import blocks
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.memory import release_pages, return_large_blocks, trim_memory
+from bboxqa.core.memory import trim_memory
 from bboxqa.core.parallel import in_threads
 from bboxqa.core.types import Steps
 from bboxqa.geometry.similarities import registry
@@ -149,10 +149,8 @@ TOLERANCE = 1e-9
 
 # Annotations per shard, so that the memory for outlines does not grow with the data set.
 _SHARD = 1 << 13
-# Bytes for the pairs of a shard if there is no memory limit.
+# Most bytes for the pairs of a shard.
 _MEMORY = 10**9
-# Pairs of a shard that are always compared, whatever the limit: a hundred per annotation.
-_LEAST_PAIRS = 1 << 19
 # Pairs are matched as a list if they are less than one in so many possible pairs.
 _FULL = 4
 
@@ -160,18 +158,10 @@ Found = tuple[IndexArray, IndexArray, FloatArray]
 
 
 class _Room(NamedTuple):
-    """The bytes available for the pairs of a shard, and the bytes per pair."""
+    """The most pairs of a shard, matched as a table and matched as a list."""
 
-    memory: int
-    pair_bytes: PairBytes
-
-    def most(self) -> int:
-        """Return the number of pairs that fit."""
-        return max(self.memory // self.pair_bytes.in_table, _LEAST_PAIRS)
-
-    def most_in_list(self) -> int:
-        """Return the number of pairs that fit if they are matched as a list."""
-        return max(self.memory // self.pair_bytes.in_list, _LEAST_PAIRS // 2)
+    in_table: int
+    in_list: int
 
 
 def candidate_pairs(
@@ -181,7 +171,6 @@ def candidate_pairs(
     *,
     all_touched: bool = False,
     pair_bytes: PairBytes = MOST_PAIR_BYTES,
-    memory: int | None = None,
     progress: Steps | None = None,
 ) -> tuple[CandidatePairs, Counter[str]]:
     """Return pairs of annotations by two annotators in one image that reach a threshold.
@@ -198,8 +187,6 @@ def candidate_pairs(
         For `raster`: burn every pixel that a ring touches.
     pair_bytes : PairBytes
         The memory per pair until it is matched; see `bboxqa.matching.matchers.Matcher`.
-    memory : int, optional
-        Limits memory, in bytes; 1 GB by default. An image with more pairs is refused.
     progress : callable, optional
         Called as ``progress(done, total)``, in annotations.
 
@@ -220,9 +207,7 @@ def candidate_pairs(
     chosen = registry.similarity(similarity)
     check_shapes(dataset, similarity, chosen.needs)
     options = Options(iou_threshold, all_touched)
-    if memory is not None:
-        return_large_blocks()
-    room = _Room(_MEMORY if memory is None else memory, pair_bytes)
+    room = _Room(_MEMORY // pair_bytes.in_table, _MEMORY // pair_bytes.in_list)
     counts: Counter[str] = Counter()
     found: list[Found] = []
     shards = list(_shards(dataset))
@@ -270,9 +255,6 @@ def _compare(
     start, stop = shard
     part = replace(dataset, annotations=dataset.annotations.take(np.arange(start, stop)))
     comparison = similarity.prepare(part, options)
-    if part.annotations.segmentation is not None:
-        # The required vertices have been copied from the mapped file.
-        release_pages(part.annotations.segmentation.xy)
     lowest = options.iou_threshold - TOLERANCE
 
     measure = comparison.limit or comparison.compare
@@ -280,11 +262,11 @@ def _compare(
     for pair in neighbours(part.annotations, comparison.bounds):
         found.append(_reaching(lowest, *pair, measure(*pair)))
         n_found += len(found[-1][0])
-        if n_found > room.most():
-            raise _crowded(part, found, options.iou_threshold, room)
+        if n_found > room.in_table:
+            raise _crowded(part, found, options.iou_threshold)
     n_possible = possible_pairs(part.annotations, len(part.image_names)).sum()
-    if room.most_in_list() < n_found < n_possible // _FULL:
-        raise _crowded(part, found, options.iou_threshold, room)
+    if room.in_list < n_found < n_possible // _FULL:
+        raise _crowded(part, found, options.iou_threshold)
     if comparison.limit is not None and found:
         left, right, _ = _joined(found)
         iou = comparison.compare(left, right)
@@ -312,7 +294,7 @@ def possible_pairs(annotations: Annotations, n_images: int) -> IndexArray:
     return (n_drawn**2 - squares.astype(np.int64)) // 2
 
 
-def _crowded(part: Dataset, found: list[Found], threshold: float, room: _Room) -> DatasetError:
+def _crowded(part: Dataset, found: list[Found], threshold: float) -> DatasetError:
     """Return the error for a shard with too many pairs, which names the image with the most."""
     image = part.annotations.image
     worst = np.bincount(image[np.concatenate([left for left, _, _ in found])]).argmax()
@@ -322,12 +304,7 @@ def _crowded(part: Dataset, found: list[Found], threshold: float, room: _Room) -
         f"annotations overlap: up to {n_pairs:,} pairs reach the threshold {threshold:g}, "
         "and matching needs all of them at once; expected annotations of different objects"
     )
-    needed = n_pairs * room.pair_bytes.in_table
-    return DatasetError(
-        [problem],
-        "Look for repeated annotations with: bboxqa validate\n"
-        f"To compare them anyway, give --memory {needed // 10**9 + 1}GB.",
-    )
+    return DatasetError([problem], "Look for repeated annotations with: bboxqa validate")
 
 
 def similarity_of_pairs(

@@ -1,15 +1,14 @@
-"""Selecting and joining annotations without copying memory-mapped columns into memory."""
+"""Selecting and joining annotations."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.core.spool import column_limit, concatenate, take_rows, vertex_limit
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import Segmentations
 
@@ -20,7 +19,7 @@ OF_ANNOTATIONS = ("kind", "part_start", "part_stop", "counts_start", "counts_sto
 def select_annotations(annotations: Annotations, index: IndexArray) -> Annotations:
     """Return the annotations at `index`, in that order.
 
-    Equals `Annotations.take`, but columns mapped from files are not copied into memory.
+    Equals `Annotations.take`.
 
     Examples
     --------
@@ -53,7 +52,7 @@ def select_annotations(annotations: Annotations, index: IndexArray) -> Annotatio
 
 
 def _rows_of(holder: Any, names: Iterable[str], index: IndexArray) -> dict[str, Any]:
-    return {name: take_rows(getattr(holder, name), index) for name in names}
+    return {name: getattr(holder, name)[index] for name in names}
 
 
 def join_columns(parts: Sequence[FloatArray | None]) -> FloatArray | None:
@@ -68,9 +67,7 @@ def join_columns(parts: Sequence[FloatArray | None]) -> FloatArray | None:
     return np.concatenate(known) if len(known) == len(parts) else None
 
 
-def join_outlines(
-    parts: Sequence[Segmentations], rows: Sequence[IndexArray], memory: int | None
-) -> Segmentations:
+def join_outlines(parts: Sequence[Segmentations], rows: Sequence[IndexArray]) -> Segmentations:
     """Join the outlines of several files in order; `rows` are the rows to take from each.
 
     Examples
@@ -78,7 +75,7 @@ def join_outlines(
     >>> from bboxqa.examples import example_file
     >>> from bboxqa import read_coco
     >>> outlines = read_coco(example_file("landscape")).annotations.segmentation
-    >>> len(join_outlines([outlines, outlines], [np.array([0]), np.array([0, 1])], None))
+    >>> len(join_outlines([outlines, outlines], [np.array([0]), np.array([0, 1])]))
     3
     """
     rings = _before(len(part.ring_offsets) - 1 for part in parts)
@@ -86,20 +83,19 @@ def join_outlines(
     letters = _before(len(part.counts) for part in parts)
     shifts = {"part_start": rings, "part_stop": rings}
     shifts |= {"counts_start": letters, "counts_stop": letters}
-    limit = column_limit(memory)
 
     def column(name: str) -> NDArray[Any]:
         columns = (getattr(part, name)[index] for part, index in zip(parts, rows, strict=True))
         if name in shifts:
             columns = (each + shift for each, shift in zip(columns, shifts[name], strict=True))
-        return concatenate(columns, limit)
+        return np.concatenate(list(columns))
 
     offsets = (p.ring_offsets[1:] + n for p, n in zip(parts, points, strict=True))
     return Segmentations(
         **{name: column(name) for name in OF_ANNOTATIONS},
-        xy=concatenate((part.xy for part in parts), vertex_limit(memory), scattered=True),
-        ring_offsets=concatenate(chain([np.zeros(1, np.int64)], offsets), limit),
-        counts=concatenate((part.counts for part in parts), vertex_limit(memory)),
+        xy=np.concatenate([part.xy for part in parts]),
+        ring_offsets=np.concatenate([np.zeros(1, np.int64), *offsets]),
+        counts=np.concatenate([part.counts for part in parts]),
     )
 
 

@@ -7,7 +7,6 @@ from typing import Any, Literal, Never
 import numpy as np
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.memory import check_limit
 from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
 from bboxqa.geometry.similarities.registry import needs_outlines
@@ -59,7 +58,6 @@ def agree(
     checks: bool = True,
     sigmas: float | Sequence[float] | Literal["estimated"] = (),
     reference: str | Dataset | None = None,
-    memory: int | None = None,
     progress: Progress | None = None,
     **unknown: Never,
 ) -> AgreementResult:
@@ -103,9 +101,6 @@ def agree(
         An annotator, or a data set with the annotations of an expert. Each annotator is compared
         with it: `result.reference`. An annotator who is the reference has no part in the other
         figures. Read a file of one annotator with ``read_coco(..., min_annotators=1)``.
-    memory : int, optional
-        Limits the bytes that comparing takes: images are then compared part by part. The result
-        is the same.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
@@ -140,7 +135,6 @@ def agree(
     0.0222
     """
     check_dataset(data, "data")
-    check_limit(memory)
     settings = settings_of_keywords(
         {
             "similarity": similarity,
@@ -167,7 +161,7 @@ def agree(
             f"reference is a {type(reference).__name__}; expected the name of an annotator, or "
             "what `bboxqa.read_coco` returns"
         )
-    return agree_with(data, settings, reference=reference, memory=memory, progress=progress)
+    return agree_with(data, settings, reference=reference, progress=progress)
 
 
 def check_dataset(data: Dataset, name: str) -> None:
@@ -203,7 +197,6 @@ def agree_with(
     settings: AgreeSettings,
     *,
     reference: str | Dataset | None = None,
-    memory: int | None = None,
     count_all: CountAll | None = None,
     with_chance: bool = True,
     read_shapes: ReadShapes | None = None,
@@ -217,11 +210,10 @@ def agree_with(
     `count_all` counts agreement in the images, for instance on other machines; by default
     `count_sequentially` does so within the memory.
     """
-    data = with_sigmas(with_points(data, settings), settings, memory=memory)
+    data = with_sigmas(with_points(data, settings), settings)
     measure = partial(
         _agree,
         settings=settings,
-        memory=memory,
         count_all=count_all,
         with_chance=with_chance,
         read_shapes=read_shapes,
@@ -233,9 +225,9 @@ def agree_with(
 
         if isinstance(reference, Dataset):
             reference = with_points(reference, settings)
-        found = compared(data, reference, memory)
-        both = with_sigmas(found.both, settings, of=data, memory=memory)
-        matches = reference_matches(both, settings, memory=memory, progress=progress)
+        found = compared(data, reference)
+        both = with_sigmas(found.both, settings, of=data)
+        matches = reference_matches(both, settings, progress=progress)
         result = measure(found.team)
         return with_reference(result, found, matches)
     return measure(data)
@@ -245,28 +237,27 @@ def _agree(
     data: Dataset,
     *,
     settings: AgreeSettings,
-    memory: int | None,
     count_all: CountAll | None,
     with_chance: bool,
     read_shapes: ReadShapes | None,
     progress: Progress | None,
 ) -> AgreementResult:
-    check_number(data, memory)
+    check_number(data)
     part = compared_images(data)
     check_matcher(part.data.annotations, settings.matcher)
     # With three annotators in an image, the result depends on the order in which they are joined.
     # Greedy matching has no such order.
     n_annotators = data.assigned.sum(1)
     greedy = bool((n_annotators > 2).any()) and matchers.matcher(settings.matcher).by_order
-    count = partial(count_sequentially, memory=memory) if count_all is None else count_all
+    count = partial(count_sequentially) if count_all is None else count_all
     counted = count(part, settings, greedy=greedy, progress=progress)
     if with_chance:
-        chance = chance_existence(part, settings, memory=memory, progress=progress)
+        chance = chance_existence(part, settings, progress=progress)
     else:
         chance = not_measured(part, settings)
     results = threshold_results(part, settings, counted, chance, progress)
     results = with_all_asked(results, figures_if_all_asked(data, counted, settings))
-    thresholds = with_repeats(results, data, settings, memory=memory, progress=progress)
+    thresholds = with_repeats(results, data, settings, progress=progress)
     n_images = int((n_annotators >= 2).sum())
     return AgreementResult(
         thresholds=thresholds,
@@ -291,7 +282,7 @@ def _agree(
             *pair_note(part.paired),
         ),
         headlines=data.headlines,
-        diagnoser=ImageDiagnoser(part, memory, progress, read_shapes=read_shapes),
+        diagnoser=ImageDiagnoser(part, progress, read_shapes=read_shapes),
     )
 
 

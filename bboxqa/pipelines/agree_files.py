@@ -16,7 +16,6 @@ from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.category_map import map_notes
-from bboxqa.pipelines.diagnosis.memory_needs import check_diagnosis
 from bboxqa.pipelines.read import read_for
 from bboxqa.report.agreement_result import AgreementResult
 
@@ -32,9 +31,7 @@ def agree_files(
     predictions: Predictions | None = None,
     score: float | None = None,
     pseudonyms: Path | None = None,
-    memory: int | None = None,
     digest: bool = True,
-    diagnosed: bool = False,
     progress: Progress | None = None,
 ) -> AgreementResult:
     """Read files and measure how far their annotators agree, with checked settings.
@@ -43,10 +40,9 @@ def agree_files(
     merges categories, notes say how that changes alpha. `reference` is an annotator or a file; with
     one, the other annotators may have no image in common. `predictions` are the results of a model,
     which is one more annotator. `score` is the lowest one that counts in lists of results among the
-    files. With `diagnosed`, data whose diagnosis needs more than `memory` are
-    refused before they are measured. `pseudonyms` is the key file of `read_coco`.
+    files. `pseudonyms` is the key file of `read_coco`.
     """
-    reading: dict[str, Any] = {"memory": memory, "digest": digest, "progress": progress}
+    reading: dict[str, Any] = {"digest": digest, "progress": progress}
     annotated = reading | {"predictions": predictions, "pseudonyms": pseudonyms}
     if reference is not None and Path(reference).is_file():
         annotated["truth"] = Path(reference)
@@ -66,16 +62,11 @@ def agree_files(
         if pseudonyms is not None:
             reference = pseudonyms_of(pseudonyms, ()).get(reference, reference)
         beside = read_reference(reference, data, settings, pseudonyms=pseudonyms, **reading)
-    # The check comes later: annotations of an annotator who is the reference must be left out.
-    if diagnosed and not isinstance(beside, str):
-        check_diagnosis(data, memory)
     reread = partial(read_for, source, min_annotators=least, **annotated | {"digest": False})
     result = agree_with(
         data,
         settings,
         reference=beside,
-        memory=memory,
-        # The files passed the checks before.
         read_shapes=partial(
             reread,
             msgspec.structs.replace(settings, checks=False),
@@ -85,7 +76,7 @@ def agree_files(
         progress=progress,
     )
 
-    return with_map_notes(result, data, reread, settings, memory=memory, progress=progress)
+    return with_map_notes(result, data, reread, settings, progress=progress)
 
 
 def with_map_notes(
@@ -94,7 +85,6 @@ def with_map_notes(
     reread: Callable[[AgreeSettings], "Dataset"],
     settings: AgreeSettings,
     *,
-    memory: int | None = None,
     progress: Progress | None = None,
 ) -> AgreementResult:
     """Return a result with notes on how a map of categories changes alpha.
@@ -113,7 +103,7 @@ def with_map_notes(
     if _n_used(unmapped) == _n_used(data):
         return result
     without = msgspec.structs.replace(own, bootstrap=0)
-    before = agree_with(unmapped, without, memory=memory, with_chance=False, progress=progress)
+    before = agree_with(unmapped, without, with_chance=False, progress=progress)
     return replace(result, notes=(*result.notes, *map_notes(before, result)))
 
 

@@ -74,11 +74,7 @@ def not_measured(part: ImagePart, settings: AgreeSettings) -> ChanceCounts:
 
 
 def chance_existence(
-    part: ImagePart,
-    settings: AgreeSettings,
-    *,
-    memory: int | None = None,
-    progress: Progress | None = None,
+    part: ImagePart, settings: AgreeSettings, *, progress: Progress | None = None
 ) -> ChanceCounts:
     """Count the pairs that match if annotators draw in one image what they drew in another.
 
@@ -110,7 +106,7 @@ def chance_existence(
     for part_of in whole_places(slots.place, 1 + stop - start, _AT_ONCE):
         laid = _laid_over(data, slots.take(part_of), start[part_of], stop[part_of], settings)
         try:
-            found = matched_pairs(laid.data, settings, memory)
+            found = matched_pairs(laid.data, settings)
         except DatasetError:
             return ChanceCounts(np.zeros_like(sums), n_alone, _TOO_MANY)
         for of_images, of_places in zip(sums, found, strict=True):
@@ -275,7 +271,7 @@ def _laid_over(
     return _Places(laid, image)
 
 
-def matched_pairs(data: Dataset, settings: AgreeSettings, memory: int | None = None) -> FloatArray:
+def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
     """Return the pairs that match, and those that could, by threshold and image, (T, I, 2).
 
     These are the sums of `bboxqa.agreement.counts.object_counts.ObjectSums`, without the other
@@ -288,7 +284,6 @@ def matched_pairs(data: Dataset, settings: AgreeSettings, memory: int | None = N
         min(settings.iou_threshold),
         all_touched=settings.all_touched,
         pair_bytes=matcher(settings.matcher).pair_bytes,
-        memory=memory,
     )
     n_drawn = np.bincount(data.annotations.image, minlength=n_images)
     possible = n_drawn * (data.assigned.sum(1) - 1) / 2

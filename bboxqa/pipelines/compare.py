@@ -50,7 +50,6 @@ def compare(
     before: Dataset,
     after: Dataset,
     *,
-    memory: int | None = None,
     progress: Progress | None = None,
     **settings: Unpack[AgreeKeywords],
 ) -> ComparisonResult:
@@ -64,8 +63,6 @@ def compare(
     ----------
     before, after : Dataset
         What `read_coco` returns; with its ``min_annotators=1`` also without two annotators.
-    memory : int, optional
-        Limits the bytes that comparing takes. The result is the same.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
     **settings
@@ -99,7 +96,7 @@ def compare(
     check_dataset(after, "after")
     checked = settings_of_keywords(settings)
     before, after = (check_before_measuring(data, checked) for data in (before, after))
-    return compare_with(before, after, checked, memory=memory, progress=progress)
+    return compare_with(before, after, checked, progress=progress)
 
 
 def compare_files(
@@ -108,7 +105,6 @@ def compare_files(
     settings: AgreeSettings,
     *,
     pseudonyms: Path | None = None,
-    memory: int | None = None,
     digest: bool = True,
     progress: Progress | None = None,
 ) -> ComparisonResult:
@@ -120,7 +116,7 @@ def compare_files(
     """
     read = partial(
         read_for, settings=settings, score=0, min_annotators=1, pseudonyms=pseudonyms,
-        memory=memory, digest=digest, progress=progress,
+        digest=digest, progress=progress,
     )  # fmt: skip
     first, second = read(before), read(after)
     # What somebody drew on in one version, annotators were shown in the other as well.
@@ -132,24 +128,19 @@ def compare_files(
         # A file that is alone may be named after a person of the other version.
         first = without_later_people(first, pseudonyms, Path(before))
         second = without_later_people(second, pseudonyms, Path(after))
-    result = compare_with(first, second, settings, memory=memory, progress=progress)
+    result = compare_with(first, second, settings, progress=progress)
     if not result.thresholds:
         check_common_image(first, second, result.images)
     return result
 
 
 def compare_with(
-    before: Dataset,
-    after: Dataset,
-    settings: AgreeSettings,
-    *,
-    memory: int | None = None,
-    progress: Progress | None = None,
+    before: Dataset, after: Dataset, settings: AgreeSettings, *, progress: Progress | None = None
 ) -> ComparisonResult:
     """Compare two versions, with checked settings; see `compare`."""
-    matched, names = _matched(before, after, settings, memory, progress)
+    matched, names = _matched(before, after, settings, progress)
     changes = changes_of(before, after, matched, names)
-    versions = [_version(data, settings, memory, progress) for data in (before, after)]
+    versions = [_version(data, settings, progress) for data in (before, after)]
     first, second = (version.agreement for version in versions)
     thresholds: tuple[AgreementChange, ...] = ()
     paired, n_images = False, (0, 0)
@@ -189,7 +180,7 @@ def compare_with(
 
 def n_matched(before: Dataset, after: Dataset, settings: AgreeSettings) -> int:
     """Return the number of annotations that both versions have, with checked settings."""
-    return len(_matched(before, after, settings, None, None)[0])
+    return len(_matched(before, after, settings, None)[0])
 
 
 def _headlines(before: Dataset, after: Dataset) -> tuple[str, ...]:
@@ -202,18 +193,14 @@ def _headlines(before: Dataset, after: Dataset) -> tuple[str, ...]:
 
 
 def _matched(
-    before: Dataset,
-    after: Dataset,
-    settings: AgreeSettings,
-    memory: int | None,
-    progress: Progress | None,
+    before: Dataset, after: Dataset, settings: AgreeSettings, progress: Progress | None
 ) -> tuple[MatchedVersions, Names]:
     """Return the annotations that both versions have, and the aligned names of both."""
     annotators = align_annotators(before, after)
     images = align_images(before, after, annotators)
     by_name = align_categories(before, after)
     matched = match_versions(
-        before, after, images, annotators, by_name, settings, memory=memory, progress=progress
+        before, after, images, annotators, by_name, settings, progress=progress
     )
     same = (
         before.annotations.category[matched.before],
@@ -222,15 +209,13 @@ def _matched(
     return matched, Names(images, annotators, align_categories(before, after, same))
 
 
-def _version(
-    data: Dataset, settings: AgreeSettings, memory: int | None, progress: Progress | None
-) -> Version:
+def _version(data: Dataset, settings: AgreeSettings, progress: Progress | None) -> Version:
     """Return one version, with its agreement if two annotators share an image."""
     agreement = None
     if (data.assigned.sum(1) >= 2).any():
         # Intervals are drawn later, for both versions together.
         plain = msgspec.structs.replace(settings, bootstrap=0)
-        agreement = agree_with(data, plain, memory=memory, with_chance=False, progress=progress)
+        agreement = agree_with(data, plain, with_chance=False, progress=progress)
     return Version(
         n_images=len(data.image_names),
         n_annotators=len(data.annotator_names),

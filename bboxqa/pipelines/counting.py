@@ -27,10 +27,8 @@ from bboxqa.model.units import CandidatePairs, UnitTable, join_units
 from bboxqa.pipelines.annotator_limits import check_annotators
 from bboxqa.pipelines.image_parts import ImagePart, are_crowded, split_images
 
-# Memory in bytes per annotation with its outline, while it is compared and matched.
-_BYTES = 2000
-# Fewest annotations of a part; smaller parts take longer to prepare than to compare.
-_LEAST = 20_000
+# Annotations of a part: 2 kB each while they are compared and matched.
+_PART = 500_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,14 +66,13 @@ def count_part(
     *,
     greedy: bool = False,
     of_pairs: bool = True,
-    memory: int | None = None,
     progress: Progress | None = None,
 ) -> AgreementCounts:
     """Compare and match the annotations of all images, and count agreement.
 
     With `greedy`, they are matched by the greedy matcher as well. Without `of_pairs`, what each
     pair of annotators agreed on, which takes time for many annotators, is not counted. A crowded
-    image whose pairs, or whose objects and annotators, do not fit in `memory` is refused.
+    image whose pairs, or whose objects and annotators, do not fit in memory is refused.
     """
     data = part.data
     matchers = {settings.matcher, "greedy"} if greedy else {settings.matcher}
@@ -85,16 +82,13 @@ def count_part(
         min(settings.iou_threshold),
         all_touched=settings.all_touched,
         pair_bytes=bytes_per_pair(data.annotations, matchers),
-        memory=memory,
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
     each: list[_Counted] = []
     for threshold in settings.iou_threshold:
         reaches = pairs.similarity >= threshold - TOLERANCE
         admissible = pairs if reaches.all() else pairs.take(np.flatnonzero(reaches))
-        found = _counted(
-            part, admissible, settings, threshold, greedy=greedy, of_pairs=of_pairs, memory=memory
-        )
+        found = _counted(part, admissible, settings, threshold, greedy=greedy, of_pairs=of_pairs)
         each.append(found)
         if progress is not None:
             progress("matching", len(each), len(settings.iou_threshold))
@@ -130,11 +124,10 @@ def _counted(
     *,
     greedy: bool,
     of_pairs: bool,
-    memory: int | None,
 ) -> _Counted:
     """Match the annotations at one threshold, and count agreement."""
     data, missing = part.data, settings.missing
-    matched_by = partial(_matched, part, admissible, settings, threshold, memory)
+    matched_by = partial(_matched, part, admissible, settings, threshold)
     units, reliability = matched_by(settings.matcher)
     with_missing, classes = coincidences_both_ways(reliability)
     inside = np.empty(len(admissible), np.bool_)
@@ -173,17 +166,12 @@ def _pairs_of(data: ReliabilityData, part: ImagePart, missing: str) -> PairCount
 
 
 def _matched(
-    part: ImagePart,
-    pairs: CandidatePairs,
-    settings: AgreeSettings,
-    threshold: float,
-    memory: int | None,
-    matcher: str,
+    part: ImagePart, pairs: CandidatePairs, settings: AgreeSettings, threshold: float, matcher: str
 ) -> tuple[UnitTable, ReliabilityData]:
     """Return the units of one matcher and threshold, and the values that annotators gave them."""
     lenient = settings.category_lenient
     units = match(part.data.annotations, pairs, matcher, threshold, category_lenient=lenient)
-    check_annotators(part.data, units, memory)
+    check_annotators(part.data, units)
     return units, reliability_of(part, units, settings)
 
 
@@ -193,17 +181,16 @@ def count_sequentially(
     *,
     greedy: bool = False,
     of_pairs: bool = True,
-    memory: int | None,
     progress: Progress | None = None,
 ) -> AgreementCounts:
-    """Count agreement part by part, so that comparing takes at most half of the memory.
+    """Count agreement part by part, so that memory does not grow with the data set.
 
-    Parameters and errors are as those of `count_part`; without `memory`, there is one part.
+    Parameters and errors are those of `count_part`.
     """
-    count = partial(count_part, settings=settings, greedy=greedy, of_pairs=of_pairs, memory=memory)
+    count = partial(count_part, settings=settings, greedy=greedy, of_pairs=of_pairs)
     n = len(whole.data.annotations)
     n_images = len(whole.data.image_names)
-    n_parts = 1 if memory is None else -(-n // max(memory // (2 * _BYTES), _LEAST))
+    n_parts = -(-n // _PART)
     if n_images < 2 or (n_parts < 2 and not are_crowded(whole.data).any()):
         return count(whole, progress=progress)
     counted = []

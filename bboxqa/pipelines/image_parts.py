@@ -8,7 +8,6 @@ import numpy as np
 
 from bboxqa.agreement.counts.paired_annotators import paired_annotators
 from bboxqa.core.arrays import BoolArray, IntArray, frozen_arrays
-from bboxqa.core.memory import release_pages
 from bboxqa.geometry.candidates import possible_pairs
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.selection import select_annotations
@@ -81,12 +80,6 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
             annotations=annotations,
             assigned=data.assigned[low:high],
         )
-        if outlines is not None:
-            # The outlines of this part are copied: their pages of mapped files are not needed.
-            release_pages(outlines.xy)
-            release_pages(outlines.counts)
-        if joints is not None:
-            release_pages(joints.xy)
         empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
         yield ImagePart(images, empty - np.int32(low), whole.paired)
 

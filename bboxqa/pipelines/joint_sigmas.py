@@ -30,13 +30,7 @@ _SHOWN = 20
 _Sigmas = tuple[tuple[float, ...], ...]
 
 
-def with_sigmas(
-    data: Dataset,
-    settings: AgreeSettings,
-    *,
-    of: Dataset | None = None,
-    memory: int | None = None,
-) -> Dataset:
+def with_sigmas(data: Dataset, settings: AgreeSettings, *, of: Dataset | None = None) -> Dataset:
     """Return a data set with the sigmas of its joints, if its key points are compared.
 
     With ``sigmas="estimated"`` they are estimated from the annotators of `of`, by default of the
@@ -45,7 +39,7 @@ def with_sigmas(
     if not needs_keypoints(settings.similarity) or data.annotations.keypoints is None:
         return data
     if isinstance(settings.sigmas, str):
-        data = _estimated(data, data if of is None else of, memory)
+        data = _estimated(data, data if of is None else of)
     else:
         data = replace(data, joint_sigmas=given_sigmas(data, settings.sigmas))
     repeats = data.repeats
@@ -94,9 +88,9 @@ def _labelled(data: Dataset) -> IndexArray:
     return np.flatnonzero(keypoints.packed().labelled()[1])
 
 
-def _estimated(data: Dataset, of: Dataset, memory: int | None) -> Dataset:
+def _estimated(data: Dataset, of: Dataset) -> Dataset:
     """Return a data set with sigmas estimated from annotators, and a note that names them."""
-    named = zip(of.category_names, of.joint_names, estimated_sigmas(of, memory), strict=True)
+    named = zip(of.category_names, of.joint_names, estimated_sigmas(of), strict=True)
     known = {category: (joints, sigmas) for category, joints, sigmas in named if joints}
     usual = float(np.median([sigma for _, sigmas in known.values() for sigma in sigmas]))
     found, notes = [], []
@@ -109,7 +103,7 @@ def _estimated(data: Dataset, of: Dataset, memory: int | None) -> Dataset:
     return replace(data, joint_sigmas=tuple(found), notes=(*data.notes, *notes))
 
 
-def estimated_sigmas(data: Dataset, memory: int | None = None) -> _Sigmas:
+def estimated_sigmas(data: Dataset) -> _Sigmas:
     """Return the sigma of each joint of each category from the spread of annotators.
 
     sigma² is the mean of d² / s² of one annotator about the true place: half of the mean between
@@ -120,7 +114,7 @@ def estimated_sigmas(data: Dataset, memory: int | None = None) -> _Sigmas:
     """
     uniform = tuple((_FIRST,) * len(joints) for joints in data.joint_names)
     part = compared_images(replace(data, joint_sigmas=uniform)).data
-    pairs, _ = candidate_pairs(part, "keypoints", _THRESHOLD, memory=memory)
+    pairs, _ = candidate_pairs(part, "keypoints", _THRESHOLD)
     units = match(part.annotations, pairs, "greedy", _THRESHOLD)
     of = part.annotations
     inside = units.unit[pairs.left] == units.unit[pairs.right]

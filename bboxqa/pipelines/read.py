@@ -50,7 +50,6 @@ def read_coco(
     score: float = LOWEST_SCORE,
     pseudonyms: AnyPath | None = None,
     digest: bool = True,
-    memory: int | None = None,
     progress: Progress | None = None,
 ) -> Dataset:
     """Read images annotated by several annotators.
@@ -106,9 +105,6 @@ def read_coco(
         pseudonyms are added to the file, which is created if necessary. Keep it apart from results.
     digest : bool
         Whether to compute the digest of a single file; with several files it is always computed.
-    memory : int, optional
-        Limits memory, in bytes: a quarter for vertices, and as much for all columns together.
-        What exceeds it is kept in temporary files. The result is the same.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
@@ -164,28 +160,28 @@ def read_coco(
         document = objects_in(source, annotator_key)
         if document is not None:
             options["annotator_key"] = None
-            return _read_bytes(document_bytes(document), "dataset.json", memory, **options)
+            return _read_bytes(document_bytes(document), "dataset.json", **options)
     if isinstance(source, Mapping) and any(
         isinstance(source.get(name), list | tuple) for name in LISTS
     ):
-        return _read_bytes(document_bytes(source), "document.json", memory, **options)
+        return _read_bytes(document_bytes(source), "document.json", **options)
     if not isinstance(source, str | PathLike | Mapping):
         from bboxqa.formats.box_tables.in_memory import rows_in, table_bytes
 
         rows = rows_in(source)
         if rows is not None:
-            return _read_bytes(table_bytes(rows), "table.jsonl", memory, **options)
-    return _read(cast("Files", source), memory, **options)
+            return _read_bytes(table_bytes(rows), "table.jsonl", **options)
+    return _read(cast("Files", source), **options)
 
 
-def _read_bytes(content: bytes, file: str, memory: int | None, **options: Any) -> Dataset:
+def _read_bytes(content: bytes, file: str, **options: Any) -> Dataset:
     """Return the data set of a file in memory; messages call it by the stem of `file`."""
     name = Path(file).stem
     with TemporaryDirectory() as folder:
         path = Path(folder, file)
         path.write_bytes(content)
         try:
-            data = _read(path, memory, **options)
+            data = _read(path, **options)
         except DatasetError as error:
             texts = [problem.replace(str(path), name) for problem in error.problems]
             problems = [re.sub(rf"{re.escape(file)}:(\d+)", r"of row \1", each) for each in texts]
@@ -200,7 +196,6 @@ def read_for(
     source: Files,
     settings: AgreeSettings,
     *,
-    memory: int | None = None,
     digest: bool = True,
     min_annotators: int = 2,
     outlines: bool = False,
@@ -229,12 +224,11 @@ def read_for(
     outlines = outlines or needs_outlines(settings.similarity)
     if check is None and settings.checks:
         sessions = settings.session_key is not None
-        check = partial(check_files, boxes=not outlines, memory=memory, sessions=sessions)
+        check = partial(check_files, boxes=not outlines, sessions=sessions)
     if needs_outlines(settings.similarity):
         check = partial(_with_outlines, settings.similarity, check)
     return _read(
         source,
-        memory,
         annotator_key=settings.annotator_key,
         attribution=settings.attribution,
         outlines=outlines,
@@ -278,15 +272,15 @@ def _with_outlines(
     return () if check is None else check(paths, files, attribution)
 
 
-def _read(source: Files, memory: int | None, **options: Any) -> Dataset:
+def _read(source: Files, **options: Any) -> Dataset:
     """Return the data set of files; errors of refused files have the findings of the rules."""
-    with names_hidden(options["pseudonyms"], source, options["pattern"], memory):
+    with names_hidden(options["pseudonyms"], source, options["pattern"]):
         try:
-            return read_dataset(source, memory=memory, **options)
+            return read_dataset(source, **options)
         except DatasetError as error:
             if not any(error.files):
                 raise
             predictions: Predictions | None = options.get("predictions")
             if predictions is not None and predictions.path in error.files:
-                raise of_predictions(error, predictions.path, source, memory) from None
-            raise with_findings(error, memory) from None
+                raise of_predictions(error, predictions.path, source) from None
+            raise with_findings(error) from None

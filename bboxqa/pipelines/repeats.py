@@ -38,15 +38,12 @@ def with_repeats(
     data: Dataset,
     settings: AgreeSettings,
     *,
-    memory: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[ThresholdResult, ...]:
     """Return results with the agreement of annotators with themselves, if there is any."""
     if data.repeats is None:
         return results
-    tables = repeat_tables(
-        data.repeats, data.annotator_names, settings, memory=memory, progress=progress
-    )
+    tables = repeat_tables(data.repeats, data.annotator_names, settings, progress=progress)
     return tuple(
         replace(result, repeats=table) for result, table in zip(results, tables, strict=True)
     )
@@ -57,7 +54,6 @@ def repeat_tables(
     annotator_names: tuple[str, ...],
     settings: AgreeSettings,
     *,
-    memory: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Table, ...]:
     """Return the agreement of annotators with themselves at each threshold.
@@ -67,7 +63,7 @@ def repeat_tables(
     interval over images. Alpha is NaN where it has no meaning.
     """
     part = compared_images(repeats.sessions)
-    counted = count_sequentially(part, settings, memory=memory, progress=progress)
+    counted = count_sequentially(part, settings, progress=progress)
     drawn = np.bincount(part.data.annotations.image, minlength=len(repeats.image))
     who = np.unique(repeats.annotator)
     tables = []

@@ -58,7 +58,6 @@ def changed_since(
     result: MeasuredAgreement,
     *,
     pseudonyms: Path | None = None,
-    memory: int | None = None,
 ) -> SinceRun:
     """Return the changes since a result was saved in a folder.
 
@@ -82,7 +81,7 @@ def changed_since(
     """
     saved = read_saved(folder)
     _check_settings(saved["manifest"]["settings"], settings)
-    reading: dict[str, Any] = {"memory": memory, "min_annotators": 1, "pseudonyms": pseudonyms}
+    reading: dict[str, Any] = {"min_annotators": 1, "pseudonyms": pseudonyms}
     scores = (each.get("score") for each in saved["manifest"]["inputs"])
     if (score := next((each for each in scores if each is not None), None)) is not None:
         reading["score"] = score
@@ -94,11 +93,11 @@ def changed_since(
     n_saved = saved["summary"]["n_annotations"] if before is None else len(before.annotations)
     queue = _reviewed_queue(folder, before, n_saved, present, settings, reading)
     if queue is not None:
-        compared = compare_with(queue, present, settings, memory=memory)
+        compared = compare_with(queue, present, settings)
         numbers = len(queue.annotations), n_saved
         return SinceRun(str(folder), (), comparison=compared, of_queue=numbers)
     if before is not None:
-        compared = compare_with(before, present, settings, memory=memory)
+        compared = compare_with(before, present, settings)
         return SinceRun(str(folder), figures, comparison=compared)
     numbers = n_saved, len(present.annotations)
     units = _saved_units(folder)

@@ -10,7 +10,7 @@ from typing import Any, Never
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
-from bboxqa.core.memory import check_limit
+from bboxqa.core.memory import check_free_memory
 from bboxqa.core.types import AnyPath, Progress
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO
@@ -40,7 +40,6 @@ def validate(
     images: AnyPath | Sequence[AnyPath] | None = None,
     ground_truth: AnyPath | None = None,
     max_findings: int = 0,
-    memory: int | None = None,
     progress: Progress | None = None,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -72,9 +71,6 @@ def validate(
         references are not checked.
     max_findings : int
         List at most so many findings of one rule and file; 0 for all of them.
-    memory : int, optional
-        Limits memory, in bytes: a quarter for vertices, and as much for all columns together.
-        What exceeds it is kept in temporary files.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
     select, ignore : sequence of str
@@ -123,7 +119,6 @@ def validate(
     >>> [(finding.code, finding.pointer) for finding in report.findings if finding.code[0] == "C"]
     [('C008', '/categories/0/name')]
     """
-    check_limit(memory)
     settings = validate_settings_from(
         {
             "select": select,
@@ -148,9 +143,7 @@ def validate(
         truth = _read_truth(ground_truth)
         documents = [_document(images, truth, progress, (), reading)]
         return _report(validate_documents(documents, settings, max_findings))
-    return validate_with(
-        as_paths(source), settings, images, ground_truth, max_findings, memory, progress
-    )
+    return validate_with(as_paths(source), settings, images, ground_truth, max_findings, progress)
 
 
 def validate_with(
@@ -159,7 +152,6 @@ def validate_with(
     images: AnyPath | Sequence[AnyPath] | None = None,
     ground_truth: AnyPath | None = None,
     max_findings: int = 0,
-    memory: int | None = None,
     progress: Progress | None = None,
     pseudonyms: Path | None = None,
 ) -> Report:
@@ -170,14 +162,14 @@ def validate_with(
     if not paths:
         raise DatasetError(["no file given"])
     hidden = pseudonyms is not None
-    with names_hidden(pseudonyms, paths, memory=memory) as people:
+    with names_hidden(pseudonyms, paths) as people:
         all_listed = list_files(paths, only_checked=True)
         listed, notes = without_settings(all_listed, paths, hidden=hidden)
         notes += beside_notes(paths, all_listed, listed, hidden=hidden)
         # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
         # link that leads to itself.
         files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]
-        documents = _documents(files, images, _read_truth(ground_truth), memory, progress)
+        documents = _documents(files, images, _read_truth(ground_truth), progress)
         if people is not None:
             documents = map(people.noted, documents)
         found = validate_documents(documents, settings, max_findings, progress)
@@ -194,7 +186,6 @@ def _documents(
     files: Sequence[Path],
     images: AnyPath | Sequence[AnyPath] | None,
     truth: RawDocument | None,
-    memory: int | None,
     progress: Progress | None,
 ) -> Iterator[Document]:
     if missing := [each for each in files if not (lexists(each) or archive_around(each))]:
@@ -203,13 +194,14 @@ def _documents(
     # Several files can share a folder of images: a record in any of them counts.
     several = images is not None and len(files) > 1
     named = [
-        (file, read(file, None, memory).images)
+        (file, read(file, None).images)
         for file, read in zip(files, readers, strict=True)
         if several
     ]
     on_step = None if progress is None else partial(progress, "reading")
     for file, read in zip(files, readers, strict=True):
-        reading = read(file, on_step, memory)
+        check_free_memory([file])
+        reading = read(file, on_step)
         yield _document(images, truth, progress, named, reading)
 
 

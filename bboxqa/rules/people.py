@@ -138,7 +138,7 @@ def people_of(
 
 @contextmanager
 def names_hidden(
-    key: Path | None, source: Files = (), pattern: str | None = None, memory: int | None = None
+    key: Path | None, source: Files = (), pattern: str | None = None
 ) -> Iterator[People | None]:
     """Replace names in errors by pseudonyms, if there is a key; yield the people then.
 
@@ -151,7 +151,7 @@ def names_hidden(
     try:
         yield people
     except BboxqaError as error:
-        hidden = _of_source(people, source, pattern, memory)
+        hidden = _of_source(people, source, pattern)
         error.change_texts(hidden)
         if isinstance(error, DatasetError):
             error.change_command(partial(_typed, key=key, hidden=hidden))
@@ -171,26 +171,24 @@ def _typed(command: str, key: Path, hidden: Callable[[str], str]) -> str:
     return shlex.join(typed)
 
 
-def _of_source(
-    people: People, source: Files, pattern: str | None, memory: int | None
-) -> Callable[[str], str]:
+def _of_source(people: People, source: Files, pattern: str | None) -> Callable[[str], str]:
     """Return a function that replaces the names of the people of a source in a text."""
     paths = paths_in(source)
     not_listed = [path for path in map(Path, paths) if path.is_dir()]
     with suppress(BboxqaError, OSError):
         files = list_files(paths, pattern)
         not_listed = []
-        for document in _readable(files, memory):
+        for document in _readable(files):
             people.noted(document)
         people.note_files(files, paths)
     given = people.pseudonyms()
     return lambda text: without_entries(without_names(text, given), not_listed)
 
 
-def _readable(files: Iterable[Path], memory: int | None) -> Iterator[Document]:
+def _readable(files: Iterable[Path]) -> Iterator[Document]:
     """Yield the documents of those files that can be read."""
     for file in files:
         with suppress(BboxqaError, OSError):
             read = format_of(file).document
             if read is not None:
-                yield Document(read(file, memory=memory))
+                yield Document(read(file))

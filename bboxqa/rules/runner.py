@@ -54,7 +54,6 @@ def apply(
         if progress is not None:
             progress("checking", number, len(rules))
         result += [(rule, hits) for hits in rule.check(document, settings)]
-        document.release_pages()
     return result
 
 

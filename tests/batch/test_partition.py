@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.datasets import dataset
 
-from bboxqa.batch.workers.partition import count_on_cluster
 from bboxqa.core.errors import DatasetError
 from bboxqa.matching.matchers import MATCHERS
 from bboxqa.model.settings import settings_from
-from bboxqa.pipelines import annotator_limits, counting, image_parts
+from bboxqa.pipelines import counting, image_parts
 from bboxqa.pipelines.counting import count_part, count_sequentially, join_counted
 from bboxqa.pipelines.image_parts import ImagePart, split_images
 
@@ -67,15 +66,15 @@ def test_parts_joined_in_any_tree_are_the_whole(case):
     same(joined, whole)
 
 
-@given(cases(), st.sampled_from([None, 0, 1, 9_000, 30_000, 10**9]), st.sampled_from([2, 1 << 20]))
-def test_parts_in_turn_are_the_whole(case, memory, crowded):
+@given(cases(), st.sampled_from([1, 2, 10**9]), st.sampled_from([2, 1 << 20]))
+def test_parts_in_turn_are_the_whole(case, size, crowded):
     images, settings, _, _, greedy = case
     said = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "_LEAST", 1)
+        patch.setattr(counting, "_PART", size)
         patch.setattr(image_parts, "_CROWDED", crowded)
         found = count_sequentially(
-            images, settings, greedy=greedy, memory=memory, progress=lambda *each: said.append(each)
+            images, settings, greedy=greedy, progress=lambda *each: said.append(each)
         )
     whole = count_part(images, settings, greedy=greedy)
     assert len(whole.greedy) == greedy * len(settings.iou_threshold)
@@ -87,15 +86,13 @@ def test_parts_in_turn_are_the_whole(case, memory, crowded):
 
 
 def test_what_cannot_be_compared_is_told_whole(monkeypatch):
-    monkeypatch.setattr(counting, "_LEAST", 1)
     data = dataset([(0, 0, 0, (1, 1, 4, 4)), (1, 1, 0, (1, 1, 4, 4))], n_images=2)
     settings = settings_from({"similarity": "polygon"})
     told = []
-    for memory in (None, 1):
+    for size in (10**9, 1):
+        monkeypatch.setattr(counting, "_PART", size)
         with pytest.raises(DatasetError) as caught:
-            count_sequentially(
-                ImagePart(data, np.zeros(0, np.int32)), settings, greedy=False, memory=memory
-            )
+            count_sequentially(ImagePart(data, np.zeros(0, np.int32)), settings, greedy=False)
         told.append(caught.value.problems)
     assert told[0] == told[1]
 
@@ -116,12 +113,3 @@ def same(joined, whole):
         for name in ("images", "categories", "pairs"):
             one, other = getattr(ours, name).stacked(), getattr(theirs, name).stacked()
             np.testing.assert_array_equal(one, other)
-
-
-def test_a_cluster_counts_what_the_memory_allows(monkeypatch):
-    data = dataset([(0, who, 0, (0, 0, 9, 9)) for who in range(9)])
-    monkeypatch.setattr(annotator_limits, "_MEMORY", 0)
-    whole, count = ImagePart(data, np.zeros(0, np.int32)), count_on_cluster
-    with pytest.raises(DatasetError, match="9 annotators give 9 answers on 1 object;"):
-        count(whole, settings_from({}), greedy=False, memory=None)
-    assert len(count(whole, settings_from({}), greedy=False, memory=10**9).units[0]) == 1

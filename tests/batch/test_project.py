@@ -541,17 +541,6 @@ def test_what_is_replaced_while_it_waits_is_not_kept_as_the_result_of_what_was_t
     assert recorded(tmp_path / "out", "p")[0] == task[1]
 
 
-def test_what_needs_more_memory_is_tried_again_with_more(tmp_path, monkeypatch):
-    monkeypatch.setattr("bboxqa.core.spool._OF_PROGRAM", 0)
-    row = done(tmp_path, differing(), Settings({}, {}, memory=2399))
-    assert row.status == "failed"
-    assert "12 annotations need 0.01 GB of memory; allow as much with --memory" in row.message
-    project = only(tmp_path / "root")
-    # It is not the input's fault, so that nothing is recorded.
-    assert recorded(tmp_path / "out", project.name) is None
-    assert done(tmp_path, differing(), Settings({}, {}, memory=2400)).status == "measured"
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="a second process measures on Linux only")
 class TestBesideValidating:
     @pytest.fixture(autouse=True)
@@ -579,32 +568,6 @@ class TestBesideValidating:
         assert self.result(tmp_path / "one after the other") == together
         assert looked == [here]
         assert together[0].status == "measured"
-
-    def test_where_memory_is_scarce_one_comes_first(self, tmp_path, monkeypatch):
-        def never(_):
-            raise AssertionError
-
-        monkeypatch.setattr(project, "second_process", never)
-        size = write(tmp_path / "root/p/x.json", differing()).stat().st_size
-        row = done(tmp_path, differing(), Settings({}, {}, memory=8 * size - 1))
-        assert row.status == "measured"
-
-    def test_of_ample_memory_each_has_half(self, tmp_path, monkeypatch):
-        size = write(tmp_path / "root/p/x.json", differing()).stat().st_size
-        given = []
-        real = project.second_process
-        monkeypatch.setattr(
-            project, "second_process", lambda do: given.append(do.args[3]) or real(do)
-        )
-        read = project.read_for
-        monkeypatch.setattr(
-            project,
-            "read_for",
-            lambda *g, **named: given.append(named["memory"]) or read(*g, **named),
-        )
-        row = done(tmp_path, differing(), Settings({}, {}, memory=8 * size))
-        assert given == [4 * size, 4 * size]
-        assert row == done(tmp_path / "other", differing())
 
     def test_a_process_that_dies_is_replaced(self, tmp_path, monkeypatch):
         plain = self.result(tmp_path / "plain")

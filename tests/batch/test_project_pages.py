@@ -13,9 +13,7 @@ from support.cli import run
 from support.datasets import annotation, dataset, document, image, two_annotators, write
 
 import bboxqa
-from bboxqa.batch.project import run_project
 from bboxqa.batch.project_pages import diagnosis_of, findings_page_of
-from bboxqa.batch.projects.discovery import discover
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.pipelines.validate import validate
@@ -133,27 +131,6 @@ def test_a_page_of_findings_lists_a_hundred_of_a_rule(tmp_path):
     ).decode()
     assert page.count("<tr><td><code>") == 100
     assert "and 50 more" in page
-
-
-def test_a_page_without_a_diagnosis_says_why(tmp_path, monkeypatch):
-    # Limits below what the program itself needs count as that; without it the data can be small.
-    monkeypatch.setattr("bboxqa.core.spool._OF_PROGRAM", 0)
-    boxes = [(40 * (place % 25), 40 * (place // 25), 30, 30) for place in range(500)]
-    records = [
-        annotation(2 * place + who, image_id=0, annotator="ab"[who], bbox=box)
-        for place, box in enumerate(boxes)
-        for who in (0, 1)
-    ]
-    write(tmp_path / "root/x/x.json", document(records, [image(0, width=1000, height=1000)]))
-    # 1,000 annotations need 200 kB to be read, and 1.5 MB to be diagnosed.
-    settings = replace(PAGES, memory=1_000_000)
-    (project,) = discover(tmp_path / "root").projects
-    row = run_project(project, settings, tmp_path / "out", "key")
-    assert row.status == "measured"
-    assert (
-        "the page does not say what lowers agreement: diagnosis: 1,000 annotations need 0.01 GB"
-    ) in row.message
-    assert (tmp_path / "out/projects/x/report.html").exists()
 
 
 def test_report_of_a_batch_says_what_to_name(night):

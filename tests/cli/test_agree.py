@@ -500,14 +500,14 @@ def test_figures_are_kept_where_a_diagnosis_is_not_possible(tmp_path):
     ]
     path = write(tmp_path / "a.json", document(records, [image(1, width=400, height=400)]))
     out = tmp_path / "out"
-    found = run("agree", path, "--memory", "1MB", "--no-checks", "--diagnose", "--out", out)
+    found = run("agree", path, "--no-checks", "--diagnose", "--out", out)
     assert found.returncode == 2
     assert "Existence: F1                 @[ IoU=0.50 | bbox ] = 1.0000" in found.stdout
     assert "add --diagnose" not in found.stdout
     assert "The figures are whole" in found.stderr
     assert "a diagnosis compares up to 626,640 pairs of them" in found.stderr
     assert json.loads((out / "summary.json").read_bytes())["n_annotations"] == 1120
-    plain = run("agree", path, "--memory", "1MB", "--no-checks")
+    plain = run("agree", path, "--no-checks")
     assert plain.returncode == 0
     assert "since image '1.jpg': too many of its 1,120 annotations overlap" in plain.stdout
 

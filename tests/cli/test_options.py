@@ -21,14 +21,6 @@ def test_the_version_in_short():
     assert run("-V").stdout == run("--version").stdout != ""
 
 
-@pytest.mark.parametrize(("size", "hint"), [("500", "500MB"), ("1.5", "1.5MB")])
-def test_a_size_without_a_unit_is_refused(tmp_path, size, hint):
-    write(tmp_path / "x.json", two_annotators())
-    done = run("validate", "x.json", "--memory", size, cwd=tmp_path)
-    assert done.returncode == 2
-    assert f"'{size}' has no unit; expected a unit, as in {hint}" in done.stderr
-
-
 @pytest.mark.parametrize("option", ["-o", "--out", "--output"])
 def test_what_is_written_has_one_option(tmp_path, option):
     write(tmp_path / "x.json", two_annotators())

@@ -397,8 +397,3 @@ def test_numbers_as_text_are_read_as_for_other_coco(folder):
         ("7.jpg", "a", "dog", tuple(map(float, HERE))),
         ("8.jpg", "a", "cat", tuple(map(float, THERE))),
     ]
-
-
-def test_limited_memory_changes_nothing(folder):
-    every = paths(folder, "gt", "a", "b")
-    assert rows_of(bboxqa.read_coco(every, memory=1 << 26)) == rows_of(bboxqa.read_coco(every))

@@ -27,18 +27,15 @@ def test_pairs_that_overlap_count(data, monkeypatch):
     n_pairs = 60 * 59 // 2
     # Images of 50 annotations or fewer have no more pairs than are allowed for these.
     monkeypatch.setattr(crowds, "_PAIRS", n_pairs - 180 * crowds._OF_ANNOTATION)
-    check_crowds(data, None)
+    check_crowds(data)
     monkeypatch.setattr(crowds, "_PAIRS", n_pairs - 180 * crowds._OF_ANNOTATION - 1)
     with pytest.raises(DatasetError) as caught:
-        check_crowds(data, None)
+        check_crowds(data)
     (problem,) = caught.value.problems
     assert problem == (
         "image 'image 0000': too many of its 60 annotations overlap: a diagnosis compares up to "
         "1,770 pairs of them, which takes minutes; expected 1,769 pairs in all images at most"
     )
-    assert "give --memory 1GB" in str(caught.value)
-    # The memory that is allowed for them is enough.
-    check_crowds(data, n_pairs * crowds._BYTES)
 
 
 def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
@@ -55,10 +52,3 @@ def test_the_story_of_many_boxes_apart_is_quick():
     result = agree_with(dataset(boxes(0, 1500, 9)), AgreeSettings(bootstrap=0))
     assert result.diagnoser.why_slow == ""
     assert result.story().story
-
-
-def test_a_story_of_crowds_that_fit_in_memory_is_made_on_request(data, monkeypatch):
-    monkeypatch.setattr(crowds, "_PAIRS", -180 * crowds._OF_ANNOTATION)
-    result = agree_with(data, AgreeSettings(bootstrap=0), memory=10**9)
-    assert not result.diagnoser.is_quick
-    assert result.diagnose().story

@@ -1,21 +1,16 @@
 """Diagnostics: pairs inside units, and a table of each."""
 
 from collections import defaultdict
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.datasets import dataset, object_rows
 
-from bboxqa.core.errors import ConfigError, OutputError
+from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics.registry import diagnostic, names
-from bboxqa.examples import example_file
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
-from bboxqa.pipelines.agree_files import agree_files
-from bboxqa.pipelines.diagnosis import memory_needs
-from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.image_parts import compared_images
 
@@ -79,39 +74,3 @@ def test_what_is_refused(data):
     settings = AgreeSettings(iou_threshold=(0.5, 0.7))
     with pytest.raises(ConfigError, match="has 2 numbers; expected one"):
         matched_units(compared_images(data), settings)
-
-
-def test_a_diagnosis_that_needs_more_memory_than_allowed_is_refused(data):
-    result = agree_with(data, SETTINGS)
-    copies = np.arange(600_000) % len(data.annotations)
-    many = replace(data, annotations=data.annotations.take(np.sort(copies)))
-    diagnoser = ImageDiagnoser(compared_images(many), memory=1)
-    # 2 kB for each annotation; 500 MB are always allowed.
-    message = (
-        r"^diagnosis: 600,000 annotations need 1.20 GB of memory; allow as much with --memory, or "
-        r"leave out the diagnosis$"
-    )
-    with pytest.raises(OutputError, match=message):
-        diagnoser.diagnosis(result)
-
-
-def test_images_of_few_annotations_need_more_memory():
-    # 90,000 images with 256,519 annotations took 1.21 GB.
-    one = (np.arange(120_000) // 2).tolist()
-    rows = [(image, place % 2, 0, (0, 0, 9, 9)) for place, image in enumerate(one)]
-    with pytest.raises(OutputError, match=r"^diagnosis: 120,000 annotations need 0\.75 GB"):
-        memory_needs.check_diagnosis(dataset(rows), 6 * 10**8)
-
-
-def test_a_file_whose_diagnosis_needs_more_memory_is_refused_before_it_is_measured(monkeypatch):
-    monkeypatch.setattr(memory_needs, "_BYTES", 10**9)
-    stages = []
-    with pytest.raises(OutputError, match=r"^diagnosis: 9 annotations need 9\.00 GB of memory"):
-        agree_files(
-            example_file("fruits"),
-            AgreeSettings(),
-            memory=1,
-            diagnosed=True,
-            progress=lambda stage, *_: stages.append(stage),
-        )
-    assert "comparing" not in stages

@@ -125,7 +125,7 @@ def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -
         task,
         settings,
         _scratch(version),
-        partial(count_on_cluster, memory=settings.memory, part_size=part_size),
+        partial(count_on_cluster, part_size=part_size),
         partial(_validate_on_worker, project, settings, version) if is_large else None,
     )
 

@@ -23,16 +23,14 @@ def count_on_cluster(
     *,
     greedy: bool,
     progress: Any = None,
-    memory: int | None = None,
     part_size: int | None = None,
 ) -> AgreementCounts:
     """Count agreement in parts on the workers of a cluster; called on one of them.
 
     Meanwhile the thread leaves the pool of its worker, so that parts can run there. Parts are sent
-    directly to the workers that match them, not through the scheduler. An image that does not fit
-    in `memory` is refused, as by `count_part`.
+    directly to the workers that match them, not through the scheduler.
     """
-    count = partial(count_part, settings=settings, greedy=greedy, memory=memory)
+    count = partial(count_part, settings=settings, greedy=greedy)
     size = part_size or (_OUTLINES if needs_outlines(settings.similarity) else _BOXES)
     n_parts = -(-len(whole.data.annotations) // size)
     # Names are not sent, as counting does not need them.

@@ -129,9 +129,7 @@ def validate_fetched(project: Project, settings: Settings, scratch: Path) -> Val
         images = project.images if settings.images else None
         wanted = files_wanted(project, agree)
         with chosen(choices_of(project, settings)):
-            return validate_project(
-                wanted, validate, images, settings.memory, settings.pages, settings.pseudonyms
-            )
+            return validate_project(wanted, validate, images, settings.pages, settings.pseudonyms)
     with fetched(project, scratch, images=settings.images) as (local, root):
         found = validate_fetched(local, settings, scratch)
         return replace(

@@ -1,6 +1,5 @@
 """Options that several commands share, and settings built from options."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
@@ -21,39 +20,6 @@ A_PATH = click.Path(path_type=Path, readable=False)
 """A file or folder. Whether it can be read is found, and said, where it is read."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes such as 2GB, 500 MB or 1GiB.
-
-    Examples
-    --------
-    >>> Size().convert("2GB", None, None), Size().convert("1GiB", None, None)
-    (2000000000, 1073741824)
-    """
-
-    name = "size"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        """Return the number of bytes."""
-        found = _SIZE.fullmatch(str(value).strip())
-        if found is None:
-            self.fail(
-                f"{value!r} is not a size; expected a number and a unit, such as 2GB", param, ctx
-            )
-        number, unit, binary = found.groups()
-        if not unit and not str(value).strip().upper().endswith("B"):
-            self.fail(f"{value!r} has no unit; expected a unit, as in {number}MB", param, ctx)
-        factor = _UNITS[unit.upper()]
-        if binary:
-            factor = 1 << 10 * "KMGT".index(unit.upper()) + 10 if unit else 1
-        size = int(float(number) * factor)
-        if size == 0:
-            self.fail(f"{value!r} is a size of 0; expected more than 0", param, ctx)
-        return size
 
 
 class RenamedOption(click.Option):
@@ -234,13 +200,23 @@ def resampling_options(draws: str = "") -> Callable[[_Command], _Command]:
     return decorate
 
 
-def memory_option(more: str = "") -> Callable[[_Command], _Command]:
-    """Return the option that limits memory; `more` names the scope."""
-    text = (
-        f"Limit memory{more}, such as 2GB: what does not fit goes to temporary files, and results "
-        "stay the same; files that need more are refused. Default no limit."
+def removed_option(name: str, instead: str) -> Callable[[_Command], _Command]:
+    """Return an option that is no longer there: it exits 2 with what to type instead."""
+
+    def refuse(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            raise click.UsageError(f"{name} was removed: {instead}")
+
+    return click.option(name, hidden=True, expose_value=False, callback=refuse)
+
+
+def memory_option() -> Callable[[_Command], _Command]:
+    """Return the removed option that limited memory."""
+    return removed_option(
+        "--memory",
+        "images are always compared block by block; for many projects, use `bboxqa batch`, on "
+        "several machines with --scheduler",
     )
-    return click.option("--memory", type=Size(), metavar="SIZE", help=text)
 
 
 def agree_settings(

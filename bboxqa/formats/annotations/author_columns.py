@@ -6,8 +6,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from bboxqa.core.arrays import IntArray
-from bboxqa.core.spool import SpooledColumn
+from bboxqa.core.arrays import ColumnBuilder, IntArray
 from bboxqa.core.text import alike
 from bboxqa.formats.annotations.records import Annotation, annotator_name, record_field
 
@@ -34,10 +33,10 @@ class Authors:
 class AuthorsBuilder:
     """Collects the annotators given by one key, and numbers their names."""
 
-    def __init__(self, key: str, limit: int | None) -> None:
+    def __init__(self, key: str) -> None:
         self._rest = key.split(".")[1:]
         self._get = attrgetter(record_field(key))
-        self._codes = SpooledColumn(np.int32, limit=limit)
+        self._codes = ColumnBuilder(np.int32)
         # Annotations without the key, before the first one that has it or after the last one.
         self._n_absent = 0
         self._known: dict[object, int] = {None: -1, "": -1}

@@ -10,8 +10,7 @@ from typing import get_args
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.core.spool import SpooledColumn
+from bboxqa.core.arrays import ColumnBuilder, FloatArray, IndexArray
 from bboxqa.formats.annotations.records import Annotation, OutlinedAnnotation
 from bboxqa.formats.annotations.rotated_columns import (
     quadrilaterals,
@@ -52,9 +51,9 @@ class NumbersBuilder:
     `name` is the name of the file in problems.
     """
 
-    def __init__(self, name: str, problems: list[str], limit: int | None) -> None:
+    def __init__(self, name: str, problems: list[str]) -> None:
         self._name, self._problems = name, problems
-        self._values = SpooledColumn(np.float64, 5, limit)
+        self._values = ColumnBuilder(np.float64, 5)
         self._fits: Counter[str] = Counter()
         self._n_outlines = self._n_corners = 0
 

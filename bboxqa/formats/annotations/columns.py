@@ -10,8 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, TextArray
-from bboxqa.core.spool import SpooledColumn, column_limit
+from bboxqa.core.arrays import BoolArray, ColumnBuilder, FloatArray, IndexArray, TextArray
 from bboxqa.formats.annotations.author_columns import Authors, AuthorsBuilder
 from bboxqa.formats.annotations.box_numbers import BOX_LENGTHS, NumbersBuilder, TurnedNumbers
 from bboxqa.formats.annotations.cvat_crowds import cvat_crowds
@@ -114,8 +113,6 @@ class ColumnsBuilder:
     def __init__(
         self, name: str, options: ReadOptions, *, turned: bool = False, crowds: bool = False
     ) -> None:
-        memory = options.memory
-        self.bounded = memory is not None
         self.name = name
         self.type = annotation_type(options, turned=turned, crowds=crowds)
         self.image_type = image_type(options.keys)
@@ -123,18 +120,17 @@ class ColumnsBuilder:
         self.problems: list[str] = []
         self.n_without_box = 0
         self._text_ids = TextIds()
-        limit = column_limit(memory)
-        self._columns = {key: SpooledColumn(np.int64, limit=limit) for key in ID_KEYS}
-        self._columns["bbox"] = SpooledColumn(np.float64, 4, limit)
-        self._columns["iscrowd"] = SpooledColumn(np.bool_, limit=limit)
-        self._authors = {key: AuthorsBuilder(key, limit) for key in options.keys}
+        self._columns = {key: ColumnBuilder(np.int64) for key in ID_KEYS}
+        self._columns["bbox"] = ColumnBuilder(np.float64, 4)
+        self._columns["iscrowd"] = ColumnBuilder(np.bool_)
+        self._authors = {key: AuthorsBuilder(key) for key in options.keys}
         self._marks: Counter[str] = Counter()
         self._n_turned = 0
         self._n_cvat_crowds = 0
-        self.outlines = OutlinesBuilder(name, self.problems, memory) if options.outlines else None
-        self.joints = JointsBuilder(name, self.problems, memory) if options.keypoints else None
-        self._rotated = RotatedBuilder(limit) if options.rotated else None
-        self._numbers = NumbersBuilder(name, self.problems, limit) if turned else None
+        self.outlines = OutlinesBuilder(name, self.problems) if options.outlines else None
+        self.joints = JointsBuilder(name, self.problems) if options.keypoints else None
+        self._rotated = RotatedBuilder() if options.rotated else None
+        self._numbers = NumbersBuilder(name, self.problems) if turned else None
 
     def add(self, records: Sequence[Annotation]) -> None:
         """Add the records of one window."""

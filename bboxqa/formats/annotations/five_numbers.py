@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import ColumnBuilder, FloatArray
 from bboxqa.core.blocks import blocks
-from bboxqa.core.spool import SpooledColumn, column_limit
 from bboxqa.core.text import count
 from bboxqa.formats.annotations.box_numbers import FORMS, TurnedNumbers, rotated_of
 from bboxqa.formats.annotations.columns import Columns
@@ -20,15 +19,13 @@ from bboxqa.formats.annotations.rotated_columns import (
 from bboxqa.model.shapes.rotated_boxes import FiveNumbers
 
 
-def settled(
-    columns: Columns, said: FiveNumbers | None, memory: int | None
-) -> tuple[Columns, tuple[str, ...]]:
+def settled(columns: Columns, said: FiveNumbers | None) -> tuple[Columns, tuple[str, ...]]:
     """Return the columns with boxes of five numbers as rotated boxes, and notes on the layout.
 
     `said` is the layout that the user chose; None to detect it.
     """
     numbers = columns.numbers
-    columns, notes = _with_meaning(columns, said, memory)
+    columns, notes = _with_meaning(columns, said)
     if numbers is not None and columns.rotated is None and columns.segmentation is None:
         notes += tuple(_upright_notes(numbers))
     plain = columns.rotated is None and columns.segmentation is None and columns.keypoints is None
@@ -58,9 +55,7 @@ def _unturned_note(n: int) -> str:
     )
 
 
-def _with_meaning(
-    columns: Columns, said: FiveNumbers | None, memory: int | None
-) -> tuple[Columns, tuple[str, ...]]:
+def _with_meaning(columns: Columns, said: FiveNumbers | None) -> tuple[Columns, tuple[str, ...]]:
     numbers = columns.numbers
     unused = () if said is None else ("no box has five numbers: --rotated has no effect",)
     if numbers is None:
@@ -76,9 +71,8 @@ def _with_meaning(
     if n_four := len(columns.bbox) - n_five - numbers.n_corners:
         upright = count(n_four, "box", "boxes")
         notes.append(f"{upright} of four numbers beside them taken as x, y, width, height, upright")
-    limit = column_limit(memory)
-    bbox = SpooledColumn(np.float64, 4, limit)
-    rotated = None if columns.rotated is None else RotatedBuilder(limit)
+    bbox = ColumnBuilder(np.float64, 4)
+    rotated = None if columns.rotated is None else RotatedBuilder()
     for part in blocks(len(columns.bbox)):
         plain = columns.bbox[part].copy()
         rows = np.flatnonzero(np.isfinite(numbers.values[part, 4]))

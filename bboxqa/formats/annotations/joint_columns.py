@@ -5,8 +5,7 @@ from itertools import chain
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.core.spool import SpooledColumn, column_limit, vertex_limit
+from bboxqa.core.arrays import ColumnBuilder, FloatArray, IndexArray
 from bboxqa.core.text import count
 from bboxqa.formats.annotations.records import Annotation
 from bboxqa.model.shapes.keypoints import Keypoints
@@ -31,15 +30,14 @@ class JointsBuilder:
     or 2.
     """
 
-    def __init__(self, name: str, problems: list[str], memory: int | None = None) -> None:
+    def __init__(self, name: str, problems: list[str]) -> None:
         self._name = name
         self._problems = problems
         self.n_odd = 0
-        limit = column_limit(memory)
-        self._xy = SpooledColumn(np.float64, 2, vertex_limit(memory))
-        self._visibility = SpooledColumn(np.uint8, limit=vertex_limit(memory))
-        self._n_joints = SpooledColumn(np.int64, limit=limit)
-        self._area = SpooledColumn(np.float64, limit=limit)
+        self._xy = ColumnBuilder(np.float64, 2)
+        self._visibility = ColumnBuilder(np.uint8)
+        self._n_joints = ColumnBuilder(np.int64)
+        self._area = ColumnBuilder(np.float64)
 
     def add(self, records: Sequence[Annotation]) -> None:
         """Add the key points of one window."""
@@ -86,8 +84,8 @@ class JointsBuilder:
         stop = np.cumsum(n_joints)
         return Keypoints(
             # Annotations of one image may be far apart in the file.
-            xy=self._xy.done(scattered=True),
-            visibility=self._visibility.done(scattered=True),
+            xy=self._xy.done(),
+            visibility=self._visibility.done(),
             start=stop - n_joints,
             stop=stop,
             area=self._area.done(),

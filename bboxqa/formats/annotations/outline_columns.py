@@ -5,7 +5,7 @@ from itertools import chain
 
 import numpy as np
 
-from bboxqa.core.spool import SpooledColumn, column_limit, spilled, vertex_limit
+from bboxqa.core.arrays import ColumnBuilder
 from bboxqa.formats.annotations.records import OutlinedAnnotation, Rle
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS, compress_counts, decode_counts
@@ -17,17 +17,16 @@ class OutlinesBuilder:
     `name` is the name of the file in problems.
     """
 
-    def __init__(self, name: str, problems: list[str], memory: int | None = None) -> None:
+    def __init__(self, name: str, problems: list[str]) -> None:
         self._name = name
         self._problems = problems
-        self._limit = limit = column_limit(memory)
-        self._kind = SpooledColumn(np.uint8, limit=limit)
-        self._xy = SpooledColumn(np.float64, 2, vertex_limit(memory))
-        self._ring_lengths = SpooledColumn(np.int64, limit=limit)
-        self._ring_counts = SpooledColumn(np.int64, limit=limit)
-        self._texts = SpooledColumn(np.uint8, limit=vertex_limit(memory))
-        self._text_lengths = SpooledColumn(np.int64, limit=limit)
-        self._size = SpooledColumn(np.int32, 2, limit)
+        self._kind = ColumnBuilder(np.uint8)
+        self._xy = ColumnBuilder(np.float64, 2)
+        self._ring_lengths = ColumnBuilder(np.int64)
+        self._ring_counts = ColumnBuilder(np.int64)
+        self._texts = ColumnBuilder(np.uint8)
+        self._text_lengths = ColumnBuilder(np.int64)
+        self._size = ColumnBuilder(np.int32, 2)
 
     def add(self, records: Sequence[OutlinedAnnotation]) -> None:
         """Add the outlines of one window."""
@@ -123,11 +122,11 @@ class OutlinesBuilder:
         return Segmentations(
             kind=self._kind.done(),
             # Annotations of one image may be far apart in the file.
-            xy=self._xy.done(scattered=True),
-            ring_offsets=spilled(np.concatenate([[0], np.cumsum(ring_lengths)]), self._limit),
+            xy=self._xy.done(),
+            ring_offsets=np.concatenate([[0], np.cumsum(ring_lengths)]),
             part_start=part_stop - ring_counts,
             part_stop=part_stop,
-            counts=self._texts.done(scattered=True),
+            counts=self._texts.done(),
             counts_start=counts_stop - text_lengths,
             counts_stop=counts_stop,
             size=self._size.done(),

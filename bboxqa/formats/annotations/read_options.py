@@ -32,8 +32,6 @@ class ReadOptions:
         Whether files without a list of annotations are read, for their images and categories.
     digest : bool
         Whether to compute the digest of the file.
-    memory : int or None
-        Limits memory, in bytes; larger columns are kept in temporary files.
     progress : callable or None
         Called as ``progress(done, total)`` with bytes.
     """
@@ -46,7 +44,6 @@ class ReadOptions:
     shown: AbstractSet[tuple[str, str]] = frozenset()
     tables: bool = False
     digest: bool = True
-    memory: int | None = None
     progress: Steps | None = None
 
     @property

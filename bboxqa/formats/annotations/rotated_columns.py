@@ -7,8 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
-from bboxqa.core.spool import SpooledColumn
+from bboxqa.core.arrays import ByteArray, ColumnBuilder, FloatArray, IndexArray
 from bboxqa.core.text import count
 from bboxqa.formats.annotations.records import Annotation, OutlinedAnnotation, Rle
 from bboxqa.formats.annotations.rotations import rotations
@@ -53,9 +52,9 @@ class RotatedColumns:
 class RotatedBuilder:
     """Collects rotated boxes; boxes of five numbers are added once their layout is known."""
 
-    def __init__(self, limit: int | None) -> None:
-        self._box = SpooledColumn(np.float64, 5, limit)
-        self._form = SpooledColumn(np.uint8, limit=limit)
+    def __init__(self) -> None:
+        self._box = ColumnBuilder(np.float64, 5)
+        self._form = ColumnBuilder(np.uint8)
 
     def add(self, records: Sequence[Annotation], bbox: FloatArray, quads: Corners | None) -> None:
         """Add the rotated boxes of one window with (N, 4) boxes.

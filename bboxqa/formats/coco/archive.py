@@ -72,11 +72,11 @@ def _read(path: Path, options: ReadOptions) -> AnnotationFile:
     return records(Source(str(path), *size_and_digest(path, digest=options.digest)))
 
 
-def _document(path: Path, progress: Steps | None = None, memory: int | None = None) -> RawDocument:
+def _document(path: Path, progress: Steps | None = None) -> RawDocument:
     from bboxqa.formats.document.tolerant import read_bytes
 
     member = _member(path)
-    reading = read_bytes(member.read(), member.shown, progress, memory)
+    reading = read_bytes(member.read(), member.shown, progress)
     reading.is_packed = True
     return reading
 

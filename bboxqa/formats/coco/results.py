@@ -67,7 +67,7 @@ def read_results(
     results.check(path)
 
     def file(source: Source) -> AnnotationFile:
-        columns, notes = settled(results.builder.done(), choices().rotated, options.memory)
+        columns, notes = settled(results.builder.done(), choices().rotated)
         return AnnotationFile(
             replace(source, score=options.score),
             [Image(each, f"image {each}") for each in results.images],

@@ -91,7 +91,7 @@ def read_text(text: Text, path: Path, options: ReadOptions) -> Callable[[Source]
         columns = builder.done()
         # An annotation with an outline is not rotated by its attribute.
         columns = replace(columns, n_turned=0) if outlined else columns
-        columns, notes = settled(columns, choices().rotated, options.memory)
+        columns, notes = settled(columns, choices().rotated)
         if builder.n_without_box:
             notes += (without_box_note(builder.n_without_box),)
         if columns.n_cvat_crowds:
@@ -160,8 +160,7 @@ def _decode_windows(
         return place
 
     # Columns from a second process are in memory twice for a while.
-    if not builder.bounded:
-        start = in_two_halves(text, start, here, there, join)
+    start = in_two_halves(text, start, here, there, join)
     return builder, here(start, None)
 
 
@@ -186,12 +185,10 @@ def is_surely_coco(path: Path) -> bool:
     return begins_as_coco(head_of(path))
 
 
-def _read_document(
-    path: Path, progress: Steps | None = None, memory: int | None = None
-) -> RawDocument:
+def _read_document(path: Path, progress: Steps | None = None) -> RawDocument:
     from bboxqa.formats.document.tolerant import read_path
 
-    return read_path(path, progress, memory)
+    return read_path(path, progress)
 
 
 COCO = Format("coco", (".json",), _recognises, read_file, _read_document)

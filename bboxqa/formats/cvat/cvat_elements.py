@@ -20,23 +20,19 @@ _OPENED = ("annotations", "image", "track")
 
 
 def elements_of(
-    member: Member,
-    progress: Steps | None = None,
-    *,
-    runs: PlainRuns | None = None,
-    bounded: bool = False,
+    member: Member, progress: Steps | None = None, *, runs: PlainRuns | None = None
 ) -> Iterator[Element | PlainRun]:
     """Yield images and tracks at their start tags, and other elements at their end tags.
 
     With `runs`, those with nothing but plain boxes are taken out as runs: of a long file by two
-    processes, unless memory is `bounded`.
+    processes.
 
     Raises BrokenTextError if the file is not XML, and DatasetError if it is not read.
     """
     reading = XmlElements(_OPENED)
     parts: Iterator[bytes | PlainRun] = chunks_of(member, progress)
     if runs is not None:
-        parts = parts_of(member, runs, progress, bounded=bounded)
+        parts = parts_of(member, runs, progress)
     try:
         for part in parts:
             yield from (part,) if isinstance(part, PlainRun) else reading.parsed(part)

@@ -29,7 +29,7 @@ def translate_member(
     records = FileRecords(member.name, gathered)
     as_columns = wanted.add_boxes
     runs = None if as_columns is None else PlainRuns(in_full=wanted.in_full)
-    for found in elements_of(member, wanted.progress, runs=runs, bounded=wanted.bounded):
+    for found in elements_of(member, wanted.progress, runs=runs):
         if not isinstance(found, PlainRun):
             records.add(found)
         elif as_columns is not None:

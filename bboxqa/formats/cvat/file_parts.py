@@ -32,13 +32,11 @@ def chunks_of(
             progress(done, max(done, member.most if end is None else end))
 
 
-def parts_of(
-    member: Member, runs: PlainRuns, progress: Steps | None, *, bounded: bool
-) -> Iterator[bytes | PlainRun]:
-    """Yield the parts of a file in their order; in one process where memory is bounded."""
+def parts_of(member: Member, runs: PlainRuns, progress: Steps | None) -> Iterator[bytes | PlainRun]:
+    """Yield the parts of a file in their order."""
     begin, found = 0, None
     # What a second process sends is in memory twice for a while.
-    middle = None if bounded else _middle_of(member)
+    middle = _middle_of(member)
     if middle is not None:
         begin = middle
         with second_process(partial(_second_half, member, middle, in_full=runs.in_full)) as receive:

@@ -46,7 +46,6 @@ def join(
     files: Sequence[AnnotationFile],
     paths: Sequence[Path],
     attribution: Attribution,
-    memory: int | None = None,
     min_annotators: int = 2,
     asked: Asked = "authors",
     *,
@@ -113,7 +112,7 @@ def join(
         category_names=tuple(categories),
         supercategories=supercategories(files, categories),
         annotator_names=annotator_names,
-        annotations=merge(files, indexed, authors, memory, seconds, track),
+        annotations=merge(files, indexed, authors, seconds, track),
         tracks=tracks,
         assigned=assigned,
         attribution=attribution.way,
@@ -125,7 +124,7 @@ def join(
         shown_images=frozenset().union(*(file.shown_images for file in files)),
         unshown_images=frozenset().union(*(file.left_unshown for file in files)),
     )
-    return _completed(data, files, attribution, split, memory)
+    return _completed(data, files, attribution, split)
 
 
 def _checked(
@@ -158,11 +157,10 @@ def _completed(
     files: Sequence[AnnotationFile],
     attribution: Attribution,
     split: SplitSessions | None,
-    memory: int | None,
 ) -> Dataset:
     """Return a data set with its repeats, joints and headlines."""
     if split is not None:
-        data = with_repeats(data, files, split, memory)
+        data = with_repeats(data, files, split)
     data = with_joints(data, files)
     if data.assigned.sum(1).max(initial=0) >= 2:
         data = replace(data, headlines=headlines_of(data, files, attribution))

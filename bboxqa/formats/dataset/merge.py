@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, TextArray
-from bboxqa.core.spool import column_limit, concatenate, spilled
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.file_places import FilePlaces, joined_ids
@@ -53,7 +52,6 @@ def merge(
     files: Sequence[AnnotationFile],
     indexed: Sequence[IndexedAnnotations],
     authors: Sequence[IntArray],
-    memory: int | None,
     seconds: Sequence[FloatArray] | None = None,
     tracks: Sequence[IntArray] | None = None,
 ) -> Annotations:
@@ -62,8 +60,7 @@ def merge(
     If they were read, `seconds` are the times of all annotations of each file, and `tracks` the
     tracks of the indexed annotations.
     """
-    limit = column_limit(memory)
-    joined = _joined(files, indexed, memory)
+    joined = _joined(files, indexed)
     place, segmentation = joined.place, joined.segmentation
     keypoints, rotated_box = joined.keypoints, joined.rotated_box
     image = np.concatenate([part.image for part in indexed])
@@ -71,7 +68,7 @@ def merge(
     annotator = np.concatenate(authors).astype(np.int32)
     order = _order(image, annotator, joined.bbox, category, joined.id, place)
     rows = place[order]
-    annotator = spilled(annotator, limit, order)
+    annotator = annotator[order]
     times = None
     if seconds is not None:
         known = [each[part.place] for each, part in zip(seconds, indexed, strict=True)]
@@ -79,27 +76,25 @@ def merge(
     if segmentation is not None:
         segmentation = replace(
             segmentation,
-            **{name: spilled(getattr(segmentation, name), limit, rows) for name in OF_ANNOTATIONS},
+            **{name: getattr(segmentation, name)[rows] for name in OF_ANNOTATIONS},
         )
     return Annotations(
-        id=spilled(joined.id, limit, rows),
-        image=spilled(image, limit, order),
+        id=joined.id[rows],
+        image=image[order],
         annotator=annotator,
-        category=spilled(category, limit, order),
-        bbox=spilled(joined.bbox, limit, rows),
-        iscrowd=spilled(joined.iscrowd, limit, rows),
+        category=category[order],
+        bbox=joined.bbox[rows],
+        iscrowd=joined.iscrowd[rows],
         segmentation=segmentation,
         times=times,
         own_id=_own_ids(files, indexed, order),
         keypoints=None if keypoints is None else keypoints.take(rows),
-        rotated_box=None if rotated_box is None else spilled(rotated_box, limit, rows),
-        track=None if tracks is None else spilled(np.concatenate(tracks), limit, order),
+        rotated_box=None if rotated_box is None else rotated_box[rows],
+        track=None if tracks is None else np.concatenate(tracks)[order],
     )
 
 
-def _joined(
-    files: Sequence[AnnotationFile], indexed: Sequence[IndexedAnnotations], memory: int | None
-) -> _Joined:
+def _joined(files: Sequence[AnnotationFile], indexed: Sequence[IndexedAnnotations]) -> _Joined:
     """Concatenate the columns of all files; the columns of a single file are not copied."""
     columns = [file.columns for file in files]
     if len(files) == 1:
@@ -109,21 +104,20 @@ def _joined(
             indexed[0].place, only.id, only.bbox, only.iscrowd,
             only.segmentation, only.keypoints, turned,
         )  # fmt: skip
-    limit = column_limit(memory)
     used = [part.place for part in indexed]
     ids, bbox, iscrowd = (
-        concatenate((getattr(c, name)[rows] for c, rows in zip(columns, used, strict=True)), limit)
+        np.concatenate([getattr(c, name)[rows] for c, rows in zip(columns, used, strict=True)])
         for name in ("id", "bbox", "iscrowd")
     )
     outlines = [c.segmentation for c in columns if c.segmentation is not None]
     joints = [c.keypoints for c in columns if c.keypoints is not None]
     turned = None
     if rotated := [c.rotated.box for c in columns if c.rotated is not None]:
-        turned = concatenate((each[rows] for each, rows in zip(rotated, used, strict=True)), limit)
+        turned = np.concatenate([each[rows] for each, rows in zip(rotated, used, strict=True)])
     return _Joined(
         np.arange(len(ids)), ids, bbox, iscrowd,
-        join_outlines(outlines, used, memory) if outlines else None,
-        join_keypoints(joints, used, memory) if joints else None,
+        join_outlines(outlines, used) if outlines else None,
+        join_keypoints(joints, used) if joints else None,
         turned,
     )  # fmt: skip
 

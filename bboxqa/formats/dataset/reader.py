@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
-from bboxqa.core.memory import check_limit, gc_paused, trim_memory
+from bboxqa.core.memory import check_free_memory, gc_paused, trim_memory
 from bboxqa.core.remembered import results_kept
-from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile, with_rotated_boxes
 from bboxqa.formats.annotations.read_options import LOWEST_SCORE, ReadOptions
@@ -82,7 +81,6 @@ def read_dataset(
     pseudonyms: Path | None = None,
     shown: AbstractSet[tuple[str, str]] = frozenset(),
     digest: bool = True,
-    memory: int | None = None,
     progress: Progress | None = None,
     check: Check | None = None,
 ) -> Dataset:
@@ -95,15 +93,13 @@ def read_dataset(
 
     Raises DatasetError with every problem that would falsify a result.
     """
-    check_limit(memory)
     left_out = left_out_by(category_map or {})
     if predictions is not None and session_key is not None:
         raise ConfigError(_NO_SESSIONS)
     options = ReadOptions(
         keys=_keys(annotator_key, session_key, time_key, tracks=tracks),
         outlines=outlines, keypoints=keypoints, rotated=rotated, score=score, shown=shown,
-        digest=digest, memory=memory,
-        progress=None if progress is None else partial(progress, "reading"),
+        digest=digest, progress=None if progress is None else partial(progress, "reading"),
     )  # fmt: skip
     sources = sources_of(
         source, pattern, attribution, min_annotators, hidden=pseudonyms is not None
@@ -116,7 +112,6 @@ def read_dataset(
     read = with_join_names(read, join_by)
     unused = unused_map_notes(read, category_map or {})
     read = with_one_order(with_category_map(read, category_map or {}))
-    check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     attributed, given = _attributed(
         read, found, annotator_key, session_key, min_annotators, predictions, pseudonyms
     )
@@ -128,7 +123,7 @@ def read_dataset(
     seconds = None if time_key is None else read_times(read, time_key)
     try:
         data = join(
-            read, files, attributed, memory, min_annotators, asked,
+            read, files, attributed, min_annotators, asked,
             left_out=left_out, sessions=sessions, seconds=seconds, with_tracks=tracks,
         )  # fmt: skip
     except NothingToCompareError as error:
@@ -262,10 +257,10 @@ def _keys(
 
 
 def _read_all(files: Sequence[Path], options: ReadOptions) -> list[AnnotationFile]:
-    """Read all files, which share the memory, or raise the problems of all of them."""
+    """Read all files, or raise the problems of all of them."""
+    check_free_memory(files)
     if len(files) > 1:
-        memory = None if options.memory is None else options.memory // len(files)
-        options = replace(options, digest=True, memory=memory)
+        options = replace(options, digest=True)
     problems: list[str] = []
     advice: list[str] = []
     origins: list[Path | None] = []

@@ -220,9 +220,7 @@ def split_sessions(
     )  # fmt: skip
 
 
-def with_repeats(
-    data: Dataset, files: Sequence[AnnotationFile], split: SplitSessions, memory: int | None
-) -> Dataset:
+def with_repeats(data: Dataset, files: Sequence[AnnotationFile], split: SplitSessions) -> Dataset:
     """Return a data set of first sessions with its repeats, and a note on them."""
     if not len(split.image):
         note = "no annotator annotated an image in two sessions: how far they agree with themselves"
@@ -234,7 +232,7 @@ def with_repeats(
             image_names=tuple(data.image_names[image] for image in split.image.tolist()),
             image_size=data.image_size[split.image],
             annotator_names=tuple(f"session {number}" for number in range(1, most + 1)),
-            annotations=merge(files, split.repeated, split.repeated_sessions, memory),
+            annotations=merge(files, split.repeated, split.repeated_sessions),
             assigned=np.arange(most) < split.n_sessions[:, None],
             unlisted=None,
             notes=(),

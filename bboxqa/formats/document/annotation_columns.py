@@ -1,14 +1,9 @@
 """The annotations of a file, valid or not, as columns for the rules."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
-from bboxqa.core.memory import is_mapped
 
 
 class Kind(IntEnum):
@@ -195,16 +190,6 @@ class AnnotationColumns:
     is absent.
     """
     annotator_names: tuple[str, ...]
-
-    def mapped_columns(self) -> list[NDArray[Any]]:
-        """Return the columns that are mapped from files."""
-        holders = (
-            self, self.rings, self.rles, self.keypoints, self.scores, self.segments,
-            self.rotations, self.tracks,
-        )  # fmt: skip
-        values = [getattr(holder, field.name) for holder in holders for field in fields(holder)]
-        columns = [each for v in values for each in (v.values() if isinstance(v, dict) else [v])]
-        return [each for each in columns if isinstance(each, np.ndarray) and is_mapped(each)]
 
     def __len__(self) -> int:
         return len(self.record)

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
-from bboxqa.core.spool import SpooledColumn, column_limit, vertex_limit
+from bboxqa.core.arrays import ColumnBuilder, IndexArray
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
     ID_KEYS,
@@ -52,19 +51,17 @@ _OF_RLES: dict[str, tuple[type, int]] = {
 class AnnotationsBuilder:
     """Collects raw records, window by window."""
 
-    def __init__(self, memory: int | None = None) -> None:
+    def __init__(self) -> None:
         self.n = 0
-        self.bounded = memory is not None
-        limit = column_limit(memory)
 
-        def column(dtype: type, width: int = 0) -> SpooledColumn:
-            return SpooledColumn(dtype, width, limit)
+        def column(dtype: type, width: int = 0) -> ColumnBuilder:
+            return ColumnBuilder(dtype, width)
 
         self._columns = {name: column(*shape) for name, shape in _COLUMNS.items()}
         self._kind = {name: column(np.uint8) for name in _FIELDS}
         self._whole = {name: column(np.bool_) for name in ID_KEYS}
         self._rings = {name: column(np.int64) for name in ("row", "place", "n_numbers")}
-        self._xy = SpooledColumn(np.float64, 2, vertex_limit(memory))
+        self._xy = ColumnBuilder(np.float64, 2)
         self._rles = {name: column(*shape) for name, shape in _OF_RLES.items()}
         self._problems: dict[str, int] = {"": 0}
         self._parts = PartsBuilder(column)
@@ -228,7 +225,7 @@ class AnnotationsBuilder:
             **_done(self._columns),
             kind=_done(self._kind),
             whole=_done(self._whole),
-            rings=Rings(**rings, offsets=offsets, xy=self._xy.done(scattered=True)),
+            rings=Rings(**rings, offsets=offsets, xy=self._xy.done()),
             rles=Rles(**_done(self._rles), problems=tuple(self._problems)),
             **self._parts.done(),
             annotator=_done(self._annotator),
@@ -240,5 +237,5 @@ def _by_name(holder: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(holder, name) for name in names}
 
 
-def _done(growers: dict[str, SpooledColumn]) -> dict[str, Any]:
+def _done(growers: dict[str, ColumnBuilder]) -> dict[str, Any]:
     return {name: grower.done() for name, grower in growers.items()}

@@ -69,8 +69,6 @@ class RawDocument:
     """For each number that is infinite or NaN, the pointer to it and its name."""
     repeated: list[tuple[str, str]] = field(default_factory=list)
     """For each repeated key, the pointer to the object and the key."""
-    memory: int | None = None
-    """Limits memory, in bytes; larger columns are kept in temporary files."""
     origin: Origin | None = None
     """The source that the document was translated from; None for COCO JSON."""
     is_packed: bool = False

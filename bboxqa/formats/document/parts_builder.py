@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.spool import SpooledColumn
+from bboxqa.core.arrays import ColumnBuilder
 from bboxqa.formats.document.annotation_columns import (
     AnnotationColumns,
     Keypoints,
@@ -46,7 +46,7 @@ _COLUMNS: dict[str, dict[str, tuple[type, int]]] = {
 class PartsBuilder:
     """Collects key points, scores, tracks and other values that only some records have."""
 
-    def __init__(self, column: Callable[..., SpooledColumn]) -> None:
+    def __init__(self, column: Callable[..., ColumnBuilder]) -> None:
         self._columns = {
             part: {name: column(*shape) for name, shape in fields.items()}
             for part, fields in _COLUMNS.items()

@@ -11,7 +11,6 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from bboxqa.core.json_values import pointer_parts
-from bboxqa.core.memory import release_pages
 from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.windows import BETWEEN_RECORDS, Text
 from bboxqa.model.findings import Spot
@@ -183,7 +182,6 @@ class Locator:
         text = reading.text[start:stop]
         starts.extend(start + match.end() - 1 for match in BETWEEN_RECORDS.finditer(text))
         starts.append(stop)
-        release_pages(reading.text)
         return starts if len(starts) == stop_row - first + 1 else None
 
     def _search(self, name: str, known: int, row: int) -> tuple[int, str, int, int]:
@@ -285,7 +283,6 @@ def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
                 line, column = line + between.count(b"\n"), 1
                 decoder.reset()
             column += len(decoder.decode(between[newline + 1 :]))
-            release_pages(text)
         column += len(decoder.decode(b"", final=True))
         last = offset
         yield Spot(line, column, offset)

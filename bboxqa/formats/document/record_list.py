@@ -6,7 +6,6 @@ from itertools import chain
 from typing import Any, overload
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.memory import release_pages
 from bboxqa.formats.document.plain_records import decoded
 from bboxqa.formats.windows import Text
 
@@ -60,7 +59,6 @@ class RecordList(Sequence[Any]):
     def _decoded(self, number: int, start: int, stop: int) -> list[Any]:
         following = self._first[number + 1] if number + 1 < len(self._first) else self._n
         records = decoded(self._text[start:stop]) or []
-        release_pages(self._text)
         if len(records) != following - self._first[number]:
             raise DatasetError(
                 [f"{self._name}: the file was changed while it was read"], "Run the command again."

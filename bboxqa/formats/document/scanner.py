@@ -155,7 +155,7 @@ class Scanner:
         place = self._blank(place)
         section = self._out.sections.get(name, Section())
         # Columns from a second process are in memory twice for a while.
-        if not isinstance(sink, AnnotationsBuilder) or sink.bounded:
+        if not isinstance(sink, AnnotationsBuilder):
             return self._windows(name, place, None, section, sink)[0]
         ended = False
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.core.memory import gc_paused, trim_memory
-from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Steps
 from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
@@ -31,17 +30,11 @@ class _HeldRecords(list[Any]):
     add = list.extend
 
 
-def read_path(
-    path: Path,
-    progress: Steps | None = None,
-    memory: int | None = None,
-) -> RawDocument:
+def read_path(path: Path, progress: Steps | None = None) -> RawDocument:
     """Return the content of a file, even if it is broken.
 
-    `progress` is called as ``progress(done, total)`` with bytes. `memory` limits the bytes of
-    columns; larger columns are kept in temporary files. Raises DatasetError if the file does not
-    exist or cannot be opened. Raises OutputError if there is no room for temporary files, or if the
-    annotations need more memory.
+    `progress` is called as ``progress(done, total)`` with bytes. Raises DatasetError if the file
+    does not exist or cannot be opened.
     """
     with named_errors(path, "a COCO JSON file"):
         # Pipes and empty files cannot be memory-mapped.
@@ -49,30 +42,22 @@ def read_path(
             return read_bytes(read_whole(path), str(path))
         with path.open("rb") as file:
             text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return read_bytes(text, str(path), progress, memory)
+        return read_bytes(text, str(path), progress)
 
 
-def read_bytes(
-    text: Text,
-    name: str,
-    progress: Steps | None = None,
-    memory: int | None = None,
-) -> RawDocument:
+def read_bytes(text: Text, name: str, progress: Steps | None = None) -> RawDocument:
     """Return the document in the content of a file, even if it is broken; see `read_path`."""
 
     def new_sink(key: str) -> Sink:
         if key == "annotations":
-            return AnnotationsBuilder(memory)
-        if key == "images" and memory is not None:
-            return RecordList(reading.text, name)
+            return AnnotationsBuilder()
         return _HeldRecords()
 
-    reading = RawDocument(name, text, len(text), memory=memory)
+    reading = RawDocument(name, text, len(text))
     sinks = _scan(reading, new_sink, progress)
     reading.images, reading.categories = sinks["images"], sinks["categories"]
     reading.annotations = sinks["annotations"].done()
     trim_memory()
-    check_memory(name, len(reading.annotations), memory)
     return reading
 
 

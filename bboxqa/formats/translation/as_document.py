@@ -17,20 +17,17 @@ from bboxqa.formats.translation.source_files import size_and_digest
 from bboxqa.formats.translation.translated import BrokenTextError, Translate, Translated, Wanted
 
 
-def read_document(
-    translate: Translate, path: Path, progress: Steps | None = None, memory: int | None = None
-) -> RawDocument:
+def read_document(translate: Translate, path: Path, progress: Steps | None = None) -> RawDocument:
     """Return the records of a source as a COCO document with the origin of each record.
 
     Of a broken JSON file, the syntax errors are returned.
     """
-    parts = DocumentParts(memory)
+    parts = DocumentParts()
     try:
         with gc_paused():
             wanted = Wanted(
                 keypoints=True,
                 progress=progress,
-                bounded=memory is not None,
                 add_boxes=parts.add_boxes,
             )
             found = translate(path, parts.add, wanted)
@@ -38,11 +35,11 @@ def read_document(
         if path.suffix.lower() != ".json":
             raise
         if archive_around(path) is None:
-            return _syntax_of(read_path(path, memory=memory))
+            return _syntax_of(read_path(path))
         (member,) = members_of(path)
-        return _syntax_of(read_bytes(member.read(), str(path), memory=memory))
+        return _syntax_of(read_bytes(member.read(), str(path)))
     lists = msgspec.json.encode({"images": found.images, "categories": found.categories})
-    reading = read_bytes(lists, str(path), memory=memory)
+    reading = read_bytes(lists, str(path))
     with gc_paused():
         parts.put_into(reading)
     reading.size, _ = size_and_digest(path, digest=False)
@@ -88,7 +85,6 @@ def _syntax_of(read: RawDocument) -> RawDocument:
         not_utf8=read.not_utf8,
         broken=broken,
         stopped=True,
-        memory=read.memory,
     )
 
 

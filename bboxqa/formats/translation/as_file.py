@@ -77,7 +77,6 @@ def _wanted(options: ReadOptions, of: "_Columns", files: MeasuredFiles | None) -
         sessions="session" in options.keys,
         in_full=False,
         progress=options.progress,
-        bounded=options.memory is not None,
         add_boxes=of.add_boxes if has_all_keys else None,
         files=files,
     )

@@ -122,8 +122,6 @@ class Wanted:
     in_full: bool = True
     """Whether all keys of annotations are requested, not only those of columns."""
     progress: Steps | None = None
-    bounded: bool = False
-    """Whether memory is limited, so that no second process is started."""
     add_boxes: Callable[[Boxes], None] | None = None
     """Called with annotations as columns, which is much faster; None if full records are needed."""
     files: SourceFiles | None = None

@@ -55,12 +55,7 @@ def _read(translate: "Translate", path: Path, options: ReadOptions) -> Annotatio
     return read_file(translate, path, options)
 
 
-def _document(
-    translate: "Translate",
-    path: Path,
-    progress: Steps | None = None,
-    memory: int | None = None,
-) -> RawDocument:
+def _document(translate: "Translate", path: Path, progress: Steps | None = None) -> RawDocument:
     from bboxqa.formats.translation.as_document import read_document
 
-    return read_document(translate, path, progress, memory)
+    return read_document(translate, path, progress)

@@ -8,7 +8,6 @@ from itertools import accumulate
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, frozen_arrays, rows
-from bboxqa.core.spool import column_limit, concatenate, take_rows, vertex_limit
 
 # Boxes that differ by at most this many pixels are equal.
 _SAME = 1e-6
@@ -33,7 +32,7 @@ class Keypoints:
 
     def take(self, index: IndexArray) -> "Keypoints":
         """Return the key points at `index`, in that order, over the same joints."""
-        of = {name: take_rows(getattr(self, name), index) for name in ("start", "stop", "area")}
+        of = {name: getattr(self, name)[index] for name in ("start", "stop", "area")}
         return replace(self, **of)
 
     def packed(self) -> "Keypoints":
@@ -120,9 +119,7 @@ def largest_moves(keypoints: Keypoints, left: IndexArray, right: IndexArray) -> 
     return found
 
 
-def join_keypoints(
-    parts: Sequence[Keypoints], index: Sequence[IndexArray], memory: int | None
-) -> Keypoints:
+def join_keypoints(parts: Sequence[Keypoints], index: Sequence[IndexArray]) -> Keypoints:
     """Join the key points of several files in order; `index` are the rows to take from each.
 
     Examples
@@ -134,15 +131,14 @@ def join_keypoints(
     [2, 4]
     """
     before = list(accumulate((len(part.xy) for part in parts), initial=0))
-    limit = column_limit(memory)
     taken = [
         (part.start[rows_of] + shift, part.stop[rows_of] + shift, part.area[rows_of])
         for part, rows_of, shift in zip(parts, index, before, strict=False)
     ]
-    start, stop, area = (concatenate(column, limit) for column in zip(*taken, strict=True))
+    start, stop, area = (np.concatenate(column) for column in zip(*taken, strict=True))
     return Keypoints(
-        xy=concatenate((part.xy for part in parts), vertex_limit(memory), scattered=True),
-        visibility=concatenate((part.visibility for part in parts), vertex_limit(memory)),
+        xy=np.concatenate([part.xy for part in parts]),
+        visibility=np.concatenate([part.visibility for part in parts]),
         start=start,
         stop=stop,
         area=area,

@@ -14,25 +14,20 @@ from bboxqa.model.units import MatchedUnits
 # few annotations overlap as many others.
 _PAIRS = 1 << 18
 _OF_ANNOTATION = 25
-# Memory of a pair in bytes, at most.
-_BYTES = 400
-# Rows of images that are matched again in a few seconds, further ones for each annotation, and the
-# bytes of `memory` that allow one more: who gives more memory expects a long run.
+# Rows of images that are matched again in a few seconds, and further ones for each annotation.
 _ROWS = 1 << 25
 _ROWS_OF_ANNOTATION = 1000
-_BYTES_OF_ROW = 30
 
 
-def check_crowds(data: Dataset, memory: int | None) -> None:
+def check_crowds(data: Dataset) -> None:
     """Raise DatasetError if too many pairs of annotations overlap.
 
     A diagnosis compares all pairs of annotations of an image whose boxes overlap, also those of one
-    annotator. A quarter of a million pairs, and 25 for each annotation, are always allowed, and
-    as many as fit in `memory` if it is given.
+    annotator. A quarter of a million pairs, and 25 for each annotation, are allowed.
     """
     image = data.annotations.image
     n_drawn = np.bincount(image, minlength=len(data.image_names))
-    most = max(_PAIRS + _OF_ANNOTATION * len(image), (memory or 0) // _BYTES)
+    most = _PAIRS + _OF_ANNOTATION * len(image)
     # Images of few annotations cannot have more pairs than the allowance per annotation.
     large = n_drawn > 2 * _OF_ANNOTATION
     possible = np.where(large, n_drawn * (n_drawn - 1) // 2, 0)
@@ -44,17 +39,14 @@ def check_crowds(data: Dataset, memory: int | None) -> None:
     for one, other in overlapping_boxes(of, edges, of, edges):
         n_pairs += np.bincount(of[one[one < other]], minlength=len(n_pairs))
         if n_pairs.sum() > most:
-            raise _refused(data, int(n_pairs.argmax()), int(possible.sum()), most)
+            raise _refused(data, int(n_pairs.argmax()), most)
 
 
-def check_rematching(matched: MatchedUnits, memory: int | None) -> None:
-    """Raise DatasetError if matching images without each of their annotators takes too long.
-
-    A larger `memory` allows more rows.
-    """
+def check_rematching(matched: MatchedUnits) -> None:
+    """Raise DatasetError if matching images without each of their annotators takes too long."""
     n_rows = rows_to_rematch(matched)
     of_annotations = _ROWS_OF_ANNOTATION * len(matched.data.annotations)
-    most = max(_ROWS, of_annotations, (memory or 0) // _BYTES_OF_ROW)
+    most = max(_ROWS, of_annotations)
     total = int(n_rows.sum())
     if total <= most:
         return
@@ -65,11 +57,8 @@ def check_rematching(matched: MatchedUnits, memory: int | None) -> None:
         f"without each of their annotators, which takes long ({total:,} rows in all images; "
         f"expected {most:,} at most)"
     )
-    raise DatasetError(
-        [problem],
-        "Look whether annotator keys name persons, and not annotations.\n"
-        f"To diagnose it all the same, give --memory {total * _BYTES_OF_ROW // 10**9 + 1}GB.",
-    )
+    advice = "Look whether annotator keys name persons, and not annotations."
+    raise DatasetError([problem], advice)
 
 
 def _edges(data: Dataset) -> FloatArray:
@@ -82,7 +71,7 @@ def _edges(data: Dataset) -> FloatArray:
     return np.concatenate([low, high], axis=1)
 
 
-def _refused(data: Dataset, image: int, n_possible: int, most: int) -> DatasetError:
+def _refused(data: Dataset, image: int, most: int) -> DatasetError:
     """Return the error, which names the most crowded image and the remedies."""
     n_drawn = int((data.annotations.image == image).sum())
     problem = (
@@ -90,9 +79,4 @@ def _refused(data: Dataset, image: int, n_possible: int, most: int) -> DatasetEr
         f"diagnosis compares up to {n_drawn * (n_drawn - 1) // 2:,} pairs of them, which takes "
         f"minutes; expected {most:,} pairs in all images at most"
     )
-    return DatasetError(
-        [problem],
-        "Look for repeated annotations with: bboxqa validate\n"
-        "To diagnose them all the same, give "
-        f"--memory {n_possible * _BYTES // 10**9 + 1}GB.",
-    )
+    return DatasetError([problem], "Look for repeated annotations with: bboxqa validate")

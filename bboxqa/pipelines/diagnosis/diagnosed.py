@@ -16,7 +16,6 @@ from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.crowds import check_crowds
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.diagnosis.memory_needs import check_diagnosis
 from bboxqa.pipelines.diagnosis.named import named_in_words
 from bboxqa.pipelines.diagnosis.review_document import review_document
 from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, sensitivity
@@ -41,15 +40,9 @@ _OF_STORY = {
 }
 
 
-def told_story(
-    images: ImagePart,
-    result: MeasuredAgreement,
-    *,
-    memory: int | None,
-    progress: Progress | None,
-) -> Story:
+def told_story(images: ImagePart, result: MeasuredAgreement, *, progress: Progress | None) -> Story:
     """Return sentences on what lowers agreement at the first threshold; see `ImageDiagnoser`."""
-    matched = _matched(images, result, memory, progress)
+    matched = _matched(images, result, progress)
     names = [name for name in _names(images.data, result) if name in _OF_STORY]
     tables = _tables(matched, names, progress)
     return Story(**_story_parts(images, result, matched, tables))
@@ -61,18 +54,16 @@ def diagnosed(
     n_images: int,
     *,
     read_shapes: ReadShapes | None,
-    memory: int | None,
     progress: Progress | None,
 ) -> Diagnosis:
     """Return the diagnosis, with `n_images` of the worst images at most; see `ImageDiagnoser`."""
-    matched = _matched(images, result, memory, progress)
+    matched = _matched(images, result, progress)
     tables = _tables(matched, _names(images.data, result), progress)
     queue = review_queue(matched)
     of_thresholds = sensitivity(
         images,
         result.settings,
         by_chance={each.iou_threshold: each.existence.chance for each in result.thresholds},
-        memory=memory,
         progress=progress,
     )
     suggested = suggested_thresholds(
@@ -80,7 +71,6 @@ def diagnosed(
         of_thresholds,
         result.settings,
         read_shapes=read_shapes,
-        memory=memory,
         progress=progress,
     )
     parts = _story_parts(images, result, matched, tables)
@@ -113,13 +103,12 @@ def _names(data: Dataset, result: MeasuredAgreement) -> tuple[str, ...]:
 
 
 def _matched(
-    images: ImagePart, result: MeasuredAgreement, memory: int | None, progress: Progress | None
+    images: ImagePart, result: MeasuredAgreement, progress: Progress | None
 ) -> MatchedUnits:
-    check_diagnosis(images.data, memory)
-    check_crowds(images.data, memory)
+    check_crowds(images.data)
     threshold = result.thresholds[0].iou_threshold
     settings = msgspec.structs.replace(result.settings, iou_threshold=(threshold,))
-    return matched_units(images, settings, memory=memory, progress=progress)
+    return matched_units(images, settings, progress=progress)
 
 
 def _tables(

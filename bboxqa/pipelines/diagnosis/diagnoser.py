@@ -20,7 +20,6 @@ class ImageDiagnoser:
     """Finds what lowers agreement in the images of a result."""
 
     images: ImagePart
-    memory: int | None = None
     progress: Progress | None = None
     n_images: int = _MOST_IMAGES
     """The number of worst images that a diagnosis keeps, at most."""
@@ -42,8 +41,7 @@ class ImageDiagnoser:
         if len(data.annotations) > _QUICK:
             return f"with {len(data.annotations):,} annotations it takes longer than the figures"
         try:
-            # What a larger memory allows takes minutes.
-            check_crowds(data, None)
+            check_crowds(data)
         except DatasetError as error:
             return error.problems[0]
         return ""
@@ -52,7 +50,7 @@ class ImageDiagnoser:
         """Return sentences on what lowers agreement at the first threshold: who, what and where."""
         from bboxqa.pipelines.diagnosis.diagnosed import told_story
 
-        return told_story(self.images, result, memory=self.memory, progress=self.progress)
+        return told_story(self.images, result, progress=self.progress)
 
     def diagnosis(self, result: MeasuredAgreement) -> Diagnosis:
         """Return the story, the tables, the suggested thresholds and the objects to review."""
@@ -63,6 +61,5 @@ class ImageDiagnoser:
             result,
             self.n_images,
             read_shapes=self.read_shapes,
-            memory=self.memory,
             progress=self.progress,
         )

@@ -21,9 +21,7 @@ _FEWEST = 10
 _SAME_BOX = 0.5
 
 
-def with_displaced_joined(
-    matched: MatchedUnits, least: float, memory: int | None = None
-) -> MatchedUnits:
+def with_displaced_joined(matched: MatchedUnits, least: float) -> MatchedUnits:
     """Return units in which displaced boxes belong to the objects that they show.
 
     A box that is 5 px too far to the right does not overlap an object of 4 px at all. It is a badly
@@ -31,7 +29,7 @@ def with_displaced_joined(
     objects; if the IoU without it is at least `least`, the box is joined to the others' object.
     Objects that all annotators drew, second boxes and parts are not changed.
     """
-    matched = _with_misread_joined(matched, memory)
+    matched = _with_misread_joined(matched)
     shift = _displacements(matched)
     # Larger boxes overlap their objects even if both annotators are displaced.
     sides = matched.data.annotations.bbox[:, 2:]
@@ -43,11 +41,11 @@ def with_displaced_joined(
     bbox = annotations.bbox.copy()
     bbox[:, :2] -= shift[annotations.annotator]
     moved = replace(matched.data, annotations=replace(annotations, bbox=bbox))
-    pairs, _ = candidate_pairs(moved, "bbox", least, memory=memory)
+    pairs, _ = candidate_pairs(moved, "bbox", least)
     return _joined(matched, open_boxes, pairs)
 
 
-def _with_misread_joined(matched: MatchedUnits, memory: int | None) -> MatchedUnits:
+def _with_misread_joined(matched: MatchedUnits) -> MatchedUnits:
     """Return units in which people in the same box, and boxes about the same centre, are joined.
 
     If left and right of all joints are exchanged, or the sides of a long box, two annotations of an
@@ -65,7 +63,7 @@ def _with_misread_joined(matched: MatchedUnits, memory: int | None) -> MatchedUn
         bbox = np.hstack([boxes[:, :2] - sides / 2, sides])
         annotations = replace(annotations, bbox=bbox)
     data = replace(matched.data, annotations=annotations)
-    pairs, _ = candidate_pairs(data, "bbox", _SAME_BOX, memory=memory)
+    pairs, _ = candidate_pairs(data, "bbox", _SAME_BOX)
     if boxes is not None:
         pairs = pairs.take(_iou_if_turned(boxes[pairs.left], boxes[pairs.right]) >= _SAME_BOX)
     return _joined(matched, rows, pairs)

@@ -37,11 +37,7 @@ def lower_threshold(threshold: float) -> float:
 
 
 def matched_units(
-    part: ImagePart,
-    settings: AgreeSettings,
-    *,
-    memory: int | None = None,
-    progress: Progress | None = None,
+    part: ImagePart, settings: AgreeSettings, *, progress: Progress | None = None
 ) -> MatchedUnits:
     """Compare annotations down to the lower threshold, and join them to units and objects.
 
@@ -52,7 +48,7 @@ def matched_units(
         raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
     threshold = settings.iou_threshold[0]
     annotations = part.data.annotations
-    near, own = _compared(part.data, settings, memory, progress)
+    near, own = _compared(part.data, settings, progress)
     pairs = near.take(near.similarity >= threshold - TOLERANCE)
     lenient = settings.category_lenient
     units = match(annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
@@ -77,9 +73,9 @@ def matched_units(
         bootstrap=settings.bootstrap,
         seed=settings.seed,
     )
-    check_rematching(found, memory)
+    check_rematching(found)
     least = lower_threshold(threshold)
-    return with_displaced_joined(with_second_boxes_apart(found), least, memory)
+    return with_displaced_joined(with_second_boxes_apart(found), least)
 
 
 def _are_models(data: Dataset) -> BoolArray:
@@ -89,7 +85,7 @@ def _are_models(data: Dataset) -> BoolArray:
 
 
 def _compared(
-    data: Dataset, settings: AgreeSettings, memory: int | None, progress: Progress | None
+    data: Dataset, settings: AgreeSettings, progress: Progress | None
 ) -> tuple[CandidatePairs, CandidatePairs]:
     """Return the pairs between annotators and within annotators, from the lower threshold on."""
     annotator = data.annotations.annotator
@@ -101,7 +97,6 @@ def _compared(
         lower_threshold(settings.iou_threshold[0]),
         all_touched=settings.all_touched,
         pair_bytes=matcher(settings.matcher).pair_bytes,
-        memory=memory,
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
     same = annotator[pairs.left] == annotator[pairs.right]

@@ -64,7 +64,6 @@ def sensitivity(
     settings: AgreeSettings,
     *,
     by_chance: Mapping[float, float] | None = None,
-    memory: int | None = None,
     progress: Progress | None = None,
 ) -> Sensitivity:
     """Measure agreement at thresholds from 0.05 to 0.95, comparing annotations once.
@@ -89,8 +88,8 @@ def sensitivity(
     settings = msgspec.structs.replace(settings, iou_threshold=THRESHOLDS)
     n_drawn = np.bincount(images.data.annotations.image, minlength=len(images.data.image_names))
     part = sampled(images, n_drawn, _MOST, settings.seed)
-    counted = count_sequentially(part, settings, of_pairs=False, memory=memory, progress=progress)
-    chance = chance_existence(part, settings, memory=memory, progress=progress)
+    counted = count_sequentially(part, settings, of_pairs=False, progress=progress)
+    chance = chance_existence(part, settings, progress=progress)
     if part is images:
         chance = _scaled(chance, by_chance or {})
     observed = np.stack(

@@ -46,7 +46,6 @@ def suggested_thresholds(
     settings: AgreeSettings,
     *,
     read_shapes: ReadShapes | None = None,
-    memory: int | None = None,
     progress: Progress | None = None,
 ) -> Table:
     """Return the threshold that the data suggest, for each similarity that compares their shapes.
@@ -60,8 +59,6 @@ def suggested_thresholds(
     settings : AgreeSettings
     read_shapes : callable, optional
         Returns the data set with all shapes; without it, only shapes that were read are compared.
-    memory : int, optional
-        Limits the memory for pairs, in bytes.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
@@ -82,7 +79,7 @@ def suggested_thresholds(
         needs = SIMILARITIES[name].needs
         part = images if needs == "boxes" else shapes
         if _has_shapes(part.data, needs):
-            rows.append({"similarity": name, **_row(part, name, settings, memory)})
+            rows.append({"similarity": name, **_row(part, name, settings)})
         elif reason:
             rows.append({"similarity": name, **_unknown(reason)})
     # The reason comes last.
@@ -159,9 +156,7 @@ def _are_only_boxes(boxes: FloatArray, of: Annotations) -> bool:
     return of.segmentation is None or not other_shapes(of.segmentation, boxes)["other_outlines"]
 
 
-def _row(
-    images: ImagePart, name: str, settings: AgreeSettings, memory: int | None
-) -> dict[str, Any]:
+def _row(images: ImagePart, name: str, settings: AgreeSettings) -> dict[str, Any]:
     """Return what the data suggest for one similarity, or why they suggest nothing."""
     settings = msgspec.structs.replace(settings, similarity=name, iou_threshold=THRESHOLDS)
     cost, most = _cost(images.data, name), _MOST.get(name, _MOST_OTHERS)
@@ -170,11 +165,11 @@ def _row(
     if n_images < min(2, _n_compared(images.data)):
         return _unknown(f"it takes long in these images: measure it with --similarity {name}")
     try:
-        data = with_sigmas(with_points(part.data, settings), settings, memory=memory)
-        observed = matched_pairs(data, settings, memory)
+        data = with_sigmas(with_points(part.data, settings), settings)
+        observed = matched_pairs(data, settings)
     except BboxqaError as error:
         return _unknown(_reason(error))
-    chance = chance_existence(replace(part, data=data), settings, memory=memory)
+    chance = chance_existence(replace(part, data=data), settings)
     if chance.reason:
         return _unknown(chance.reason)
     found = separation(observed, chance.sums, settings.bootstrap, settings.seed)

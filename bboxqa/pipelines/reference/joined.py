@@ -42,7 +42,7 @@ class Compared:
     """Notes on the reference, shown before the figures."""
 
 
-def compared(data: Dataset, reference: str | Dataset, memory: int | None) -> Compared:
+def compared(data: Dataset, reference: str | Dataset) -> Compared:
     """Return annotators and a reference, which is the name of one of them or a data set.
 
     Raises ConfigError if no annotator has the name. Raises DatasetError if several annotators of
@@ -56,7 +56,7 @@ def compared(data: Dataset, reference: str | Dataset, memory: int | None) -> Com
             raise unknown_reference(data, reference)
         name, sources = reference, ()
         team, own = _apart(data, data.annotator_names.index(reference))
-    both = _joined(team, own, name, memory)
+    both = _joined(team, own, name)
     notes = (
         *empty_notes(both, name),
         *asked_notes(team),
@@ -160,7 +160,7 @@ def _repeats_without(data: Dataset, place: int, number: IntArray) -> Repeats | N
     return Repeats(sessions, repeats.image[kept], number[repeats.annotator[kept]])
 
 
-def _joined(team: Dataset, reference: Dataset, name: str, memory: int | None) -> Dataset:
+def _joined(team: Dataset, reference: Dataset, name: str) -> Dataset:
     """Return the images of the reference that annotators were asked about, with all annotations."""
     place = {image: number for number, image in enumerate(team.image_names)}
     in_team = np.array([place.get(image, -1) for image in reference.image_names], np.int64)
@@ -185,7 +185,7 @@ def _joined(team: Dataset, reference: Dataset, name: str, memory: int | None) ->
         image_size=np.where(size > 0, size, reference.image_size[known]),
         category_names=categories,
         annotator_names=(*team.annotator_names, name),
-        annotations=_together([drawn, expected], memory),
+        annotations=_together([drawn, expected]),
         assigned=np.column_stack([team.assigned[images], np.ones(len(images), np.bool_)]),
         joint_names=joints.names,
         limbs=joints.limbs,
@@ -205,7 +205,7 @@ def _moved(of: Annotations, images: IndexArray, n_images: int) -> Annotations:
     return replace(kept, image=number[kept.image])
 
 
-def _together(parts: list[Annotations], memory: int | None) -> Annotations:
+def _together(parts: list[Annotations]) -> Annotations:
     """Return the annotations of all parts without crowds, ordered by image, then annotator."""
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts])
@@ -214,11 +214,11 @@ def _together(parts: list[Annotations], memory: int | None) -> Annotations:
     outlines = [part.segmentation for part in parts if part.segmentation is not None]
     joined = None
     if len(outlines) == len(parts):
-        joined = join_outlines(outlines, [np.arange(len(part)) for part in parts], memory)
+        joined = join_outlines(outlines, [np.arange(len(part)) for part in parts])
     joints = [part.keypoints for part in parts if part.keypoints is not None]
     if len(joints) == len(parts):
         every = [np.arange(len(part)) for part in parts]
-        columns["keypoints"] = join_keypoints(joints, every, memory)
+        columns["keypoints"] = join_keypoints(joints, every)
     order = np.lexsort((columns["annotator"], columns["image"]))
     order = order[~columns["iscrowd"][order]]
     rotated = join_columns([part.rotated_box for part in parts])

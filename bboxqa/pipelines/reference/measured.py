@@ -92,11 +92,7 @@ def _offsets(matched: ReferenceMatches) -> Table:
 
 
 def reference_matches(
-    both: Dataset,
-    settings: AgreeSettings,
-    *,
-    memory: int | None = None,
-    progress: Progress | None = None,
+    both: Dataset, settings: AgreeSettings, *, progress: Progress | None = None
 ) -> tuple[ReferenceMatches, ...]:
     """Match the annotations of each annotator with those of the last one, at each threshold.
 
@@ -109,7 +105,7 @@ def reference_matches(
     before = 0
     for part in parts:
         apart, origin = _side_by_side(part.data)
-        pairs.append([*_pairs_of(apart, origin + before, settings, memory)])
+        pairs.append([*_pairs_of(apart, origin + before, settings)])
         before += len(part.data.annotations)
         if progress is not None:
             progress("comparing with the reference", before, len(both.annotations))
@@ -172,9 +168,7 @@ def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
     return data, origin[order]
 
 
-def _pairs_of(
-    apart: Dataset, origin: IndexArray, settings: AgreeSettings, memory: int | None
-) -> Iterator[_Pairs]:
+def _pairs_of(apart: Dataset, origin: IndexArray, settings: AgreeSettings) -> Iterator[_Pairs]:
     """Yield the pairs of each threshold."""
     of = apart.annotations
     thresholds = settings.iou_threshold
@@ -184,7 +178,6 @@ def _pairs_of(
         min(map(lower_threshold, thresholds)),
         all_touched=settings.all_touched,
         pair_bytes=matcher(_MATCHER).pair_bytes,
-        memory=memory,
     )
     for threshold in thresholds:
         pairs = near.take(near.similarity >= threshold - TOLERANCE)

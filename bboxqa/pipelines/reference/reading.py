@@ -19,7 +19,6 @@ def read_reference(
     data: Dataset,
     settings: AgreeSettings,
     *,
-    memory: int | None = None,
     digest: bool = True,
     pseudonyms: Path | None = None,
     progress: Progress | None = None,
@@ -44,7 +43,7 @@ def read_reference(
         tracks=False,
     )
     found = read_for(
-        reference, own, memory=memory, digest=digest, min_annotators=1, pseudonyms=pseudonyms,
+        reference, own, digest=digest, min_annotators=1, pseudonyms=pseudonyms,
         progress=progress,
     )  # fmt: skip
     if pseudonyms is not None:

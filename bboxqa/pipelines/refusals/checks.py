@@ -56,7 +56,6 @@ def check_files(
     attribution: Attribution,
     *,
     boxes: bool,
-    memory: int | None,
     sessions: bool = False,
 ) -> tuple[str, ...]:
     """Refuse files with lists as names of annotators, or with wrong, copied or repeated boxes.
@@ -91,11 +90,11 @@ def check_files(
                 *(COPIED if boxes and not suspect and _are_copied(columns) else ()),
             )
             if codes:
-                found[path] = _decided(path, columns, codes, memory)
+                found[path] = _decided(path, columns, codes)
         elif layout is not None:
             found[path] = Causes([_line(str(path), layout)], 1, None)
         elif doubled:
-            found[path] = _decided(path, columns, doubled, memory)
+            found[path] = _decided(path, columns, doubled)
         if boxes and _are_all_cured_by_swap(columns) and not _has_outlines(path, file):
             doubts.append(f"{path}: {_SWAPPED}")
     _add_composed_names(found, dict(zip(paths, files, strict=True)), attribution.key)
@@ -131,7 +130,7 @@ def doubts_of(
 ) -> Iterator[str]:
     """Yield what `check_files` says or refuses, as notes on annotations that are converted."""
     try:
-        yield from check_files(paths, files, attribution, boxes=True, memory=None)
+        yield from check_files(paths, files, attribution, boxes=True)
     except DatasetError as error:
         yield from (f"{line}; written as they are" for line in error.problems)
 
@@ -158,12 +157,12 @@ def _are_all_cured_by_swap(boxes: Boxes) -> bool:
     return bool(_are_cured_by_swap(boxes, np.zeros(len(boxes), np.int32), 1)[0])
 
 
-def _decided(path: Path, columns: Boxes, codes: tuple[str, ...], memory: int | None) -> Causes:
+def _decided(path: Path, columns: Boxes, codes: tuple[str, ...]) -> Causes:
     """Return the findings of the rules in a suspect file, which is read as a whole."""
     read = format_of(path).document
     if read is None:
         return Causes([], 0, None)
-    document = Document(read(path, memory=memory))
+    document = Document(read(path))
     found = causes(document, codes, errors_only=True)
     if found.lines or not set(LAYOUTS) & set(codes):
         return found

@@ -26,7 +26,7 @@ _POINTS = "--similarity keypoints compares key points, which need no bbox."
 _OF_SCORES = ("E001",)
 
 
-def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
+def with_findings(error: DatasetError) -> DatasetError:
     """Return the error with the findings of `validate` in place of the reader's words."""
     from bboxqa.rules.facts.document import Document
     from bboxqa.rules.facts.file_kinds import kind_of
@@ -39,7 +39,7 @@ def with_findings(error: DatasetError, memory: int | None) -> DatasetError:
         read = format_of(path).document
         if read is None:
             continue
-        document = Document(read(path, memory=memory))
+        document = Document(read(path))
         kind = kind_of(document)
         if kind.name and not kind.is_measured:
             others[path] = kind
@@ -80,9 +80,7 @@ def _are_points(document: "Document") -> bool:
     return bool(len(columns.keypoints.row)) and bool(np.isnan(columns.bbox).all())
 
 
-def of_predictions(
-    error: DatasetError, path: Path, source: Files, memory: int | None
-) -> DatasetError:
+def of_predictions(error: DatasetError, path: Path, source: Files) -> DatasetError:
     """Return the error about a file of results with the findings of `validate`."""
     from bboxqa.formats.document.tolerant import read_path
     from bboxqa.rules.facts.document import Document
@@ -90,8 +88,8 @@ def of_predictions(
 
     sources = paths_in(source)
     named = Path(sources[0])
-    truth = read_path(named, memory=memory) if len(sources) == 1 and named.is_file() else None
-    document = Document(read_path(path, memory=memory), truth=truth)
+    truth = read_path(named) if len(sources) == 1 and named.is_file() else None
+    document = Document(read_path(path), truth=truth)
     kind = kind_of(document)
     if kind is not RESULTS and isinstance(document.reading.top, list):
         return DatasetError(error.problems, f"Expected a list of COCO results, {_A_RESULT}")

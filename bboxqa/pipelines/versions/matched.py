@@ -61,7 +61,6 @@ def match_versions(
     categories: Aligned,
     settings: AgreeSettings,
     *,
-    memory: int | None = None,
     progress: Progress | None = None,
 ) -> MatchedVersions:
     """Find the annotations that both versions have.
@@ -78,20 +77,20 @@ def match_versions(
     settings : AgreeSettings
         Its lowest threshold is used.
     """
-    both, order = side_by_side(before, after, images, annotators, categories, memory)
+    both, order = side_by_side(before, after, images, annotators, categories)
     if settings.sigmas == ESTIMATED and needs_keypoints(settings.similarity):
         raise ConfigError(
             "two versions are compared with the same sigmas; give as numbers those that "
             "`bboxqa agree --sigmas estimated` prints"
         )
-    both = with_sigmas(both, settings, memory=memory)
+    both = with_sigmas(both, settings)
     annotations = both.annotations
     edges = corners(annotations.bbox)
     codes, unused = id_codes(before, after)
     by_id = IdPairs(unused=unused)
     if codes is not None:
         by_id = pairs_by_id(annotations, codes[order], edges, unused)
-    pairs = _with_similar(both, by_id.sure, settings, memory, progress)
+    pairs = _with_similar(both, by_id.sure, settings, progress)
     left, right = _joined(pairs, _unused(by_id.near, pairs, len(annotations)))
     shift = _moves(annotations, edges, left, right, settings.similarity)
     similarity = np.ones(len(left))
@@ -140,23 +139,19 @@ def _unused(pairs: Pairs, used: Pairs, n: int) -> Pairs:
 
 
 def _with_similar(
-    both: Dataset,
-    pairs: Pairs,
-    settings: AgreeSettings,
-    memory: int | None,
-    progress: Progress | None,
+    both: Dataset, pairs: Pairs, settings: AgreeSettings, progress: Progress | None
 ) -> Pairs:
     """Return pairs, and those of what is left that are equal or similar enough."""
     annotations, name = both.annotations, settings.similarity
     if not _has_shapes(name):
         # Equal boxes need not be compared with all that overlap.
         pairs = _joined(pairs, equal_pairs(annotations, open_rows(annotations, *pairs)))
-    more = similar_pairs(both, open_rows(annotations, *pairs), settings, memory, progress)
+    more = similar_pairs(both, open_rows(annotations, *pairs), settings, progress)
     pairs = _joined(pairs, more)
     if needs_keypoints(name):
         # Annotations without labelled key points are similar to none.
         rest = open_rows(annotations, *pairs)
-        more = similar_pairs(both, rest, settings, memory, progress, unlabelled=True)
+        more = similar_pairs(both, rest, settings, progress, unlabelled=True)
         pairs = _joined(pairs, more)
     if _has_shapes(name):
         # Shapes without common area, or without area, are similar to none even in one box.

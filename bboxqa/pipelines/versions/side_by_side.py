@@ -11,12 +11,7 @@ from bboxqa.pipelines.versions.aligned import Aligned
 
 
 def side_by_side(
-    before: Dataset,
-    after: Dataset,
-    images: Aligned,
-    annotators: Aligned,
-    categories: Aligned,
-    memory: int | None,
+    before: Dataset, after: Dataset, images: Aligned, annotators: Aligned, categories: Aligned
 ) -> tuple[Dataset, IndexArray]:
     """Return all annotations as those of two annotators, "before" and "after".
 
@@ -42,7 +37,7 @@ def side_by_side(
     category = [categories.place_before[old.category], categories.place_after[new.category]]
     names = images.names
     place = groups // max(n_annotators, 1)
-    outlines, joints = _shapes(old, new, memory)
+    outlines, joints = _shapes(old, new)
     joined = Annotations(
         id=np.concatenate([old.id, new.id]),
         image=image.astype(np.int32),
@@ -68,16 +63,14 @@ def side_by_side(
     return both, order
 
 
-def _shapes(
-    old: Annotations, new: Annotations, memory: int | None
-) -> tuple[Segmentations | None, Keypoints | None]:
+def _shapes(old: Annotations, new: Annotations) -> tuple[Segmentations | None, Keypoints | None]:
     """Return the outlines and key points of all annotations, where both versions have them."""
     every = [np.arange(len(old)), np.arange(len(new))]
     outlines = joints = None
     if old.segmentation is not None and new.segmentation is not None:
-        outlines = join_outlines([old.segmentation, new.segmentation], every, memory)
+        outlines = join_outlines([old.segmentation, new.segmentation], every)
     if old.keypoints is not None and new.keypoints is not None:
-        joints = join_keypoints([old.keypoints, new.keypoints], every, memory)
+        joints = join_keypoints([old.keypoints, new.keypoints], every)
     return outlines, joints
 
 

@@ -23,7 +23,6 @@ def similar_pairs(
     both: Dataset,
     rows: IndexArray,
     settings: AgreeSettings,
-    memory: int | None,
     progress: Progress | None,
     *,
     unlabelled: bool = False,
@@ -44,7 +43,6 @@ def similar_pairs(
         "bbox" if unlabelled else settings.similarity,
         threshold,
         all_touched=settings.all_touched,
-        memory=memory,
         progress=None if progress is None else lambda *done: progress("matching", *done),
     )
     keypoints = part.annotations.keypoints

@@ -62,8 +62,7 @@ def _in_equal_boxes(document: Document) -> IndexArray:
     sound = columns.record == Kind.DICT
     for each in sides:
         sound &= rows_where(len(columns), partial(_finite, each))
-    rows = _with_equals(np.flatnonzero(sound), [*sides, columns.image_id.__getitem__])
-    return document.spilled(rows)
+    return _with_equals(np.flatnonzero(sound), [*sides, columns.image_id.__getitem__])
 
 
 def _repeats(document: Document) -> IndexArray:
@@ -88,7 +87,7 @@ def _repeats(document: Document) -> IndexArray:
         record = {key: value for key, value in document.record(row).items() if key not in ids}
         earlier = first.setdefault(json.dumps(record, sort_keys=True), row)
         result[row] = -1 if earlier == row else earlier
-    return document.spilled(result)
+    return result
 
 
 def _finite(column: BoxColumn, rows: slice) -> BoolArray:
@@ -136,7 +135,7 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
         np.minimum.at(other, right[~alike], left[~alike])
     same[same == none] = -1
     other[other == none] = -1
-    return _Earlier(document.spilled(same), document.spilled(other))
+    return _Earlier(same, other)
 
 
 def _regions(document: Document) -> IndexArray | None:
@@ -149,7 +148,7 @@ def _regions(document: Document) -> IndexArray | None:
     regions = np.arange(len(document.annotations))
     rows = document.once(_in_equal_boxes)
     regions[rows] = document.reading.origin.regions_of(rows)
-    return document.spilled(regions)
+    return regions
 
 
 def _drawer(document: Document, exact: IndexArray) -> IndexArray:

@@ -6,11 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find, run_starts, sum_by
-from bboxqa.core.memory import release_pages
-from bboxqa.core.spool import column_limit, spilled
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, id_number, whole_number
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.formats.document.builder import AnnotationsBuilder
@@ -22,7 +19,6 @@ if TYPE_CHECKING:
     from bboxqa.formats.document.positions import Locator
     from bboxqa.rules.facts.image_folder import ImageFolder
 
-_Scalar = TypeVar("_Scalar", bound=np.generic)
 _Value = TypeVar("_Value")
 _Key = TypeVarTuple("_Key")
 
@@ -174,33 +170,17 @@ class Document:
         value: _Value = self._made[make, *key]
         return value
 
-    def spilled(self, array: NDArray[_Scalar]) -> NDArray[_Scalar]:
-        """Return a read-only column, moved to a file if memory is limited."""
-        array.setflags(write=False)
-        return spilled(array, column_limit(self.reading.memory))
-
-    def release_pages(self) -> None:
-        """Release the pages of columns that are mapped from files; they are read again on use."""
-        if self.reading.memory is None:
-            return
-        for value in (*self._mapped, *vars(self).values(), *self._made.values()):
-            release_pages(value)
-
-    @cached_property
-    def _mapped(self) -> list[NDArray[Any]]:
-        return self.annotations.mapped_columns()
-
     @cached_property
     def image(self) -> IndexArray:
         """(N,) int64. The image of each annotation, as a row of `images`; -1 for none."""
         image = self.images.find(self.annotations.image_id)
-        return self.spilled(np.where(self.annotations.named("image_id"), image, -1))
+        return np.where(self.annotations.named("image_id"), image, -1)
 
     @cached_property
     def category(self) -> IndexArray:
         """(N,) int64. The category of each annotation, as a row of `categories`; -1 for none."""
         category = self.categories.find(self.annotations.category_id)
-        return self.spilled(np.where(self.annotations.named("category_id"), category, -1))
+        return np.where(self.annotations.named("category_id"), category, -1)
 
     @cached_property
     def image_size(self) -> FloatArray:
@@ -216,7 +196,7 @@ class Document:
         Sizes that are far too small for the boxes count as unknown.
         """
         sizes = np.where(self.is_too_small[:, None], np.nan, self.image_size)
-        return self.spilled(np.vstack([sizes, [[np.nan, np.nan]]])[self.image])
+        return np.vstack([sizes, [[np.nan, np.nan]]])[self.image]
 
     @cached_property
     def is_too_small(self) -> BoolArray:
@@ -248,7 +228,7 @@ class Document:
     @cached_property
     def ring_area(self) -> FloatArray:
         """(R,) float64. The signed area of each ring in square pixels (shoelace formula)."""
-        return self.spilled(ring_areas(self.annotations.rings))
+        return ring_areas(self.annotations.rings)
 
     @cached_property
     def outline_area(self) -> FloatArray:
@@ -262,7 +242,7 @@ class Document:
         area[~self.has_rings] = np.nan
         sound = columns.rles.problem == 0
         area[columns.rles.row[sound]] = columns.rles.area[sound]
-        return self.spilled(area)
+        return area
 
     @cached_property
     def outline_bounds(self) -> FloatArray:
@@ -281,7 +261,7 @@ class Document:
         size = self.size[rles.row][:, ::-1]
         fits = np.isnan(size).any(axis=1) | (rles.size == size).all(axis=1)
         bounds[rles.row[fits]] = rles.bounds[fits]
-        return self.spilled(bounds)
+        return bounds
 
     @cached_property
     def has_box(self) -> BoolArray:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
-from bboxqa.core.memory import release_pages
 from bboxqa.formats.document.annotation_columns import Rings
 
 # Vertices per chunk.
@@ -22,7 +21,6 @@ def _parts(rings: Rings, which: IndexArray) -> Iterator[tuple[slice, FloatArray,
         own = which[start:stop]
         places, offsets = rows(rings.offsets[own], rings.offsets[own + 1])
         xy = rings.xy[places]
-        release_pages(rings.xy)
         yield slice(start, stop), xy, offsets
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, rows
-from bboxqa.core.memory import release_pages
 from bboxqa.core.parallel import threads
 from bboxqa.formats.document.annotation_columns import Rings
 from bboxqa.geometry.kernels.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
@@ -73,7 +72,7 @@ def ring_states(document: Document) -> ByteArray:
             state[ring] = RingState.INVALID if crosses else RingState.UNCHECKED
     rest = np.flatnonzero(~intricate)
     state[rest[invalid(rings, rest)]] = RingState.INVALID
-    return document.spilled(state)
+    return state
 
 
 def ring_xy(rings: Rings, ring: int) -> FloatArray:
@@ -97,7 +96,6 @@ def invalid(rings: Rings, which: IndexArray) -> BoolArray:
         places = usable(rings, chunk)
         wrong = np.zeros(len(chunk), np.bool_)
         wrong[places] = ~shapely.is_valid(shapes(rings, chunk[places]))
-        release_pages(rings.xy)
         return wrong
 
     if len(parts) < 2:

@@ -1,12 +1,6 @@
 """What a document computes once."""
 
-import json
-
-import pytest
-from support.mutants import clean
 from support.validation import document_of
-
-from bboxqa.formats.document.tolerant import read_bytes
 
 
 def test_once_calls_a_function_once_for_each_document_and_key():
@@ -30,11 +24,3 @@ def test_once_keeps_none_too():
     document = document_of({})
     assert document.once(calls.append) is document.once(calls.append) is None
     assert calls == [document]
-
-
-@pytest.mark.parametrize("memory", [None, 16])
-def test_columns_are_mapped_where_memory_is_limited(memory):
-    columns = read_bytes(json.dumps(clean(0)).encode(), "a", memory=memory).annotations
-    found = {id(each) for each in columns.mapped_columns()}
-    named = (columns.bbox, columns.rings.xy, columns.whole["id"])
-    assert [id(each) in found for each in named] == [memory is not None] * 3

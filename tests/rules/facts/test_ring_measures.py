@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.cli import run
 from support.mutants import MUTATIONS, mutant
 
 import bboxqa
@@ -73,28 +72,18 @@ def test_numbers_without_end_have_no_area():
 
 
 @pytest.mark.parametrize("code", sorted(MUTATIONS))
-def test_columns_in_files_are_looked_at_like_those_in_memory(code, tmp_path, monkeypatch):
+def test_columns_are_looked_at_in_blocks(code, tmp_path, monkeypatch):
     file = tmp_path / "export.json"
     for seed in range(2 if FUZZ and code in OUTLINES else 1):
         file.write_bytes(mutant(code, seed))
         held = bboxqa.validate(file)
         with monkeypatch.context() as patch:
             patch.setattr(ring_shapes, "_CHUNK", 2)
-            # Image records come from many windows, and are decoded again where they are looked at.
             patch.setattr(windows, "WINDOW", 300)
             patch.setattr(blocks, "_ROWS", 9)
             patch.setattr(box_overlaps, "_ROWS", 9)
-            assert told(bboxqa.validate(file, memory=16)) == told(held)
+            assert told(bboxqa.validate(file)) == told(held)
         assert code in held.counts or code not in OUTLINES
-
-
-def test_memory_on_the_command_line_changes_no_report(tmp_path):
-    file = tmp_path / "export.json"
-    file.write_bytes(mutant("P005", 0))
-    plain, bounded = (run("validate", file, *options) for options in ([], ["--memory", "16B"]))
-    assert "P005" in plain.output
-    assert bounded.output == plain.output
-    assert bounded.returncode == plain.returncode
 
 
 def test_a_ring_far_away_is_no_shape():

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.core.memory import release_pages
 from bboxqa.core.text import alike
 from bboxqa.formats.annotations.author_columns import Authors
 from bboxqa.formats.annotations.columns import AnnotationFile
@@ -81,7 +80,6 @@ def _far(xy: FloatArray) -> Iterator[IndexArray]:
     for start in range(0, len(xy), _CHUNK):
         part = xy[start : start + _CHUNK]
         yield start + np.flatnonzero(~(np.abs(part) <= MAX_COORDINATE).all(1))
-        release_pages(part)
 
 
 def unnamed(ids: Sequence[Any] | ShownIds, total: int, noun: str) -> Iterator[str]:

@@ -6,10 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from bboxqa.core.spool import no_room
+from bboxqa.core.errors import OutputError
 
 _CHUNK = 1 << 20
-_UNPACK = "unpack the archive, and name its folder"
 
 
 def unpacked(path: Path, most: int) -> mmap.mmap | None:
@@ -33,7 +32,7 @@ def _temporary_file() -> IO[bytes]:
     try:
         return tempfile.TemporaryFile(prefix="bboxqa-")
     except OSError as error:
-        raise no_room(error, _UNPACK) from None
+        raise _no_room(error) from None
 
 
 def _write(file: IO[bytes], chunk: bytes) -> None:
@@ -41,4 +40,11 @@ def _write(file: IO[bytes], chunk: bytes) -> None:
         file.write(chunk)
         file.flush()
     except OSError as error:
-        raise no_room(error, _UNPACK) from None
+        raise _no_room(error) from None
+
+
+def _no_room(error: OSError) -> OutputError:
+    return OutputError(
+        f"no room to unpack the archive: {error.strerror}; set TMPDIR to a folder on a larger "
+        "disk, or unpack the archive, and name its folder"
+    )

@@ -10,7 +10,6 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.memory import trim_memory
-from bboxqa.core.spool import check_memory
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ID_KEYS
 from bboxqa.formats.document.annotation_columns import (
     AnnotationColumns,
@@ -36,12 +35,11 @@ _OTHERS = ("record", "area", "iscrowd", "num_keypoints", "has_caption")
 class DocumentParts:
     """Collects annotations as the text and the columns of a document."""
 
-    def __init__(self, memory: int | None) -> None:
+    def __init__(self) -> None:
         self.places = _Places()
-        self._memory = memory
         self.boxed = Boxed()
         self._encoder = msgspec.json.Encoder()
-        self._builder = AnnotationsBuilder(memory)
+        self._builder = AnnotationsBuilder()
         self._texts: list[bytes] = []
         self._section = Section()
         self._size = 0
@@ -88,9 +86,7 @@ class DocumentParts:
         reading.sections["annotations"] = self._section
         reading.spans["annotations"] = (len(head) + 2, begin - 1, len(reading.text) - 1)
         reading.annotations = self._builder.done()
-        reading.memory = self._memory
         trim_memory()
-        check_memory(reading.name, len(reading.annotations), self._memory)
 
 
 def _complete(record: Record) -> None:
