@@ -13,12 +13,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from bboxqa.agreement.code_tables import alpha_of_codes, kappa_of_codes
-from bboxqa.agreement.consistency.cronbach import cronbach_alpha
-from bboxqa.agreement.consistency.intraclass import intraclass_correlations
+from bboxqa.agreement.consistency import cronbach_alpha, intraclass_correlations
 from bboxqa.agreement.registry import COEFFICIENTS
 from bboxqa.agreement.scales import SCALES, label, membership_probabilities
-from bboxqa.agreement.uncertainty.difference import Difference
-from bboxqa.agreement.uncertainty.totals import totals
+from bboxqa.agreement.uncertainty.linear import totals
+from bboxqa.agreement.uncertainty.resampling import Difference
 from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics.annotator_groups import cluster_annotators
 from bboxqa.diagnostics.annotator_similarity import annotator_similarity

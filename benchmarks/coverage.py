@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
-from bboxqa.agreement.uncertainty.few_clusters import expanded_interval, expanded_level
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
     covering_intervals,
+    expanded_interval,
+    expanded_level,
     jackknife,
     replicates_of_all,
 )

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.agreement.counts.reliability_rows import from_table
-from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.counts.unit_counts import from_table, unit_counts
 from bboxqa.agreement.kappa.chance import fleiss_per_value
 from bboxqa.agreement.kappa.cohen import cohen_pairs
 from bboxqa.stats import independence

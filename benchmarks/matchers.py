@@ -21,8 +21,7 @@ import numpy as np
 
 import bboxqa
 from bboxqa.agreement.alpha.nominal import pooled_alpha
-from bboxqa.agreement.counts.coincidences import coincidences
-from bboxqa.agreement.counts.reliability_rows import from_units
+from bboxqa.agreement.counts.unit_counts import coincidences, from_units
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.matching.matchers import MATCHERS, match
 from bboxqa.model.units import UnitTable

@@ -154,8 +154,7 @@ def pairs_statsmodels(said: Any, n_values: int) -> Callable[[], float]:
 
 def fleiss_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
     """Fleiss' kappa by bboxqa, from ratings."""
-    from bboxqa.agreement.counts.reliability_rows import from_table
-    from bboxqa.agreement.counts.unit_counts import unit_counts
+    from bboxqa.agreement.counts.unit_counts import from_table, unit_counts
     from bboxqa.agreement.kappa.chance import chance_corrected
 
     data = from_table(said, np.ones(said.shape, np.bool_), n_values)

@@ -2,7 +2,7 @@
 
 import ast
 import tomllib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -42,20 +42,6 @@ def test_every_family_of_rules_is_independent():
     } - shared
     layers = CONTRACTS["Rules: from facts to independent families"]["layers"]
     assert folders in [set(layer.split(" | ")) for layer in layers]
-
-
-def test_no_folder_has_more_modules_than_a_reader_takes_in():
-    modules = [path for path in (ROOT / "bboxqa").rglob("*.py") if path.stem != "__init__"]
-    crowded = {
-        str(folder): n for folder, n in Counter(path.parent for path in modules).items() if n > 20
-    }
-    assert crowded == {}
-
-
-def test_a_name_of_a_module_is_there_twice_at_most():
-    modules = [path for path in (ROOT / "bboxqa").rglob("*.py") if path.stem != "__init__"]
-    often = {name for name, n in Counter(path.stem for path in modules).items() if n > 2}
-    assert often <= {"registry"}
 
 
 def imported(path, known):

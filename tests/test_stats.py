@@ -7,7 +7,7 @@ import pytest
 from support.ratings import jackknife_of
 
 from bboxqa import stats
-from bboxqa.agreement.consistency.cronbach import CRONBACH_WARNING
+from bboxqa.agreement.consistency import CRONBACH_WARNING
 from bboxqa.core.errors import ConfigError
 
 RNG = np.random.default_rng(0)

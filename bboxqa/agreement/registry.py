@@ -7,16 +7,12 @@ from math import inf
 
 import numpy as np
 
-from bboxqa.agreement.alpha.distances import Distance
-from bboxqa.agreement.alpha.levels import alpha
-from bboxqa.agreement.consistency.cronbach import cronbach
+from bboxqa.agreement.alpha.levels import Distance, alpha
+from bboxqa.agreement.consistency import cronbach
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
-from bboxqa.agreement.kappa.chance import Expectation, chance_corrected
-from bboxqa.agreement.kappa.choice import NO_CHANCE, choice_pairs
-from bboxqa.agreement.kappa.cohen import cohen_pairs
-from bboxqa.agreement.kappa.conger import conger_kappa
-from bboxqa.agreement.kappa.pair_kappas import PairKappas, mean_of_pairs
-from bboxqa.agreement.kappa.weights import agreement_weights
+from bboxqa.agreement.kappa.chance import Expectation, chance_corrected, conger_kappa
+from bboxqa.agreement.kappa.cohen import agreement_weights, cohen_pairs
+from bboxqa.agreement.kappa.pair_kappas import NO_CHANCE, PairKappas, choice_pairs, mean_of_pairs
 from bboxqa.agreement.uncertainty.estimator import Estimator, undefined
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError

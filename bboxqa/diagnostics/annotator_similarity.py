@@ -50,7 +50,7 @@ def annotator_similarity(
     Examples
     --------
     >>> import numpy as np
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> from bboxqa.agreement.counts.unit_counts import from_table
     >>> table = from_table(np.array([[0, 1], [0, 0]]), np.ones((2, 2), bool), 2)
     >>> annotator_similarity(table, 2)
     array([[1. , 0.5],

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bboxqa.agreement.objects.meaning import has_meaning
+from bboxqa.agreement.objects import has_meaning
 from bboxqa.core.remembered import remembered
 from bboxqa.model.units import MatchedUnits
 

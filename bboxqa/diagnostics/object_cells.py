@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bboxqa.agreement.counts.reliability_rows import from_units
+from bboxqa.agreement.counts.unit_counts import from_units
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, compact, frozen_arrays
 from bboxqa.core.remembered import remembered
 from bboxqa.model.reliability import Cell, ReliabilityData

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, pairs_within
 from bboxqa.core.remembered import remembered
 from bboxqa.model.units import MatchedUnits

@@ -7,8 +7,8 @@ from math import nan
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import pooled_alpha, value_sums
-from bboxqa.agreement.counts.coincidences import coincidences
-from bboxqa.agreement.objects.meaning import has_meaning
+from bboxqa.agreement.counts.unit_counts import coincidences
+from bboxqa.agreement.objects import has_meaning
 from bboxqa.core.arrays import BoolArray
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.selection import select_annotations

@@ -5,10 +5,10 @@ from math import isnan
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal_estimator import nominal_estimator
-from bboxqa.agreement.counts.coincidences import coincidences
-from bboxqa.agreement.uncertainty.difference import paired_difference
+from bboxqa.agreement.alpha.nominal import nominal_estimator
+from bboxqa.agreement.counts.unit_counts import coincidences
 from bboxqa.agreement.uncertainty.estimator import Estimator
+from bboxqa.agreement.uncertainty.resampling import paired_difference
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.threshold_result import ThresholdResult
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.agreement.objects.chance_slots import ChanceSlots, chance_slots, whole_places
+from bboxqa.agreement.objects import ChanceSlots, chance_slots, whole_places
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,

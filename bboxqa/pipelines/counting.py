@@ -8,14 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.counts.coincidences import (
+from bboxqa.agreement.counts.object_counts import (
+    ObjectCounts,
+    PairCounts,
+    count_objects,
+    count_pairs,
+    join_objects,
+    join_pairs,
+)
+from bboxqa.agreement.counts.unit_counts import (
     coincidences,
     coincidences_both_ways,
+    from_units,
     join_coincidences,
 )
-from bboxqa.agreement.counts.object_counts import ObjectCounts, count_objects, join_objects
-from bboxqa.agreement.counts.pair_counts import PairCounts, count_pairs, join_pairs
-from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.blocks import blocks
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.types import Progress

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bboxqa.agreement.counts.paired_annotators import paired_annotators
+from bboxqa.agreement.counts.object_counts import paired_annotators
 from bboxqa.core.arrays import BoolArray, IntArray, frozen_arrays
 from bboxqa.geometry.candidates import possible_pairs
 from bboxqa.model.annotations import Dataset

@@ -9,9 +9,9 @@ import numpy as np
 
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import unit_counts
-from bboxqa.agreement.objects.estimators import f1_estimator
+from bboxqa.agreement.objects import f1_estimator
 from bboxqa.agreement.uncertainty.estimator import OK
-from bboxqa.agreement.uncertainty.sample_size import TOO_FEW, plan_clusters
+from bboxqa.agreement.uncertainty.resampling import TOO_FEW, plan_clusters
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.model.annotations import Dataset

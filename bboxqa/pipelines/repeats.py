@@ -9,8 +9,12 @@ import numpy as np
 
 from bboxqa.agreement.alpha.nominal import value_sums
 from bboxqa.agreement.counts.object_counts import ObjectSums
-from bboxqa.agreement.objects.meaning import reason_without_meaning
-from bboxqa.agreement.objects.threshold_sums import Intervals, ThresholdSums, threshold_intervals
+from bboxqa.agreement.objects import (
+    Intervals,
+    ThresholdSums,
+    reason_without_meaning,
+    threshold_intervals,
+)
 from bboxqa.core.arrays import IndexArray, sum_by
 from bboxqa.core.text import names_in_words
 from bboxqa.core.types import Progress

@@ -9,13 +9,11 @@ from hypothesis import strategies as st
 from support import brute_statistics as brute
 from support.ratings import LEVELS, NUMBERS, at_total, reliability, replicates_of, tables, units_of
 
-from bboxqa.agreement.alpha import fixed_distances
-from bboxqa.agreement.alpha.distances import midranks
-from bboxqa.agreement.alpha.fixed_distances import pairwise_distances
-from bboxqa.agreement.alpha.levels import alpha
+from bboxqa.agreement.alpha import levels as levels_module
+from bboxqa.agreement.alpha.levels import alpha, midranks, pairwise_distances
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.kappa.chance import chance_corrected
-from bboxqa.agreement.kappa.weights import agreement_weights
+from bboxqa.agreement.kappa.cohen import agreement_weights
 from bboxqa.agreement.uncertainty.resampling import jackknife, quantiles
 from bboxqa.core.errors import ConfigError
 
@@ -241,7 +239,7 @@ def test_many_values_need_no_table_of_values(level):
 def test_ratio_looks_at_distances_in_chunks(monkeypatch):
     distances, share = pairwise_distances("ratio", NUMBERS), np.arange(8.0).reshape(4, 2)
     expected = distances.mean_to(share)
-    monkeypatch.setattr(fixed_distances, "_CHUNK", 5)
+    monkeypatch.setattr(levels_module, "_CHUNK", 5)
     assert np.array_equal(distances.mean_to(share), expected)
 
 

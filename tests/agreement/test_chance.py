@@ -17,11 +17,11 @@ from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.kappa.chance import (
     Expectation,
     chance_corrected,
+    conger_kappa,
     fleiss_per_value,
     unit_agreement,
 )
-from bboxqa.agreement.kappa.conger import conger_kappa
-from bboxqa.agreement.kappa.weights import agreement_weights
+from bboxqa.agreement.kappa.cohen import agreement_weights
 from bboxqa.agreement.uncertainty.resampling import jackknife
 from bboxqa.core.errors import ConfigError
 

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from bboxqa.agreement.objects.chance_slots import chance_slots
+from bboxqa.agreement.objects import chance_slots
 
 
 def slots_of(assigned, kind=None, passes=1, seed=0, ranks=None):

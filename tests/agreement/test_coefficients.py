@@ -9,8 +9,7 @@ import pytest
 from support.ratings import at_total, jackknife_of, only_units, reliability, replicates_of
 
 from bboxqa.agreement.alpha.levels import alpha
-from bboxqa.agreement.counts.reliability_rows import from_table
-from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.counts.unit_counts import from_table, unit_counts
 from bboxqa.agreement.registry import (
     COEFFICIENTS,
     Coefficient,

@@ -17,13 +17,10 @@ from support.ratings import (
     without_clusters,
 )
 
-from bboxqa.agreement.kappa import answers as answers_module
 from bboxqa.agreement.kappa import cohen
-from bboxqa.agreement.kappa.answers import answer_chunks
-from bboxqa.agreement.kappa.cohen import cohen_pairs
-from bboxqa.agreement.kappa.pair_cells import prefers_cells
-from bboxqa.agreement.kappa.pair_kappas import BY_CONVENTION, kappa_of, mean_of_pairs
-from bboxqa.agreement.kappa.weights import agreement_weights
+from bboxqa.agreement.kappa import pair_kappas as answers_module
+from bboxqa.agreement.kappa.cohen import agreement_weights, cohen_pairs, prefers_cells
+from bboxqa.agreement.kappa.pair_kappas import BY_CONVENTION, answer_chunks, kappa_of, mean_of_pairs
 from bboxqa.formats.ratings.rating_columns import from_columns
 from bboxqa.model.reliability import Cell, ReliabilityData
 

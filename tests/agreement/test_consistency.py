@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bboxqa.agreement.consistency.cronbach import (
+from bboxqa.agreement.consistency import (
     CONTRADICTION,
     CRONBACH_WARNING,
     NO_SPREAD,
@@ -15,8 +15,8 @@ from bboxqa.agreement.consistency.cronbach import (
     cronbach_alpha,
     cronbach_of_sums,
     cronbach_sums,
+    intraclass_correlations,
 )
-from bboxqa.agreement.consistency.intraclass import intraclass_correlations
 from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.core.errors import ConfigError, DatasetError
 

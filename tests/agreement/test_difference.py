@@ -9,8 +9,7 @@ from support.resampled import expanded
 from bboxqa import stats
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import unit_counts
-from bboxqa.agreement.uncertainty.difference import APART, paired_difference
-from bboxqa.agreement.uncertainty.resampling import drawn_weights
+from bboxqa.agreement.uncertainty.resampling import APART, drawn_weights, paired_difference
 from bboxqa.core.errors import ConfigError
 
 

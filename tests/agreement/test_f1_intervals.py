@@ -11,7 +11,7 @@ from support.matched import matched, random_data
 
 import bboxqa
 from bboxqa.agreement.counts import object_counts
-from bboxqa.agreement.objects.f1_intervals import category_f1_intervals, pair_f1_intervals
+from bboxqa.agreement.objects import category_f1_intervals, pair_f1_intervals
 
 DATA = random_data(6, n_annotators=4, n_images=40)
 

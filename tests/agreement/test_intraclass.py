@@ -7,8 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bboxqa.agreement.consistency.cronbach import NO_SPREAD, TOO_FEW
-from bboxqa.agreement.consistency.intraclass import FORMS, intraclass_correlations
+from bboxqa.agreement.consistency import FORMS, NO_SPREAD, TOO_FEW, intraclass_correlations
 from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.core.errors import DatasetError
 

@@ -16,9 +16,13 @@ from bboxqa.agreement.alpha.nominal import (
     nominal_alpha,
     pooled_alpha,
 )
-from bboxqa.agreement.counts.coincidences import coincidence_matrix, coincidences
-from bboxqa.agreement.counts.pair_counts import count_pairs
-from bboxqa.agreement.counts.reliability_rows import from_table, from_units
+from bboxqa.agreement.counts.object_counts import count_pairs
+from bboxqa.agreement.counts.unit_counts import (
+    coincidence_matrix,
+    coincidences,
+    from_table,
+    from_units,
+)
 from bboxqa.agreement.uncertainty.estimator import NO_PAIR, NO_VARIATION, OK, ONE_IMAGE
 from bboxqa.model.reliability import Cell, Coincidences
 from bboxqa.model.units import UnitTable
@@ -163,12 +167,12 @@ def test_alpha_of_a_pair_is_that_of_the_two_alone(table, missing):
 
 
 def test_many_cells_in_several_chunks(monkeypatch):
-    from bboxqa.agreement.counts import pair_counts
+    from bboxqa.agreement.counts import object_counts
 
     rng = np.random.default_rng(1)
     data = from_table(rng.integers(-1, K, (5, 60)), rng.random((5, 60)) < 0.8, K)
     expected = alpha_per_pair(count_pairs(data, 5, "category"))
-    monkeypatch.setattr(pair_counts, "_CHUNK", 7)
+    monkeypatch.setattr(object_counts, "_PAIR_CHUNK", 7)
     for found, whole in zip(
         alpha_per_pair(count_pairs(data, 5, "category")), expected, strict=True
     ):

@@ -9,15 +9,23 @@ from hypothesis import strategies as st
 from support import brute
 from support.ratings import reliability
 
-from bboxqa.agreement.alpha import nominal_estimator as module
-from bboxqa.agreement.alpha.nominal import alpha_per_category, alpha_per_group, pooled_alpha
-from bboxqa.agreement.alpha.nominal_estimator import image_estimators, nominal_estimator
-from bboxqa.agreement.counts.coincidences import coincidences, coincidences_of
-from bboxqa.agreement.counts.reliability_rows import from_table
-from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.alpha import nominal as module
+from bboxqa.agreement.alpha.nominal import (
+    alpha_per_category,
+    alpha_per_group,
+    image_estimators,
+    nominal_estimator,
+    pooled_alpha,
+)
+from bboxqa.agreement.counts.unit_counts import (
+    coincidences,
+    coincidences_of,
+    from_table,
+    unit_counts,
+)
 from bboxqa.agreement.uncertainty import resampling
+from bboxqa.agreement.uncertainty.estimator import SumTable
 from bboxqa.agreement.uncertainty.resampling import quantiles, replicates_of_all
-from bboxqa.agreement.uncertainty.sum_table import SumTable
 
 K = 3
 N_IMAGES = 30

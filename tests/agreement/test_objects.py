@@ -12,8 +12,7 @@ from support.resampled import expanded
 
 from bboxqa import agree
 from bboxqa.agreement.counts.object_counts import ObjectSums, count_objects, join_objects
-from bboxqa.agreement.objects.image_costs import alpha_costs, f1_costs
-from bboxqa.agreement.objects.meaning import has_meaning, pairs_with_meaning
+from bboxqa.agreement.objects import alpha_costs, f1_costs, has_meaning, pairs_with_meaning
 from bboxqa.agreement.uncertainty.resampling import drawn_weights
 from bboxqa.geometry.candidates import candidate_pairs, unit_pairs
 from bboxqa.model.annotations import Annotations

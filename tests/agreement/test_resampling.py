@@ -10,8 +10,14 @@ from scipy.special import ndtr, ndtri
 from support.ratings import reliability, replicates_of, tables, without_clusters
 
 from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
-from bboxqa.agreement.uncertainty import resampling, sum_table
-from bboxqa.agreement.uncertainty.estimator import Estimator, clustered_error, clusters_of
+from bboxqa.agreement.uncertainty import estimator, resampling
+from bboxqa.agreement.uncertainty.estimator import (
+    Estimator,
+    SumTable,
+    clustered_error,
+    clusters_of,
+    table_of,
+)
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
     covering_intervals,
@@ -21,7 +27,6 @@ from bboxqa.agreement.uncertainty.resampling import (
     quantiles,
     replicates_of_all,
 )
-from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.model.ratings import Ratings
 from bboxqa.pipelines.ratings.measure import estimates_of
 
@@ -142,7 +147,7 @@ def test_a_sparse_table_of_sums_gives_the_same(monkeypatch, name):
     values = np.random.default_rng(1).integers(-1, K, (3, 30))
     dense, _ = resampled(name, values)
     before = dense.drawn_sums()
-    monkeypatch.setattr(sum_table, "_DENSE", 0)
+    monkeypatch.setattr(estimator, "_DENSE", 0)
     sparse, _ = resampled(name, values)
     assert not isinstance(sparse.sums, np.ndarray)
     assert sparse.drawn_sums().toarray() == pytest.approx(before)
@@ -340,13 +345,7 @@ def test_estimators_are_read_only():
 @pytest.mark.parametrize("name", NAMES)
 def test_sums_are_made_once_and_when_asked_for(monkeypatch, name):
     made = []
-    for module in (
-        "alpha.nominal_estimator",
-        "kappa.chance",
-        "kappa.cohen",
-        "kappa.conger",
-        "alpha.value_pairs",
-    ):
+    for module in ("alpha.nominal", "alpha.levels", "kappa.chance", "kappa.cohen"):
         of = import_module(f"bboxqa.agreement.{module}")
         if hasattr(of, "table_of"):
             monkeypatch.setattr(of, "table_of", lambda *x: made.append(x) or table_of(*x))

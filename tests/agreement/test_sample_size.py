@@ -10,10 +10,9 @@ from support.ratings import replicates_of
 from support.resampled import expanded
 
 from bboxqa.agreement.alpha.levels import alpha
-from bboxqa.agreement.counts.reliability_rows import from_table
-from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.counts.unit_counts import from_table, unit_counts
 from bboxqa.agreement.uncertainty.estimator import undefined
-from bboxqa.agreement.uncertainty.sample_size import plan_clusters
+from bboxqa.agreement.uncertainty.resampling import plan_clusters
 from bboxqa.core.errors import ConfigError
 
 

@@ -10,11 +10,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import brute
 
-from bboxqa.agreement.consistency.cronbach_points import cronbach_of_points
-from bboxqa.agreement.counts.reliability_rows import from_table
-from bboxqa.agreement.over_time.label_agreement import label_agreement
-from bboxqa.agreement.over_time.segment_overlaps import overlapping, without_overlaps
-from bboxqa.agreement.over_time.sweep import BACKGROUND, overlapping_segments, sweep
+from bboxqa.agreement.consistency import cronbach_of_points
+from bboxqa.agreement.counts.unit_counts import from_table
+from bboxqa.agreement.over_time import (
+    BACKGROUND,
+    label_agreement,
+    overlapping,
+    overlapping_segments,
+    sweep,
+    without_overlaps,
+)
 from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.annotations import Source

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.agreement.counts.reliability_rows import from_table
+from bboxqa.agreement.counts.unit_counts import from_table
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.diagnostics.annotator_similarity import annotator_similarity
 from bboxqa.model.reliability import Cell, ReliabilityData

@@ -8,7 +8,7 @@ from support import brute
 from support import brute_statistics as definition
 from support.ratings import LEVELS, NUMBERS, reliability, tables, units_of
 
-from bboxqa.agreement.alpha import fixed_distances
+from bboxqa.agreement.alpha import levels as levels_module
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics.influence import leave_out_ranks
@@ -157,7 +157,7 @@ def test_chunks_change_nothing(level, monkeypatch):
         ]
 
     whole = everything()
-    for module in (fixed_distances, leave_out_ranks):
+    for module in (levels_module, leave_out_ranks):
         monkeypatch.setattr(module, "_CHUNK", 1)
     for found, expected in zip(everything(), whole, strict=True):
         assert found == pytest.approx(expected, rel=1e-12)

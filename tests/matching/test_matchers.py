@@ -15,7 +15,7 @@ from support.datasets import dataset, document, image, random_rows, write
 from support.reference import WORKED
 
 from bboxqa.agreement.alpha.nominal import pooled_alpha
-from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.counts.unit_counts import coincidences
 from bboxqa.core import blocks
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.candidates import candidate_pairs

@@ -24,8 +24,8 @@ from support.reference import WORKED, data_file
 
 from bboxqa import BboxqaError, ConfigError, agree, read_coco
 from bboxqa.agreement.alpha.nominal import pooled_alpha
-from bboxqa.agreement.counts.coincidences import coincidences
-from bboxqa.agreement.objects.meaning import ONE_CATEGORY
+from bboxqa.agreement.counts.unit_counts import coincidences
+from bboxqa.agreement.objects import ONE_CATEGORY
 from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_PAIR, NO_VARIATION, ONE_IMAGE
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import matchers

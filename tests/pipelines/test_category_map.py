@@ -10,7 +10,7 @@ from support.resampled import expanded
 
 import bboxqa
 from bboxqa.agreement.alpha.nominal import pooled_alpha
-from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.counts.unit_counts import coincidences
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree_files import agree_files
 

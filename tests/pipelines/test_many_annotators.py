@@ -9,7 +9,7 @@ import pytest
 from support.datasets import annotation, document, image
 
 import bboxqa
-from bboxqa.agreement.counts import paired_annotators as paired
+from bboxqa.agreement.counts import object_counts as paired
 from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics.annotators import offsets
 from bboxqa.diagnostics.annotators import rematched as rematched_module

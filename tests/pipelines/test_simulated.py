@@ -11,7 +11,7 @@ from support.simulated import as_text, reviewed, simulated
 from support.validation import report_of
 
 from bboxqa import agree, read_coco
-from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.counts.unit_counts import coincidences
 
 THRESHOLDS = 0.5, 0.75, 0.9
 # As the slow twin matches.

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from bboxqa.agreement.counts.reliability_rows import from_table
+from bboxqa.agreement.counts.unit_counts import from_table
 from bboxqa.agreement.uncertainty.resampling import jackknife, replicates_of_all
 
 NUMBERS = np.array([0.0, 0.5, 2.0, 7.0])

@@ -1,4 +1,4 @@
-"""Sums over pairs of annotations of the same object: existence, class and place."""
+"""Counts of what pairs of annotators drew, named and placed alike."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -13,11 +13,15 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     compact,
+    find,
     frozen_arrays,
     pairs_within,
+    rows,
+    run_starts,
     sum_by,
 )
 from bboxqa.model.annotations import Annotations
+from bboxqa.model.reliability import Cell, ReliabilityData
 from bboxqa.model.units import CandidatePairs
 
 # Pairs of annotators of an image that are counted at a time.
@@ -261,3 +265,168 @@ def join_objects(parts: Sequence[ObjectCounts]) -> ObjectCounts:
         pairs=ObjectSums(*of_pairs),
         similarities=np.concatenate([part.similarities for part in parts]),
     )
+
+
+@frozen_arrays
+class PairCounts:
+    """The sums of which alphas of pairs of annotators are functions; sums of parts add up.
+
+    Attributes
+    ----------
+    unit_pair, agreeing_pair : (P,) and (Q,) int64
+        Pairs, as ``first * n_annotators + second``, sorted.
+    n_units, n_agreeing : (P,) and (Q,) int64
+        Units on which the pair was compared, and on which they agree.
+    pair_value : (R,) int64
+        A pair and a value, as ``pair * n_values + value``, sorted.
+    n_given : (R,) int64
+        How often either of the pair gave the value in these units.
+    n_annotators, n_values : int
+    """
+
+    unit_pair: IndexArray
+    n_units: IndexArray
+    agreeing_pair: IndexArray
+    n_agreeing: IndexArray
+    pair_value: IndexArray
+    n_given: IndexArray
+    n_annotators: int
+    n_values: int
+
+
+def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairCounts:
+    """Count the values of each pair of annotators in units that at least one of them drew.
+
+    A missing annotation counts as one more value if `missing` is "category", else not at all.
+    """
+    n_values = data.n_values + 1
+    drawn = data.state == Cell.CATEGORY
+    code = np.where(drawn, data.value, data.n_values).astype(np.int64)
+    annotator = data.annotator.astype(np.int64)
+    units, agreeing, values = _Tally(), _Tally(), _Tally()
+    for left, right in cell_pairs(data.unit, drawn, missing):
+        one, other = annotator[left], annotator[right]
+        pair = np.minimum(one, other) * n_annotators + np.maximum(one, other)
+        units.add(pair)
+        agreeing.add(pair[code[left] == code[right]])
+        values.add(np.concatenate([pair * n_values + code[left], pair * n_values + code[right]]))
+    return PairCounts(*units.done(), *agreeing.done(), *values.done(), n_annotators, n_values)
+
+
+def join_pairs(parts: Sequence[PairCounts]) -> PairCounts:
+    """Return the counts of all parts together, which have the same annotators and values."""
+    units, agreeing, values = _Tally(), _Tally(), _Tally()
+    for part in parts:
+        units.add(part.unit_pair, part.n_units)
+        agreeing.add(part.agreeing_pair, part.n_agreeing)
+        values.add(part.pair_value, part.n_given)
+    return PairCounts(
+        *units.done(), *agreeing.done(), *values.done(), parts[0].n_annotators, parts[0].n_values
+    )
+
+
+class _Tally:
+    """Counts of keys that arrive in parts."""
+
+    def __init__(self) -> None:
+        self._keys: IndexArray = np.zeros(0, np.int64)
+        self._counts: IndexArray = np.zeros(0, np.int64)
+
+    def add(self, keys: IndexArray, counts: IndexArray | None = None) -> None:
+        """Add keys; with `counts`, distinct sorted keys and how often each occurs."""
+        new = keys
+        if counts is None:
+            new, counts = _counted(keys)
+        known = find(self._keys, new)
+        self._counts[known[known >= 0]] += counts[known >= 0]
+        new, counts = new[known < 0], counts[known < 0]
+        place = np.searchsorted(self._keys, new)
+        self._keys = np.insert(self._keys, place, new)
+        self._counts = np.insert(self._counts, place, counts)
+
+    def done(self) -> tuple[IndexArray, IndexArray]:
+        """Return the keys, sorted, and their counts."""
+        return self._keys, self._counts
+
+
+def _counted(keys: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return the distinct keys, sorted, and how often each occurs; keys are not negative."""
+    # Counting without sorting needs memory for keys that do not occur.
+    if keys.max(initial=0) > len(keys):
+        return np.unique(keys, return_counts=True)
+    number = np.bincount(keys)
+    distinct = np.flatnonzero(number)
+    return distinct, number[distinct]
+
+
+# Pairs of cells yielded at a time; tables of them take hundreds of bytes per pair.
+_PAIR_CHUNK = 1 << 19
+
+
+def cell_pairs(
+    unit: IndexArray, drawn: BoolArray, missing: str
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield the indices of pairs of cells of a unit, at least one of them drawn, in chunks.
+
+    Pairs of missing cells, which are the majority, are left out. `unit` is sorted; `drawn` marks
+    cells with a category, and `missing` says whether other cells are paired as well.
+    """
+    cells = np.arange(len(unit)) if missing == "category" else np.flatnonzero(drawn)
+    of = unit[cells]
+    starts = run_starts(of)
+    size = np.diff(starts, append=len(of))
+    is_source = drawn[cells]
+    begins, ends = (np.repeat(bound, size)[is_source] for bound in (starts, starts + size))
+    sources = cells[is_source]
+    total = np.concatenate([[0], np.cumsum(ends - begins)])
+    start = 0
+    while start < len(sources):
+        stop = int(np.searchsorted(total, total[start] + _PAIR_CHUNK, side="right")) - 1
+        stop = max(stop, start + 1)
+        place, _ = rows(begins[start:stop], ends[start:stop])
+        left = np.repeat(sources[start:stop], np.diff(total[start : stop + 1]))
+        right = cells[place]
+        # A pair of drawn cells comes up from both sides.
+        once = np.flatnonzero(~drawn[right] | (left < right))
+        yield left[once], right[once]
+        start = stop
+
+
+MOST_PAIRED = 447
+"""How many annotators tables of pairs have at most: about 100,000 pairs."""
+
+
+def paired_annotators(annotator: IntArray, assigned: BoolArray) -> BoolArray | None:
+    """Return (A,) bool: the 447 annotators who drew most; None if few pairs share an image.
+
+    `annotator`, (N,), is who drew each annotation, and `assigned`, (I, A), who was asked to
+    annotate which image. Ties go to the first annotators.
+
+    Examples
+    --------
+    >>> paired_annotators(np.array([0, 1, 1]), np.ones((1, 3), bool)) is None
+    True
+    """
+    n_annotators = assigned.shape[1]
+    if n_annotators <= MOST_PAIRED or not _are_many(assigned):
+        return None
+    n_drawn = np.bincount(annotator, minlength=n_annotators)
+    result = np.zeros(n_annotators, np.bool_)
+    result[np.argsort(-n_drawn, kind="stable")[:MOST_PAIRED]] = True
+    return result
+
+
+def _are_many(assigned: BoolArray) -> bool:
+    """Return whether more pairs of annotators share an image than so many annotators have."""
+    most = MOST_PAIRED * (MOST_PAIRED - 1) // 2
+    if assigned.sum(1).max(initial=0) > MOST_PAIRED:
+        return True
+    n_annotators = assigned.shape[1]
+    image, annotator = np.nonzero(assigned)
+    keys: IndexArray = np.zeros(0, np.int64)
+    for start, stop in image_chunks(image):
+        left, right = (annotator[start:stop][side] for side in pairs_within(image[start:stop]))
+        keys = np.union1d(keys, left * n_annotators + right)
+        if len(keys) > most:
+            return True
+    return False

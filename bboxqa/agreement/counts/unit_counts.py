@@ -1,11 +1,22 @@
-"""Counts of values by unit."""
+"""Counts of the values of units: reliability data, counts by unit, and coincidences."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays, run_starts
-from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    frozen_arrays,
+    radix_order,
+    run_starts,
+)
+from bboxqa.model.annotations import Annotations
+from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
+from bboxqa.model.units import UnitTable
 
 
 @frozen_arrays
@@ -36,7 +47,7 @@ def unit_counts(data: ReliabilityData, missing: str = "ignore") -> UnitCounts:
 
     Examples
     --------
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> from bboxqa.agreement.counts.unit_counts import from_table
     >>> counted = unit_counts(from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2))
     >>> counted.value, counted.count, counted.size
     (array([0, 1]), array([2., 1.]), array([2., 1.]))
@@ -72,7 +83,7 @@ def without_missing(counts: UnitCounts) -> UnitCounts:
 
     Examples
     --------
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> from bboxqa.agreement.counts.unit_counts import from_table
     >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
     >>> without_missing(unit_counts(table, "category")).size
     array([2., 1.])
@@ -90,3 +101,175 @@ def without_missing(counts: UnitCounts) -> UnitCounts:
         size=counts.size - n_missing,
         n_values=counts.n_values - 1,
     )
+
+
+def from_units(
+    annotations: Annotations,
+    units: UnitTable,
+    assigned: BoolArray,
+    n_categories: int,
+    empty_images: IntArray | None = None,
+) -> ReliabilityData:
+    """Return the value of every unit by every assigned annotator, sorted by image.
+
+    Parameters
+    ----------
+    units : UnitTable
+        The unit of each annotation.
+    assigned : (I, A) bool
+        Who was asked to annotate which image.
+    empty_images : (K,) int32, optional
+        Images that get one more unit, which is missing for every assigned annotator.
+    """
+    image = units.image
+    if empty_images is not None:
+        image = np.concatenate([image, empty_images])
+    asked_image, asked_annotator = np.nonzero(assigned)
+    counts = np.bincount(asked_image, minlength=len(assigned))
+    starts = np.cumsum(counts) - counts
+    per_unit = counts[image]
+    offsets = np.cumsum(per_unit) - per_unit
+    unit = np.repeat(np.arange(len(image)), per_unit)
+    place = np.arange(len(unit)) + np.repeat(starts[image] - offsets, per_unit)
+    annotator = asked_annotator[place].astype(np.int32)
+    # The rank of each annotation's author among the annotators of its image.
+    n_annotators = assigned.shape[1]
+    author = np.searchsorted(
+        asked_image * n_annotators + asked_annotator,
+        annotations.image.astype(np.int64) * n_annotators + annotations.annotator,
+    )
+    cell = offsets[units.unit] + author - starts[annotations.image]
+    value = np.zeros(len(unit), np.int32)
+    value[cell] = annotations.category
+    state = np.full(len(unit), Cell.MISSING, np.uint8)
+    state[cell] = Cell.CATEGORY
+    return ReliabilityData(
+        unit, annotator, value, state, image, n_values=n_categories, n_groups=len(assigned)
+    )
+
+
+def from_table(values: IntArray, assigned: BoolArray, n_values: int) -> ReliabilityData:
+    """Return reliability data from a dense table in which each unit is a group of its own.
+
+    `values`, (A, U), is the category that annotator a gave unit u, or -1 where it is missing;
+    `assigned`, (A, U), is whether annotator a was asked about unit u.
+
+    Examples
+    --------
+    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
+    >>> table.state
+    array([0, 0, 0, 1], dtype=uint8)
+    """
+    unit, annotator = np.nonzero(assigned.T)
+    value = values.T[unit, annotator].astype(np.int32)
+    return ReliabilityData(
+        unit=unit,
+        annotator=annotator.astype(np.int32),
+        value=np.maximum(value, 0),
+        state=np.where(value < 0, Cell.MISSING, Cell.CATEGORY).astype(np.uint8),
+        group=np.arange(values.shape[1], dtype=np.int32),
+        n_values=n_values,
+        n_groups=values.shape[1],
+    )
+
+
+def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
+    """Count the coincidences of each value with itself, and all of its pairable values.
+
+    A missing annotation counts as the last value if `missing` is "category", and not at all if it
+    is "ignore".
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts.unit_counts import from_table
+    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
+    >>> counted = coincidences(table, "category")
+    >>> counted.value, counted.marginal, counted.diagonal
+    (array([0, 1, 2], dtype=int32), array([2., 1., 1.]), array([2., 0., 0.]))
+    """
+    return replace(coincidences_of(unit_counts(data, missing)), n_values=data.n_values + 1)
+
+
+def coincidences_both_ways(data: ReliabilityData) -> tuple[Coincidences, Coincidences]:
+    """Return the coincidences with missing annotations as a value, and without them.
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts.unit_counts import from_table
+    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
+    >>> [counted.value.tolist() for counted in coincidences_both_ways(table)]
+    [[0, 1, 2], [0]]
+    """
+    counts = unit_counts(data, "category")
+    with_missing, without = map(coincidences_of, (counts, without_missing(counts)))
+    return with_missing, replace(without, n_values=data.n_values + 1)
+
+
+def coincidences_of(counts: UnitCounts) -> Coincidences:
+    """Return the coincidences of units whose values are counted.
+
+    A unit with m ≥ 2 values, n_c of them c, adds n_c to the marginal of c and
+    n_c (n_c − 1) / (m − 1) to its diagonal (Krippendorff 2011, step B). Time and memory grow with
+    the number of ratings, not with units × categories.
+    """
+    n_values = counts.n_values
+    paired = (counts.size >= 2) & (counts.weight > 0)
+    keep = np.flatnonzero(paired[counts.unit])
+    unit, value, count = counts.unit[keep], counts.value[keep], counts.count[keep]
+    diagonal = count * (count - 1) / (counts.size[unit] - 1)
+    key = counts.group[unit].astype(np.int64) * n_values + value
+    if (counts.group[1:] >= counts.group[:-1]).all():
+        # Nearly sorted keys are faster to compare.
+        order = np.argsort(key, kind="stable")
+    else:
+        order = radix_order(key, counts.n_groups * n_values)
+    starts = run_starts(key[order])
+    if len(starts) == 0:
+        empty: FloatArray = np.zeros(0)
+        none = np.zeros(0, np.int32)
+        return Coincidences(none, none, empty, empty, counts.n_groups, n_values)
+    first = key[order][starts]
+    weight = counts.weight[unit]
+    return Coincidences(
+        group=(first // n_values).astype(np.int32),
+        value=(first % n_values).astype(np.int32),
+        marginal=np.add.reduceat((weight * count)[order], starts),
+        diagonal=np.add.reduceat((weight * diagonal)[order], starts),
+        n_groups=counts.n_groups,
+        n_values=n_values,
+    )
+
+
+def join_coincidences(parts: Sequence[Coincidences]) -> Coincidences:
+    """Return the coincidences of several parts together, which have the same values.
+
+    The groups of the parts follow each other.
+    """
+    before = np.cumsum([0, *(part.n_groups for part in parts)]).astype(np.int32)
+    return Coincidences(
+        group=np.concatenate([p.group + n for p, n in zip(parts, before, strict=False)]),
+        value=np.concatenate([part.value for part in parts]),
+        marginal=np.concatenate([part.marginal for part in parts]),
+        diagonal=np.concatenate([part.diagonal for part in parts]),
+        n_groups=int(before[-1]),
+        n_values=parts[0].n_values,
+    )
+
+
+def coincidence_matrix(data: ReliabilityData, missing: str) -> tuple[IndexArray, FloatArray]:
+    """Return the values that occur in pairs, (K,) int64, and their coincidences o_ck, (K, K).
+
+    The matrix is symmetric, and its sum is the number of pairable values. It needs memory for
+    units × K; coefficients need only `coincidences`, which also explains `missing`.
+    """
+    counts = unit_counts(data, missing)
+    keep = np.flatnonzero(counts.size[counts.unit] >= 2)
+    unit, count = counts.unit[keep], counts.count[keep]
+    values, code = np.unique(counts.value[keep], return_inverse=True)
+    given = np.zeros((len(counts.size), len(values)))
+    given[unit, code] = count
+    share = counts.weight / np.maximum(counts.size - 1, 1)
+    matrix = given.T @ (given * share[:, None])
+    # No rating pairs with itself.
+    np.fill_diagonal(matrix, np.diagonal(matrix) - given.T @ share)
+    return values, matrix

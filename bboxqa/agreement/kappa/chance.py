@@ -1,30 +1,26 @@
-"""Agreement of many annotators, corrected for chance: Fleiss, Scott, Brennan–Prediger, Gwet.
-
-All of them are (p_a − p_e) / (1 − p_e). They share the observed agreement p_a, the mean over
-units with two ratings or more of the share of pairs of ratings that agree, and differ in the
-agreement p_e that they expect by chance (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2, 3
-and 5, there with weights and with missing ratings).
-"""
+"""Coefficients that correct the agreement of all annotators for chance."""
 
 from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
-from bboxqa.agreement.counts.unit_counts import UnitCounts
+from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.agreement.uncertainty.estimator import (
     NO_PAIR,
     NO_VARIATION,
     OK,
     ROUNDING,
     Estimator,
+    SumTable,
     clustered_error,
     clusters_of,
+    table_of,
     undefined,
 )
 from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval
-from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, frozen_arrays, sum_by
+from bboxqa.model.reliability import Cell, ReliabilityData
 
 Expectation = Literal["none", "fleiss", "uniform", "gwet"]
 """Models of chance: none (percent agreement); annotators draw values from the common distribution
@@ -105,7 +101,7 @@ def chance_corrected(
     Examples
     --------
     >>> from bboxqa.agreement.counts.unit_counts import unit_counts
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> from bboxqa.agreement.counts.unit_counts import from_table
     >>> table = from_table(np.array([[0, 1, 1], [0, 1, 0]]), np.ones((2, 3), bool), 2)
     >>> round(chance_corrected(unit_counts(table), "fleiss").value, 4)
     0.3333
@@ -245,3 +241,75 @@ def _by_cluster_and_value(
     inside = np.stack([sum_by(place, part, len(keys)) for part in of_entry])
     cluster, value = np.divmod(keys, max(counts.n_values, 1))
     return cluster, value, inside
+
+
+def _expected_of_annotators(
+    given: FloatArray, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the expected agreement, each annotator's shares, and half its slope along them.
+
+    It is the mean over pairs of annotators of the agreement of two independent draws, one from the
+    distribution of each. `given`, (A, K, B), are the counts of each annotator's values.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.nan_to_num(given / given.sum(1, keepdims=True))
+    # In a resample an annotator may have no ratings; then only the others are compared.
+    n_annotators = (given.sum(1) > 0).sum(0)
+    others = share.sum(0) - share
+    if weights is not None:
+        others = np.einsum("kl,alb->akb", (weights + weights.T) / 2, others)
+    slope = others / np.maximum(n_annotators * (n_annotators - 1), 1)
+    return (share * slope).sum((0, 1)), share, slope
+
+
+def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Estimator:
+    """Return Conger's kappa [1]_, with the linearised standard error.
+
+    With missing ratings, the distribution of each annotator is that of the units that they rated
+    (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2).
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        No annotator twice in a unit.
+    weights : (K, K) float64, optional
+        Agreement of unequal values, as `agreement_weights` returns it.
+
+    References
+    ----------
+    .. [1] A. J. Conger (1980), Integration and generalization of kappas for multiple raters,
+           Psychological Bulletin 88(2), doi:10.1037/0033-2909.88.2.322.
+    """
+    counts = unit_counts(data)
+    drawn = np.flatnonzero(data.state == Cell.CATEGORY)
+    unit, annotator = data.unit[drawn], data.annotator[drawn].astype(np.int64)
+    value = data.value[drawn]
+    present, annotator = np.unique(annotator, return_inverse=True)
+    weight, size = counts.weight, counts.size
+    paired = weight * (size >= 2)
+    if not paired.any():
+        return undefined(NO_PAIR)
+    agreement = unit_agreement(counts, weights)
+    shape = len(present), counts.n_values
+    place = annotator * shape[1] + value
+
+    @SumTable
+    def table() -> Any:
+        return table_of(
+            np.concatenate([np.repeat(np.arange(2), len(size)), 2 + place]),
+            np.concatenate([counts.group, counts.group, counts.group[unit]]),
+            np.concatenate([paired, paired * agreement, weight[unit]]),
+            (2 + shape[0] * shape[1], counts.n_groups),
+        )
+
+    def evaluate(column: FloatArray) -> FloatArray:
+        return beyond_chance(
+            column, _expected_of_annotators(column[2:].reshape(*shape, -1), weights)[0]
+        )
+
+    given = sum_by(place, weight[unit], shape[0] * shape[1]).reshape(*shape, 1)
+    expected, share, slope = _expected_of_annotators(given, weights)
+    # The slope along the rating's share of its annotator, minus its mean.
+    centred = (slope - (share * slope).sum(1, keepdims=True))[annotator, value, 0]
+    chance = sum_by(unit, weight[unit] * centred / given.sum(1)[annotator, 0], len(size))
+    return linearised(counts, agreement, float(expected[0]), chance, 1.0, table, evaluate)

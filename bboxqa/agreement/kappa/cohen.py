@@ -1,23 +1,87 @@
-"""Cohen's kappa of every pair of annotators, with the sums that resampling needs."""
+"""Cohen's kappa of each pair of annotators, also weighted."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.kappa.answers import AnswerPairs, answer_chunks
-from bboxqa.agreement.kappa.pair_cells import PairCells, cell_chunks, prefers_cells
 from bboxqa.agreement.kappa.pair_kappas import (
+    AnswerPairs,
     PairBlock,
     PairKappas,
+    answer_chunks,
     block_of_answers,
     kappa_of,
     pair_kappas,
     with_single,
 )
-from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
-from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
+from bboxqa.agreement.uncertainty.estimator import SumTable, table_of
+from bboxqa.core.arrays import MOST_VALUES, FloatArray, IndexArray, compact, frozen_arrays, sum_by
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import unknown_name
 from bboxqa.model.reliability import ReliabilityData
+
+# With fewer answers, pairs are faster when processed together.
+_MANY = 2000
+# Smallest share of units that a pair must share, as the others take time as well.
+_SHARED = 0.25
+# Up to so many cells, counting needs no sorting.
+_CELLS = 1 << 16
+
+
+@frozen_arrays
+class PairCells:
+    """The values that two annotators gave to the units that both rated, each unit a cluster."""
+
+    first: int
+    second: int
+    """The annotators."""
+    left: IndexArray
+    right: IndexArray
+    """(E,) int64. The two values of each cell that occurs."""
+    times: FloatArray
+    """(E,) float64. The number of units in the cell."""
+    cell: IndexArray
+    """(G,) int64. The cell of each unit, 0 to ``n_cells - 1``."""
+    place: IndexArray
+    """(E,) int64. The number of each cell that occurs. Units in other cells were not rated by
+    both."""
+    n_cells: int
+
+
+def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:
+    """Return whether counting is faster: many answers per pair, few values, units as clusters."""
+    if not data.units_alone or (data.n_values + 1) ** 2 > min(_CELLS, data.n_groups):
+        return False
+    drawn = data.counted
+    size = np.bincount(data.unit[drawn], minlength=data.n_groups)
+    n_answers, n_pairs = (size * (size - 1)).sum() / 2, n_annotators * (n_annotators - 1) / 2
+    if n_answers < n_pairs * max(_MANY, _SHARED * data.n_groups):
+        return False
+    unit, annotator = data.unit[drawn], data.annotator[drawn]
+    return not ((unit[1:] == unit[:-1]) & (annotator[1:] == annotator[:-1])).any()
+
+
+def cell_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[PairCells]:
+    """Yield the counted answers of each pair of annotators who share a unit, sorted."""
+    drawn = data.counted
+    width = data.n_values + 1
+    codes = np.full((n_annotators, data.n_groups), data.n_values, np.int64)
+    codes[data.annotator[drawn], data.group[data.unit[drawn]]] = data.value[drawn]
+    said = np.arange(width**2)
+    for first in range(n_annotators - 1):
+        row = codes[first] * width
+        for second in range(first + 1, n_annotators):
+            cell = row + codes[second]
+            times = np.bincount(cell, minlength=len(said))
+            left, right = np.divmod(said, width)
+            kept = np.flatnonzero((times > 0) & (left < width - 1) & (right < width - 1))
+            if len(kept):
+                yield PairCells(
+                    first, second, left[kept], right[kept], times[kept].astype(np.float64), cell,
+                    kept, len(said),
+                )  # fmt: skip
+
 
 # Cells of tables in memory at a time.
 _CHUNK = 1 << 22
@@ -48,7 +112,7 @@ def cohen_pairs(
 
     Examples
     --------
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> from bboxqa.agreement.counts.unit_counts import from_table
     >>> table = from_table(np.array([[0, 1, 1], [0, 1, 0]]), np.ones((2, 3), bool), 2)
     >>> cohen_pairs(table, 2).table.kappa.round(4)
     array([0.4])
@@ -238,3 +302,93 @@ def _single(
         return _shares(np.stack([left.sum(0), column[0], chance]))
 
     return table, shares
+
+
+WEIGHTS = ("identity", "linear", "quadratic")
+
+
+def agreement_weights(
+    weights: str | Sequence[Sequence[float]] | FloatArray,
+    n_values: int,
+    numbers: FloatArray | None = None,
+) -> FloatArray | None:
+    """Return the agreement of each pair of values, (K, K) from 0 to 1; None for identity.
+
+    Linear weights are 1 − |x_k − x_l| / (x_max − x_min), quadratic ones 1 − the square of that
+    [1]_ [2]_, with x the values as numbers, or their ranks 0 to K − 1 if some value is not a
+    number.
+
+    Parameters
+    ----------
+    weights : {"identity", "linear", "quadratic"} or (K, K) array
+        A matrix holds agreements with 1 on the diagonal, or disagreements with 0 there; these are
+        divided by the largest, which changes no kappa. Rows are the values of the first annotator
+        of a pair, so that the order matters if the matrix is not symmetric. Coefficients that do
+        not distinguish annotators then use the mean of both directions.
+    n_values : int
+    numbers : (K,) float64, optional
+
+    Raises
+    ------
+    ConfigError
+        If the name is unknown, or the matrix has another shape or other numbers.
+
+    References
+    ----------
+    .. [1] J. Cohen (1968), Weighted kappa, Psychological Bulletin 70(4), doi:10.1037/h0026256.
+    .. [2] J. L. Fleiss and J. Cohen (1973), The equivalence of weighted kappa and the intraclass
+           correlation coefficient as measures of reliability, Educational and Psychological
+           Measurement 33(3), doi:10.1177/001316447303300309.
+
+    Examples
+    --------
+    >>> agreement_weights("linear", 3).tolist()
+    [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
+    >>> agreement_weights([[0, 1], [2, 0]], 2).tolist()
+    [[1.0, 0.5], [0.0, 1.0]]
+    """
+    if isinstance(weights, str):
+        return _named(weights, n_values, numbers)
+    try:
+        own = np.array(weights, np.float64)
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"weights are not numbers; expected {', '.join(WEIGHTS)}, or "
+            f"{n_values} x {n_values} numbers"
+        ) from None
+    if own.shape != (n_values, n_values):
+        found = " x ".join(map(str, own.shape)) or repr(weights)
+        raise ConfigError(
+            f"weights is {found}; expected {n_values} x {n_values}, one row per value"
+        )
+    if not np.isfinite(own).all() or (own < 0).any():
+        raise ConfigError("weights: expected finite numbers, 0 or more")
+    diagonal = np.diagonal(own)
+    largest = float(own.max(initial=0))
+    if (diagonal == 1).all() and largest <= 1:
+        return own
+    if (diagonal == 0).all() and largest > 0:
+        own /= -largest
+        own += 1
+        return own
+    raise ConfigError(
+        "weights: expected agreements from 0 to 1 with 1 on the diagonal, "
+        "or disagreements with 0 on the diagonal"
+    )
+
+
+def _named(weights: str, n_values: int, numbers: FloatArray | None) -> FloatArray | None:
+    if weights not in WEIGHTS:
+        raise ConfigError(f"weights {unknown_name(weights, WEIGHTS)}")
+    if weights == "identity":
+        return None
+    if n_values > MOST_VALUES:
+        raise ConfigError(
+            f"weights: {n_values:,} different values are too many for {weights} weights "
+            f"(at most {MOST_VALUES:,}); for measurements use Krippendorff's alpha of intervals"
+        )
+    place = np.arange(n_values, dtype=np.float64) if numbers is None else numbers
+    distance = np.abs(place[:, None] - place)
+    distance /= max(float(distance.max(initial=0)), np.finfo(np.float64).tiny)
+    agreement: FloatArray = 1 - (distance if weights == "linear" else distance**2)
+    return agreement

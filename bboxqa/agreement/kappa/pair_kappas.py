@@ -1,39 +1,136 @@
-"""Kappas of pairs of annotators, their uncertainty, and their means.
+"""Kappas of pairs of annotators and their mean, and of choices among objects."""
 
-The mean without a cluster is the mean of all pairs with the kappas of the cluster's pairs replaced:
-this is exact, and the time is linear in the answers. Replicates are made of these values as well
-(`pseudo_value_estimator`): in a bootstrap sample, pairs that share few units may agree on
-everything, which would bias a mean of their kappas.
-"""
-
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 from math import inf, nan
+from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.kappa.answers import AnswerPairs
 from bboxqa.agreement.uncertainty.estimator import (
     NO_PAIR,
     NO_VARIATION,
     OK,
     ROUNDING,
     Estimator,
+    SumTable,
+    table_of,
     undefined,
 )
 from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval, pseudo_value_estimator
-from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
     IntArray,
+    compact,
     frozen_arrays,
+    rows,
     run_starts,
     sum_by,
 )
 from bboxqa.model.estimates import PairTable
 from bboxqa.model.reliability import ReliabilityData
+
+# Pairs of answers in memory at a time, unless one annotator has more.
+_CHUNK = 1 << 20
+
+
+@frozen_arrays
+class AnswerPairs:
+    """C pairs of answers of two annotators on one unit."""
+
+    first: IntArray
+    second: IntArray
+    """(P,) int32. The pairs of annotators, ``first < second``, sorted."""
+    pair: IndexArray
+    """(C,) int64. Index of the pair of annotators."""
+    left: IndexArray
+    right: IndexArray
+    """(C,) int64. The values of the first and of the second annotator."""
+    unit: IndexArray
+    """(C,) int64. Sorted."""
+    weight: FloatArray
+    """(C,) float64. The weight of the unit."""
+    group: IntArray
+    """(U,) int32. The cluster of each unit."""
+    units_alone: bool
+    """Whether each unit has weight 1 and is a cluster of its own."""
+    n_values: int
+    n_groups: int
+
+    def runs(self) -> tuple[IndexArray, IndexArray, IndexArray]:
+        """Return the clusters and pairs that occur together, (E,), and the index of each answer."""
+        n_pairs = len(self.first)
+        keys, run = _runs(self.group[self.unit].astype(np.int64) * n_pairs + self.pair)
+        cluster, pair = np.divmod(keys, n_pairs)
+        return cluster, pair, run
+
+    def independent(self, pair: IndexArray) -> BoolArray:
+        """Return (P,) bool: pairs in which each unit is its own cluster; `pair` is of `runs`."""
+        n_pairs = len(self.first)
+        if self.units_alone:
+            return np.ones(n_pairs, np.bool_)
+        units, _ = _runs(self.unit * n_pairs + self.pair)
+        times, clusters = (np.bincount(of, minlength=n_pairs) for of in (units % n_pairs, pair))
+        # A weighted unit is a cluster of several units.
+        several = sum_by(self.pair, self.weight - 1, n_pairs) > 0
+        same: BoolArray = (times == clusters) & ~several
+        return same
+
+
+def _runs(key: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return the distinct keys, sorted, and the index of each key among them."""
+    if (key[1:] < key[:-1]).any():
+        keys, place = np.unique(key, return_inverse=True)
+        return keys, place
+    start = run_starts(key)
+    return key[start], np.repeat(np.arange(len(start)), np.diff(start, append=len(key)))
+
+
+def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPairs]:
+    """Yield the pairs of answers of two annotators to the same unit, in chunks.
+
+    If an annotator answered a unit several times, each answer is paired with each of the other's. A
+    chunk holds some annotators with all later ones, so that pairs are complete, and sorted over all
+    chunks.
+    """
+    drawn = data.counted
+    key = data.unit[drawn] * n_annotators + data.annotator[drawn]
+    unit, annotator = data.unit[drawn], data.annotator[drawn].astype(np.int64)
+    value = data.value[drawn].astype(np.int64)
+    # The partners of an answer are the answers of later annotators to the unit.
+    begins = np.searchsorted(key, key, side="right")
+    ends = np.searchsorted(unit, unit, side="right")
+    units_alone = data.units_alone
+    total = np.cumsum(sum_by(annotator, ends - begins, n_annotators))
+    start = 0
+    while start < n_annotators:
+        before = total[start - 1] if start else 0.0
+        stop = int(np.searchsorted(total, before + _CHUNK, side="right"))
+        stop = max(stop, start + 1)
+        here = np.flatnonzero((annotator >= start) & (annotator < stop) & (begins < ends))
+        right, offsets = rows(begins[here], ends[here])
+        left = np.repeat(here, np.diff(offsets))
+        pairs = (annotator[left] - start) * n_annotators + annotator[right]
+        keys, pair = compact(pairs, (stop - start) * n_annotators)
+        of = unit[left]
+        if len(keys):
+            yield AnswerPairs(
+                first=(start + keys // n_annotators).astype(np.int32),
+                second=(keys % n_annotators).astype(np.int32),
+                pair=pair,
+                left=value[left],
+                right=value[right],
+                unit=of,
+                weight=np.ones(len(of)) if data.weight is None else data.weight[of].astype(float),
+                group=data.group,
+                units_alone=units_alone,
+                n_values=data.n_values,
+                n_groups=data.n_groups,
+            )
+        start = stop
+
 
 BY_CONVENTION = (
     "1 by convention: each pair was certain to agree, for instance by using one value only"
@@ -259,3 +356,85 @@ def mean_of_pairs(
         observed=observed, expected=expected, status=status, n_shared=int(table.n_shared.sum()),
         lowest=lowest,
     )  # fmt: skip
+
+
+NO_CHANCE = "undefined: the chance agreement of a pair is 1, but the pair disagrees"
+
+
+def choice_pairs(
+    data: ReliabilityData, n_annotators: int, is_none: BoolArray, n_options: IndexArray
+) -> PairKappas:
+    """Return the kappa of each pair of annotators, with the chance agreement of picking objects.
+
+    Two annotators agree by chance if both pick none, or both pick the same object:
+    P(none)₁ P(none)₂ + n (1 − P(none)₁)(1 − P(none)₂) / Σ options, with n the number of shared
+    answers, and the sum over their options (the convention of the spatial-preposition study of
+    Richard-Bollans et al., 2019). kappa is 1 if everything agrees. Standard errors come from the
+    jackknife.
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        If an annotator answered a unit several times, each answer is paired with each of the
+        other's.
+    is_none : (K,) bool
+        The values that mean that no object was picked.
+    n_options : (U,) int64
+        The number of objects to choose from in each unit.
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts.unit_counts import from_table
+    >>> table = from_table(np.array([[0, 1], [0, 2]]), np.ones((2, 2), bool), 3)
+    >>> none = np.array([True, False, False])
+    >>> choice_pairs(table, 2, none, np.array([2, 2])).table.expected
+    array([0.375])
+    """
+    blocks = (
+        _choice_block(answers, _columns(answers, is_none, n_options))
+        for answers in answer_chunks(data, n_annotators)
+    )
+    found = pair_kappas(blocks, data, _shares)
+    if len(found.table) != 1:
+        return found
+    (answers,) = answer_chunks(data, n_annotators)
+
+    @SumTable
+    def table() -> Any:
+        columns, group = _columns(answers, is_none, n_options), answers.group[answers.unit]
+        rows = np.repeat(np.arange(len(columns)), len(group))
+        shape = len(columns), answers.n_groups
+        return table_of(rows, np.tile(group, len(columns)), columns.ravel(), shape)
+
+    return with_single(found, answers, table, _shares)
+
+
+def _columns(answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray) -> FloatArray:
+    """Return the terms of each pair of answers, (5, C): 1, agreeing, either none, options."""
+    weight = answers.weight
+    return np.stack(
+        [
+            weight,
+            weight * (answers.left == answers.right),
+            weight * is_none[answers.left],
+            weight * is_none[answers.right],
+            weight * n_options[answers.unit],
+        ]
+    )
+
+
+def _shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return observed and expected agreement from the five sums in the first axis."""
+    shared, agreeing, first, second, options = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed: FloatArray = agreeing / shared
+        first, second = first / shared, second / shared
+        expected: FloatArray = first * second + shared * (1 - first) * (1 - second) / options
+    return observed, expected
+
+
+def _choice_block(answers: AnswerPairs, columns: FloatArray) -> PairBlock:
+    cluster, pair, run = answers.runs()
+    inside = np.stack([sum_by(run, column, len(pair)) for column in columns])
+    whole = np.stack([sum_by(pair, column, len(answers.first)) for column in inside])
+    return block_of_answers(answers, (cluster, pair), whole, whole[:, pair] - inside)

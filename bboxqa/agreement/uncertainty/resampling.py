@@ -1,17 +1,19 @@
-"""Replicates of a coefficient by resampling its clusters, and intervals from them."""
+"""Bootstrap intervals, differences of two coefficients, and sizes of samples."""
 
+from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from math import nan, sqrt
+from math import ceil, exp, floor, hypot, nan, sqrt
 from statistics import NormalDist
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
-from bboxqa.agreement.uncertainty.sum_table import SumTable
+from bboxqa.agreement.uncertainty.estimator import OK, ROUNDING, Estimator, SumTable
 from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
+from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Steps
 
 Name = TypeVar("Name", bound=Hashable)
@@ -278,3 +280,245 @@ def bca_interval(
         shares.append(normal.cdf(bias + z / (1 - acceleration * z)))
     bounds: FloatArray = quantiles(replicates[None], *shares)[0]
     return bounds
+
+
+def normal_ratio(n_clusters: IndexArray) -> FloatArray:
+    """Return the factor by which intervals of few clusters are wider, (K,).
+
+    The variance of draws is too small by (n − 1) / n, and the variance estimated from n clusters is
+    uncertain, which Student's t takes into account.
+
+    Examples
+    --------
+    >>> normal_ratio(np.array([6, 50, 1000])).round(3)
+    array([1.437, 1.036, 1.002])
+    """
+    from scipy.special import ndtri, stdtrit
+
+    n = np.maximum(n_clusters, 2)
+    tail = (1 + LEVEL) / 2
+    widened: FloatArray = np.sqrt(n / (n - 1)) * stdtrit(n - 1.0, tail) / ndtri(tail)
+    return widened
+
+
+def expanded_level(n_clusters: IndexArray) -> FloatArray:
+    """Return the share of draws that a 95 % interval of few clusters spans, (K,).
+
+    It widens a normal distribution by `normal_ratio`.
+
+    Examples
+    --------
+    >>> expanded_level(np.array([6, 50, 1000])).round(4)
+    array([0.9951, 0.9576, 0.9504])
+    """
+    from scipy.special import ndtr, ndtri
+
+    level: FloatArray = 1 - 2 * ndtr(ndtri((1 - LEVEL) / 2) * normal_ratio(n_clusters))
+    return level
+
+
+def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatArray:
+    """Return the expanded percentile interval of each row of replicates, (K, B) → (K, 2) [1]_.
+
+    It spans the share `expanded_level` of the replicates. NaN if more than 5 % of them are NaN.
+
+    Parameters
+    ----------
+    replicates : (K, B) float64
+    n_clusters : (K,) int64
+        The number of clusters that contribute to each coefficient.
+
+    References
+    ----------
+    .. [1] T. C. Hesterberg (2015), What teachers should know about the bootstrap, The American
+           Statistician 69(4), doi:10.1080/00031305.2015.1089789.
+
+    Examples
+    --------
+    >>> replicates = np.arange(1001.0)[None]
+    >>> expanded_interval(replicates, np.array([6])).round(1)
+    array([[  2.4, 997.6]])
+    """
+    level = expanded_level(n_clusters)
+    return quantiles(replicates, (1 - level) / 2, (1 + level) / 2)
+
+
+APART = "no common cluster: the two share no unit or cluster, and were resampled independently"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The difference of two coefficients.
+
+    Attributes
+    ----------
+    value : float
+        NaN where either is undefined.
+    interval : tuple of float
+        The 95 % interval, expanded for the fewer clusters of the two; NaN where there is none.
+    standard_error : float
+        The standard deviation of the replicates; NaN where there are none.
+    status : str
+        "ok", or why the value is undefined, or that the two share no cluster.
+    n_clusters : int
+        The number of clusters that were resampled.
+    n_common : int
+        The number of clusters that both coefficients have.
+    """
+
+    value: float
+    interval: tuple[float, float]
+    standard_error: float
+    status: str
+    n_clusters: int
+    n_common: int
+
+
+def paired_difference(
+    first: Estimator,
+    second: Estimator,
+    first_names: IndexArray,
+    second_names: IndexArray,
+    replicates: int,
+    seed: int,
+) -> Difference:
+    """Return the difference first − second.
+
+    Clusters that both have are drawn together (paired resampling: Efron and Tibshirani 1993,
+    ch. 8), so that the difficulty of an image affects both and cancels out. The two are the same
+    coefficient for two groups of annotators, or two guidelines. Clusters with the same number in
+    the two (G,) arrays of names are the same image or unit.
+    """
+    value = first.value - second.value
+    ours, theirs = first_names[first.clusters], second_names[second.clusters]
+    names = np.union1d(ours, theirs)
+    n_common = len(np.intersect1d(ours, theirs))
+    for which, estimator in (("first", first), ("second", second)):
+        if np.isnan(estimator.value):
+            status = f"{which}: {estimator.status}"
+            return Difference(nan, (nan, nan), nan, status, len(names), n_common)
+    places = np.searchsorted(names, ours), np.searchsorted(names, theirs)
+    sums = first.drawn_sums(), second.drawn_sums()
+    parts: list[FloatArray] = [np.zeros(0)]
+    if len(names) > 1:
+        for weights in drawn_weights(len(names), replicates, seed):
+            left, right = (
+                estimator.evaluate(np.asarray(table @ weights[place]))
+                for estimator, table, place in zip((first, second), sums, places, strict=True)
+            )
+            parts.append(left - right)
+    drawn = np.concatenate(parts)
+    low, high = nan, nan
+    if len(drawn):
+        fewest = np.array([min(len(ours), len(theirs))])
+        found = expanded_interval(drawn[None], fewest)
+        low, high = covering_intervals(np.array([value]), drawn[None], found, 2.0)[0][0]
+    defined = drawn[~np.isnan(drawn)]
+    error = float(defined.std(ddof=1)) if not np.isnan(low) and len(defined) > 1 else nan
+    status = OK if n_common or not replicates else APART
+    return Difference(value, (float(low), float(high)), error, status, len(names), n_common)
+
+
+TOO_FEW = "too few clusters for an interval"
+
+# The 97.5 % quantile of the normal distribution.
+_NORMAL = 1.96
+# The relative error of the squared width between two quantiles of as many draws is this, divided by
+# the root of their number: of each of them sqrt(0.025 * 0.975) / density (David and Nagaraja 2003).
+_OF_DRAWS = 1.93
+_TRIAL_CHUNK = 1 << 12
+# With more clusters, the expansion of intervals is negligible.
+_MANY = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The number of clusters that a narrower interval needs."""
+
+    value: float
+    """The coefficient of the present data."""
+    n_clusters: int
+    """How many clusters (images, recordings, units) it depends on."""
+    width: float
+    """The width of the 95 % interval."""
+    target_width: float
+    n_needed: int
+    """The number of clusters for the target width; 0 if unknown."""
+    n_more: int
+    """How many more than at present."""
+    needed_range: tuple[int, int]
+    """The 95 % range of `n_needed`, since the spread of few clusters is uncertain itself."""
+    status: str
+    """Why nothing can be planned, or "ok"."""
+
+
+def plan_clusters(
+    estimator: Estimator, target_width: float, replicates: int = 1000, seed: int = 0
+) -> Plan:
+    """Return the number of clusters for an interval of a given width.
+
+    New clusters are assumed to be like the present ones. The width of the bootstrap interval falls
+    with the square root of the number of clusters (Efron and Tibshirani 1993, ch. 6): half the
+    width takes four times as many, or somewhat fewer if the present interval is expanded for few
+    clusters. The target width, from end to end, must be above 0.
+    """
+    if not target_width > 0:
+        raise ConfigError(f"target width is {target_width:g}; expected more than 0, such as 0.05")
+    n_clusters = len(estimator.clusters)
+
+    def nothing(status: str, width: float = nan) -> Plan:
+        value = estimator.value
+        return Plan(value, n_clusters, width, target_width, 0, 0, (0, 0), status)
+
+    if np.isnan(estimator.value):
+        return nothing(estimator.status)
+    width = nan
+    if n_clusters > 1:
+        drawn = replicates_of_all({"": estimator}, replicates, seed)[""]
+        bounds = expanded_interval(drawn[None], np.array([n_clusters]))
+        ends = covering_intervals(np.array([estimator.value]), drawn[None], bounds)[0][0]
+        width = float(ends[1] - ends[0])
+    if np.isnan(width):
+        return nothing(TOO_FEW)
+    if width == 0:
+        return nothing("all replicates are equal: the data show no spread to plan by", 0.0)
+    needed = _needed(n_clusters, width / target_width)
+    more = max(0, needed - n_clusters)
+    error = hypot(_error_of_spread(estimator), _OF_DRAWS / sqrt(replicates))
+    factor = exp(_NORMAL * error)
+    between = max(2, floor(needed / factor)), ceil(needed * factor)
+    return Plan(estimator.value, n_clusters, width, target_width, needed, more, between, OK)
+
+
+def _needed(n_clusters: int, factor: float) -> int:
+    """Return the fewest clusters, at least 2, whose interval is narrower by a factor."""
+
+    def width(n: int) -> float:
+        return float(normal_ratio(np.array([n]))[0]) / sqrt(n)
+
+    most = max(n_clusters, ceil(n_clusters * factor**2))
+    if most > _MANY:
+        return most
+    # Rounding must not add a cluster if the target is met exactly.
+    widest = width(n_clusters) / factor * (1 + ROUNDING)
+    return 2 + bisect_left(range(2, most), True, key=lambda n: width(n) <= widest)
+
+
+def _error_of_spread(estimator: Estimator) -> float:
+    """Return the relative standard error of the variance of a coefficient.
+
+    The variance is a mean over clusters of the squared change of the coefficient without the
+    cluster (the jackknife: Efron and Tibshirani 1993, ch. 11), so that its error is that of a mean.
+    """
+    without = estimator.without
+    if without is None:
+        sums = estimator.drawn_sums()
+        total = np.asarray(sums.sum(axis=1)).reshape(-1, 1)
+        parts = (sums[:, at : at + _TRIAL_CHUNK] for at in range(0, sums.shape[1], _TRIAL_CHUNK))
+        dense = (part.toarray() if hasattr(part, "toarray") else part for part in parts)
+        without = np.concatenate([estimator.evaluate(total - part) for part in dense])
+    known = without[~np.isnan(without)]
+    squares = (known - known.mean()) ** 2 if len(known) else np.zeros(1)
+    if not squares.any():
+        return 0.0
+    return float(squares.std() / squares.mean() / np.sqrt(len(squares)))

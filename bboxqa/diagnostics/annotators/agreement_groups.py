@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bboxqa.agreement.uncertainty.ratios import ratio_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.pair_sums import PairSums, pair_sums, unit_members

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.agreement.counts.reliability_rows import from_units
+from bboxqa.agreement.counts.unit_counts import from_units
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.annotators.copies import all_share_boxes, copies

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bboxqa.agreement.uncertainty.ratios import ratio_intervals
-from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
+from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import IndexArray, find
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import ReferenceMatches

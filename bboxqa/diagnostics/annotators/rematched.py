@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from bboxqa.agreement.counts.coincidences import coincidences, join_coincidences
-from bboxqa.agreement.counts.reliability_rows import from_units
+from bboxqa.agreement.counts.unit_counts import coincidences, from_units, join_coincidences
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, rows
 from bboxqa.core.components import component_of_each
 from bboxqa.core.remembered import remembered

@@ -4,13 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import binary_alpha, nominal_alpha
-from bboxqa.agreement.alpha.nominal_estimator import coincidence_tables
-from bboxqa.agreement.counts.coincidences import coincidences
-from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
-from bboxqa.agreement.objects.meaning import values_without_meaning
+from bboxqa.agreement.alpha.nominal import binary_alpha, coincidence_tables, nominal_alpha
+from bboxqa.agreement.counts.unit_counts import UnitCounts, coincidences, unit_counts
+from bboxqa.agreement.objects import values_without_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
-from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,

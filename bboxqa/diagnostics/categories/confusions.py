@@ -5,15 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import nominal_alpha
-from bboxqa.agreement.alpha.nominal_estimator import coincidence_tables
-from bboxqa.agreement.alpha.value_pairs import ValuePairs, value_pairs
-from bboxqa.agreement.counts.coincidences import coincidences_of
+from bboxqa.agreement.alpha.levels import ValuePairs, value_pairs
+from bboxqa.agreement.alpha.nominal import coincidence_tables, nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
-from bboxqa.agreement.objects.meaning import has_meaning
+from bboxqa.agreement.counts.unit_counts import UnitCounts, coincidences_of, unit_counts
+from bboxqa.agreement.objects import has_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
-from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, find, frozen_arrays, sum_by
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.disagreement.drawn_objects import drawn_objects

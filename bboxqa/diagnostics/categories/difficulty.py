@@ -4,7 +4,7 @@ import numpy as np
 
 from bboxqa.agreement.alpha.nominal import binary_alpha, nominal_alpha
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
-from bboxqa.agreement.objects.meaning import has_meaning, values_without_meaning
+from bboxqa.agreement.objects import has_meaning, values_without_meaning
 from bboxqa.core.arrays import FloatArray, compact, sum_by
 from bboxqa.diagnostics.annotators.image_ratios import RatioSums
 from bboxqa.diagnostics.object_cells import object_cells, pairs_of_units

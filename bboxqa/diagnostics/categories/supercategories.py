@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import nominal_alpha
-from bboxqa.agreement.alpha.nominal_estimator import coincidence_tables
-from bboxqa.agreement.counts.coincidences import coincidences_of
+from bboxqa.agreement.alpha.nominal import coincidence_tables, nominal_alpha
+from bboxqa.agreement.counts.unit_counts import coincidences_of
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
-from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.diagnostics.categories.confusions import Confusions, matched_confusions
 from bboxqa.model.table import Categorical, Table

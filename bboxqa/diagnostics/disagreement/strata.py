@@ -6,10 +6,9 @@ import numpy as np
 
 from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.objects.meaning import has_meaning
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
-from bboxqa.agreement.uncertainty.ratios import ratio_intervals
-from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.agreement.objects import has_meaning
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero, ratio_intervals
+from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
 from bboxqa.diagnostics.disagreement.counted_objects import counted_objects
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects

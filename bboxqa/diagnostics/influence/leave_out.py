@@ -11,10 +11,15 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.agreement.alpha.distances import Distance
-from bboxqa.agreement.alpha.fixed_distances import FixedDistances, fixed_distances
-from bboxqa.agreement.alpha.levels import alpha, pairable_marginal
-from bboxqa.agreement.alpha.value_pairs import ValuePairs, value_pairs
+from bboxqa.agreement.alpha.levels import (
+    Distance,
+    FixedDistances,
+    ValuePairs,
+    alpha,
+    fixed_distances,
+    pairable_marginal,
+    value_pairs,
+)
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.agreement.uncertainty.estimator import ROUNDING
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
@@ -93,7 +98,7 @@ def alpha_without_values(
 
     Examples
     --------
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> from bboxqa.agreement.counts.unit_counts import from_table
     >>> table = from_table(np.array([[0, 1, 1, 2], [0, 1, 0, 2]]), np.ones((2, 4), bool), 3)
     >>> alpha_without_values(unit_counts(table)).round(4)
     array([1.    , 1.    , 0.4444])

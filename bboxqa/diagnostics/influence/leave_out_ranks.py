@@ -8,9 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.agreement.alpha.distances import midranks
-from bboxqa.agreement.alpha.levels import pairable_marginal
-from bboxqa.agreement.alpha.value_pairs import ValuePairs, value_pairs
+from bboxqa.agreement.alpha.levels import ValuePairs, midranks, pairable_marginal, value_pairs
 from bboxqa.agreement.counts.unit_counts import UnitCounts
 from bboxqa.agreement.uncertainty.estimator import ROUNDING
 from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by

@@ -4,7 +4,7 @@ import numpy as np
 
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.drawn_intervals import centred_intervals, drawn_intervals
-from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.diagnostics.annotators.edge_differences import confirmed
 from bboxqa.diagnostics.annotators.image_ratios import holm

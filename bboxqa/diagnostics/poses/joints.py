@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
-from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, run_starts, sum_by
 from bboxqa.diagnostics.poses.joint_pairs import JointPairs, joint_offsets, joint_pairs
 from bboxqa.model.table import Categorical, Table

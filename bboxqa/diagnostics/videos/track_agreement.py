@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from bboxqa.agreement.uncertainty.ratios import ratio_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.diagnostics.videos.track_pairs import track_pairs, tracks_of
 from bboxqa.diagnostics.videos.track_switches import switches

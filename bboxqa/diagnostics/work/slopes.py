@@ -3,7 +3,7 @@
 import numpy as np
 
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
-from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
 from bboxqa.diagnostics.work.image_work import ImageWork
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bboxqa.agreement.alpha.nominal import Alpha, pooled_alpha
-from bboxqa.agreement.counts.coincidences import coincidence_matrix, coincidences
+from bboxqa.agreement.counts.unit_counts import coincidence_matrix, coincidences
 from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.examples.walks.walk_parts import MISSING, digits, hang, short, table
 from bboxqa.model.reliability import ReliabilityData

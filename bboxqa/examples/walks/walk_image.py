@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.counts.reliability_rows import from_units
+from bboxqa.agreement.counts.unit_counts import from_units
 from bboxqa.examples import read_expected
 from bboxqa.examples.walks.walk_alpha import alpha_of, alpha_text, matrix_text, matrix_values
 from bboxqa.examples.walks.walk_parts import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.counts.reliability_rows import from_table
+from bboxqa.agreement.counts.unit_counts import from_table
 from bboxqa.examples import read_expected
 from bboxqa.examples.walks.walk_alpha import alpha_of, alpha_text, matrix_text
 from bboxqa.examples.walks.walk_parts import Step, Walk, check, digits, table

@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import unit_counts
-from bboxqa.agreement.objects.meaning import has_meaning
+from bboxqa.agreement.objects import has_meaning
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.components import component_of_each
 from bboxqa.core.text import count, joined

@@ -6,10 +6,10 @@ from math import nan
 
 import numpy as np
 
-from bboxqa.agreement.alpha.distances import Distance
+from bboxqa.agreement.alpha.levels import Distance
 from bboxqa.agreement.registry import CoefficientInputs, named_coefficients
 from bboxqa.agreement.registry import coefficient as coefficient_of
-from bboxqa.agreement.uncertainty.difference import Difference, paired_difference
+from bboxqa.agreement.uncertainty.resampling import Difference, paired_difference
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name

@@ -6,7 +6,7 @@ from math import isnan, nan
 
 import numpy as np
 
-from bboxqa.agreement.alpha.distances import Distance
+from bboxqa.agreement.alpha.levels import Distance
 from bboxqa.agreement.kappa.chance import fleiss_per_value
 from bboxqa.agreement.registry import (
     CoefficientInputs,
@@ -15,10 +15,11 @@ from bboxqa.agreement.registry import (
     named_coefficients,
 )
 from bboxqa.agreement.uncertainty.estimator import Estimator
-from bboxqa.agreement.uncertainty.few_clusters import expanded_interval, expanded_level
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
     covering_intervals,
+    expanded_interval,
+    expanded_level,
     jackknife,
     jackknife_error,
     replicates_of_all,

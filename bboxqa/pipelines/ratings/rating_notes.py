@@ -5,7 +5,7 @@ from math import isnan
 
 import numpy as np
 
-from bboxqa.agreement.consistency.cronbach import CRONBACH_WARNING
+from bboxqa.agreement.consistency import CRONBACH_WARNING
 from bboxqa.agreement.registry import CoefficientInputs, coefficient
 from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.linear import FEWEST

@@ -7,11 +7,8 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from bboxqa.agreement.consistency.cronbach import CRONBACH_WARNING
-from bboxqa.agreement.consistency.cronbach_points import cronbach_of_points
-from bboxqa.agreement.over_time.label_agreement import label_agreement
-from bboxqa.agreement.over_time.segment_overlaps import Overlaps
-from bboxqa.agreement.over_time.sweep import overlapping_segments, sweep
+from bboxqa.agreement.consistency import CRONBACH_WARNING, cronbach_of_points
+from bboxqa.agreement.over_time import Overlaps, label_agreement, overlapping_segments, sweep
 from bboxqa.agreement.uncertainty.estimator import Estimator
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count

@@ -3,10 +3,13 @@
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, alpha_per_pair
-from bboxqa.agreement.counts.object_counts import ObjectCounts, ObjectSums
-from bboxqa.agreement.counts.pair_counts import PairCounts
-from bboxqa.agreement.objects.f1_intervals import category_f1_intervals, pair_f1_intervals
-from bboxqa.agreement.objects.meaning import pairs_with_meaning, values_without_meaning
+from bboxqa.agreement.counts.object_counts import ObjectCounts, ObjectSums, PairCounts
+from bboxqa.agreement.objects import (
+    category_f1_intervals,
+    pair_f1_intervals,
+    pairs_with_meaning,
+    values_without_meaning,
+)
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.file_places import FilePlaces

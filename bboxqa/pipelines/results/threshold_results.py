@@ -9,12 +9,14 @@ import numpy as np
 
 from bboxqa.agreement.alpha.nominal import alpha_per_group, pooled_alpha, value_sums
 from bboxqa.agreement.counts.object_counts import ObjectCounts
-from bboxqa.agreement.objects.image_costs import alpha_costs, f1_costs
-from bboxqa.agreement.objects.meaning import images_with_meaning, reason_without_meaning
-from bboxqa.agreement.objects.threshold_sums import (
+from bboxqa.agreement.objects import (
     Intervals,
     ThresholdSums,
+    alpha_costs,
+    f1_costs,
+    images_with_meaning,
     mean_of,
+    reason_without_meaning,
     threshold_intervals,
 )
 from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_VARIATION

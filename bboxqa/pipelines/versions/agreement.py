@@ -5,15 +5,14 @@ from math import nan
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal_estimator import image_estimators
+from bboxqa.agreement.alpha.nominal import image_estimators
 from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.estimator import OK, Estimator
-from bboxqa.agreement.uncertainty.few_clusters import expanded_interval
+from bboxqa.agreement.uncertainty.estimator import OK, Estimator, SumTable
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
+    expanded_interval,
     replicates_of_all,
 )
-from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.core.parallel import one_blas_thread
 from bboxqa.core.types import Progress

@@ -11,8 +11,8 @@ from bboxqa.agreement.alpha.nominal import (
     pooled_alpha,
     value_sums,
 )
-from bboxqa.agreement.counts.coincidences import coincidences
-from bboxqa.agreement.objects.meaning import reason_without_meaning, values_without_meaning
+from bboxqa.agreement.counts.unit_counts import coincidences
+from bboxqa.agreement.objects import reason_without_meaning, values_without_meaning
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.model.reliability import Coincidences
 from bboxqa.model.results import MeasuredAgreement

@@ -9,7 +9,7 @@ from support.matched import matched, random_data
 from support.resampled import expanded
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
-from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.counts.unit_counts import coincidences
 from bboxqa.diagnostics.annotators import rematched as rematched_module
 from bboxqa.diagnostics.annotators.rates import annotators
 from bboxqa.diagnostics.annotators.vitality import category_vitality, vitality

@@ -9,7 +9,7 @@ from support.datasets import dataset, object_rows
 from support.matched import matched
 
 from bboxqa.agreement.alpha.nominal import pooled_alpha
-from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.counts.unit_counts import coincidences
 from bboxqa.diagnostics.categories.category_merges import category_merges
 
 

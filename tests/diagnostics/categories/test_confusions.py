@@ -9,7 +9,7 @@ from support.matched import matched, random_data
 from support.resampled import expanded
 
 from bboxqa.agreement.alpha.nominal import pooled_alpha
-from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.counts.unit_counts import coincidences
 from bboxqa.diagnostics.annotators.rates import annotators
 from bboxqa.diagnostics.categories.category_merges import category_merges
 from bboxqa.diagnostics.categories.confusions import confusions

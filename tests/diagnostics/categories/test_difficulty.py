@@ -8,7 +8,7 @@ from support.datasets import dataset
 from support.matched import matched, objects_of, random_data
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
-from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.counts.unit_counts import coincidences
 from bboxqa.diagnostics.annotators.category_use import category_use
 from bboxqa.diagnostics.annotators.vitality import category_vitality
 from bboxqa.diagnostics.categories.difficulty import difficulty

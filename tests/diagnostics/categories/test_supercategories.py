@@ -10,7 +10,7 @@ from support.resampled import expanded
 
 import bboxqa
 from bboxqa.agreement.alpha.nominal import pooled_alpha
-from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.counts.unit_counts import coincidences
 from bboxqa.diagnostics.categories.supercategories import supercategories
 
 ABOVE = ("animal", "", "thing", "animal", "thing", "", "animal")

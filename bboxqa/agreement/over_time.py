@@ -1,18 +1,206 @@
-"""Agreement over time: segments become stretches on which no annotator changes the label."""
+"""Agreement on labels over time: sampled segments, and the share of time of each label."""
 
+import heapq
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import pairwise
+from math import nan
+from typing import Any, Literal
 
 import numpy as np
 
-from bboxqa.agreement.over_time.segment_overlaps import Overlaps, overlapping, without_overlaps
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray
+from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.uncertainty.estimator import OK, Estimator, SumTable, clusters_of, undefined
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean
 from bboxqa.model.labels import number_of
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.recordings import Segments, describe, segment_problems
 from bboxqa.model.reliability import Cell, ReliabilityData
+
+_NOBODY = "undefined: the label is not used where annotators can be compared"
+
+
+def label_agreement(ratings: Ratings) -> list[Estimator]:
+    """Return for each value the share of time on which annotators agree on it.
+
+    For a value c it is the time on which both annotators of a pair say c, divided by the time on
+    which at least one does, both summed over the pairs: Jaccard's coefficient of community [1]_,
+    without correction for chance. All clusters with comparable time are drawn, also those without
+    the value, as its frequency is random as well.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        Units without a weight count once. No annotator twice in a unit.
+
+    Returns
+    -------
+    list of Estimator
+        One per value. The two sums are the time of both and of either, in sample points.
+
+    References
+    ----------
+    .. [1] P. Jaccard (1912), The distribution of the flora in the alpine zone, New Phytologist
+           11(2), doi:10.1111/j.1469-8137.1912.tb05611.x.
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts.unit_counts import from_table
+    >>> said = np.array([[0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> data = from_table(said, np.ones((2, 4), bool), 2)
+    >>> found = label_agreement(Ratings(data, (), ("ann", "bob"), ("sit", "run")))
+    >>> [round(label.value, 3) for label in found]
+    [0.5, 0.667]
+    """
+    data = ratings.data
+    weight = np.ones(len(data.group), np.int64) if data.weight is None else data.weight
+    drawn = data.unit[data.state == Cell.CATEGORY]
+    raters = np.bincount(drawn, minlength=len(data.group))
+    counts = unit_counts(data)
+    unit, value, times = counts.unit, counts.value, counts.count.astype(np.int64)
+    both = weight[unit] * _pairs(times)
+    either = weight[unit] * (_pairs(raters[unit]) - _pairs(raters[unit] - times))
+    clusters = clusters_of(data.group, (weight > 0) & (raters > 1))
+    order = np.argsort(value, kind="stable")
+    bounds = np.searchsorted(value[order], np.arange(data.n_values + 1))
+    return [
+        _share(
+            data.group[unit[rows]], both[rows], either[rows], clusters, data.n_groups
+        )
+        for rows in (order[low:high] for low, high in pairwise(bounds.tolist()))
+    ]  # fmt: skip
+
+
+def _pairs(number: IndexArray) -> IndexArray:
+    """Return the number of pairs among n things."""
+    return number * (number - 1) // 2
+
+
+def _share(
+    group: IntArray, both: IndexArray, either: IndexArray, clusters: IndexArray, n_groups: int
+) -> Estimator:
+    """Return a share of time that can be resampled."""
+    if not either.any():
+        advice = "Have a second annotator mark the recordings in which it occurs."
+        return undefined(_NOBODY, advice=advice)
+    value = int(both.sum()) / int(either.sum())
+
+    @SumTable
+    def table() -> Any:
+        sums = np.stack([sum_by(group, column, n_groups) for column in (both, either)])
+        sums.setflags(write=False)
+        return sums
+
+    return Estimator(value, value, nan, OK, table, _ratio, clusters)
+
+
+def _ratio(sums: FloatArray) -> FloatArray:
+    with np.errstate(invalid="ignore"):
+        share: FloatArray = sums[0] / sums[1]
+    return share
+
+
+Overlaps = Literal["refuse", "first", "last", "longest"]
+
+
+def overlapping(
+    annotator: IntArray, start: IndexArray, end: IndexArray
+) -> tuple[IndexArray, IndexArray]:
+    """Return the segments that start before an earlier one of the same annotator has ended.
+
+    Each appears once as `later`; `earlier` is the one that reaches furthest. Both are (P,) int64.
+    Segments are sorted by annotator and start; times are milliseconds, 0 or more.
+
+    Examples
+    --------
+    >>> overlapping(np.zeros(3, np.int32), np.array([0, 2, 9]), np.array([8, 9, 12]))
+    (array([0]), array([1]))
+    """
+    if len(start) == 0:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    # Shift annotators apart, so that no segment reaches those of the next one.
+    shift = np.unique(annotator, return_inverse=True)[1] * int(end.max())
+    reach = np.maximum.accumulate(end + shift)
+    furthest = np.maximum.accumulate(
+        np.where(np.diff(reach, prepend=-1) > 0, np.arange(len(reach)), 0)
+    )
+    later = np.flatnonzero(start[1:] + shift[1:] < reach[:-1]) + 1
+    return furthest[later - 1], later
+
+
+def without_overlaps(
+    annotator: IntArray, start: IndexArray, end: IndexArray, rule: Overlaps
+) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """Return pieces of segments such that every annotator has one label at a time.
+
+    Parameters
+    ----------
+    annotator, start, end : (N,)
+        As in `overlapping`.
+    rule : {"first", "last", "longest"}
+        The segment that wins where several overlap: the one that started first or last (if they
+        started together, the one that comes first or last), or the longest (if equally long, the
+        first).
+
+    Returns
+    -------
+    segment, start, end : (M,) int64
+        Pieces, sorted by annotator, then start; `segment` is the index of the whole segment.
+
+    Examples
+    --------
+    >>> times = np.array([0, 2]), np.array([8, 4])
+    >>> without_overlaps(np.zeros(2, np.int32), *times, "last")
+    (array([0, 1, 0]), array([0, 2, 4]), array([2, 4, 8]))
+    """
+    _, later = overlapping(annotator, start, end)
+    mixed = np.unique(annotator[later])
+    clean = ~np.isin(annotator, mixed)
+    pieces = [(np.flatnonzero(clean), start[clean], end[clean])]
+    for each in mixed:
+        own = np.flatnonzero(annotator == each)
+        rank = np.empty(len(own), np.int64)
+        rank[_by_priority(start[own], end[own], rule)] = np.arange(len(own))
+        place, begin, stop = np.array(_winners(start[own], end[own], rank), np.int64).T
+        pieces.append((own[place], begin, stop))
+    segment, begin, stop = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    order = np.lexsort((begin, annotator[segment]))
+    return segment[order], begin[order], stop[order]
+
+
+def _by_priority(start: IndexArray, end: IndexArray, rule: Overlaps) -> IndexArray:
+    """Return the order of precedence of segments that are sorted by start."""
+    place = np.arange(len(start))
+    if rule == "first":
+        return place
+    if rule == "last":
+        return place[::-1]
+    return np.lexsort((place, start - end))
+
+
+def _winners(start: IndexArray, end: IndexArray, rank: IndexArray) -> list[tuple[int, int, int]]:
+    """Return the segment of lowest rank at each time, as (segment, begin, end)."""
+    pieces: list[tuple[int, int, int]] = []
+    waiting: list[tuple[int, int]] = []
+    starts, ends, ranks = start.tolist(), end.tolist(), rank.tolist()
+    boundaries = np.unique(np.concatenate([start, end])).tolist()
+    arrived = 0
+    for now, after in pairwise(boundaries):
+        while arrived < len(starts) and starts[arrived] <= now:
+            heapq.heappush(waiting, (ranks[arrived], arrived))
+            arrived += 1
+        while waiting and ends[waiting[0][1]] <= now:
+            heapq.heappop(waiting)
+        if not waiting:
+            continue
+        winner = waiting[0][1]
+        if pieces and pieces[-1][0] == winner and pieces[-1][2] == now:
+            pieces[-1] = (winner, pieces[-1][1], after)
+        else:
+            pieces.append((winner, now, after))
+    return pieces
+
 
 BACKGROUND = "(nothing marked)"
 _ADVICE = (

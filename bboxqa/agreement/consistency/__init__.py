@@ -1,1 +1,0 @@
-"""Consistency of ratings: Cronbach's alpha and intraclass correlation."""

@@ -1,0 +1,589 @@
+"""Agreement on objects: their existence, class and place, with intervals."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise, starmap
+from math import nan
+
+import numpy as np
+
+from bboxqa.agreement.alpha.nominal import (
+    Alpha,
+    alpha_of_sums,
+    alpha_per_category,
+    image_estimators,
+    images_per_value,
+    mean_estimator,
+    nominal_alpha,
+    pooled_alpha,
+    pooled_estimators,
+    value_sums,
+)
+from bboxqa.agreement.counts.object_counts import (
+    ObjectSums,
+    PairCounts,
+    drawn_in_cells,
+    image_chunks,
+    ratio,
+)
+from bboxqa.agreement.uncertainty.estimator import OK, Estimator, SumTable
+from bboxqa.agreement.uncertainty.linear import FEWEST, NO_ERROR
+from bboxqa.agreement.uncertainty.resampling import (
+    LEVEL,
+    covering_intervals,
+    expanded_interval,
+    replicates_of_all,
+)
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    compact,
+    frozen_arrays,
+    pairs_within,
+    radix_order,
+    run_starts,
+    sum_by,
+)
+from bboxqa.core.parallel import one_blas_thread
+from bboxqa.core.types import Steps
+from bboxqa.model.annotations import Annotations
+from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
+from bboxqa.model.units import UnitTable
+
+# The rows of a threshold: those of `ObjectSums`, and matched and possible pairs by chance.
+_MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _REST, _BELOW = range(6)
+_BY_CHANCE, _POSSIBLE_BY_CHANCE = 6, 7
+_N_ROWS = 8
+
+
+def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
+    """Return F1 corrected for chance, 1 − (1 − F1) / (1 − F1 by chance).
+
+    It is NaN where F1 by chance is 1.
+
+    Examples
+    --------
+    >>> above_chance(np.array([0.9]), np.array([0.5]))
+    array([0.8])
+    """
+    return 1 - ratio(1 - f1, 1 - chance)
+
+
+def f1_estimator(data: ReliabilityData) -> Estimator:
+    """Return the F1 of all pairs of annotators, over images with annotations.
+
+    An object drawn by m of a annotators asked has m (m − 1) ordered matched pairs, of m (a − 1)
+    possible ones.
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts.unit_counts import from_table
+    >>> values = np.array([[0, 0], [0, -1]])
+    >>> round(f1_estimator(from_table(values, np.ones((2, 2), bool), 1)).value, 4)
+    0.6667
+    """
+    drawn = np.bincount(data.unit, data.state != Cell.MISSING, len(data.group))
+    asked = np.bincount(data.unit, minlength=len(data.group))
+    sums = np.stack(
+        [np.bincount(data.group, drawn * (others - 1), data.n_groups) for others in (drawn, asked)]
+    )
+    total = sums.sum(1)
+    images = np.flatnonzero(sums[1])
+    value = float(ratio(total[:1], total[1:])[0])
+    status = OK if len(images) else "undefined: no annotations of two annotators"
+    return Estimator(
+        value, nan, nan, status, SumTable(lambda: sums), lambda drawn: ratio(*drawn), images
+    )
+
+
+def object_estimators(
+    objects: Sequence[ObjectSums], chance: Sequence[FloatArray], images: IndexArray
+) -> dict[tuple[int, str], Estimator]:
+    """Return the estimators of each threshold, by the names of `_KINDS`.
+
+    Only `evaluate`, `table` and `clusters` are set.
+
+    Parameters
+    ----------
+    objects : sequence of ObjectSums
+        By image, one per threshold.
+    chance : sequence of (I, 2) float64
+        Pairs that match by chance, and that could match, by image; one per threshold.
+    images : (C,) int64
+        The images that are drawn, sorted.
+    """
+
+    # One table of all thresholds, so that the weights are read once.
+    @SumTable
+    def table() -> FloatArray:
+        rows = [
+            np.concatenate([sums.stacked(), by_chance.T])[:, images]
+            for sums, by_chance in zip(objects, chance, strict=True)
+        ]
+        return np.concatenate(rows)
+
+    clusters = np.arange(len(images))
+    return {
+        (index, kind): Estimator(
+            nan, nan, nan, OK, table, partial(evaluate, index * _N_ROWS), clusters
+        )
+        for index in range(len(objects))
+        for kind, evaluate in _KINDS.items()
+    }
+
+
+def _f1(first: int, sums: FloatArray) -> FloatArray:
+    return ratio(sums[first + _MATCHED], sums[first + _POSSIBLE])
+
+
+def _above_chance(first: int, sums: FloatArray) -> FloatArray:
+    chance = ratio(sums[first + _BY_CHANCE], sums[first + _POSSIBLE_BY_CHANCE])
+    return above_chance(_f1(first, sums), chance)
+
+
+def _class_share(first: int, sums: FloatArray) -> FloatArray:
+    return ratio(sums[first + _SAME], sums[first + _MATCHED])
+
+
+def _place(first: int, sums: FloatArray) -> FloatArray:
+    return ratio(sums[first + _SIMILARITY] + sums[first + _REST], sums[first + _MATCHED])
+
+
+def _below(first: int, sums: FloatArray) -> FloatArray:
+    return ratio(sums[first + _BELOW], sums[first + _MATCHED])
+
+
+_KINDS = {
+    "f1": _f1, "above chance": _above_chance, "class share": _class_share, "place": _place,
+    "below": _below,
+}  # fmt: skip
+
+
+LARGEST_SHARE = 0.9
+"""With more annotations in one category, alpha can be near 0 however many objects match."""
+
+ONE_CATEGORY = (
+    "no meaning with one category: alpha can be 0 or below however many objects the annotators "
+    "share"
+)
+
+
+def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
+    """Return whether alpha can show agreement: always, unless a missing annotation is a value.
+
+    Places where all annotators see nothing are not recorded, so that "missing" never agrees with
+    itself. If most annotations are of one category, chance explains agreement on them, and alpha is
+    near 0 even for annotators who find 95 % of the objects.
+
+    Parameters
+    ----------
+    drawn : (K,) float64
+        The number of annotations of each category.
+    missing : {"category", "ignore"}
+        Whether a missing annotation is a value of its own.
+
+    Examples
+    --------
+    >>> has_meaning(np.array([90.0, 10.0])), has_meaning(np.array([91.0, 9.0]))
+    (True, False)
+    """
+    return missing == "ignore" or bool(drawn.max(initial=0) <= LARGEST_SHARE * drawn.sum())
+
+
+def pairs_with_meaning(counts: PairCounts) -> BoolArray:
+    """Return (P,) bool: pairs of annotators whose alpha has a meaning; see `has_meaning`."""
+    pair, value = np.divmod(counts.pair_value, counts.n_values)
+    drawn = np.flatnonzero(value < counts.n_values - 1)
+    owner = np.searchsorted(counts.unit_pair, pair[drawn])
+    n_given = counts.n_given[drawn]
+    largest = np.zeros(len(counts.unit_pair), np.int64)
+    np.maximum.at(largest, owner, n_given)
+    return largest <= LARGEST_SHARE * sum_by(owner, n_given, len(largest))
+
+
+def values_without_meaning(marginal: FloatArray) -> BoolArray:
+    """Return (K,) bool: values whose alpha against the rest has no meaning; see `has_meaning`.
+
+    The last value is a missing annotation.
+
+    Examples
+    --------
+    >>> values_without_meaning(np.array([91.0, 9.0, 20.0]))
+    array([ True, False, False])
+    """
+    most: BoolArray = marginal > LARGEST_SHARE * marginal[:-1].sum()
+    return most
+
+
+def images_with_meaning(counted: Coincidences) -> BoolArray:
+    """Return (I,) bool: images whose own alpha has a meaning; see `has_meaning`.
+
+    It is true for images without pairable annotations, as no category dominates there.
+    """
+    drawn = np.flatnonzero(counted.value < counted.n_values - 1)
+    group, amount = counted.group[drawn], counted.marginal[drawn]
+    largest = np.zeros(counted.n_groups)
+    np.maximum.at(largest, group, amount)
+    return largest <= LARGEST_SHARE * sum_by(group, amount, counted.n_groups)
+
+
+def reason_without_meaning(drawn: FloatArray) -> str:
+    """Return why alpha has no meaning; empty if it has one.
+
+    Examples
+    --------
+    >>> reason_without_meaning(np.array([95.0, 5.0]))
+    'no meaning: 95.0 % of the annotations are of one category, and with more than 90 % alpha can \
+be near 0 however many objects the annotators share'
+    """
+    if has_meaning(drawn):
+        return ""
+    if np.count_nonzero(drawn) == 1:
+        return ONE_CATEGORY
+    share = drawn.max() / drawn.sum()
+    return (
+        f"no meaning: {share:.1%} of the annotations are of one category, and with more than "
+        f"{LARGEST_SHARE:.0%} alpha can be near 0 however many objects the annotators share"
+    ).replace("%", " %")
+
+
+Intervals = dict[str, FloatArray]
+"""Low, high and shift of each figure, (1, 3), and of "categories", (K, 3)."""
+
+
+@frozen_arrays
+class ThresholdSums:
+    """Sums over the images of one threshold."""
+
+    coincidences: Coincidences
+    classes: Coincidences
+    """Coincidences of drawn annotations only."""
+    image_alpha: FloatArray
+    """Alpha of each image, NaN where it has none, (I,)."""
+    has_meaning: BoolArray
+    """Whether the alpha of an image has a meaning, (I,)."""
+    left_empty: BoolArray
+    """Whether nobody drew anything in an image, (I,)."""
+    objects: ObjectSums
+    """By image."""
+    chance: FloatArray
+    """Pairs that match by chance, and that could match, by image, (I, 2); 0 if not measured."""
+
+    @property
+    def meaningful_alpha(self) -> FloatArray:
+        """Alpha of each image with objects, (I,); NaN where it has no meaning."""
+        return np.where(self.has_meaning & ~self.left_empty, self.image_alpha, np.nan)
+
+    def class_alpha(self) -> Alpha:
+        """Return alpha of the units that two or more annotators drew."""
+        marginal, diagonal = value_sums(self.classes)
+        return alpha_of_sums(marginal, diagonal.sum(), one_group=False)
+
+    def n_images(self, kind: str) -> int:
+        """Return the number of images that contribute to a figure of `figures`."""
+        if kind in ("mean", "meaningful mean"):
+            alphas = self.image_alpha if kind == "mean" else self.meaningful_alpha
+            return int(np.count_nonzero(~np.isnan(alphas)))
+        if kind in ("pooled", "class"):
+            counted = self.coincidences if kind == "pooled" else self.classes
+            return len(np.unique(counted.group))
+        return int(np.count_nonzero(self.objects.possible))
+
+    def figures(self) -> dict[str, float]:
+        """Return all scalar figures by name."""
+        total = self.objects.total()
+        chance = ratio(*self.chance.sum(0)[:, None])
+        return {
+            "pooled": pooled_alpha(self.coincidences).value,
+            "mean": mean_of(self.image_alpha),
+            "meaningful mean": mean_of(self.meaningful_alpha),
+            "class": self.class_alpha().value,
+            "f1": float(total.f1[0]),
+            "chance": float(chance[0]),
+            "above chance": float(above_chance(total.f1, chance)[0]),
+            "class share": float(total.class_share[0]),
+            "place": float(total.mean_similarity[0]),
+            "below": float(total.below_share[0]),
+        }
+
+
+def mean_of(values: FloatArray) -> float:
+    """Return the mean of the values that are defined; NaN without any."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
+
+
+def threshold_intervals(
+    thresholds: Sequence[ThresholdSums],
+    images: IndexArray,
+    replicates: int,
+    seed: int,
+    on_progress: Steps | None = None,
+) -> list[Intervals]:
+    """Return the intervals of each threshold, all from the same draws with replacement.
+
+    They are expanded for the number of images that a figure is made of.
+
+    `images`, (C,) int64 sorted, are those that are drawn.
+    """
+    counted = [sums.coincidences for sums in thresholds]
+    values = np.unique(np.concatenate([found.value for found in counted]))
+    estimators = image_estimators(
+        counted, [sums.image_alpha for sums in thresholds], images, values
+    )
+    estimators |= {
+        (index, "meaningful mean"): mean_estimator(sums.meaningful_alpha, images)
+        for index, sums in enumerate(thresholds)
+    }
+    estimators |= pooled_estimators([sums.classes for sums in thresholds], images)
+    estimators |= object_estimators(
+        [sums.objects for sums in thresholds], [sums.chance for sums in thresholds], images
+    )
+    with one_blas_thread():
+        drawn = replicates_of_all(estimators, replicates, seed, on_progress)
+    figures = [sums.figures() for sums in thresholds]
+    found: list[Intervals] = [{} for _ in thresholds]
+    for index, kind in estimators:
+        sums = thresholds[index]
+        replicated = np.atleast_2d(drawn[index, kind])
+        if kind == "categories":
+            of_values = alpha_per_category(sums.coincidences)[0][values]
+            intervals = np.full((sums.coincidences.n_values, 3), np.nan)
+            made_of = images_per_value(sums.coincidences)[values]
+            intervals[values] = _intervals(of_values, replicated, made_of)
+        else:
+            value, made_of = np.array([figures[index][kind]]), np.array([sums.n_images(kind)])
+            intervals = _intervals(value, replicated, made_of)
+        found[index][kind] = intervals
+    return found
+
+
+def _intervals(values: FloatArray, replicates: FloatArray, made_of: IndexArray) -> FloatArray:
+    """Return low, high and shift of each row of replicates, (K, 3), for its number of images."""
+    bounds, shift = covering_intervals(values, replicates, expanded_interval(replicates, made_of))
+    return np.column_stack([bounds, shift])
+
+
+@dataclass(slots=True)
+class _ImageSquares:
+    """Sums over images of products of two amounts of K rows: matched pairs, and possible ones."""
+
+    sums: FloatArray
+    """(6, K) float64: matched, possible, their squares, their product, and the number of images."""
+
+    def add(self, row: IndexArray, image: IndexArray, amounts: FloatArray) -> None:
+        """Add the (2, E) amounts of rows in images; an image is added once."""
+        n_rows = self.sums.shape[1]
+        keys, place = compact(image * n_rows + row, (int(image.max(initial=-1)) + 1) * n_rows)
+        matched, possible = (sum_by(place, amount, len(keys)) for amount in amounts)
+        found = matched, possible, matched**2, possible**2, matched * possible, possible > 0
+        self.sums += np.stack([sum_by(keys % n_rows, each, n_rows) for each in found])
+
+    def intervals(self) -> FloatArray:
+        """Return the 95 % intervals of matched / possible, (K, 2).
+
+        The error is that of a ratio of sums over clusters (Cochran 1977, Sampling techniques,
+        eq. 2.39 and 6.9). NaN with fewer than ten images, and at 0 and 1.
+        """
+        matched, possible, matched_2, possible_2, product, n_images = self.sums
+        f1 = ratio(matched, possible)
+        residual = matched_2 - 2 * f1 * product + f1**2 * possible_2
+        # Rounding leaves a residue if all images have the same F1.
+        residual[residual < 1e-12 * matched_2] = 0
+        error = np.sqrt(ratio(residual * n_images, n_images - 1.0)) / possible
+        return _share_interval(f1, error, n_images - 1)
+
+
+def _share_interval(share: FloatArray, error: FloatArray, freedom: FloatArray) -> FloatArray:
+    """Return 95 % intervals of shares from standard errors, (N, 2), within 0 and 1.
+
+    They are symmetric on the scale of log odds: logit θ ± t · error / (θ (1 − θ)).
+    """
+    from scipy.special import expit, logit, stdtrit
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = stdtrit(freedom, (1 + LEVEL) / 2) * error / (share * (1 - share))
+        bounds: FloatArray = expit(np.stack([logit(share) - reach, logit(share) + reach], axis=1))
+    known = (error > NO_ERROR) & (share > 0) & (share < 1) & (freedom > FEWEST - 1.5)
+    bounds[~known] = np.nan
+    return bounds
+
+
+def category_f1_intervals(
+    annotations: Annotations, units: UnitTable, assigned: BoolArray, n_categories: int
+) -> FloatArray:
+    """Return the 95 % interval of the F1 of each category, (K, 2)."""
+    size = np.bincount(units.unit, minlength=len(units))[units.unit]
+    others = assigned.sum(1)[annotations.image] - 1
+    squares = _ImageSquares(np.zeros((6, n_categories)))
+    category, image = (each.astype(np.int64) for each in (annotations.category, annotations.image))
+    squares.add(category, image, np.stack([size - 1, others]).astype(np.float64))
+    return squares.intervals()
+
+
+def pair_f1_intervals(
+    annotations: Annotations, units: UnitTable, assigned: BoolArray, pairs: IndexArray
+) -> FloatArray:
+    """Return the 95 % interval of the F1 of each pair of annotators, (P, 2).
+
+    `pairs` are ``first * n_annotators + second``, sorted: those who share an image, all or those
+    of some annotators.
+    """
+    if len(assigned) < FEWEST:
+        # In chunks: thousands of annotators of one image are millions of pairs.
+        return np.full((len(pairs), 2), np.nan)
+    n_annotators = assigned.shape[1]
+    paired = np.zeros(n_annotators, np.bool_)
+    paired[np.concatenate(np.divmod(pairs, n_annotators))] = True
+    order = radix_order(units.unit, len(units))
+    order = order[paired[annotations.annotator[order]]]
+    left, right = (order[side] for side in pairs_within(units.unit[order]))
+    ends = np.sort(annotations.annotator[np.stack([left, right])].astype(np.int64), axis=0)
+    of_image = annotations.image[left].astype(np.int64)
+    by_image = np.argsort(of_image, kind="stable")
+    of_image = of_image[by_image]
+    matched = np.searchsorted(pairs, ends[0] * n_annotators + ends[1])[by_image]
+    image, annotator = np.nonzero(assigned & paired)
+    n_drawn = drawn_in_cells(annotations, assigned & paired)
+    squares = _ImageSquares(np.zeros((6, len(pairs))))
+    for start, stop in image_chunks(image):
+        one, other = (start + side for side in pairs_within(image[start:stop]))
+        row = np.searchsorted(pairs, annotator[one] * n_annotators + annotator[other])
+        low, high = np.searchsorted(of_image, [image[start], image[stop - 1] + 1])
+        both = np.append(row, matched[low:high])
+        where = np.append(image[one], of_image[low:high]) - image[start]
+        amounts = np.zeros((2, len(both)))
+        amounts[1, : len(row)] = (n_drawn[one] + n_drawn[other]) / 2
+        amounts[0, len(row) :] = 1
+        squares.add(both, where, amounts)
+    return squares.intervals()
+
+
+def alpha_costs(data: Coincidences) -> FloatArray:
+    """Return pooled alpha without each group, minus pooled alpha, (G,).
+
+    It is positive for an image that lowers agreement, and NaN if alpha is undefined with or without
+    the image.
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts.unit_counts import coincidences
+    >>> from bboxqa.agreement.counts.unit_counts import from_table
+    >>> table = from_table(np.array([[0, 1, 0], [0, 1, 1]]), np.ones((2, 3), bool), 2)
+    >>> alpha_costs(coincidences(table, "ignore")).round(4)
+    array([-0.4444, -0.4444,  0.5556])
+    """
+    marginal, diagonal = value_sums(data)
+    inside = sum_by(data.group, data.marginal, data.n_groups)
+    agreeing = sum_by(data.group, data.diagonal, data.n_groups)
+    # (n_c − n_ic)² = n_c² − n_ic (2 n_c − n_ic)
+    less = data.marginal * (2 * marginal[data.value] - data.marginal)
+    squares = sum_by(data.group, less, data.n_groups)
+    total, all_squares = marginal.sum(), (marginal**2).sum()
+    without = nominal_alpha(total - inside, diagonal.sum() - agreeing, all_squares - squares)[0]
+    pooled = nominal_alpha(*(np.array([n]) for n in (total, diagonal.sum(), all_squares)))[0]
+    return without - pooled
+
+
+def f1_costs(images: ObjectSums) -> FloatArray:
+    """Return F1 without each image, minus F1, (I,); NaN if one of them is undefined.
+
+    Examples
+    --------
+    >>> sums = ObjectSums(*np.array([[1.0, 3.0], [2.0, 4.0], [0, 0], [0, 0], [0, 0], [0, 0]]))
+    >>> f1_costs(sums).round(4)
+    array([ 0.0833, -0.1667])
+    """
+    matched, possible = images.matched.sum(), images.possible.sum()
+    without = ratio(matched - images.matched, possible - images.possible)
+    return without - ratio(np.array([matched]), np.array([possible]))
+
+
+@frozen_arrays
+class ChanceSlots:
+    """The image that each annotator brings to a place: S rows, by place and annotator.
+
+    A place has at least two annotators, who bring different images.
+    """
+
+    place: IndexArray
+    """(S,) int64. The index of the pass times the number of images, plus the image."""
+    annotator: IndexArray
+    source: IndexArray
+    """(S,) int64. The image that the annotator brings."""
+
+    def take(self, index: IndexArray | slice) -> "ChanceSlots":
+        """Return some of the rows."""
+        return ChanceSlots(self.place[index], self.annotator[index], self.source[index])
+
+
+def chance_slots(
+    image: IndexArray,
+    annotator: IndexArray,
+    kind: IndexArray,
+    ranks: tuple[IndexArray, IndexArray],
+    n_passes: int,
+    generator: np.random.Generator,
+) -> ChanceSlots:
+    """Return a random image of the same kind for each image that an annotator was asked about.
+
+    In each pass, the images of an annotator and a kind form a circle in a random order, which is
+    the same for all annotators, and are rotated by a different number of places for each annotator.
+    So annotators of the same images never bring the same image to a place, unless there are more
+    annotators than images. Of annotators who bring the same image, one is kept.
+
+    Parameters
+    ----------
+    image, annotator, kind : (C,) int64
+        The images that each annotator was asked about, and the kind of the image. Only images of
+        the same kind are exchanged.
+    ranks : tuple of (I,) and (A,) int64
+        The order of images and annotators in which random numbers are assigned.
+    n_passes : int
+    generator : numpy.random.Generator
+
+    Examples
+    --------
+    >>> cells = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.zeros(4, int)
+    >>> ranks = np.arange(2), np.arange(2)
+    >>> slots = chance_slots(*cells, ranks, 1, np.random.default_rng(0))
+    >>> slots.place, slots.annotator, slots.source
+    (array([0, 0, 1, 1]), array([0, 1, 0, 1]), array([1, 0, 0, 1]))
+    """
+    of_images, of_annotators = ranks
+    n_images, n_annotators = len(of_images), len(of_annotators)
+    order = generator.random((n_passes, n_images))[:, of_images]
+    turns = generator.permuted(np.tile(np.arange(n_annotators), (n_passes, 1)), axis=1)
+    circle = np.unique(kind * n_annotators + annotator, return_inverse=True)[1]
+    in_passes = np.broadcast_to(circle, (n_passes, len(circle)))
+    cell = np.lexsort((order[:, image], in_passes), axis=1)
+    size = np.bincount(circle)
+    start = np.cumsum(size) - size
+    circle = np.sort(circle)
+    start, size = start[circle], size[circle]
+    turn = np.take_along_axis(turns[:, of_annotators], annotator[cell], axis=1)
+    moved = start + (np.arange(len(circle)) - start + turn) % size
+    source = image[np.take_along_axis(cell, moved, axis=1)]
+    place = np.arange(n_passes)[:, None] * n_images + image[cell]
+    slots = ChanceSlots(place.ravel(), annotator[cell].ravel(), source.ravel())
+    return _with_different_images(slots, turn.ravel(), n_images)
+
+
+def _with_different_images(slots: ChanceSlots, turn: IndexArray, n_images: int) -> ChanceSlots:
+    """Keep one annotator per image and place, and places with two annotators or more."""
+    brought = slots.place * n_images + slots.source
+    order = np.lexsort((turn, brought))
+    slots = slots.take(order[np.diff(brought[order], prepend=-1) != 0])
+    slots = slots.take(np.flatnonzero(np.bincount(slots.place)[slots.place] >= 2))
+    return slots.take(np.lexsort((slots.annotator, slots.place)))
+
+
+def whole_places(place: IndexArray, work: IndexArray, most: int) -> Iterator[slice]:
+    """Yield slices of whole places, each with about `most` work."""
+    done = np.cumsum(work)
+    ends = np.append(run_starts(place)[1:], len(place))
+    chunk = done[ends - 1] // most
+    ends = ends[np.diff(chunk, append=chunk[-1] + 1) > 0]
+    yield from starmap(slice, pairwise([0, *ends.tolist()]))

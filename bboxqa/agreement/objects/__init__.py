@@ -1,1 +1,0 @@
-"""Agreement on objects: existence, class and place."""

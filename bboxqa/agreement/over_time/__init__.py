@@ -1,1 +1,0 @@
-"""Agreement on segments in time."""
