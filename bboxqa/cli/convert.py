@@ -15,7 +15,7 @@ from bboxqa.cli.options.shared_options import A_PATH, completed, pseudonyms_opti
     "--to",
     required=True,
     metavar="NAME",
-    shell_complete=completed("bboxqa.formats.writing.registry:names"),
+    shell_complete=completed("bboxqa.formats.writers:names"),
     help="Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, yolo-obb, yolo-pose, dota, "
     "voc, labelme, csv or parquet.",
 )

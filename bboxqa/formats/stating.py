@@ -162,7 +162,7 @@ def _sizes(given: object) -> tuple[int, int] | Mapping[str, GivenSize] | None:
         raise ConfigError(f"image_size is {wrong!r}; expected width and height in pixels")
     if not isinstance(given, Mapping):
         return given  # type: ignore[return-value]
-    from bboxqa.formats.writing.safe_names import safe_name
+    from bboxqa.formats.writing.names import safe_name
 
     # Formats of one file per image write safe names.
     return by_ends({safe_name(name): size for name, size in given.items()} | {**given})

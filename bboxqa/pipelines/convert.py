@@ -1,31 +1,32 @@
 """Conversion of files of one format to another."""
 
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from bboxqa.core.errors import ConfigError, OutputError
+from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
 from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_examples, without_names
-from bboxqa.core.text import count
+from bboxqa.core.text import clean, count
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.dataset.left_out_categories import left_out_by, left_out_category_notes
 from bboxqa.formats.inputs import paths_in
 from bboxqa.formats.own_files import is_review_queue
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.heads import ARCHIVES
+from bboxqa.formats.writers import WRITERS, writer
 from bboxqa.formats.writing.content import Content, without_categories, without_points
 from bboxqa.formats.writing.gathering.gathered import Gathering
-from bboxqa.formats.writing.left_out import left_out_notes
-from bboxqa.formats.writing.losses import Loss, repeat_losses
-from bboxqa.formats.writing.registry import writer
-from bboxqa.formats.writing.writer import Options, Writer, Written
+from bboxqa.formats.writing.losses import losses as losses_in
+from bboxqa.formats.writing.losses import notes_on
+from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.refusals.checks import doubts_of
-from bboxqa.pipelines.refusals.conversions import refuse_conversion, refuse_ending
 
 _UNFINISHED = ".unfinished"
 
@@ -149,24 +150,42 @@ def convert(
     if key is not None:
         check_key(key, [path])
     content, notes, has_splits = gather(source, settings, progress, key)
-    if not to_format.has_keypoints:
+    if "keypoints" not in to_format.holds:
         content = without_points(content)
-    losses = (*repeat_losses(content), *to_format.losses(content, options))
+    losses = tuple(losses_in(content, to_format, options))
     # The measured files still have what a review queue loses.
     are_refused = not lossy and not all(map(is_review_queue, _given(source)))
-    refuse_conversion(content, to_format, losses if are_refused else ())
+    _refuse(content, to_format, losses if are_refused else ())
     n_files = _write(path, to_format, to_format.files(content, options))
     example = _example_of_sizes(source, has_splits=has_splits)
-    notes = (*notes, *left_out_notes(content, to_format), *_size_notes(content, to_format, example))
-    held = content.held(to_format.lines)
+    notes = (*notes, *notes_on(content, to_format), *_size_notes(content, to_format, example))
+    held = content.held(to_format.holds)
     sizes = n_files, len(content.images), len(content.annotations) + len(held)
     return Conversion(path, *sizes, tuple(content.annotators), losses, notes)
+
+
+def _refuse(content: Content, to_format: Writer, losses: Iterable[Loss]) -> None:
+    """Raise DatasetError with all losses, and images without the size that the format needs."""
+    unsized, lost = [], [str(each) for each in losses]
+    if to_format.needs_sizes is not None:
+        names = content.without_size(drawn=to_format.needs_sizes == "drawn images")
+        if names:
+            some = f"{count(len(names), 'image')} without width and height, such as {names[0]!r}"
+            unsized = [f"{some}; {to_format.title} needs them"]
+    if unsized or lost:
+        add = (
+            "Add the size of each image to the input files, or give it for all of them: "
+            "--image-size 1920x1080"
+        )
+        leave_out = "Nothing was written. To write the rest: --lossy"
+        advice = [*[add] * bool(unsized), *[leave_out] * bool(lost)]
+        raise DatasetError([*unsized, *lost], "\n".join(advice))
 
 
 def _size_notes(content: Content, to_format: Writer, example: str) -> Iterator[str]:
     """Yield a note on sizes of images, which the pictures hold as well."""
     n_known = sum(bool(each.get("width")) for each in content.images)
-    if n_known and not to_format.has_sizes:
+    if n_known and "image sizes" not in to_format.holds:
         what = count(n_known, "size of an image", "sizes of images")
         is_ = "is" if n_known == 1 else "are"
         yield (
@@ -246,7 +265,7 @@ def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:
         raise OutputError(f"{path}: is a folder; {to_format.title} is one file: name it")
     if not is_file and path.exists() and not path.is_dir():
         raise OutputError(f"{path}: is a file; {to_format.title} is a folder: name it")
-    refuse_ending(path, to_format, is_file=is_file)
+    _refuse_ending(path, to_format, is_file=is_file)
     if to_format.is_known_by_suffix and not path.name.lower().endswith(to_format.suffixes):
         end = to_format.suffixes[0]
         better = path.with_name(path.name + end)
@@ -262,6 +281,27 @@ def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:
     other = next((each for each in files if each.suffix not in to_format.suffixes), None)
     if other is not None:
         raise OutputError(f"{path}: has other files, such as {other.name}; name another folder")
+
+
+def _refuse_ending(path: Path, to_format: Writer, *, is_file: bool) -> None:
+    """Refuse the name of an archive, or of a file for a folder, which programs do not open."""
+    of_files = () if is_file else tuple(end for each in WRITERS.values() for end in each.suffixes)
+    wrong = (*ARCHIVES, *of_files)
+    if path.is_dir() or not path.name.lower().endswith(wrong):
+        return
+    stem = path.name
+    while stem.lower().endswith(wrong):
+        stem = stem.rpartition(".")[0]
+    stem, end = stem or "out", to_format.suffixes[0]
+    names, layout = [stem], "a folder"
+    if is_file:
+        names, layout = [stem if stem.lower().endswith(end) else stem + end], "one file"
+    elif to_format.layout == "folder or file":
+        names, layout = [stem, stem + end], "a folder, or one file of one annotator"
+    typed = " or ".join(shlex.quote(clean(str(path.with_name(each)))) for each in names)
+    is_packed = path.name.lower().endswith(ARCHIVES)
+    kind = "an archive, which is not written" if is_packed else "a file"
+    raise OutputError(f"{path}: is the name of {kind}; {to_format.title} is {layout}; try: {typed}")
 
 
 def _is_file(path: Path, to_format: Writer) -> bool:

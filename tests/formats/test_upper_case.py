@@ -9,7 +9,7 @@ from support.tool_files import asked, drawn, write
 
 import bboxqa
 from bboxqa.formats.own_files import is_result
-from bboxqa.formats.writing.registry import names
+from bboxqa.formats.writers import names
 
 BOX = {"x": 10, "y": 20, "w": 30, "h": 40}
 PEOPLE = ["ada", "bob"]

@@ -4,13 +4,14 @@ from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.translation.boxes.row_masks import RowMasks
-
-Record = dict[str, Any]
+from bboxqa.formats.writing.outlines import Kind, Outline, Record, outlines_of, said_angle
 
 _MOST_BYTES = 1_000_000_000
 
@@ -50,6 +51,7 @@ class Content:
     """By id, the names of categories with control characters, which are escaped in `name`."""
 
     masks: RowMasks = field(default_factory=RowMasks)
+    """Converts masks, within a limit for all of them."""
 
     @cached_property
     def annotators(self) -> list[str]:
@@ -76,6 +78,36 @@ class Content:
         for each in self.annotations:
             found[each["image_id"]][each.get("annotator", "")].append(each)
         return found
+
+    @cached_property
+    def outlines(self) -> dict[int, Outline]:
+        """The outlines of annotations, by id."""
+        return outlines_of(self.annotations)
+
+    def kind_of(self, annotation: Record, *, any_rectangle: bool = False) -> Kind:
+        """Return the kind of outline of an annotation; "box" for an upright box.
+
+        A rectangle without an angle counts as a polygon, unless `any_rectangle`.
+        """
+        kind = self.outlines[annotation["id"]].kind
+        if kind == "rotation" and not any_rectangle and np.isnan(said_angle(annotation)):
+            return "polygon"
+        return kind
+
+    def rotated(self, annotation: Record, *, any_rectangle: bool = False) -> FloatArray | None:
+        """Return the rotated box of an annotation, (5,), read-only; else None.
+
+        Its angle is the rotation attribute, if that is the angle of a side.
+
+        Examples
+        --------
+        >>> ring, said = [2, 0, 4, 2, 2, 4, 0, 2], {"rotation": 135}
+        >>> diamond = {"id": 1, "bbox": [0, 0, 4, 4], "segmentation": [ring], "attributes": said}
+        >>> Content([], [], [diamond]).rotated(diamond).round(2).tolist()
+        [2.0, 2.0, 2.83, 2.83, 135.0]
+        """
+        is_rotated = self.kind_of(annotation, any_rectangle=any_rectangle) == "rotation"
+        return self.outlines[annotation["id"]].box if is_rotated else None
 
     def held(self, shapes: Container[str]) -> list[Record]:
         """Return the annotations without a box that have points and one of these shapes."""

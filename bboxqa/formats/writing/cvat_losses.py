@@ -5,19 +5,9 @@ from collections.abc import Iterator
 
 from bboxqa.core.text import one_line
 from bboxqa.formats.writing.content import Content, image_name
-from bboxqa.formats.writing.losses import (
-    ANNOTATIONS,
-    ATTRIBUTES,
-    Loss,
-    Noun,
-    common_losses,
-    key_losses,
-    losses_of,
-)
-from bboxqa.formats.writing.safe_names import plain_xml
-from bboxqa.formats.writing.shapes.key_points import boxes_beside_points, other_areas
-from bboxqa.formats.writing.shapes.outlines import ONE_OUTLINE, outline_losses, rounded_losses
-from bboxqa.formats.writing.writer import Options
+from bboxqa.formats.writing.losses import ANNOTATIONS, ATTRIBUTES, key_losses, losses_of
+from bboxqa.formats.writing.names import plain_xml
+from bboxqa.formats.writing.writer import Loss, Noun, Options
 
 TITLE = "CVAT"
 LINES = ("polyline", "line", "cuboid")
@@ -34,20 +24,6 @@ _VALUES = {
 
 def cvat_losses(content: Content, _options: Options) -> Iterator[Loss]:
     """Yield the data that CVAT cannot hold."""
-    yield from outline_losses(content, TITLE, ONE_OUTLINE)
-    yield from rounded_losses(content, TITLE)
-    yield from boxes_beside_points(content, TITLE)
-    yield from other_areas(content, TITLE)
-    held = ("attributes", "source", "keypoints", *OF_REVIEW)
-    yield from common_losses(
-        content,
-        TITLE,
-        annotations=held,
-        # That of an image is the sum over its objects, whose shapes have it.
-        images=("gain",),
-        categories=("keypoints", "skeleton"),
-        lines=LINES,
-    )
     both = [*content.annotations, *content.held(LINES)]
     nested = [each for each in both if not _is_flat(each.get("attributes"))]
     noun = Noun("attribute of several values", "attributes of several values")

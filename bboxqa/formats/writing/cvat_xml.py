@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from bboxqa.formats.cvat.cvat_shapes import CUBOID
 from bboxqa.formats.cvat.said_keys import OF_LABEL, OF_SHAPES
-from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.cvat_losses import (
     LINES,
     OF_REVIEW,
@@ -17,13 +17,11 @@ from bboxqa.formats.writing.cvat_losses import (
     flag,
     own_text,
 )
+from bboxqa.formats.writing.key_points import Joint, has_joints, joints_of
 from bboxqa.formats.writing.losses import ATTRIBUTES
-from bboxqa.formats.writing.safe_names import people_paths, plain_xml
-from bboxqa.formats.writing.shapes.ellipses import Ellipse, ellipse_of
-from bboxqa.formats.writing.shapes.key_points import Joint, has_joints, joints_of
-from bboxqa.formats.writing.shapes.outline_kinds import kind_of, rotated
-from bboxqa.formats.writing.shapes.outlines import rings_of
-from bboxqa.formats.writing.shapes.skeleton_drawings import drawing_of
+from bboxqa.formats.writing.names import people_paths, plain_xml
+from bboxqa.formats.writing.outlines import Ellipse, Record, ellipse_of, rings_of
+from bboxqa.formats.writing.skeleton_drawings import drawing_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
 from bboxqa.model.shapes.mask_spans import runs_of_spans
 
@@ -198,7 +196,7 @@ def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
         places = annotation["keypoints"]
         pairs = zip(places[::3], places[1::3], strict=False)
         return "points", {"points": ";".join(f"{_number(x)},{_number(y)}" for x, y in pairs)}
-    kind = kind_of(content, annotation)
+    kind = content.kind_of(annotation)
     if kind == "polygon" and (found := ellipse_of(annotation)) is not None:
         return "ellipse", _ellipse(found)
     if kind == "polygon":
@@ -206,7 +204,7 @@ def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
         return "polygon", {"points": ";".join(f"{_number(x)},{_number(y)}" for x, y in pairs)}
     if kind == "mask":
         return "mask", _crop(content, annotation)
-    turned = rotated(content, annotation)
+    turned = content.rotated(annotation)
     x, y, width, height = annotation["bbox"]
     more = {}
     if turned is not None:
@@ -259,12 +257,14 @@ CVAT_XML = Writer(
     TITLE,
     "folder or file",
     (".xml",),
-    cvat_losses,
     _files,
+    # The gain of an image is the sum over its objects, whose shapes have it.
+    frozenset({
+        "polygon", "mask", "rotation", "keypoints", "visibility", "skeleton", "attributes",
+        "source", "image sizes", "unused categories", *OF_REVIEW, *LINES,
+    }),
+    losses=cvat_losses,
     needs_sizes="all images",
-    has_keypoints=True,
-    holds=("unused categories",),
     becomes_text=becomes_text,
-    lines=LINES,
-)
+)  # fmt: skip
 """One file per annotator, who is the assignee of its task."""

@@ -8,18 +8,9 @@ import msgspec
 from bboxqa.formats.label_studio.brush import brush_numbers
 from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH
 from bboxqa.formats.label_studio.tasks import REVIEW
-from bboxqa.formats.writing.content import Content, Record, image_name, shown_id
-from bboxqa.formats.writing.shapes.ellipses import ellipse_of
-from bboxqa.formats.writing.shapes.key_points import (
-    KEY_POINT,
-    Joint,
-    has_joints,
-    joints_of,
-)
-from bboxqa.formats.writing.shapes.outline_kinds import kind_of, rotated
-from bboxqa.formats.writing.shapes.outlines import (
-    rings_of,
-)
+from bboxqa.formats.writing.content import Content, image_name, shown_id
+from bboxqa.formats.writing.key_points import KEY_POINT, Joint, has_joints, joints_of
+from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
 from bboxqa.formats.writing.studio_losses import (
     BEGUN,
     LINES,
@@ -180,7 +171,7 @@ def _labelled(image: Record, annotation: Record, kind: str, value: Record, name:
 
 def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, dict[str, Any]]:
     """Return the type of a region, and its geometry in percent of the image."""
-    kind = kind_of(content, annotation)
+    kind = content.kind_of(annotation)
     across, down = 100 / image["width"], 100 / image["height"]
     if kind == "polygon" and (found := ellipse_of(annotation)) is not None:
         centre = {"x": found.x * across, "y": found.y * down}
@@ -192,7 +183,7 @@ def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, di
     if kind == "mask":
         runs = content.masks.runs_in_image(annotation)
         return "brush", {"format": "rle", "rle": brush_numbers(runs)}
-    turned = rotated(content, annotation)
+    turned = content.rotated(annotation)
     x, y, wide, high = annotation["bbox"]
     degrees: float = 0
     if turned is not None:
@@ -207,12 +198,12 @@ STUDIO_JSON = Writer(
     TITLE,
     "file",
     (".json",),
-    studio_losses,
     _files,
+    frozenset({
+        "polygon", "mask", "rotation", "keypoints", "keypoint box", "score", "source", "reason",
+        "gain", "unasked images", "image ids", "annotation ids", "image sizes", *LINES, *TIMES,
+    }),
+    losses=studio_losses,
     needs_sizes="drawn images",
-    has_keypoints=True,
-    adds_boxes=True,
-    holds=("images", "annotations"),
-    lines=LINES,
-)
+)  # fmt: skip
 """Tasks with annotations, or with predictions."""

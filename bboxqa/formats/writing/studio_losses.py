@@ -4,25 +4,19 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
-from bboxqa.core.text import one_line
 from bboxqa.formats.label_studio.image_paths import image_names, may_be_image
 from bboxqa.formats.label_studio.people import person
 from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH
-from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.losses import (
     ANNOTATIONS,
-    ANNOTATOR_NAMES,
-    IMAGE_NAMES,
-    Loss,
-    Noun,
-    common_losses,
     key_losses,
     label_losses,
     losses_of,
+    name_losses,
 )
-from bboxqa.formats.writing.shapes.key_points import hidden_points, other_areas
-from bboxqa.formats.writing.shapes.outlines import ONE_OUTLINE, outline_losses, rounded_losses
-from bboxqa.formats.writing.writer import Options
+from bboxqa.formats.writing.outlines import Record
+from bboxqa.formats.writing.writer import Loss, Noun, Options
 
 TITLE = "Label Studio"
 TIMES = ("created_at", "updated_at", "lead_time")
@@ -37,23 +31,14 @@ _PLAIN = re.compile(r"[^\w/.~+,@()-]")
 def studio_losses(content: Content, options: Options) -> Iterator[Loss]:
     """Yield the data that Label Studio cannot hold."""
     times = () if options.as_predictions else TIMES
-    yield from outline_losses(content, TITLE, ONE_OUTLINE)
-    yield from rounded_losses(content, TITLE)
-    yield from hidden_points(content, TITLE)
-    yield from other_areas(content, TITLE)
-    held = ("score", "source", "reason", "gain", "keypoints", *times)
-    yield from common_losses(
-        content,
-        TITLE,
-        annotations=held,
-        images=("gain",),
-        categories=("keypoints",),
-        unasked=True,
-        lines=LINES,
-    )
     apart = _differing(content, times)
     why = f"{TITLE} holds one time for all annotations of an annotator in an image"
     yield from losses_of(apart, Noun("time that differs", "times that differ"), why)
+    if options.as_predictions:
+        why = f"{TITLE} has no place for it"
+        yield from key_losses(
+            content.annotations, ANNOTATIONS, why, lambda key, _: key not in TIMES
+        )
     why = f"{TITLE} only says what began as a prediction"
     yield from key_losses(content.annotations, ANNOTATIONS, why, _is_begun)
     yield from _name_losses(content, options)
@@ -68,18 +53,16 @@ def _name_losses(content: Content, options: Options) -> Iterator[Loss]:
     """Yield losses of names and ids that would be read back differently."""
     names = [image_name(each) for each in content.images]
     read = image_names(map(address, names))
-    lost = [name for name in names if read[address(name)] != name]
-    if lost:
-        why = f"{TITLE} names images by the path of a URL"
-        yield Loss(len(lost), IMAGE_NAMES, why, one_line(lost[0]), "changed")
+    why = f"{TITLE} names images by the path of a URL"
+    yield from name_losses("image", names, lambda name: read[address(name)], why)
     lost = [str(each["id"]) for each in content.images if not 0 < each["id"] < 1 << 53]
     if lost:
         why = f"{TITLE} numbers tasks from 1"
         yield Loss(len(lost), Noun("id of an image", "ids of images"), why, lost[0], "changed")
-    lost = [name for name in content.annotators if _read_person(name, options) != name]
-    if lost:
-        why = f"{TITLE} would show another name"
-        yield Loss(len(lost), ANNOTATOR_NAMES, why, one_line(lost[0]), "changed")
+    why = f"{TITLE} would show another name"
+    yield from name_losses(
+        "annotator", content.annotators, lambda name: _read_person(name, options), why
+    )
     yield from label_losses(content, TITLE)
 
 

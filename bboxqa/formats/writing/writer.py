@@ -1,11 +1,41 @@
-"""The definition of a writer."""
+"""The definition of a writer, with a module `writer` in the folder of each format."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from bboxqa.core.text import count, such_as
 from bboxqa.formats.writing.content import Content
-from bboxqa.formats.writing.losses import Loss
+from bboxqa.formats.writing.names import from_place
+
+
+class Noun(NamedTuple):
+    """A noun, or a phrase that begins with it, in both numbers."""
+
+    one: str
+    many: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One kind of data that a format cannot hold."""
+
+    n: int
+    noun: Noun
+    why: str
+    example: str = ""
+    how: Literal["left out", "changed", "ambiguous"] = "left out"
+    """What happens to the data: they are not written, or are read back differently, for sure or
+    perhaps."""
+
+    @property
+    def what(self) -> str:
+        """The noun in the plural, such as "polygons"."""
+        return self.noun.many
+
+    def __str__(self) -> str:
+        shown = such_as(self.n, self.example) if self.example else ""
+        return f"{count(self.n, *self.noun)}{shown}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +55,14 @@ class Written:
     data: bytes
 
 
+def _no_losses(_content: Content, _options: Options) -> Iterator[Loss]:
+    return iter(())
+
+
+def _no_keys(_content: Content) -> Collection[str]:
+    return ()
+
+
 def _never(_name: str, _value: object) -> bool:
     return False
 
@@ -42,39 +80,44 @@ class Writer:
         ends in the first of `suffixes`.
     suffixes : tuple of str
         The suffixes of the written files.
-    losses : callable
-        Yields the data that the format cannot hold.
     files : callable
         Yields the files of a content, without the losses, if the sizes that are needed are known.
+    holds : frozenset of str
+        What is written besides boxes, categories and annotators. Losses are what it does not name:
+
+        - outlines: "polygon", "holes", "mask", "rotation" (sides and an angle), "corners" (the four
+          corners of any outline), and "box and outline" if both are written;
+        - "keypoints", with "visibility", "area" and "keypoint box" (the box or its extent);
+        - lines: "polyline", "line", "cuboid";
+        - keys of records such as "score", "attributes" or "source"; "keys" for all of them;
+        - "crowd" and "unasked images";
+        - what no annotator said: "image ids", "annotation ids", "category ids", "image sizes",
+          "unused categories", "descriptions" such as `info`, and "unnamed images".
+    keys : callable
+        Returns further keys of annotations that are written, given the content.
+    losses : callable
+        Yields further data that the format cannot hold.
+    folder : str
+        The folder with the files of an annotator, for formats with a file for each image.
+    read_name : callable
+        Returns the name of an image as it is read back, from its name and the path of its file.
     needs_sizes : {"all images", "drawn images"} or None
         The images whose width and height are needed: all, or those with annotations.
     is_known_by_suffix : bool
         Whether a file can only be read back if its name ends in one of `suffixes`.
-    has_keypoints : bool
-        Whether annotations with key points but no box are written.
-    adds_boxes : bool
-        Whether these are read back with the extent of their points as box.
-    has_sizes : bool
-        Whether the sizes of images are written; otherwise readers take them from the pictures.
-    holds : collection of str
-        What is written of "descriptions" (keys such as `info`), "unused categories", and the ids of
-        "images", "annotations" and "categories".
     becomes_text : callable
         Whether an attribute, given by its name and value, is read back as a text though it is none.
-    lines : collection of str
-        The shapes without a box that are written if their points are known.
     """
 
     title: str
     layout: Literal["file", "folder", "folder or file"]
     suffixes: tuple[str, ...]
-    losses: Callable[[Content, Options], Iterator[Loss]]
     files: Callable[[Content, Options], Iterator[Written]]
+    holds: frozenset[str] = frozenset()
+    keys: Callable[[Content], Collection[str]] = _no_keys
+    losses: Callable[[Content, Options], Iterator[Loss]] = _no_losses
+    folder: str = ""
+    read_name: Callable[[str, str], str] = from_place
     needs_sizes: Literal["all images", "drawn images"] | None = None
     is_known_by_suffix: bool = False
-    has_keypoints: bool = False
-    adds_boxes: bool = False
-    has_sizes: bool = True
-    holds: Collection[str] = ()
     becomes_text: Callable[[str, object], bool] = _never
-    lines: Collection[str] = ()

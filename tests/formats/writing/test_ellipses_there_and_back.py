@@ -10,7 +10,7 @@ from support.converted import document, there_and_back, written
 
 import bboxqa
 from bboxqa.formats.translation.boxes.shapes import bounds, ellipse
-from bboxqa.formats.writing.shapes.ellipses import ellipse_of
+from bboxqa.formats.writing.outlines import ellipse_of
 
 SIDES = st.floats(1, 200)
 MARKS = {

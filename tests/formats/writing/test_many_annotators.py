@@ -6,10 +6,10 @@ import pytest
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import normalised_name
-from bboxqa.formats.writing import cvat_xml, safe_names
+from bboxqa.formats.writing import cvat_xml, names
 from bboxqa.formats.writing.content import Content
 from bboxqa.formats.writing.writer import Options
-from bboxqa.formats.writing.yolo_folders import YOLO
+from bboxqa.formats.yolo.writer import YOLO
 
 
 class _Counted(list):
@@ -90,15 +90,15 @@ def test_very_many_names_alike_are_normalised_a_few_times_each(monkeypatch):
         n_looked_up += 1
         return normalised_name(name)
 
-    monkeypatch.setattr(safe_names, "normalised_name", counted)
+    monkeypatch.setattr(names, "normalised_name", counted)
     cases = [f"{number:010b}".replace("1", "a").replace("0", "A") for number in range(1024)]
-    found = safe_names.safe_paths(cases)
+    found = names.safe_paths(cases)
     assert found[cases[0]] == ("AAAAAAAAAA",)
     assert found[cases[1023]] == ("aaaaaaaaaa (1024)",)
     assert n_looked_up < 10 * len(cases)
 
 
 def test_a_name_that_looks_numbered_gets_a_number_of_its_own():
-    names = ["a", "A (2)", "A", "a (2)"]
-    found = [parts for (parts,) in safe_names.safe_paths(names).values()]
+    given = ["a", "A (2)", "A", "a (2)"]
+    found = [parts for (parts,) in names.safe_paths(given).values()]
     assert found == ["a", "A (2)", "A (3)", "a (2) (2)"]

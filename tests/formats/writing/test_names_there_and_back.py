@@ -9,7 +9,7 @@ from support.converted import ENDINGS, document, written
 
 import bboxqa
 from bboxqa.core.text import clean
-from bboxqa.formats.writing.safe_names import without_ending
+from bboxqa.formats.writing.names import without_ending
 
 BOX = [20, 10, 60.5, 40]
 FORMATS = ["coco", "label-studio", "cvat", "yolo", "dota", "voc", "labelme", "csv"]

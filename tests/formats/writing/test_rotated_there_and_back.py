@@ -11,8 +11,8 @@ from support.converted import ENDINGS, document, there_and_back, written
 
 import bboxqa
 from bboxqa import DatasetError
+from bboxqa.formats.writing import outlines
 from bboxqa.formats.writing.content import Content
-from bboxqa.formats.writing.shapes import outline_kinds
 from bboxqa.model.shapes.rotated_boxes import bounds, corners, from_corners, smallest_angle
 
 DATA = Path(__file__).parents[4] / "shared/data/formats"
@@ -140,12 +140,12 @@ def test_rotated_boxes_are_computed_all_at_once(monkeypatch):
         computed.append(len(points))
         return from_corners(points)
 
-    monkeypatch.setattr(outline_kinds, "from_corners", counted)
+    monkeypatch.setattr(outlines, "from_corners", counted)
     diamond = [2.0, 0.0, 4.25, 2.25, 2.25, 4.25, 0.0, 2.0]
     drawn = [
         {"id": number, "bbox": [0, 0, 4, 4], "segmentation": [[*diamond]]} for number in range(9)
     ]
     content = Content([], [], drawn)
-    found = [outline_kinds.rotated(content, each, any_rectangle=True) for each in drawn * 2]
+    found = [content.rotated(each, any_rectangle=True) for each in drawn * 2]
     assert computed == [9]
     np.testing.assert_array_equal(found, [found[0]] * 18)

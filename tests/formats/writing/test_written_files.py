@@ -264,8 +264,7 @@ def test_what_a_format_cannot_hold_is_counted_and_refused(tmp_path):
         bboxqa.convert(source, tmp_path / "out.csv", to="csv")
     (problem,) = error.value.problems
     assert problem == (
-        "2 polygons (such as annotation 100): a table of boxes holds no polygon; their boxes are "
-        "written"
+        "2 polygons (such as annotation 100): csv holds no polygon; their boxes are written"
     )
     assert not (tmp_path / "out.csv").exists()
     found = bboxqa.convert(source, tmp_path / "out.csv", to="csv", lossy=True)
@@ -586,8 +585,8 @@ def test_descriptions_in_which_files_differ_are_noted(tmp_path):
 @pytest.mark.parametrize(
     ("n", "words"),
     [
-        (1, "1 polygon (annotation 100): a table of boxes holds no polygon; its box is written"),
-        (2, "2 polygons (such as annotation 100): a table of boxes holds no polygon; their boxes "),
+        (1, "1 polygon (annotation 100): csv holds no polygon; its box is written"),
+        (2, "2 polygons (such as annotation 100): csv holds no polygon; their boxes "),
     ],
 )
 def test_losses_are_in_the_singular_or_the_plural(n, words, tmp_path):

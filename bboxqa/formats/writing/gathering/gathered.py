@@ -16,9 +16,10 @@ from bboxqa.formats.dataset.people.attributed import Attribution
 from bboxqa.formats.dataset.remarks import file_notes
 from bboxqa.formats.dataset.versions import notes_on, repeated_work
 from bboxqa.formats.translation.translated import UNNAMED
-from bboxqa.formats.writing.content import Content, Record
+from bboxqa.formats.writing.content import Content
 from bboxqa.formats.writing.gathering.joined_records import JoinedRecords
 from bboxqa.formats.writing.gathering.source_records import records_of
+from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.annotations import Dataset
 
 

@@ -19,10 +19,11 @@ from bboxqa.formats.annotations.records import (
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.translated import UNNAMED
-from bboxqa.formats.writing.content import Content, Record, image_name
+from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.gathering.lines import with_points
 from bboxqa.formats.writing.gathering.turned_records import turned_keys, turned_rows
-from bboxqa.formats.writing.shapes.key_points import completed, more_joints, points_of
+from bboxqa.formats.writing.key_points import completed, more_joints, points_of
+from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.annotations import Dataset
 
 _KNOWN = (*LISTS, "apart", "repeats")

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import annotator_name
-from bboxqa.formats.writing.content import Record
+from bboxqa.formats.writing.outlines import Record
 
 # Keys that are replaced, or follow from others.
 _REPLACED = ("category_id", "annotator", "keypoints", "num_keypoints", "joints")

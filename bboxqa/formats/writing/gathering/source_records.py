@@ -17,7 +17,7 @@ from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.boxes.own_ids import shown_file
 from bboxqa.formats.translation.translated import Translate, Wanted
-from bboxqa.formats.writing.content import Record
+from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.file_places import place_in_words
 
 # The code of the defect that someone annotated an image again.

@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.formats.annotations.rotated_columns import BoxForm, RotatedColumns
-from bboxqa.formats.writing.content import Record
+from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
 
 _PLAIN, _CORNERS = 4, 8

@@ -9,21 +9,11 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.translation.images.image_places import path_below
 from bboxqa.formats.voc.voc_boxes import CornerTally
-from bboxqa.formats.writing.changed_names import folders_as_people, image_name_losses
-from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.losses import (
-    ANNOTATIONS,
-    ATTRIBUTES,
-    Loss,
-    common_losses,
-    folder_losses,
-    key_losses,
-    label_losses,
-)
-from bboxqa.formats.writing.safe_names import people_paths, plain_xml, safe_paths
-from bboxqa.formats.writing.shapes.outline_kinds import rotated
-from bboxqa.formats.writing.shapes.outlines import outline_losses, rounded_losses
-from bboxqa.formats.writing.writer import Options, Writer, Written
+from bboxqa.formats.writing.content import Content, image_name
+from bboxqa.formats.writing.losses import ANNOTATIONS, ATTRIBUTES, key_losses, label_losses
+from bboxqa.formats.writing.names import people_paths, plain_xml, safe_paths
+from bboxqa.formats.writing.outlines import Record
+from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
 
 _TITLE = "Pascal VOC"
 _DECIMALS = 6
@@ -33,12 +23,6 @@ _SET = (1, "1", "true")
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
-    yield from outline_losses(content, _TITLE, ("rotated",), any_rectangle=True)
-    yield from rounded_losses(content, _TITLE, any_rectangle=True)
-    yield from common_losses(content, _TITLE, annotations=("attributes",))
-    yield from folder_losses(content, _TITLE)
-    yield from image_name_losses(content, _TITLE, "Annotations", _read_name)
-    yield from folders_as_people(content, _TITLE)
     yield from label_losses(content, _TITLE, plain_xml)
     why = f"{_TITLE} only has the marks {', '.join(_MARKS)}"
     yield from key_losses(content.annotations, ANNOTATIONS, why, _is_mark)
@@ -63,7 +47,7 @@ def _base(content: Content) -> int:
     has a pixel, which both corners include; else 0.
     """
     drawn = content.annotations
-    upright = [each for each in drawn if rotated(content, each, any_rectangle=True) is None]
+    upright = [each for each in drawn if content.rotated(each, any_rectangle=True) is None]
     edges = _corners(upright, base=1)
     if (edges[:, :2] > edges[:, 2:]).any():
         return 0
@@ -94,7 +78,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
         *folders, last = paths[image_name(image)]
         for name, drawn in content.works(place):
             text = "".join(_lines(content, image, drawn, base))
-            parts = (*people[name], "Annotations", *folders, f"{last}.xml")
+            parts = (*people[name], VOC.folder, *folders, f"{last}.xml")
             yield Written(parts, text.encode())
 
 
@@ -113,7 +97,7 @@ def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) 
             is_set = marks.get(mark) in _SET
             if mark != "occluded" or is_set:
                 yield f"    <{mark}>{int(is_set)}</{mark}>\n"
-        turned = rotated(content, each, any_rectangle=True)
+        turned = content.rotated(each, any_rectangle=True)
         if turned is None:
             box = {"xmin": left, "ymin": top, "xmax": right, "ymax": bottom}
             yield from _numbers("bndbox", box)
@@ -142,7 +126,17 @@ def _text(text: str) -> str:
     return escape(plain_xml(text), {"\r": "&#13;"})
 
 
-VOC = Writer(_TITLE, "folder", (".xml",), _losses, _files, needs_sizes="all images")
+VOC = Writer(
+    _TITLE,
+    "folder",
+    (".xml",),
+    _files,
+    frozenset({"rotation", "attributes", "image sizes"}),
+    losses=_losses,
+    folder="Annotations",
+    read_name=_read_name,
+    needs_sizes="all images",
+)
 """Boxes: inclusive corners counted from 1 if they are whole numbers, else edges from 0.
 
 Each file states which of the two in `first_pixel`, of which the format knows nothing. Rotated boxes

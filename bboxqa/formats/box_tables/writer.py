@@ -9,24 +9,13 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import guarded, one_line
+from bboxqa.core.text import guarded
 from bboxqa.formats.box_tables.box_units import UnitCounts
 from bboxqa.formats.box_tables.row_columns import name_in
-from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.losses import (
-    ANNOTATOR_NAMES,
-    ATTRIBUTES,
-    CATEGORY_NAMES,
-    IMAGE_NAMES,
-    Loss,
-    Noun,
-    common_losses,
-    label_losses,
-    losses_of,
-)
-from bboxqa.formats.writing.shapes.outline_kinds import rotated
-from bboxqa.formats.writing.shapes.outlines import outline_losses, rounded_losses
-from bboxqa.formats.writing.writer import Options, Writer, Written
+from bboxqa.formats.writing.content import Content, image_name
+from bboxqa.formats.writing.losses import ATTRIBUTES, label_losses, losses_of, name_losses
+from bboxqa.formats.writing.outlines import Record
+from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
 
 COLUMNS = (
     "image", "image_id", "image_width", "image_height", "annotator", "category", "id",
@@ -45,19 +34,17 @@ _TRACK_KEYS = ("track_id", "track", "instance_id")
 _OWN = {"id", "image_id", "category_id", "bbox", "annotator", "area", "iscrowd", "segmentation"}
 
 
-def _losses(content: Content, _options: Options) -> Iterator[Loss]:
+def _held_keys(content: Content) -> list[str]:
     held = _more(content)
-    if track := _track_attribute(content, held):
-        held.append(f"{ATTRIBUTES}.{track}")
-    yield from outline_losses(content, _TITLE, ("rotated",), any_rectangle=True)
-    yield from rounded_losses(content, _TITLE, any_rectangle=True)
+    track = _track_attribute(content, held)
+    return [*held, *[f"{ATTRIBUTES}.{track}"] * bool(track)]
+
+
+def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from label_losses(content, _TITLE)
-    of_images = map(image_name, content.images)
-    for noun, names in ((IMAGE_NAMES, of_images), (ANNOTATOR_NAMES, content.annotators)):
-        lost = [name for name in names if name.strip() != name]
-        if lost:
-            why = f"{_TITLE} has no blanks around them"
-            yield Loss(len(lost), noun, why, repr(one_line(lost[0])), "changed")
+    why = f"{_TITLE} has no blanks around them"
+    yield from name_losses("image", map(image_name, content.images), str.strip, why)
+    yield from name_losses("annotator", content.annotators, str.strip, why)
     units = UnitCounts()
     boxes = np.array([each["bbox"] for each in content.annotations], np.float64)
     units.add(np.arange(len(boxes)), boxes)
@@ -65,21 +52,19 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
         why = f"{_TITLE} with only small numbers is read as relative to the image"
         noun = Noun("box of less than a pixel", "boxes of less than a pixel")
         yield from losses_of(content.annotations, noun, why, "ambiguous")
-    # The gain of an image in review.json is the sum over its objects, whose rows have it.
-    yield from common_losses(
-        content, _TITLE, annotations=held, images=("gain",), crowds=True, unasked=True
-    )
 
 
 def _losses_of_cells(content: Content, options: Options) -> Iterator[Loss]:
     used = {each["category_id"] for each in content.annotations}
     categories = [each["name"] for each in content.categories if each["id"] in used]
-    for noun, names in ((ANNOTATOR_NAMES, content.annotators), (CATEGORY_NAMES, categories)):
-        lost = [name for name in names if name_in(guarded(name)) != name]
-        if lost:
-            why = f"csv has the same cells for texts and numbers; read as {name_in(lost[0])!r}"
-            yield Loss(len(lost), noun, why, repr(one_line(lost[0])), "changed")
+    why = "csv has the same cells for texts and numbers; read as {}"
+    yield from name_losses("annotator", content.annotators, _read_cell, why)
+    yield from name_losses("category", categories, _read_cell, why)
     yield from _losses(content, options)
+
+
+def _read_cell(name: str) -> str:
+    return name_in(guarded(name))
 
 
 def _more(content: Content) -> list[str]:
@@ -115,7 +100,7 @@ def _table(content: Content) -> tuple[list[str], Iterator[list[Any]]]:
     more = _more(content)
     track = _track_attribute(content, more)
     turned = any(
-        rotated(content, each, any_rectangle=True) is not None for each in content.annotations
+        content.rotated(each, any_rectangle=True) is not None for each in content.annotations
     )
     names = [*COLUMNS, *[_ROTATION] * turned, *[_TRACK] * bool(track), *more]
     return names, _rows(content, more, track, turned=turned)
@@ -141,7 +126,7 @@ def _cells(content: Content, annotation: Record) -> list[Any]:
     """Return the category, id, box, crowd flag and angle of an annotation."""
     category = content.category_names[annotation["category_id"]]
     box, degrees = annotation["bbox"], 0.0
-    turned = rotated(content, annotation, any_rectangle=True)
+    turned = content.rotated(annotation, any_rectangle=True)
     if turned is not None:
         x, y, width, height, degrees = turned.tolist()
         box = [x - width / 2, y - height / 2, width, height]
@@ -195,6 +180,16 @@ def _of_one_type(column: tuple[Any, ...]) -> list[Any]:
     return list(column)
 
 
-_write = partial(Writer, layout="file", is_known_by_suffix=True, holds=("images", "annotations"))
+_write = partial(
+    Writer,
+    layout="file",
+    # The gain of an image in review.json is the sum over its objects, whose rows have it.
+    holds=frozenset(
+        {"rotation", "crowd", "unasked images", "gain", "image ids", "annotation ids"}
+        | {"image sizes"}
+    ),
+    keys=_held_keys,
+    is_known_by_suffix=True,
+)
 CSV = _write("csv", suffixes=(".csv",), losses=_losses_of_cells, files=_csv)
 PARQUET = _write("parquet", suffixes=(".parquet",), losses=_losses, files=_parquet)

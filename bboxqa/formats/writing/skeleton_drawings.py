@@ -4,7 +4,7 @@ from math import cos, pi, sin
 from xml.sax.saxutils import quoteattr
 
 from bboxqa.formats.writing.content import Content
-from bboxqa.formats.writing.safe_names import plain_xml
+from bboxqa.formats.writing.names import plain_xml
 
 _MIDDLE, _RADIUS = 50, 40
 

@@ -1,22 +1,12 @@
 """Writing COCO JSON with annotators."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
 
-from bboxqa.formats.writing.content import Content, Record
-from bboxqa.formats.writing.losses import Loss, Noun
-from bboxqa.formats.writing.shapes.outlines import area_of
+from bboxqa.formats.writing.content import Content
+from bboxqa.formats.writing.outlines import Record, area_of
 from bboxqa.formats.writing.writer import Options, Writer, Written
-
-
-def _losses(content: Content, _options: Options) -> Iterator[Loss]:
-    apart = Counter(each["shape"] for each in content.apart)
-    for shape, n in apart.most_common():
-        yield Loss(
-            n, Noun(shape, f"{shape}s"), "COCO only has boxes, polygons, masks and key points"
-        )
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
@@ -44,8 +34,16 @@ def _annotation(annotation: Record) -> Record:
     return whole
 
 
-_HELD = ("descriptions", "unused categories", "images", "annotations", "categories")
 COCO_JSON = Writer(
-    "COCO", "file", (".json",), _losses, _files, has_keypoints=True, adds_boxes=True, holds=_HELD
-)
+    "COCO",
+    "file",
+    (".json",),
+    _files,
+    frozenset({
+        "polygon", "holes", "mask", "rotation", "corners", "box and outline", "keypoints",
+        "visibility", "area", "keypoint box", "keys", "crowd", "unasked images", "unnamed images",
+        "image ids", "annotation ids", "category ids", "image sizes", "unused categories",
+        "descriptions",
+    }),
+)  # fmt: skip
 """All data, with `annotator` on annotations and `annotators` on images."""

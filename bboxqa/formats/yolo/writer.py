@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -10,63 +10,24 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.file_names import normalised_name
 from bboxqa.formats.translation.images.image_places import place_of
-from bboxqa.formats.writing.changed_names import image_name_losses
-from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.losses import Loss, Noun, common_losses, folder_losses
-from bboxqa.formats.writing.safe_names import people_paths, safe_paths, without_ending
-from bboxqa.formats.writing.shapes.key_points import completed, other_areas
-from bboxqa.formats.writing.shapes.outline_kinds import Kind, kind_of
-from bboxqa.formats.writing.shapes.outlines import (
-    bbox_corners,
-    corner_losses,
-    corners_of,
-    outline_losses,
-    rings_of,
-)
-from bboxqa.formats.writing.writer import Options, Writer, Written
+from bboxqa.formats.writing.content import Content, image_name
+from bboxqa.formats.writing.key_points import completed
+from bboxqa.formats.writing.names import people_paths, safe_paths, without_ending
+from bboxqa.formats.writing.outlines import Record, bbox_corners, corners_of, rings_of
+from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
 
 Points = Callable[[Record], FloatArray]
 """Returns the (K, 2) pixel coordinates of an annotation, to be written relative to the image."""
 
 
-def _boxes_losses(content: Content, _options: Options) -> Iterator[Loss]:
-    return _losses(content, "YOLO detect", ())
-
-
-def _outline_losses(content: Content, _options: Options) -> Iterator[Loss]:
-    return _losses(content, "YOLO segment", ("rotated", "polygon"))
-
-
-def _corner_losses(content: Content, _options: Options) -> Iterator[Loss]:
-    title = "YOLO OBB"
-    yield from corner_losses(content, title)
-    yield from _shared_losses(content, title)
-
-
 def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
-    title = "YOLO pose"
-    yield from outline_losses(content, title, ())
-    yield from other_areas(content, title)
-    yield from _shared_losses(content, title, ("keypoints",))
     most = _n_joints(content)
     named = [(each["name"], content.joint_names[each["id"]]) for each in content.categories]
     fewer = [name for name, joints in named if joints and len(joints) < most]
     if fewer:
-        why = f"{title} has {most} in each category; the others have no names"
+        why = f"{YOLO_POSE.title} has {most} in each category; the others have no names"
         noun = Noun("category with fewer key points", "categories with fewer key points")
         yield Loss(len(fewer), noun, why, repr(fewer[0]))
-
-
-def _losses(content: Content, title: str, held: Sequence[Kind]) -> Iterator[Loss]:
-    yield from outline_losses(content, title, held)
-    yield from _shared_losses(content, title)
-
-
-def _shared_losses(content: Content, title: str, keys: Sequence[str] = ()) -> Iterator[Loss]:
-    """Yield the losses of all label files, which hold `keys` of annotations and of categories."""
-    yield from common_losses(content, title, annotations=keys, categories=keys)
-    yield from folder_losses(content, title)
-    yield from image_name_losses(content, title, "labels")
 
 
 def _boxes(content: Content, _options: Options) -> Iterator[Written]:
@@ -170,7 +131,7 @@ def _box(annotation: Record) -> FloatArray:
 
 def _ring(content: Content, annotation: Record) -> FloatArray:
     """Return the outline of an annotation, or the corners of its box if it has none."""
-    if kind_of(content, annotation) in ("polygon", "rotated"):
+    if content.kind_of(annotation) in ("polygon", "rotation"):
         return rings_of(annotation)[0]
     return bbox_corners(annotation)
 
@@ -185,18 +146,23 @@ _write = partial(
     Writer,
     layout="folder",
     suffixes=(".txt", ".yaml"),
+    folder="labels",
     needs_sizes="drawn images",
-    has_sizes=False,
-    holds=("unused categories",),
 )
+_CLASSES = frozenset({"unused categories"})
 
-YOLO = _write("YOLO detect", losses=_boxes_losses, files=_boxes)
+YOLO = _write("YOLO detect", files=_boxes, holds=_CLASSES)
 """Boxes."""
-YOLO_SEGMENT = _write("YOLO segment", losses=_outline_losses, files=_outlines)
+YOLO_SEGMENT = _write(
+    "YOLO segment", files=_outlines, holds=_CLASSES | {"polygon", "rotation", "corners"}
+)
 """Outlines; a box is an outline of four points."""
-YOLO_OBB = _write("YOLO OBB", losses=_corner_losses, files=_corners)
+YOLO_OBB = _write("YOLO OBB", files=_corners, holds=_CLASSES | {"corners"})
 """Four corners."""
 YOLO_POSE = _write(
-    "YOLO pose", losses=_pose_losses, files=_poses, has_keypoints=True, adds_boxes=True
+    "YOLO pose",
+    files=_poses,
+    holds=_CLASSES | {"keypoints", "keypoint box", "visibility"},
+    losses=_pose_losses,
 )
 """Boxes with key points."""

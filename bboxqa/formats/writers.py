@@ -1,16 +1,16 @@
-"""The registry of writers: to add one, write a module in this folder and add a line here."""
+"""The registry of writers: to add one, write a `Writer` in its format's folder, and a line here."""
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
-from bboxqa.formats.writing.box_tables import CSV, PARQUET
-from bboxqa.formats.writing.coco_json import COCO_JSON
+from bboxqa.formats.box_tables.writer import CSV, PARQUET
+from bboxqa.formats.coco.writer import COCO_JSON
+from bboxqa.formats.dota.writer import DOTA
+from bboxqa.formats.labelme.writer import LABELME
+from bboxqa.formats.voc.writer import VOC
 from bboxqa.formats.writing.cvat_xml import CVAT_XML
-from bboxqa.formats.writing.dota_folders import DOTA
-from bboxqa.formats.writing.labelme_folders import LABELME
 from bboxqa.formats.writing.studio_json import STUDIO_JSON
-from bboxqa.formats.writing.voc_folders import VOC
 from bboxqa.formats.writing.writer import Writer
-from bboxqa.formats.writing.yolo_folders import YOLO, YOLO_OBB, YOLO_POSE, YOLO_SEGMENT
+from bboxqa.formats.yolo.writer import YOLO, YOLO_OBB, YOLO_POSE, YOLO_SEGMENT
 
 WRITERS: dict[str, Writer] = {
     "coco": COCO_JSON,

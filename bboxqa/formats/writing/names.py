@@ -1,4 +1,4 @@
-"""Making safe file names from names in files."""
+"""Safe names of files and folders, and names as they are read back from these."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -93,6 +93,17 @@ def without_ending(name: str) -> str:
     ('a/b', 'v1.2', '.png')
     """
     return _ENDING.sub("", name)
+
+
+def from_place(name: str, place: str) -> str:
+    """Return the name of an image that only the path of its label file gives, with its ending.
+
+    Examples
+    --------
+    >>> from_place("images/a.jpg", "a")
+    'a.jpg'
+    """
+    return place + name[len(without_ending(name)) :]
 
 
 def people_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:

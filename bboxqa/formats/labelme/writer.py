@@ -9,25 +9,12 @@ from typing import Any
 import msgspec
 
 from bboxqa.formats.translation.images.image_places import path_below, place_of
-from bboxqa.formats.writing.changed_names import folders_as_people, image_name_losses
-from bboxqa.formats.writing.content import Content, Record, image_name
-from bboxqa.formats.writing.losses import Loss, common_losses, folder_losses, label_losses
-from bboxqa.formats.writing.safe_names import people_paths, safe_paths
-from bboxqa.formats.writing.shapes.ellipses import ellipse_of
-from bboxqa.formats.writing.shapes.key_points import (
-    KEY_POINT,
-    hidden_points,
-    joints_of,
-    other_areas,
-)
-from bboxqa.formats.writing.shapes.outline_kinds import kind_of
-from bboxqa.formats.writing.shapes.outlines import (
-    ONE_OUTLINE,
-    corners_of,
-    outline_losses,
-    rings_of,
-)
-from bboxqa.formats.writing.writer import Options, Writer, Written
+from bboxqa.formats.writing.content import Content, image_name
+from bboxqa.formats.writing.key_points import KEY_POINT, joints_of
+from bboxqa.formats.writing.losses import label_losses
+from bboxqa.formats.writing.names import people_paths, safe_paths
+from bboxqa.formats.writing.outlines import Record, corners_of, ellipse_of, rings_of
+from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
 
 _TITLE = "LabelMe"
 _LINES = {"polyline": "linestrip", "line": "line"}
@@ -35,20 +22,7 @@ _VERSION = "5.4.1"
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
-    yield from outline_losses(content, _TITLE, ONE_OUTLINE)
-    yield from hidden_points(content, _TITLE)
-    yield from other_areas(content, _TITLE)
-    yield from common_losses(
-        content,
-        _TITLE,
-        annotations=("keypoints",),
-        categories=("keypoints",),
-        lines=_LINES,
-    )
-    yield from folder_losses(content, _TITLE)
-    yield from image_name_losses(content, _TITLE, "annotations", _read_name)
-    yield from folders_as_people(content, _TITLE)
-    yield from label_losses(content, _TITLE)
+    return label_losses(content, _TITLE)
 
 
 def _read_name(name: str, place: str) -> str:
@@ -62,7 +36,7 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     paths = safe_paths(image_name(each) for each in content.images)
     people = people_paths(content.annotators)
     # A folder with subfolders would be read as several annotators.
-    below = ("annotations",) if any(len(parts) > 1 for parts in paths.values()) else ()
+    below = (LABELME.folder,) if any(len(parts) > 1 for parts in paths.values()) else ()
     encode = msgspec.json.Encoder().encode
     for place, image in enumerate(content.images):
         *folders, last = paths[image_name(image)]
@@ -118,8 +92,8 @@ def _shape(label: str, kind: str, points: list[list[float]], group: int | None =
 
 def _where(content: Content, annotation: Record) -> tuple[str, list[list[float]], dict[str, Any]]:
     """Return the type of a shape, its points, and its mask if it has one."""
-    kind = kind_of(content, annotation)
-    if kind == "rotated":
+    kind = content.kind_of(annotation)
+    if kind == "rotation":
         corners = corners_of(annotation)
         return "oriented_rectangle", [] if corners is None else corners.tolist(), {}
     found = ellipse_of(annotation) if kind == "polygon" else None
@@ -149,11 +123,14 @@ LABELME = Writer(
     _TITLE,
     "folder",
     (".json",),
-    _losses,
     _files,
+    frozenset(
+        {"polygon", "mask", "rotation", "corners", "keypoints", "keypoint box", "image sizes"}
+    )
+    | _LINES.keys(),
+    losses=_losses,
+    folder="annotations",
+    read_name=_read_name,
     needs_sizes="all images",
-    has_keypoints=True,
-    adds_boxes=True,
-    lines=_LINES,
 )
 """Rectangles, polygons, masks, and groups of points."""

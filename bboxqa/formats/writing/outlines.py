@@ -1,0 +1,235 @@
+"""The outlines of annotations that are written: their kind, points, bounds and area."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.formats.annotations.rotations import degrees
+from bboxqa.formats.translation.boxes.row_masks import runs_of
+from bboxqa.formats.translation.boxes.shapes import SIDES, bounds, ellipse, rotated
+from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, upright
+from bboxqa.model.shapes.run_lengths import run_bounds
+
+Record = dict[str, Any]
+Kind = Literal["box", "rotation", "polygon", "holes", "mask"]
+
+_CORNERS = 4
+_SAME, _SAME_ANGLE = 1e-3, 1e-5
+# The four corners from each of them on, in both directions.
+_ORDERS = np.array([[*range(4)], [*range(3, -1, -1)]])[:, (np.arange(4)[:, None] + range(4)) % 4]
+_ORDERS = _ORDERS.reshape(-1, _CORNERS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outline:
+    """The outline of an annotation.
+
+    Attributes
+    ----------
+    kind : {"box", "rotation", "polygon", "holes", "mask"}
+        "box" for an upright box, "rotation" for another rectangle, with or without a given angle,
+        "holes" for several rings.
+    box : array (5,), optional
+        Centre, sides and angle of a rectangle, read-only.
+    moved : float
+        The largest distance of its corners from those in the file, in x or y, in pixels.
+    """
+
+    kind: Kind
+    box: FloatArray | None = None
+    moved: float = 0.0
+
+
+def flat_rings(annotation: Record) -> list[list[float]]:
+    """Return the rings of an annotation, x and y in turn; empty for a mask or a box alone."""
+    given = annotation.get("segmentation")
+    return [ring for ring in given if len(ring) >= 6] if isinstance(given, list) else []
+
+
+def rings_of(annotation: Record) -> list[FloatArray]:
+    """Return the rings of an annotation, each (K, 2); empty for a mask or a box alone."""
+    return [np.array(ring, np.float64).reshape(-1, 2) for ring in flat_rings(annotation)]
+
+
+def four_corners(annotation: Record) -> list[float] | None:
+    """Return the corners of an outline of four, without a last point that closes it; else None.
+
+    Examples
+    --------
+    >>> four_corners({"segmentation": [[0, 0, 9, 0, 9, 9, 0, 9, 0, 0]]})
+    [0, 0, 9, 0, 9, 9, 0, 9]
+    """
+    rings = flat_rings(annotation)
+    if len(rings) != 1:
+        return None
+    (ring,) = rings
+    if len(ring) == 2 * _CORNERS + 2 and ring[:2] == ring[-2:]:
+        return ring[:-2]
+    return ring if len(ring) == 2 * _CORNERS else None
+
+
+def corners_of(annotation: Record) -> FloatArray | None:
+    """Return the four corners of an annotation, (4, 2); None for other outlines."""
+    if isinstance(annotation.get("segmentation"), dict):
+        return None
+    if not flat_rings(annotation):
+        return bbox_corners(annotation)
+    points = four_corners(annotation)
+    return None if points is None else np.array(points, np.float64).reshape(-1, 2)
+
+
+def bbox_corners(annotation: Record) -> FloatArray:
+    """Return the corners of the box of an annotation, (4, 2)."""
+    x, y, width, height = annotation["bbox"]
+    middle, centre, across, down = x + width / 2, y + height / 2, width / 2, height / 2
+    left, right, top, bottom = middle - across, middle + across, centre - down, centre + down
+    return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float64)
+
+
+def bounds_of(annotation: Record) -> tuple[float, float, float, float] | None:
+    """Return left, top, right and bottom of an outline; None where there is none."""
+    if isinstance(annotation.get("segmentation"), dict):
+        runs, height, _ = runs_of(annotation)
+        return run_bounds(runs, height)
+    flat = [each for ring in flat_rings(annotation) for each in ring]
+    if not flat:
+        return None
+    x, y = flat[::2], flat[1::2]
+    return min(x), min(y), max(x), max(y)
+
+
+def area_of(annotation: Record) -> float:
+    """Return the area of an annotation in pixels, from its outline if it has one."""
+    if isinstance(annotation.get("segmentation"), dict):
+        return int(runs_of(annotation)[0][1::2].sum())
+    rings = rings_of(annotation)
+    if not rings:
+        area: float = annotation["bbox"][2] * annotation["bbox"][3]
+        return area
+    columns = (ring.T for ring in rings)
+    return sum(float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2 for x, y in columns)
+
+
+def said_angle(annotation: Record) -> float:
+    """Return the rotation attribute of an annotation in degrees; NaN if it has none."""
+    inside = annotation.get("attributes")
+    found = degrees(inside.get("rotation")) if isinstance(inside, dict) else np.nan
+    return found if np.isfinite(found) else np.nan
+
+
+def outlines_of(annotations: Sequence[Record]) -> dict[int, Outline]:
+    """Return the outlines of annotations, by id.
+
+    Examples
+    --------
+    >>> rings = [], [[1, 1, 3, 1, 3, 3, 1, 3]], [[1, 1, 3, 1, 3, 3]], [[2, 0, 4, 2, 2, 4, 0, 2]]
+    >>> drawn = [
+    ...     {"id": number, "bbox": [1, 1, 2, 2], "segmentation": each}
+    ...     for number, each in enumerate(rings)
+    ... ]
+    >>> [each.kind for _, each in sorted(outlines_of(drawn).items())]
+    ['box', 'box', 'polygon', 'rotation']
+    """
+    found: dict[int, Outline] = {}
+    four: list[tuple[Record, list[float]]] = []
+    for each in annotations:
+        if isinstance(each.get("segmentation"), dict):
+            found[each["id"]] = Outline("mask")
+        elif (flat := four_corners(each)) is not None:
+            four.append((each, flat))
+        else:
+            kinds: tuple[Kind, ...] = ("box", "polygon", "holes")
+            found[each["id"]] = Outline(kinds[min(len(flat_rings(each)), 2)])
+    if four:
+        points = np.array([flat for _, flat in four], np.float64).reshape(-1, _CORNERS, 2)
+        drawn = [each for each, _ in four]
+        found |= zip((each["id"] for each in drawn), _of_corners(drawn, points), strict=True)
+    return found
+
+
+def _of_corners(annotations: Sequence[Record], points: FloatArray) -> list[Outline]:
+    """Return the outlines of N annotations of four corners, (N, 4, 2)."""
+    bbox = np.array([each["bbox"] for each in annotations], np.float64)
+    is_box = _distances(points, corners(upright(bbox))) <= _SAME
+    boxes, is_rectangle = _rectangles(points, np.array([*map(said_angle, annotations)]))
+    boxes.setflags(write=False)
+    moves = _distances(points, corners(boxes)).tolist()
+    return [
+        Outline("box" if is_box[row] else "polygon")
+        if is_box[row] or not is_rectangle[row]
+        else Outline("rotation", boxes[row], moves[row])
+        for row in range(len(points))
+    ]
+
+
+def _rectangles(points: FloatArray, said: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return the rotated boxes of N quadrilaterals, and which of these are rectangles.
+
+    `said` are their angles in degrees, (N,) float64; NaN where missing.
+    """
+    boxes, is_rectangle = from_corners(points)
+    is_rectangle &= boxes[:, 2] * boxes[:, 3] != 0
+    rows = np.flatnonzero(~np.isnan(said))
+    turned, own = turned_to(boxes[rows], said[rows]), said[rows]
+    off = np.deg2rad(np.abs((turned[:, 4] - own + 180) % 360 - 180))
+    # Corners in a file are rounded, while the angle may have all digits.
+    is_said = off * np.hypot(turned[:, 2], turned[:, 3]) <= _SAME_ANGLE
+    turned[is_said, 4] = own[is_said] % 360
+    boxes[rows] = turned
+    return boxes, is_rectangle
+
+
+def _distances(points: FloatArray, own: FloatArray) -> FloatArray:
+    """Return the largest distances of four corners from others, (N,), each in the best order."""
+    ways = [np.abs(points - own[:, order]).max((1, 2)) for order in _ORDERS]
+    found: FloatArray = np.min(ways, axis=0)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Ellipse:
+    """An ellipse in pixels, turned clockwise about its centre."""
+
+    x: float
+    y: float
+    radius_x: float
+    radius_y: float
+    degrees: float
+
+    @property
+    def is_circle(self) -> bool:
+        """Whether both radii are equal, up to the rounding of coordinates."""
+        return abs(self.radius_x - self.radius_y) <= _SAME
+
+
+def ellipse_of(annotation: Record) -> Ellipse | None:
+    """Return the ellipse that an outline of one ring replaces; None if it is another polygon.
+
+    Examples
+    --------
+    >>> points = ellipse((40, 30), (20, 10), 30)
+    >>> ellipse_of({"segmentation": [points.ravel().tolist()]})
+    Ellipse(x=40.0, y=30.0, radius_x=20.0, radius_y=10.0, degrees=30.0)
+    >>> ellipse_of({"segmentation": [[0, 0, 9, 0, 9, 9]]}) is None
+    True
+    """
+    (points,) = rings_of(annotation)
+    # Points of a rotated ellipse at its bounds come to the others.
+    if not SIDES <= len(points) <= SIDES + 4:
+        return None
+    left, top, width, height = bounds(points)
+    centre = left + width / 2, top + height / 2
+    across, down = points[0] - centre
+    found, said = float(np.degrees(np.arctan2(down, across))), said_angle(annotation)
+    # Points are rounded in files, so that their angle is near the one that was written.
+    for angle in (round(found, 3) if np.isnan(said) else said, found):
+        local = np.abs(rotated(points, centre, -angle) - centre)
+        radius_x, radius_y = local.max(0).tolist()
+        drawn = ellipse(centre, (radius_x, radius_y), angle)
+        if len(points) == len(drawn) and np.abs(points - drawn).max() <= _SAME:
+            values = (round(each, 6) for each in (*centre, radius_x, radius_y, angle % 360))
+            return Ellipse(*values)
+    return None

@@ -1,1 +1,0 @@
-"""The shapes of annotations that are written: outlines and key points."""
