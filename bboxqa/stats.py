@@ -19,9 +19,12 @@ from bboxqa.agreement.scales import SCALES, label, membership_probabilities
 from bboxqa.agreement.uncertainty.linear import totals
 from bboxqa.agreement.uncertainty.resampling import Difference
 from bboxqa.core.errors import ConfigError
-from bboxqa.diagnostics.annotator_groups import cluster_annotators
-from bboxqa.diagnostics.annotator_similarity import annotator_similarity
-from bboxqa.diagnostics.association import cross_table, independence
+from bboxqa.diagnostics.answers import (
+    annotator_similarity,
+    cluster_annotators,
+    cross_table,
+    independence,
+)
 from bboxqa.formats.ratings.own_tables import has_unit_columns, with_missed
 from bboxqa.formats.ratings.rating_arrays import from_array as ratings_from_table
 from bboxqa.formats.ratings.rating_columns import from_columns as ratings_from_columns

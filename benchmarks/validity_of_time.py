@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import bboxqa
-from bboxqa.diagnostics.annotators.rates import annotators
-from bboxqa.diagnostics.work.image_work import ImageWork, image_work
-from bboxqa.diagnostics.work.sessions import sessions_of
-from bboxqa.diagnostics.work.work import work
+from bboxqa.diagnostics.rates import annotators
+from bboxqa.diagnostics.work import ImageWork, image_work, sessions_of, work
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.sentences.about_work import work_sentences
 from bboxqa.pipelines.image_parts import compared_images

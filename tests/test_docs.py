@@ -25,7 +25,7 @@ from bboxqa.agreement.scales import SCALES
 from bboxqa.agreement.uncertainty import estimator
 from bboxqa.cli import cli
 from bboxqa.core.errors import DatasetError
-from bboxqa.diagnostics import association
+from bboxqa.diagnostics import answers
 from bboxqa.rules.registry import RULES
 
 ROOT = Path(__file__).parents[1]
@@ -237,7 +237,7 @@ def test_every_status_is_documented():
     known = [
         text.removeprefix("undefined: ")
         for module in (
-            association,
+            answers,
             consistency,
             estimator,
             nominal,

@@ -1,12 +1,28 @@
-"""Cells of objects and annotators: who drew the object, and how many others did."""
+"""What each annotator gave each object, and sums over pairs of annotators."""
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bboxqa.agreement.counts.unit_counts import from_units
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, compact, frozen_arrays
+from bboxqa.agreement.counts.unit_counts import UnitCounts, from_units
+from bboxqa.agreement.objects import has_meaning
+from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
+from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    compact,
+    frozen_arrays,
+    pairs_within,
+    rows,
+)
 from bboxqa.core.remembered import remembered
 from bboxqa.model.reliability import Cell, ReliabilityData
 from bboxqa.model.shapes.rotated_boxes import bounds, smallest_angle
+from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 
 
@@ -119,3 +135,241 @@ def pairs_of_units(matched: MatchedUnits) -> CandidatePairs:
     """Return the pairs of annotations of one unit that overlap."""
     unit, near = matched.units.unit, matched.near
     return near.take(unit[near.left] == unit[near.right])
+
+
+@remembered
+def alpha_has_meaning(matched: MatchedUnits) -> bool:
+    """Return whether alpha has a meaning, as in the result that is diagnosed."""
+    drawn = np.bincount(matched.data.annotations.category).astype(np.float64)
+    return has_meaning(drawn, matched.missing)
+
+
+@frozen_arrays
+class PairSums:
+    """Numbers of matched pairs of annotations, by pair of annotators."""
+
+    matched: FloatArray
+    same_category: FloatArray
+    """(A, A) float64. Pairs of annotations of one unit, and those of one category; symmetric."""
+    possible: FloatArray
+    """(A, A) float64. Half of the annotations of both in the images that both were asked about."""
+
+    @property
+    def agreement(self) -> FloatArray:
+        """The F1 of objects with their category, (A, A); NaN if undefined and on the diagonal."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found: FloatArray = np.where(
+                self.possible > 0, self.same_category / self.possible, np.nan
+            )
+        np.fill_diagonal(found, np.nan)
+        return found
+
+
+@remembered
+def unit_members(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
+    """Return all pairs of annotations of one unit, (P,) each, ordered by annotator."""
+    order = np.argsort(matched.units.unit, kind="stable")
+    left, right = pairs_within(matched.units.unit[order])
+    return order[left], order[right]
+
+
+def pair_sums(matched: MatchedUnits, images: BoolArray | None = None) -> PairSums:
+    """Return the sums of each pair of annotators, over all images or over `images`, (I,) bool."""
+    of, assigned = matched.data.annotations, matched.data.assigned
+    n_images, n_annotators = assigned.shape
+    counted = np.ones(n_images, np.bool_) if images is None else images
+    left, right = unit_members(matched)
+    kept = counted[of.image[left]]
+    left, right = left[kept], right[kept]
+    key = of.annotator[left].astype(np.int64) * n_annotators + of.annotator[right]
+
+    def symmetric(cells: IndexArray) -> FloatArray:
+        one_way = np.bincount(cells, minlength=n_annotators**2).reshape(n_annotators, n_annotators)
+        return (one_way + one_way.T).astype(np.float64)
+
+    drawn = np.flatnonzero(counted[of.image])
+    place = of.image[drawn].astype(np.int64), of.annotator[drawn].astype(np.int64)
+    n_drawn = table_of(*place, np.ones(len(drawn)), (n_images, n_annotators))
+    asked = assigned & counted[:, None]
+    # The number of annotations of each in images that the other was asked about as well.
+    shared = np.asarray(n_drawn.T @ asked.astype(np.float64))
+    same = of.category[left] == of.category[right]
+    return PairSums(symmetric(key), symmetric(key[same]), (shared + shared.T) / 2)
+
+
+def pair_similarity(matched: MatchedUnits) -> Table:
+    """Return the similarity of matched annotations for each pair of annotators.
+
+    Only pairs within a unit count that reach the threshold themselves, not those joined through
+    other annotations. Each row is a pair of annotators with matched pairs: their names, the number
+    of matched pairs, and the mean and the smallest similarity of these.
+    """
+    pairs, names = matched.pairs, matched.data.annotator_names
+    annotator = matched.data.annotations.annotator.astype(np.int64)
+    # Annotations are ordered by annotator within an image, so that `left` is by the first.
+    key = annotator[pairs.left] * len(names) + annotator[pairs.right]
+    keys, row = np.unique(key, return_inverse=True)
+    n_pairs = np.bincount(row, minlength=len(keys))
+    lowest = np.full(len(keys), np.inf)
+    np.minimum.at(lowest, row, pairs.similarity)
+    first, second = np.divmod(keys, max(len(names), 1))
+    return Table(
+        {
+            "annotator_1": Categorical(first.astype(np.int32), names),
+            "annotator_2": Categorical(second.astype(np.int32), names),
+            "n_pairs": n_pairs,
+            "mean_similarity": np.bincount(row, pairs.similarity, len(keys)) / n_pairs,
+            "min_similarity": lowest,
+        }
+    )
+
+
+@frozen_arrays
+class CellValues:
+    """E rows: a cell, and a value that occurs in its unit.
+
+    A missing annotation is the value ``n_values - 1``, if it counts as a value.
+    """
+
+    cell: IndexArray
+    """(E,) int64. Sorted; a row of the reliability data."""
+    own: IndexArray
+    """(E,) int64. The value of the cell."""
+    value: IndexArray
+    """(E,) int64."""
+    count: FloatArray
+    """(E,) float64. How many cells of the unit have the value; 1 or more."""
+    n_others: FloatArray
+    """(E,) float64. How many of them are other cells."""
+
+
+def cell_values(data: ReliabilityData, counts: UnitCounts, cells: IndexArray) -> CellValues:
+    """Return all values in the units of some cells, sorted by cell, then value."""
+    unit = data.unit[cells]
+    starts = np.searchsorted(counts.unit, unit)
+    stops = np.searchsorted(counts.unit, unit, side="right")
+    entry, _ = rows(starts, stops)
+    cell = np.repeat(cells, stops - starts)
+    drawn = data.state[cell] == Cell.CATEGORY
+    own = np.where(drawn, data.value[cell], counts.n_values - 1).astype(np.int64)
+    value, count = counts.value[entry], counts.count[entry]
+    return CellValues(cell, own, value, count, count - (value == own))
+
+
+@frozen_arrays
+class Ratios:
+    """K ratios, NaN where undefined."""
+
+    value: FloatArray
+    """(K,) float64."""
+    interval: FloatArray
+    """(K, 2) float64."""
+    numerator: FloatArray
+    denominator: FloatArray
+    """(K,) float64. The sums over all images."""
+    p_value: FloatArray
+    """(K,) float64. P-values of tests against the ratio of the null hypothesis; NaN with fewer than
+    two images."""
+
+    def part(self, of: slice) -> "Ratios":
+        """Return some of the ratios."""
+        return Ratios(
+            self.value[of],
+            self.interval[of],
+            self.numerator[of],
+            self.denominator[of],
+            self.p_value[of],
+        )
+
+
+class RatioSums:
+    """Numerators and denominators of K ratios in each of I images, added in parts."""
+
+    def __init__(self, n_ratios: int, n_images: int) -> None:
+        self._shape = n_ratios, n_images
+        self._tables: list[Any] = []
+
+    @property
+    def tables(self) -> tuple[Any, Any]:
+        """The numerators and denominators, (K, I) sparse arrays."""
+        numerator, denominator = self._tables
+        return numerator, denominator
+
+    def add(
+        self,
+        row: NDArray[Any],
+        image: NDArray[Any],
+        numerator: NDArray[Any],
+        denominator: NDArray[Any],
+    ) -> None:
+        """Add amounts to numerator and denominator of the ratio `row` in an image; all (E,)."""
+        tables = [
+            table_of(row.astype(np.int64), image, amount.astype(np.float64), self._shape)
+            for amount in (numerator, denominator)
+        ]
+        before = self._tables
+        self._tables = [a + b for a, b in zip(before, tables, strict=True)] if before else tables
+
+    def ratios(self, bootstrap: int, seed: int, null: float = 0.0) -> Ratios:
+        """Return the ratios, and the p-values of tests against `null`."""
+        numerator, denominator = self.tables
+        totals = [np.asarray(table.sum(1), np.float64).ravel() for table in self.tables]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.where(totals[1] > 0, totals[0] / totals[1], np.nan)
+        return Ratios(
+            value=value,
+            interval=ratio_intervals(numerator, denominator, bootstrap, seed),
+            numerator=totals[0],
+            denominator=totals[1],
+            p_value=_p_values(numerator, denominator, value, null),
+        )
+
+
+def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) -> FloatArray:
+    """Return the p-values of t-tests of ratios against `null`, (K,).
+
+    The variance is that of a ratio of sums over clusters, by linearisation [1]_.
+
+    References
+    ----------
+    .. [1] W. G. Cochran (1977), Sampling techniques, 3rd edition, Wiley, eq. 2.39 and 6.9.
+    """
+    from scipy.special import stdtr
+
+    def products(one: Any, other: Any) -> FloatArray:
+        return np.asarray((one * other).sum(1), np.float64).ravel()
+
+    n_images = np.asarray((denominator != 0).sum(1), np.float64).ravel()
+    squares = products(numerator, numerator)
+    residual = squares - 2 * value * products(numerator, denominator)
+    residual += value**2 * products(denominator, denominator)
+    # Rounding leaves a residue where all images have the same ratio.
+    residual[residual < 1e-12 * squares] = 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.sqrt(residual * n_images / (n_images - 1))
+        statistic = np.abs(value - null) * np.asarray(denominator.sum(1)).ravel() / scale
+        found: FloatArray = 2 * stdtr(n_images - 1, -statistic)
+    found[value == null] = 1.0
+    found[(n_images < 2) | np.isnan(value)] = np.nan
+    return found
+
+
+def holm(p_values: FloatArray) -> FloatArray:
+    """Return p-values adjusted for the number of tests by Holm's method [1]_; NaN are ignored.
+
+    References
+    ----------
+    .. [1] S. Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian
+           Journal of Statistics 6(2), https://www.jstor.org/stable/4615733.
+
+    Examples
+    --------
+    >>> holm(np.array([0.04, 0.01, np.nan, 0.03]))
+    array([0.06, 0.03,  nan, 0.06])
+    """
+    result = np.full(len(p_values), np.nan)
+    tests = np.flatnonzero(~np.isnan(p_values))
+    order = tests[np.argsort(p_values[tests], kind="stable")]
+    scaled = p_values[order] * np.arange(len(order), 0, -1)
+    result[order] = np.minimum(np.maximum.accumulate(scaled), 1)
+    return result

@@ -3,36 +3,33 @@
 from collections.abc import Callable
 
 from bboxqa.core.plugins import lookup
-from bboxqa.diagnostics.annotators.agreement_groups import agreement_groups, agreement_matrix
-from bboxqa.diagnostics.annotators.boxes_per_object import boxes_per_object
-from bboxqa.diagnostics.annotators.category_use import category_use, confusion_matrix
-from bboxqa.diagnostics.annotators.copies import copies
-from bboxqa.diagnostics.annotators.offsets import offsets
-from bboxqa.diagnostics.annotators.rates import annotators
-from bboxqa.diagnostics.annotators.vitality import category_vitality
-from bboxqa.diagnostics.categories.category_merges import category_merges
-from bboxqa.diagnostics.categories.confusions import confusions
-from bboxqa.diagnostics.categories.difficulty import difficulty
-from bboxqa.diagnostics.categories.supercategories import supercategories
-from bboxqa.diagnostics.disagreement.decomposition import (
+from bboxqa.diagnostics.agreement_groups import agreement_groups, agreement_matrix, copies
+from bboxqa.diagnostics.categories import (
+    category_merges,
+    category_use,
+    confusion_matrix,
+    confusions,
+    difficulty,
+    supercategories,
+)
+from bboxqa.diagnostics.decomposition import (
     decomposition,
     decomposition_by_annotator,
     decomposition_by_category,
 )
-from bboxqa.diagnostics.disagreement.strata import (
+from bboxqa.diagnostics.object_cells import pair_similarity
+from bboxqa.diagnostics.offsets import offsets, quarter_turns, rotated_offsets
+from bboxqa.diagnostics.poses import joint_annotators, joints
+from bboxqa.diagnostics.rates import annotators, boxes_per_object
+from bboxqa.diagnostics.strata import (
     agreement_by_crowding,
     agreement_by_region,
     agreement_by_size,
     agreement_by_size_quarter,
 )
-from bboxqa.diagnostics.pair_similarity import pair_similarity
-from bboxqa.diagnostics.poses.joint_annotators import joint_annotators
-from bboxqa.diagnostics.poses.joints import joints
-from bboxqa.diagnostics.rotated.quarter_turns import quarter_turns
-from bboxqa.diagnostics.rotated.rotated_offsets import rotated_offsets
-from bboxqa.diagnostics.videos.track_agreement import tracks
-from bboxqa.diagnostics.videos.track_switches import track_switches
-from bboxqa.diagnostics.work.work import work, work_hours, work_sessions
+from bboxqa.diagnostics.tracks import track_switches, tracks
+from bboxqa.diagnostics.vitality import category_vitality
+from bboxqa.diagnostics.work import work, work_hours, work_sessions
 from bboxqa.model.diagnosis import OF_KEYPOINTS
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits

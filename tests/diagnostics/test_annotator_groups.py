@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.diagnostics.annotator_groups import NO_CONTRAST, TIED, WEAK, cluster_annotators
+from bboxqa.diagnostics.answers import NO_CONTRAST, TIED, WEAK, cluster_annotators
 
 # Annotators 0, 3, 4 and 5 mostly say yes, the others mostly no.
 TWO_GROUPS = np.array([[1, 1, 1], [0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1], [1, 1, 1], [0, 0, 0]])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.core.errors import DatasetError
-from bboxqa.diagnostics.association import (
+from bboxqa.diagnostics.answers import (
     ABOVE,
     NO_INTERVAL,
     NO_TABLE,

@@ -22,20 +22,21 @@ from support.datasets import dataset
 from support.matched import matched
 
 import bboxqa
-from bboxqa.diagnostics.annotators.agreement_groups import agreement_matrix
-from bboxqa.diagnostics.annotators.boxes_per_object import boxes_per_object
-from bboxqa.diagnostics.annotators.category_use import category_use, confusion_matrix
-from bboxqa.diagnostics.annotators.copies import copies
-from bboxqa.diagnostics.annotators.offsets import offsets
-from bboxqa.diagnostics.annotators.rates import annotators
-from bboxqa.diagnostics.annotators.vitality import category_vitality
-from bboxqa.diagnostics.categories.category_merges import category_merges
-from bboxqa.diagnostics.categories.difficulty import difficulty
-from bboxqa.diagnostics.categories.supercategories import supercategories
-from bboxqa.diagnostics.disagreement.decomposition import decomposition
-from bboxqa.diagnostics.disagreement.review import review_queue
-from bboxqa.diagnostics.disagreement.strata import agreement_by_crowding, agreement_by_size
-from bboxqa.diagnostics.pair_similarity import pair_similarity
+from bboxqa.diagnostics.agreement_groups import agreement_matrix, copies
+from bboxqa.diagnostics.categories import (
+    category_merges,
+    category_use,
+    confusion_matrix,
+    difficulty,
+    supercategories,
+)
+from bboxqa.diagnostics.decomposition import decomposition
+from bboxqa.diagnostics.object_cells import pair_similarity
+from bboxqa.diagnostics.offsets import offsets
+from bboxqa.diagnostics.rates import annotators, boxes_per_object
+from bboxqa.diagnostics.review import review_queue
+from bboxqa.diagnostics.strata import agreement_by_crowding, agreement_by_size
+from bboxqa.diagnostics.vitality import category_vitality
 
 A, B = 0, 1
 ANN, BOB, CID = (f"annotator {number:04}" for number in range(3))

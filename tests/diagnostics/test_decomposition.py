@@ -7,7 +7,7 @@ from support.datasets import dataset, object_rows, with_assigned
 from support.resampled import expanded
 
 from bboxqa import read_coco, simulate
-from bboxqa.diagnostics.disagreement.decomposition import (
+from bboxqa.diagnostics.decomposition import (
     decomposition,
     decomposition_by_annotator,
     decomposition_by_category,

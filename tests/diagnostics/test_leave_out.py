@@ -11,8 +11,8 @@ from support.ratings import LEVELS, NUMBERS, reliability, tables, units_of
 from bboxqa.agreement.alpha import levels as levels_module
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError
-from bboxqa.diagnostics.influence import leave_out_ranks
-from bboxqa.diagnostics.influence.leave_out import (
+from bboxqa.diagnostics import influence
+from bboxqa.diagnostics.influence import (
     alpha_without_annotators,
     alpha_without_units,
     alpha_without_values,
@@ -138,7 +138,7 @@ def test_ranks_without_a_unit_whatever_they_take(values, seed):
     counts = unit_counts(reliability(values, weight=weight))
     short = alpha_without_units(counts, "ordinal")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(leave_out_ranks, "_MOST_RANKED", 0)
+        patch.setattr(influence, "_MOST_RANKED", 0)
         long = alpha_without_units(counts, "ordinal")
     assert short == pytest.approx(long, rel=1e-9, abs=1e-9, nan_ok=True)
 
@@ -157,7 +157,7 @@ def test_chunks_change_nothing(level, monkeypatch):
         ]
 
     whole = everything()
-    for module in (levels_module, leave_out_ranks):
+    for module in (levels_module, influence):
         monkeypatch.setattr(module, "_CHUNK", 1)
     for found, expected in zip(everything(), whole, strict=True):
         assert found == pytest.approx(expected, rel=1e-12)

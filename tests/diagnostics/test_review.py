@@ -8,10 +8,8 @@ from support.datasets import dataset
 from support.matched import matched, random_data
 
 import bboxqa
-from bboxqa.diagnostics.disagreement.decomposition import decomposition
-from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
-from bboxqa.diagnostics.disagreement.object_list import object_list
-from bboxqa.diagnostics.disagreement.review import review_queue
+from bboxqa.diagnostics.decomposition import KINDS, Kind, decomposition
+from bboxqa.diagnostics.review import object_list, review_queue
 
 # Far from each other; a second row of boxes overlaps the first by 1/5.
 _BOX = {n: (100.0 * n, 0.0, 30.0, 30.0) for n in range(6)}

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import bboxqa
-from bboxqa.diagnostics.rotated.quarter_turns import ACROSS, RENAMED, quarter_turns
-from bboxqa.diagnostics.rotated.rotated_offsets import MEASURES, rotated_offsets
+from bboxqa.diagnostics.offsets import ACROSS, MEASURES, RENAMED, quarter_turns, rotated_offsets
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.image_parts import compared_images
 from bboxqa.report.agreement_summary import summary, summary_schema

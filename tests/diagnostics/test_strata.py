@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.datasets import dataset
 
-from bboxqa.diagnostics.disagreement.decomposition import decomposition
-from bboxqa.diagnostics.disagreement.strata import (
+from bboxqa.diagnostics.decomposition import decomposition
+from bboxqa.diagnostics.strata import (
     agreement_by_crowding,
     agreement_by_region,
     agreement_by_size,

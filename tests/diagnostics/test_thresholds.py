@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bboxqa.diagnostics.disagreement.thresholds import threshold_choice
+from bboxqa.diagnostics.strata import threshold_choice
 
 GRID = np.arange(1, 10) / 10
 

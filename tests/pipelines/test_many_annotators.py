@@ -11,9 +11,9 @@ from support.datasets import annotation, document, image
 import bboxqa
 from bboxqa.agreement.counts import object_counts as paired
 from bboxqa.core.errors import DatasetError
-from bboxqa.diagnostics.annotators import offsets
-from bboxqa.diagnostics.annotators import rematched as rematched_module
-from bboxqa.diagnostics.annotators.rematched import rematched, rows_to_rematch
+from bboxqa.diagnostics import offsets
+from bboxqa.diagnostics import vitality as rematched_module
+from bboxqa.diagnostics.vitality import rematched, rows_to_rematch
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines import annotator_limits
 from bboxqa.pipelines.diagnosis import crowds

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from support.brute import box_iou
 from support.datasets import dataset, random_rows
 
-from bboxqa.diagnostics.annotators.rates import annotators
+from bboxqa.diagnostics.rates import annotators
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.diagnosis.matched_units import matched_units

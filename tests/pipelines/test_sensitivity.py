@@ -8,7 +8,7 @@ import pytest
 from support.datasets import dataset, object_rows, with_assigned
 from support.resampled import expanded
 
-from bboxqa.diagnostics.disagreement.thresholds import sigma
+from bboxqa.diagnostics.strata import sigma
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.chance_existence import chance_existence

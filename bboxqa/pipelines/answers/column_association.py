@@ -6,7 +6,7 @@ import numpy as np
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
-from bboxqa.diagnostics.association import cross_table, independence
+from bboxqa.diagnostics.answers import cross_table, independence
 from bboxqa.formats.ratings.layouts import without_column
 from bboxqa.formats.tables.table_files import open_table
 from bboxqa.model.answers import ColumnAssociation

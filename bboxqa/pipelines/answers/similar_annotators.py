@@ -5,8 +5,13 @@ from typing import get_args
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.diagnostics.annotator_groups import Clusters, Method, cluster_annotators
-from bboxqa.diagnostics.annotator_similarity import annotator_similarity, shared_units
+from bboxqa.diagnostics.answers import (
+    Clusters,
+    Method,
+    annotator_similarity,
+    cluster_annotators,
+    shared_units,
+)
 from bboxqa.model.answers import Grouping, SimilarAnnotators
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.table import Categorical, Column, Table

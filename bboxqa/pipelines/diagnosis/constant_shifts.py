@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bboxqa.core.text import count
-from bboxqa.diagnostics.annotators.pixel_bases import pixel_bases
+from bboxqa.diagnostics.offsets import pixel_bases
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.units import MatchedUnits
 

@@ -5,8 +5,8 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.overlaps import overlapping_boxes
-from bboxqa.diagnostics.annotators.rematched import rows_to_rematch
 from bboxqa.diagnostics.object_cells import edges_of
+from bboxqa.diagnostics.vitality import rows_to_rematch
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.units import MatchedUnits
 

@@ -7,7 +7,7 @@ import msgspec
 
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
-from bboxqa.diagnostics.disagreement.review import review_queue
+from bboxqa.diagnostics.review import review_queue
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, ReadShapes, Story

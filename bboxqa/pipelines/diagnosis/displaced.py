@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.diagnostics.annotators.edge_differences import edge_differences, of_others
-from bboxqa.diagnostics.annotators.offsets import medians
-from bboxqa.diagnostics.disagreement.drawn_objects import drawn_objects
-from bboxqa.diagnostics.disagreement.parts import parts
+from bboxqa.diagnostics.offsets import edge_differences, medians, of_others
+from bboxqa.diagnostics.parts import drawn_objects, parts
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.boxes import rotated_iou
 from bboxqa.matching.objects import loose_objects

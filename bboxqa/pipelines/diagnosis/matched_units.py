@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IntArray, run_starts
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
-from bboxqa.diagnostics.disagreement.second_boxes import with_second_boxes_apart
+from bboxqa.diagnostics.parts import with_second_boxes_apart
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.matching.matchers import match, matcher

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.diagnostics.disagreement.review import ReviewQueue
+from bboxqa.diagnostics.review import ReviewQueue
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name
 from bboxqa.model.annotations import Dataset
 from bboxqa.pipelines.diagnosis.source_records import Record, SourceRecord, source_records

@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.core.arrays import FloatArray
-from bboxqa.diagnostics.disagreement.thresholds import ThresholdChoice, sigma, threshold_choice
+from bboxqa.diagnostics.strata import ThresholdChoice, sigma, threshold_choice
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 """Thresholds from 0.05 to 0.95."""

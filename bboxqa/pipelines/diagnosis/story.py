@@ -8,11 +8,10 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count
-from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
-from bboxqa.diagnostics.annotators.independent import independent
-from bboxqa.diagnostics.annotators.rates import RATES
-from bboxqa.diagnostics.annotators.unused_categories import Unused, unused_categories
-from bboxqa.diagnostics.disagreement.kinds import Kind
+from bboxqa.diagnostics.agreement_groups import independent
+from bboxqa.diagnostics.categories import Unused, unused_categories
+from bboxqa.diagnostics.decomposition import Kind
+from bboxqa.diagnostics.rates import RATES, asked_with_others
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table

@@ -13,10 +13,9 @@ from bboxqa.agreement.objects import has_meaning
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.components import component_of_each
 from bboxqa.core.text import count, joined
-from bboxqa.diagnostics.annotators.copies import copied_groups
-from bboxqa.diagnostics.annotators.independent import assigned_to
-from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
-from bboxqa.diagnostics.pair_sums import pair_sums
+from bboxqa.diagnostics.agreement_groups import assigned_to, copied_groups
+from bboxqa.diagnostics.decomposition import KINDS, Kind
+from bboxqa.diagnostics.object_cells import pair_sums
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.matchers import match
 from bboxqa.model.settings import AgreeSettings

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.diagnostics.disagreement.kinds import KINDS
-from bboxqa.diagnostics.disagreement.object_list import ObjectList, object_list
+from bboxqa.diagnostics.decomposition import KINDS
+from bboxqa.diagnostics.review import ObjectList, object_list
 from bboxqa.geometry.kernels.rasters import outline_rings
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.diagnosis import ALL_AGREE

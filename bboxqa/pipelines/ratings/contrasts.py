@@ -13,7 +13,7 @@ from bboxqa.agreement.uncertainty.resampling import Difference, paired_differenc
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
-from bboxqa.diagnostics.influence.leave_out import (
+from bboxqa.diagnostics.influence import (
     alpha_without_annotators,
     alpha_without_units,
     alpha_without_values,

@@ -28,7 +28,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import names_in_words, unknown_name
 from bboxqa.core.types import Progress
-from bboxqa.diagnostics.influence.leave_out import alpha_without_annotators, alpha_without_values
+from bboxqa.diagnostics.influence import alpha_without_annotators, alpha_without_values
 from bboxqa.model.estimates import Estimate, TaskEstimates
 from bboxqa.model.labels import number_of
 from bboxqa.model.ratings import Ratings

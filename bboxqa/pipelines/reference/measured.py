@@ -8,12 +8,13 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, pairs_within, rows, run_starts
 from bboxqa.core.types import Progress
-from bboxqa.diagnostics.annotators.against_reference import against_reference, reference_offsets
-from bboxqa.diagnostics.annotators.reference_confusions import (
+from bboxqa.diagnostics.against_reference import (
+    against_reference,
     reference_confusion_matrix,
     reference_confusions,
+    reference_offsets,
+    reference_rotations,
 )
-from bboxqa.diagnostics.rotated.reference_rotations import reference_rotations
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.matching.matchers import match, matcher

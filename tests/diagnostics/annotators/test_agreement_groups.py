@@ -8,14 +8,14 @@ from scipy.cluster.hierarchy import fcluster
 from support.datasets import dataset, with_assigned
 from support.matched import matched, random_data
 
-from bboxqa.diagnostics.annotators.agreement_groups import (
+from bboxqa.diagnostics.agreement_groups import (
     _best_groups,
     _tree,
     agreement_groups,
     agreement_matrix,
     agreement_of_groups,
 )
-from bboxqa.diagnostics.pair_sums import PairSums
+from bboxqa.diagnostics.object_cells import PairSums
 
 
 def by_pair(table):

@@ -6,13 +6,13 @@ import pytest
 from support.datasets import dataset
 
 from bboxqa import read_coco, simulate
-from bboxqa.diagnostics.annotators.boxes_per_object import boxes_per_object
-from bboxqa.diagnostics.annotators.rates import annotators
-from bboxqa.diagnostics.disagreement.decomposition import (
+from bboxqa.diagnostics.decomposition import (
+    KINDS,
+    Kind,
     decomposition,
     decomposition_by_annotator,
 )
-from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
+from bboxqa.diagnostics.rates import annotators, boxes_per_object
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.image_parts import compared_images

@@ -6,7 +6,7 @@ import pytest
 from support.datasets import dataset
 from support.matched import matched, objects_of, random_data
 
-from bboxqa.diagnostics.annotators.category_use import category_use, confusion_matrix
+from bboxqa.diagnostics.categories import category_use, confusion_matrix
 from bboxqa.model.diagnosis import NO_BOX
 
 

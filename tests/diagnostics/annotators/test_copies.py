@@ -7,8 +7,7 @@ import pytest
 from support.datasets import dataset
 from support.matched import matched, random_data
 
-from bboxqa.diagnostics.annotators.copies import copied_groups, copies
-from bboxqa.diagnostics.annotators.independent import independent
+from bboxqa.diagnostics.agreement_groups import copied_groups, copies, independent
 
 
 def drawn(seed, *, spread, copied=0.0, n_images=40, whole=False):

@@ -4,9 +4,8 @@ import numpy as np
 from support.datasets import dataset
 from support.matched import matched
 
-from bboxqa.diagnostics.annotators.copies import copies
-from bboxqa.diagnostics.annotators.independent import independent
-from bboxqa.diagnostics.annotators.rates import annotators
+from bboxqa.diagnostics.agreement_groups import copies, independent
+from bboxqa.diagnostics.rates import annotators
 
 
 def copying(n_annotators, n_images=20):

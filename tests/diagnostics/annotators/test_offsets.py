@@ -12,11 +12,10 @@ from support.matched import matched, objects_of, random_data
 from support.resampled import expanded
 
 from bboxqa.agreement.uncertainty.resampling import drawn_weights
-from bboxqa.diagnostics.annotators import edge_differences
-from bboxqa.diagnostics.annotators.edge_differences import confirmed
-from bboxqa.diagnostics.annotators.image_ratios import RatioSums, holm
-from bboxqa.diagnostics.annotators.offsets import offsets, p_values
-from bboxqa.diagnostics.disagreement.parts import parts
+from bboxqa.diagnostics import offsets as offsets_module
+from bboxqa.diagnostics.object_cells import RatioSums, holm
+from bboxqa.diagnostics.offsets import confirmed, offsets, p_values
+from bboxqa.diagnostics.parts import parts
 from bboxqa.model.annotations import EDGES
 
 
@@ -41,7 +40,7 @@ def middle(differences, weights):
 
 @pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 5)])
 def test_offsets_are_those_of_pairs_one_by_one(seed, n_annotators, monkeypatch):
-    monkeypatch.setattr(edge_differences, "_AT_ONCE", 5)
+    monkeypatch.setattr(offsets_module, "_AT_ONCE", 5)
     units = matched(random_data(seed, n_annotators=n_annotators))
     apart, sizes = defaultdict(list), defaultdict(list)
     n_shared = Counter()

@@ -9,7 +9,7 @@ from support.brute_objects import BruteObjects
 from support.datasets import dataset
 from support.matched import matched, random_data
 
-from bboxqa.diagnostics.annotators.rates import RATES, annotators
+from bboxqa.diagnostics.rates import RATES, annotators
 
 
 def counted(units):

@@ -8,7 +8,7 @@ from support.datasets import dataset
 from support.matched import matched
 
 import bboxqa
-from bboxqa.diagnostics.annotators.unused_categories import Unused, unused_categories
+from bboxqa.diagnostics.categories import Unused, unused_categories
 
 _BOX = (40.0, 40.0)
 

@@ -10,9 +10,9 @@ from support.resampled import expanded
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidences
-from bboxqa.diagnostics.annotators import rematched as rematched_module
-from bboxqa.diagnostics.annotators.rates import annotators
-from bboxqa.diagnostics.annotators.vitality import category_vitality, vitality
+from bboxqa.diagnostics import vitality as rematched_module
+from bboxqa.diagnostics.rates import annotators
+from bboxqa.diagnostics.vitality import category_vitality, vitality
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.image_parts import ImagePart

@@ -10,7 +10,7 @@ from support.matched import matched
 
 from bboxqa.agreement.alpha.nominal import pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidences
-from bboxqa.diagnostics.categories.category_merges import category_merges
+from bboxqa.diagnostics.categories import category_merges
 
 
 def alpha_with(units, groups):

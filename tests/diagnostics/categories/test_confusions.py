@@ -10,9 +10,8 @@ from support.resampled import expanded
 
 from bboxqa.agreement.alpha.nominal import pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidences
-from bboxqa.diagnostics.annotators.rates import annotators
-from bboxqa.diagnostics.categories.category_merges import category_merges
-from bboxqa.diagnostics.categories.confusions import confusions
+from bboxqa.diagnostics.categories import category_merges, confusions
+from bboxqa.diagnostics.rates import annotators
 
 
 @pytest.mark.parametrize("missing", ["category", "ignore"])

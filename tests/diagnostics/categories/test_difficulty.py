@@ -9,9 +9,8 @@ from support.matched import matched, objects_of, random_data
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidences
-from bboxqa.diagnostics.annotators.category_use import category_use
-from bboxqa.diagnostics.annotators.vitality import category_vitality
-from bboxqa.diagnostics.categories.difficulty import difficulty
+from bboxqa.diagnostics.categories import category_use, difficulty
+from bboxqa.diagnostics.vitality import category_vitality
 
 
 @pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 5)])

@@ -11,7 +11,7 @@ from support.resampled import expanded
 import bboxqa
 from bboxqa.agreement.alpha.nominal import pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidences
-from bboxqa.diagnostics.categories.supercategories import supercategories
+from bboxqa.diagnostics.categories import supercategories
 
 ABOVE = ("animal", "", "thing", "animal", "thing", "", "animal")
 

@@ -13,8 +13,7 @@ from support.matched import matched
 from support.tool_files import write
 
 import bboxqa
-from bboxqa.diagnostics.videos.track_agreement import tracks
-from bboxqa.diagnostics.videos.track_switches import track_switches
+from bboxqa.diagnostics.tracks import track_switches, tracks
 from bboxqa.model.units import CandidatePairs
 from bboxqa.report.diagnosis_summary import diagnosis_schema
 

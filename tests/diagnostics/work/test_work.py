@@ -14,9 +14,16 @@ from support.resampled import expanded
 
 import bboxqa
 from bboxqa.agreement.uncertainty.resampling import drawn_weights
-from bboxqa.diagnostics.annotators.image_f1 import image_f1
-from bboxqa.diagnostics.work.changes import FEW_IMAGES, FEW_SESSIONS, IMPORTED, SHORT_SESSIONS
-from bboxqa.diagnostics.work.work import work, work_hours, work_sessions
+from bboxqa.diagnostics.rates import image_f1
+from bboxqa.diagnostics.work import (
+    FEW_IMAGES,
+    FEW_SESSIONS,
+    IMPORTED,
+    SHORT_SESSIONS,
+    work,
+    work_hours,
+    work_sessions,
+)
 from bboxqa.model.times import times_of
 from bboxqa.report.diagnosis_summary import diagnosis_schema
 

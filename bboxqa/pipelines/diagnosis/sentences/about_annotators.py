@@ -6,9 +6,9 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count, joined
-from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
-from bboxqa.diagnostics.annotators.unused_categories import Unused
-from bboxqa.diagnostics.disagreement.kinds import Kind
+from bboxqa.diagnostics.categories import Unused
+from bboxqa.diagnostics.decomposition import Kind
+from bboxqa.diagnostics.rates import asked_with_others
 from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult

@@ -5,10 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from bboxqa.core.text import count, first_few, joined
-from bboxqa.diagnostics.annotators.agreement_groups import agreement_of_groups, confirmed_groups
-from bboxqa.diagnostics.annotators.copies import all_share_boxes
-from bboxqa.diagnostics.annotators.image_f1 import asked_with_others
-from bboxqa.diagnostics.annotators.independent import independent
+from bboxqa.diagnostics.agreement_groups import (
+    agreement_of_groups,
+    all_share_boxes,
+    confirmed_groups,
+    independent,
+)
+from bboxqa.diagnostics.rates import asked_with_others
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence, most_named

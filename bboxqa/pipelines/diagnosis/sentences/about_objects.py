@@ -6,12 +6,11 @@ from math import isnan
 import numpy as np
 
 from bboxqa.core.text import count, joined
-from bboxqa.diagnostics.annotators.independent import independent
-from bboxqa.diagnostics.annotators.offsets import MOST_DRAWN, n_sharing
-from bboxqa.diagnostics.categories.supercategories import ALL
-from bboxqa.diagnostics.disagreement.decomposition import n_objects_of
-from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
-from bboxqa.diagnostics.disagreement.reasons import in_words
+from bboxqa.diagnostics.agreement_groups import independent
+from bboxqa.diagnostics.categories import ALL
+from bboxqa.diagnostics.decomposition import KINDS, Kind, n_objects_of
+from bboxqa.diagnostics.offsets import MOST_DRAWN, n_sharing
+from bboxqa.diagnostics.review import in_words
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult

@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.text import joined
-from bboxqa.diagnostics.disagreement.reasons import in_words
+from bboxqa.diagnostics.review import in_words
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.sentence import (
     LEAST_SHARE,

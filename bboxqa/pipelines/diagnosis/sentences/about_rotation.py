@@ -6,8 +6,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.text import joined
-from bboxqa.diagnostics.rotated.quarter_turns import ACROSS, RENAMED, TURNS
-from bboxqa.diagnostics.rotated.rotated_offsets import MEASURES
+from bboxqa.diagnostics.offsets import ACROSS, MEASURES, RENAMED, TURNS
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.about_places import (
     FURTHER_OFF,

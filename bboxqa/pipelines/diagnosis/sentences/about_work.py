@@ -6,7 +6,7 @@ from math import isnan
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.diagnostics.work.changes import OK
+from bboxqa.diagnostics.work import OK
 from bboxqa.model.diagnosis import CHANGE_UNITS
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence

@@ -8,10 +8,10 @@ import numpy as np
 
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.diagnostics.annotators.independent import assigned_to, independent
-from bboxqa.diagnostics.annotators.rates import RATES, rate_sums
-from bboxqa.diagnostics.categories.difficulty import difficulty_sums
-from bboxqa.diagnostics.pair_sums import pair_sums
+from bboxqa.diagnostics.agreement_groups import assigned_to, independent
+from bboxqa.diagnostics.categories import difficulty_sums
+from bboxqa.diagnostics.object_cells import pair_sums
+from bboxqa.diagnostics.rates import RATES, rate_sums
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.matchers import match
 from bboxqa.model.units import MatchedUnits

@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.text import joined
-from bboxqa.diagnostics.disagreement.kinds import Kind
+from bboxqa.diagnostics.decomposition import Kind
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.significance import (

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
+from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.model.diagnosis import NO_BOX, Line
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence, Worst

@@ -1,0 +1,303 @@
+"""How annotators differ from a reference."""
+
+import numpy as np
+
+from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
+from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.core.arrays import FloatArray, IndexArray, find
+from bboxqa.diagnostics.object_cells import Ratios, RatioSums, edges_of, holm
+from bboxqa.diagnostics.offsets import (
+    ALARM,
+    MEASURES,
+    SIZE_OF,
+    UNITS,
+    compared_pairs,
+    measures,
+    sizes,
+    with_bounds,
+)
+from bboxqa.model.annotations import EDGES
+from bboxqa.model.shapes.rounding import beyond_rounding
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.units import ReferenceMatches
+
+FIGURES = (
+    "precision",
+    "recall",
+    "f1",
+    "class_share",
+    "mean_similarity",
+    "miss_rate",
+    "extra_rate",
+    "twice_rate",
+)
+"""Columns of the table, each with a ``_low`` and a ``_high``."""
+
+# An offset is systematic if the chance of a false alarm in the whole table is below this.
+_ALARM = 0.05
+
+
+def against_reference(found: ReferenceMatches) -> Table:
+    """Return the agreement of each annotator with the reference, a row per annotator.
+
+    Columns: annotator; n_images, the images of the reference that the annotator was asked about;
+    the numbers of annotations there: n by the annotator, n_reference by the reference, n_matched;
+    then each of `FIGURES` with the 95 % interval over images.
+
+    - precision: n_matched / n. Recall: n_matched / n_reference. F1: 2 · n_matched / their sum.
+    - miss_rate: of the objects of the reference, the share that the annotator did not draw, not
+      even badly placed. Extra_rate: of the annotations, the share that overlap no object.
+    - twice_rate: of the objects of the reference that the annotator drew, the share that two boxes
+      match. Second boxes and parts of objects lower the precision, but are no extras.
+    - class_share: of the matched annotations, the share with the category of the reference.
+    - mean_similarity: the mean similarity of matched annotations to the reference.
+    """
+    names = found.data.annotator_names[:-1]
+    n_annotators = len(names)
+    sums = RatioSums(len(FIGURES) * n_annotators, len(found.data.image_names))
+    _add_existence(sums, found, n_annotators)
+    row, image = _authors(found, found.matched.left)
+    category = found.data.annotations.category
+    same = category[found.matched.left] == category[found.matched.right]
+    one = np.ones(len(row))
+    sums.add(row + 3 * n_annotators, image, same, one)
+    sums.add(row + 4 * n_annotators, image, found.matched.similarity, one)
+    _add_errors(sums, found, n_annotators)
+    ratios = sums.ratios(found.bootstrap, found.seed)
+    n_drawn, n_reference = (
+        ratios.denominator[place * n_annotators : (place + 1) * n_annotators] for place in (0, 1)
+    )
+    columns: dict[str, Column] = {
+        "annotator": Categorical(np.arange(n_annotators, dtype=np.int32), names),
+        "n_images": found.data.assigned[:, :-1].sum(0),
+        "n": n_drawn.astype(np.int64),
+        "n_reference": n_reference.astype(np.int64),
+        "n_matched": np.bincount(row, minlength=n_annotators),
+    }
+    for place, name in enumerate(FIGURES):
+        own = ratios.part(slice(place * n_annotators, (place + 1) * n_annotators))
+        columns |= _with_interval(name, own)
+    return Table(columns)
+
+
+def _add_existence(sums: RatioSums, found: ReferenceMatches, n_annotators: int) -> None:
+    """Add precision, recall and F1."""
+    of = found.data.annotations
+    is_reference = of.annotator == n_annotators
+    matched, drawn = (
+        _authors(found, rows) for rows in (found.matched.left, np.flatnonzero(~is_reference))
+    )
+    image, row = np.nonzero(found.data.assigned[:, :-1])
+    of_images = np.bincount(of.image[is_reference], minlength=len(found.data.image_names))
+    parts = (*matched, 1, 0, 0), (*drawn, 0, 1, 0), (row, image, 0, 0, of_images[image])
+    for rows, images, n_matched, n_drawn, n_reference in parts:
+        places = np.concatenate([rows + place * n_annotators for place in range(3)])
+        numerator = np.repeat([n_matched, n_matched, 2 * n_matched], len(rows))
+        one_by_one = np.broadcast_to(n_drawn, len(rows)), np.broadcast_to(n_reference, len(rows))
+        denominator = np.concatenate([*one_by_one, np.add(*one_by_one)])
+        sums.add(places, np.tile(images, 3), numerator, denominator)
+
+
+def _add_errors(sums: RatioSums, found: ReferenceMatches, n_annotators: int) -> None:
+    """Add misses, extras and repetitions.
+
+    Misses are objects without a box of the annotator; extras are boxes that overlap no object.
+    """
+    of = found.data.annotations
+    is_reference = of.annotator == n_annotators
+    placed = _authors(found, found.placed[:, 0])
+    drawn = _authors(found, np.flatnonzero(~is_reference))
+    image, row = np.nonzero(found.data.assigned[:, :-1])
+    of_images = np.bincount(of.image[is_reference], minlength=len(found.data.image_names))[image]
+    first = 5 * n_annotators
+    none = np.zeros(len(placed[0]))
+    sums.add(row + first, image, of_images, of_images)
+    sums.add(placed[0] + first, placed[1], none - 1, none)
+    first += n_annotators
+    sums.add(drawn[0] + first, drawn[1], np.ones(len(drawn[0])), np.ones(len(drawn[0])))
+    sums.add(placed[0] + first, placed[1], none - 1, none)
+    beside = _authors(found, found.beside.left)
+    none_beside = np.zeros(len(beside[0]))
+    sums.add(beside[0] + first, beside[1], none_beside - 1, none_beside)
+    first += n_annotators
+    sums.add(placed[0] + first, placed[1], none, none + 1)
+    again = found.beside.right[found.is_twice] * n_annotators + beside[0][found.is_twice]
+    twice, who = np.divmod(np.unique(again), max(n_annotators, 1))
+    none = np.zeros(len(twice))
+    sums.add(who + first, of.image[twice].astype(np.int64), none + 1, none)
+
+
+def _authors(found: ReferenceMatches, rows: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return annotator and image of some annotations."""
+    of = found.data.annotations
+    return of.annotator[rows].astype(np.int64), of.image[rows].astype(np.int64)
+
+
+def _with_interval(name: str, ratios: Ratios, factor: float = 1.0) -> dict[str, FloatArray]:
+    return {
+        name: factor * ratios.value,
+        f"{name}_low": factor * ratios.interval[:, 0],
+        f"{name}_high": factor * ratios.interval[:, 1],
+    }
+
+
+def reference_offsets(found: ReferenceMatches) -> Table:
+    """Return the offsets of the edges of each annotator's boxes from those of the reference.
+
+    A row for each annotator and edge of the box; positive is to the right, or down. Boxes that
+    overlap the reference too little to match count as well.
+
+    Columns: annotator; edge; n, the number of objects; offset_px, the mean offset, and
+    offset_percent, in percent of the mean width of the reference's boxes (height for top and
+    bottom), both with the 95 % interval over images; p_value of a t-test over images against 0; and
+    systematic, whether it is significant after Holm's correction for all rows, and beyond rounding,
+    as in `offsets`.
+    """
+    names = found.data.annotator_names[:-1]
+    n_rows = 4 * len(names)
+    bbox, (drawn, expected) = found.data.annotations.bbox, found.placed.T
+    apart, size = edges_of(bbox[drawn]) - edges_of(bbox[expected]), bbox[expected, 2:]
+    annotator, image = _authors(found, drawn)
+    sums = RatioSums(2 * n_rows, len(found.data.image_names))
+    for edge in range(4):
+        row = 4 * annotator + edge
+        sums.add(row, image, apart[:, edge], np.ones(len(row)))
+        sums.add(row + n_rows, image, apart[:, edge], size[:, edge % 2])
+    ratios = sums.ratios(found.bootstrap, found.seed)
+    px, relative = ratios.part(slice(n_rows)), ratios.part(slice(n_rows, None))
+    who = np.repeat(np.arange(len(names), dtype=np.int32), 4)
+    return Table(
+        {
+            "annotator": Categorical(who, names),
+            "edge": Categorical(np.tile(np.arange(4, dtype=np.int32), len(names)), EDGES),
+            "n": px.denominator.astype(np.int64),
+            **_with_interval("offset_px", px),
+            **_with_interval("offset_percent", relative, 100),
+            "p_value": px.p_value,
+            "systematic": (holm(px.p_value) < _ALARM)
+            & beyond_rounding(px.value, 100 * relative.value),
+        }
+    )
+
+
+_MOST = 1000
+
+
+def reference_confusions(found: ReferenceMatches) -> Table:
+    """Return the pairs of categories that annotators confuse, compared with the reference.
+
+    The most frequent pair comes first. Columns: first and second, the categories; n, the number of
+    matched annotations with one of them where the reference has the other; and share, n divided by
+    the matched annotations with one of them on either side, with its 95 % interval over images.
+    At most 1,000 pairs are returned.
+    """
+    own, expected, image = _categories(found)
+    names, n_images = found.data.category_names, len(found.data.image_names)
+    n_categories = max(len(names), 1)
+    differs = own != expected
+    key = np.minimum(own, expected) * n_categories + np.maximum(own, expected)
+    keys, count = np.unique(key[differs], return_counts=True)
+    keys = keys[np.argsort(-count, kind="stable")][:_MOST]
+    first, second = np.divmod(keys, n_categories)
+    row = find(keys, key)
+    shown = row >= 0
+    both = table_of(row[shown], image[shown], np.ones(int(shown.sum())), (len(keys), n_images))
+    value = np.append(own, expected[differs])
+    given = table_of(
+        value, np.append(image, image[differs]), np.ones(len(value)), (n_categories, n_images)
+    )
+    either = given[first] + given[second] - both
+    n = np.asarray(both.sum(1), np.float64).ravel()
+    interval = ratio_intervals(both, either, found.bootstrap, found.seed)
+    return Table(
+        {
+            "first": Categorical(first.astype(np.int32), names),
+            "second": Categorical(second.astype(np.int32), names),
+            "n": n.astype(np.int64),
+            "share": n / np.asarray(either.sum(1), np.float64).ravel(),
+            "share_low": interval[:, 0],
+            "share_high": interval[:, 1],
+        }
+    )
+
+
+def reference_confusion_matrix(found: ReferenceMatches) -> Table:
+    """Return the confusion matrix of each annotator with the reference.
+
+    A row for each annotator, category of the annotator and category of the reference that occur
+    together. Columns: these three; n, the number of matched annotations; and share, n divided by
+    the annotator's matches with this category of the reference.
+    """
+    own, expected, _ = _categories(found)
+    author = found.data.annotations.annotator[found.matched.left].astype(np.int64)
+    n_categories = max(len(found.data.category_names), 1)
+    keys, n = np.unique((author * n_categories + expected) * n_categories + own, return_counts=True)
+    group, category = np.divmod(keys, n_categories)
+    who, reference = np.divmod(group, n_categories)
+    _, of_group = np.unique(group, return_inverse=True)
+    names = found.data.category_names
+    return Table(
+        {
+            "annotator": Categorical(who.astype(np.int32), found.data.annotator_names[:-1]),
+            "category": Categorical(category.astype(np.int32), names),
+            "reference": Categorical(reference.astype(np.int32), names),
+            "n": n,
+            "share": n / np.bincount(of_group, n)[of_group],
+        }
+    )
+
+
+def _categories(found: ReferenceMatches) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """Return the categories of both sides, and the image, of each matched pair."""
+    of = found.data.annotations
+    category, image = of.category.astype(np.int64), of.image.astype(np.int64)
+    return category[found.matched.left], category[found.matched.right], image[found.matched.left]
+
+
+def reference_rotations(found: ReferenceMatches) -> Table:
+    """Return the offsets of each annotator's rotated boxes from those of the reference.
+
+    A row for each annotator and measure, as in `rotated_offsets`. Boxes across those of the
+    reference are left out; boxes that overlap it too little to match count as well.
+
+    Columns: annotator; measure; unit; n, the number of objects; offset, the mean offset, and
+    offset_percent, in percent of the mean size of the reference's boxes (NaN for the angle), both
+    with the 95 % interval over images; p_value of a t-test over images against 0; and systematic,
+    whether it is significant after Holm's correction for all rows, and beyond rounding.
+    """
+    names, n_measures = found.data.annotator_names[:-1], len(MEASURES)
+    n_rows = n_measures * len(names)
+    pairs = compared_pairs(found.data, *found.placed.T)
+    kept = ~pairs.is_across
+    apart, size = measures(pairs)[kept], sizes(pairs.right_sides[kept])
+    of, drawn = found.data.annotations, found.placed[kept, 0]
+    annotator, image = of.annotator[drawn].astype(np.int64), of.image[drawn].astype(np.int64)
+    sums = RatioSums(2 * n_rows, len(found.data.image_names))
+    for measure, size_of in enumerate(SIZE_OF.tolist()):
+        row = n_measures * annotator + measure
+        sums.add(row, image, apart[:, measure], np.ones(len(row)))
+        sums.add(row + n_rows, image, apart[:, measure], size[:, size_of])
+    ratios = sums.ratios(found.bootstrap, found.seed)
+    offset = ratios.part(slice(n_rows))
+    percent = 100 * _figures(ratios.part(slice(n_rows, None)))
+    is_angle = np.tile([measure == "angle" for measure in MEASURES], len(names))
+    of_size = np.where(is_angle, np.nan, percent)
+    who = np.repeat(np.arange(len(names), dtype=np.int32), n_measures)
+    which = np.tile(np.arange(n_measures, dtype=np.int32), len(names))
+    return Table(
+        {
+            "annotator": Categorical(who, names),
+            "measure": Categorical(which, MEASURES),
+            "unit": Categorical(is_angle.astype(np.int32), UNITS),
+            "n": offset.denominator.astype(np.int64),
+            **with_bounds("offset", _figures(offset)),
+            **with_bounds("offset_percent", of_size),
+            "p_value": offset.p_value,
+            "systematic": (holm(offset.p_value) < ALARM)
+            & beyond_rounding(offset.value, of_size[0]),
+        }
+    )
+
+
+def _figures(ratios: Ratios) -> FloatArray:
+    return np.stack([ratios.value, *ratios.interval.T])

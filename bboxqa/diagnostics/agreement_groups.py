@@ -1,0 +1,458 @@
+"""Groups of annotators who agree with each other, and boxes that they copied."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bboxqa.agreement.counts.unit_counts import from_units
+from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, sum_by
+from bboxqa.core.components import component_of_each
+from bboxqa.core.remembered import remembered
+from bboxqa.diagnostics.object_cells import (
+    PairSums,
+    Ratios,
+    RatioSums,
+    drawn_edges,
+    pair_sums,
+    pairs_of_units,
+    unit_members,
+)
+from bboxqa.model.shapes.keypoints import largest_moves
+from bboxqa.model.shapes.rounding import ROUNDED_PX, equal_edges
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
+
+# More annotators are not ordered optimally, which takes time cubic in their number.
+_MOST_ORDERED = 200
+# Groups have two annotators or more.
+_FEWEST = 4
+
+
+def agreement_matrix(matched: MatchedUnits) -> Table:
+    """Return the agreement of each pair of annotators, ordered so that similar ones are neighbours.
+
+    A row for each annotator, and a column "with NAME" for each, both in the order of a tree of
+    average linkage. The agreement is the F1 of objects with their category: 2 · pairs of equal unit
+    and category / (drawn by one + drawn by the other), in the images that both were asked about.
+    NaN without such annotations, and on the diagonal.
+    """
+    names = matched.data.annotator_names
+    agreement = pair_sums(matched).agreement
+    order = _leaves(agreement)
+    columns: dict[str, Column] = {"annotator": Categorical(order.astype(np.int32), names)}
+    columns |= {f"with {names[other]}": agreement[order, other] for other in order.tolist()}
+    return Table(columns)
+
+
+def agreement_groups(matched: MatchedUnits) -> Table:
+    """Return groups of annotators who agree more with each other than with the others.
+
+    Groups have two annotators or more. They are found in every other image: the cut of the tree of
+    `agreement_matrix` with the largest difference between the agreement within the least agreeing
+    group and that between groups. They are confirmed by the other half of the images if the 95 %
+    interval of the agreement within each group lies above that between groups. Otherwise all
+    annotators are one group.
+
+    A row for each annotator: group, numbered from 1; within and between, the agreement with the own
+    group and with other groups in all images, NaN if there is none.
+    """
+    names, group = matched.data.annotator_names, confirmed_groups(matched)
+    sums = pair_sums(matched)
+    own = group[:, None] == group
+    np.fill_diagonal(own, val=False)
+    return Table(
+        {
+            "annotator": Categorical(np.arange(len(names), dtype=np.int32), names),
+            "group": group + 1,
+            "within": _pooled(sums, own, axis=1),
+            "between": _pooled(sums, group[:, None] != group, axis=1),
+        }
+    )
+
+
+@remembered
+def confirmed_groups(matched: MatchedUnits) -> IndexArray:
+    """Return the group of each annotator, (A,), from 0 on; 0 for all if there are none."""
+    n_images, n_annotators = matched.data.assigned.shape
+    if n_annotators < _FEWEST:
+        return np.zeros(n_annotators, np.int64)
+    several = np.flatnonzero(matched.data.assigned.sum(1) > 1)
+    if len(several) < 2:
+        # No image is left that could confirm a group.
+        return np.zeros(n_annotators, np.int64)
+    found_in = np.zeros(n_images, np.bool_)
+    found_in[several[::2]] = True
+    group = _best_groups(pair_sums(matched, found_in))
+    if group.any():
+        numerator, denominator = _sums_of_groups(matched, group)
+        # A decision, not an estimate: the number of draws is fixed.
+        of_rest = ~found_in
+        bounds = ratio_intervals(numerator * of_rest, denominator * of_rest, 1000, matched.seed)
+        if (bounds[:-1, 0] > bounds[-1, 1]).all():
+            return group
+    return np.zeros(len(group), np.int64)
+
+
+def agreement_of_groups(matched: MatchedUnits) -> FloatArray:
+    """Return agreement within and between `confirmed_groups`, with 95 % intervals, (2, 3)."""
+    sums = np.stack(_sums_of_groups(matched, confirmed_groups(matched)))
+    numerator, denominator = np.stack([sums[:, :-1].sum(1), sums[:, -1]], axis=1)
+    value = numerator.sum(1) / denominator.sum(1)
+    interval = ratio_intervals(numerator, denominator, matched.bootstrap, matched.seed)
+    return np.column_stack([value, interval])
+
+
+def _tree(agreement: FloatArray) -> FloatArray:
+    """Return the tree of average linkage by agreement, as scipy does, (A − 1, 4)."""
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
+    distance = squareform(1 - agreement, checks=False)
+    known = distance[~np.isnan(distance)]
+    # Annotators without a shared image get the mean distance.
+    distance[np.isnan(distance)] = known.mean() if len(known) else 1
+    merges: FloatArray = linkage(
+        distance, "average", optimal_ordering=len(agreement) <= _MOST_ORDERED
+    )
+    return merges
+
+
+def _leaves(agreement: FloatArray) -> IndexArray:
+    """Return the annotators in the order of the leaves of their tree, (A,)."""
+    if len(agreement) <= 2:
+        # Any tree has this order; importing scipy's clustering takes 0.2 s.
+        return np.arange(len(agreement))
+    from scipy.cluster.hierarchy import leaves_list
+
+    leaves: IndexArray = leaves_list(_tree(agreement)).astype(np.int64)
+    return leaves
+
+
+def _best_groups(sums: PairSums) -> IndexArray:
+    """Return the group of each annotator by the best cut of the tree, (A,); 0 if there is none."""
+    n = len(sums.possible)
+    best, best_gap = np.zeros(n, np.int64), 0.0
+    from scipy.cluster.hierarchy import fcluster, leaves_list
+
+    merges = _tree(sums.agreement)
+    # With more groups, somebody is alone: the last annotator to be joined, or others.
+    most = n - 1 - int(np.flatnonzero((merges[:, :2] < n).any(1)).max())
+    if most < 2:
+        return best
+    # In the order of the leaves, annotators of a group are neighbours, and their pairs a block.
+    leaves = leaves_list(merges)
+    row = np.arange(n)
+    same, possible = (
+        _cumulative(part[np.ix_(leaves, leaves)]) for part in (sums.same_category, sums.possible)
+    )
+    for n_groups in range(2, most + 1):
+        found = fcluster(merges, n_groups, "maxclust")
+        bounds = np.flatnonzero(np.diff(found[leaves], prepend=-1, append=-1))
+        start, end = bounds[:-1], bounds[1:]
+        size = end - start
+        if size.min() < 2:
+            continue
+        first, last = np.repeat(start, size), np.repeat(end, size)
+        if not (_block(possible, row, row + 1, first, last) > 0).all():
+            # The agreement with an annotator who shares no image with the others is unknown.
+            continue
+        agreeing, counted = (_block(part, start, end, start, end) for part in (same, possible))
+        n_between = possible[-1, -1] - counted.sum()
+        if not n_between:
+            continue
+        gap = (agreeing / counted).min() - (same[-1, -1] - agreeing.sum()) / n_between
+        if gap > best_gap:
+            best, best_gap = _numbered(found), float(gap)
+    return best
+
+
+def _cumulative(pairs: FloatArray) -> FloatArray:
+    """Return the sums of all pairs above and left of each place, (A + 1, A + 1).
+
+    Figures of an annotator with itself are left out.
+    """
+    np.fill_diagonal(pairs, 0)
+    return np.pad(pairs.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+
+
+def _block(
+    sums: FloatArray, top: IndexArray, bottom: IndexArray, left: IndexArray, right: IndexArray
+) -> FloatArray:
+    """Return the sums of blocks of pairs, from `_cumulative`."""
+    found: FloatArray = (
+        sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
+    )
+    return found
+
+
+def _numbered(labels: IntArray) -> IndexArray:
+    """Return labels numbered in the order of their first members."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse].astype(np.int64)
+
+
+def _pooled(sums: PairSums, pairs: BoolArray, axis: int | None = None) -> FloatArray:
+    """Return the pooled agreement of some pairs; NaN without pairs."""
+    same, possible = (np.sum(part * pairs, axis) for part in (sums.same_category, sums.possible))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(possible > 0, np.divide(same, possible), np.nan)
+
+
+def _sums_of_groups(matched: MatchedUnits, group: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of agreement within each of G groups, then between them, (G + 1, I) each."""
+    of, n_images = matched.data.annotations, len(matched.data.image_names)
+    n_groups = int(group.max()) + 1
+    left, right = unit_members(matched)
+    same = of.category[left] == of.category[right]
+    left, right = left[same], right[same]
+    row = np.where(
+        group[of.annotator[left]] == group[of.annotator[right]],
+        group[of.annotator[left]],
+        n_groups,
+    )
+    agreeing = np.bincount(row * n_images + of.image[left], minlength=(n_groups + 1) * n_images)
+    asked = matched.data.assigned.astype(np.float64)
+    n_asked = np.stack([asked[:, group == each].sum(1) for each in range(n_groups)])
+    place = group[of.annotator] * n_images + of.image
+    drawn = np.bincount(place, minlength=n_groups * n_images).reshape(n_groups, n_images)
+    within = (n_asked - 1).clip(0) * drawn / 2
+    between = (n_asked.sum(0) - n_asked) * drawn / 2
+    numerator = agreeing.reshape(n_groups + 1, n_images).astype(np.float64)
+    return numerator, np.vstack([within, between.sum(0)])
+
+
+# Fewer identical boxes, or a lower share of them, prove nothing.
+_LEAST, _LEAST_SHARE = 5, 0.05
+# Copies have at least so many times the identical boxes of independent annotators.
+_FACTOR = 3.0
+_STEPS = 100
+
+
+@frozen_arrays
+class PairLikeness:
+    """P pairs of annotators who share units, ``first < second``, sorted."""
+
+    first: IndexArray
+    second: IndexArray
+    identical: Ratios
+    """The share of identical boxes of each pair."""
+    expected: FloatArray
+    """(P,) float64. The share if the four edges were equal independently of each other."""
+    near_share: FloatArray
+    """(P,) float64. The share of boxes with exactly three equal edges."""
+    similarity: Ratios
+    """The mean similarity of each pair."""
+
+
+@remembered
+def copies(matched: MatchedUnits) -> Table:
+    """Return the number of identical boxes of each pair of annotators, copies first.
+
+    Columns: annotator_1 and annotator_2; n, their matched pairs of boxes; n_identical, pairs with
+    the same box, and identical_share with its 95 % interval over images;
+    expected_share, if the four edges were equal independently of each other, estimated from pairs
+    with different boxes; others_share, of identical boxes that one of the two shares with others;
+    mean_similarity and others_similarity, the mean over their pairs and over those that one of the
+    two has with others; and copied.
+
+    Edges are equal that differ by 0.01 px or less, and by 0.1 % of the shorter side or less, as a
+    copy in another format is rounded. Joints are equal that differ by 0.01 px or less.
+
+    A pair is marked as copied if it has five identical boxes or more, and if the interval of their
+    share lies above 5 %, above 3 times the expected share, and above 3 times either the others'
+    share or the share of boxes with exactly three equal edges. The last condition has two parts
+    because the others share as many boxes if several copy from one source; but careful annotators
+    who draw whole pixels, or correct proposals, have many boxes with three equal edges, unlike
+    copies. The similarity is no criterion: two careful annotators are closer to each other than to
+    careless ones.
+    """
+    found = _pair_likeness(matched)
+    n_annotators = len(matched.data.annotator_names)
+    others = _of_others(found, found.identical, n_annotators)
+    low = found.identical.interval[:, 0]
+    usual = np.fmax(found.expected, np.minimum(np.nan_to_num(others), found.near_share))
+    copied = (found.identical.numerator >= _LEAST) & (
+        low > np.maximum(_LEAST_SHARE, _FACTOR * usual)
+    )
+    names = matched.data.annotator_names
+    share = found.identical.value
+    order = np.lexsort([found.second, found.first, -share, ~copied])
+    return Table(
+        {
+            "annotator_1": Categorical(found.first.astype(np.int32), names),
+            "annotator_2": Categorical(found.second.astype(np.int32), names),
+            "n": found.identical.denominator.astype(np.int64),
+            "n_identical": found.identical.numerator.astype(np.int64),
+            "identical_share": share,
+            "identical_share_low": low,
+            "identical_share_high": found.identical.interval[:, 1],
+            "expected_share": found.expected,
+            "others_share": others,
+            "mean_similarity": found.similarity.value,
+            "others_similarity": _of_others(found, found.similarity, n_annotators),
+            "copied": copied,
+        }
+    ).take(order)
+
+
+def copied_groups(table: Table, names: Sequence[str]) -> list[IndexArray]:
+    """Return groups of annotators who are connected by pairs marked as copied."""
+    rows = table.take(np.flatnonzero(table["copied"])).records()
+    pairs = [(names.index(row["annotator_1"]), names.index(row["annotator_2"])) for row in rows]
+    first, second = np.array(pairs, np.int64).reshape(-1, 2).T
+    group = component_of_each(len(names), first, second)
+    return [np.flatnonzero(group == each) for each in np.unique(group[first]).tolist()]
+
+
+def all_share_boxes(table: Table, names: Sequence[str]) -> bool:
+    """Return whether all annotators are one group of copies, so that no one is left out."""
+    return any(len(group) == len(names) for group in copied_groups(table, names))
+
+
+def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
+    of, pairs = matched.data.annotations, pairs_of_units(matched)
+    n_annotators = len(matched.data.annotator_names)
+    key = of.annotator[pairs.left].astype(np.int64) * n_annotators + of.annotator[pairs.right]
+    keys, row = np.unique(key, return_inverse=True)
+    n = len(keys)
+    edges = drawn_edges(matched)
+    equal = equal_edges(edges[pairs.left], edges[pairs.right])
+    n_equal = equal.sum(1)
+    identical = n_equal == 4
+    if of.keypoints is not None and matched.data.joint_sigmas:
+        identical &= largest_moves(of.keypoints, pairs.left, pairs.right) <= ROUNDED_PX
+    one, image = np.ones(len(row)), of.image[pairs.left]
+    sums = RatioSums(2 * n, len(matched.data.image_names))
+    sums.add(row, image, identical, one)
+    sums.add(row + n, image, pairs.similarity, one)
+    both = sums.ratios(matched.bootstrap, matched.seed)
+    differ = np.maximum(np.bincount(row, ~identical, n), 1)
+    shares = [sum_by(row, ~identical & column, n) / differ for column in equal.T]
+    first, second = np.divmod(keys, max(n_annotators, 1))
+    return PairLikeness(
+        first=first,
+        second=second,
+        identical=both.part(slice(n)),
+        expected=_expected(np.stack(shares)),
+        near_share=sum_by(row, (n_equal >= 3) & ~identical, n) / np.bincount(row, minlength=n),
+        similarity=both.part(slice(n, None)),
+    )
+
+
+def _expected(equal: FloatArray) -> FloatArray:
+    """Return the share q of identical boxes expected if edges were equal independently, (P,).
+
+    `equal`, (4, P), is the share of equal edges among boxes that differ. Among all boxes it is
+    p = equal + (1 - equal) q, and q is the product of the four p. The smallest solution is the
+    limit of fixed-point iteration from 0.
+    """
+    share: FloatArray = np.zeros(equal.shape[1])
+    for _ in range(_STEPS):
+        share = np.prod(equal + (1 - equal) * share, axis=0)
+    return share
+
+
+def _of_others(found: PairLikeness, ratios: Ratios, n_annotators: int) -> FloatArray:
+    """Return the ratio over all pairs that share one annotator with each pair, (P,)."""
+    numbers = []
+    for amount in (ratios.numerator, ratios.denominator):
+        own = sum_by(found.first, amount, n_annotators) + sum_by(found.second, amount, n_annotators)
+        numbers.append(own[found.first] + own[found.second] - 2 * amount)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(numbers[1] > 0, numbers[0] / numbers[1], np.nan)
+
+
+# An image is copied if at least this share of the matched boxes of two annotators are identical.
+_COPIED = 0.5
+# Fewest annotators with a majority.
+_LEAST_OBJECTS = 3
+
+
+def independent(matched: MatchedUnits) -> MatchedUnits:
+    """Return the annotations without copies, by which annotators are judged.
+
+    Of two annotators who share boxes (see `copies`), the annotations of the second are left out in
+    images where half of their matched boxes are identical, as two equal votes would make a
+    majority. Images in which this leaves fewer than three annotators are left out as well, unless
+    no others remain: then two annotators can still be compared. Nothing is left out if no image has
+    three annotators, as there is no majority, or if shared boxes connect all of three annotators or
+    more: they may have kept the same proposals, and their changes to these can be judged.
+    """
+    return _without_copies(matched) or matched
+
+
+@remembered
+def _without_copies(matched: MatchedUnits) -> MatchedUnits | None:
+    """Return the annotations without copies; None if there are none."""
+    if matched.data.assigned.sum(1).max(initial=0) < _LEAST_OBJECTS:
+        return None
+    table = copies(matched)
+    names = matched.data.annotator_names
+    table = table.take(np.flatnonzero(table["copied"]))
+    if not len(table) or all_share_boxes(table, names):
+        return None
+    assigned = matched.data.assigned.copy()
+    for row in table.records():
+        first, second = names.index(row["annotator_1"]), names.index(row["annotator_2"])
+        assigned[_copied_images(matched, first, second), second] = False
+    n_before, n_after = matched.data.assigned.sum(1), assigned.sum(1)
+    if n_after.max(initial=0) >= _LEAST_OBJECTS:
+        assigned[
+            (n_after < _LEAST_OBJECTS) & (n_before > n_after) & (n_before >= _LEAST_OBJECTS)
+        ] = False
+    return assigned_to(matched, assigned)
+
+
+def _copied_images(matched: MatchedUnits, first: int, second: int) -> BoolArray:
+    """Return (I,) bool: images in which two annotators share boxes.
+
+    If they share boxes in all images with matched boxes, images without matches count as well:
+    there, one copied that the other drew nothing.
+    """
+    of, pairs = matched.data.annotations, matched.pairs
+    own = np.flatnonzero(
+        (of.annotator[pairs.left] == first) & (of.annotator[pairs.right] == second)
+    )
+    left, right = pairs.left[own], pairs.right[own]
+    edges = drawn_edges(matched)
+    same = equal_edges(edges[left], edges[right]).all(1)
+    n_images = len(matched.data.image_names)
+    n_pairs = np.bincount(of.image[left], minlength=n_images)
+    n_same = np.bincount(of.image[left[same]], minlength=n_images)
+    copied: BoolArray = (n_same > 0) & (n_same >= _COPIED * n_pairs)
+    if copied[n_pairs > 0].all():
+        copied = matched.data.assigned[:, first] & matched.data.assigned[:, second]
+    return copied
+
+
+def assigned_to(matched: MatchedUnits, assigned: BoolArray) -> MatchedUnits:
+    """Return the matched units with another assignment of annotators to images, (I, A) bool."""
+    of = matched.data.annotations
+    kept = np.flatnonzero(assigned[of.image, of.annotator])
+    place = np.full(len(of), -1)
+    place[kept] = np.arange(len(kept))
+    data = replace(matched.data, annotations=of.take(kept), assigned=assigned)
+    number, unit = np.unique(matched.units.unit[kept], return_inverse=True)
+    units = UnitTable(unit.astype(np.int64, copy=False), matched.units.image[number])
+    reliability = from_units(data.annotations, units, assigned, len(data.category_names))
+    pairs, near, own = (_moved(each, place) for each in (matched.pairs, matched.near, matched.own))
+    return replace(
+        matched,
+        data=data,
+        units=units,
+        reliability=reliability,
+        pairs=pairs,
+        objects=np.unique(matched.objects[kept], return_inverse=True)[1].astype(np.int64),
+        near=near,
+        own=own,
+        n_neighbours=matched.n_neighbours[kept],
+    )
+
+
+def _moved(pairs: CandidatePairs, place: IndexArray) -> CandidatePairs:
+    """Return the pairs of kept annotations, with their new indices."""
+    left, right = place[pairs.left], place[pairs.right]
+    kept = (left >= 0) & (right >= 0)
+    return CandidatePairs(left[kept], right[kept], pairs.similarity[kept])

@@ -1,1 +1,0 @@
-"""Diagnostics of annotators: differences from the others, groups and copies."""

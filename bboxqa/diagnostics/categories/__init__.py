@@ -1,1 +1,0 @@
-"""Diagnostics of categories: difficulty, confusions and merges."""

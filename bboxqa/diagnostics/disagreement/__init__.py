@@ -1,1 +1,0 @@
-"""Diagnostics of disagreement: objects, kinds of disagreement, and what they cost."""

@@ -1,1 +1,0 @@
-"""Coefficients without one annotator, unit or value."""

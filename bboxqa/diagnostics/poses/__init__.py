@@ -1,1 +1,0 @@
-"""Diagnostics of key points: misplaced, missing and swapped joints."""

@@ -1,0 +1,365 @@
+"""Agreement by size, crowding and region, and at other thresholds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
+from bboxqa.agreement.alpha.nominal import nominal_alpha
+from bboxqa.agreement.counts.object_counts import ratio
+from bboxqa.agreement.objects import has_meaning
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero, ratio_intervals
+from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
+from bboxqa.diagnostics.decomposition import AgreementSums, Kind, counted_objects, drawn_sums
+from bboxqa.diagnostics.object_cells import pairs_of_units, unit_members
+from bboxqa.diagnostics.parts import DrawnObjects, drawn_objects
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.units import MatchedUnits
+
+# Areas of medium objects in COCO's evaluation.
+_COCO = (32**2, 96**2)
+_COCO_NAMES = ("small: below 32² px", "medium: to 96² px", "large: from 96² px")
+_CROWDED = ("no neighbour", "1 neighbour", "2 neighbours", "3 or more neighbours")
+_REGIONS = tuple(
+    f"{row} {column}".replace("middle centre", "centre")
+    for row in ("top", "middle", "bottom")
+    for column in ("left", "centre", "right")
+)
+_QUARTERS = np.array([0.25, 0.5, 0.75])
+
+
+def agreement_by_size(matched: MatchedUnits) -> Table:
+    """Return agreement on small, medium and large objects, by COCO's bounds of 32² and 96² px.
+
+    The area of an object is the mean area of its boxes, also if outlines are compared, or of its
+    rotated boxes if these are compared. See `_by_group` for the columns.
+    """
+    objects = drawn_objects(matched)
+    group = np.searchsorted(_COCO, _areas(matched, objects), side="right")
+    return _by_group(matched, objects, "size", _COCO_NAMES, group)
+
+
+def agreement_by_size_quarter(matched: MatchedUnits) -> Table:
+    """Return agreement on the quarters of all objects by size, the smallest first.
+
+    If sizes repeat, quarters have unequal numbers of objects. See `_by_group` for the columns.
+    """
+    objects = drawn_objects(matched)
+    area, counted = _areas(matched, objects), counted_objects(matched).places
+    bounds = np.quantile(area[counted], _QUARTERS) if len(counted) else np.zeros(3)
+    low, middle, high = (f"{bound:,.0f}" for bound in bounds)
+    names = (
+        f"below {low} px²", f"{low} to {middle} px²", f"{middle} to {high} px²",
+        f"from {high} px²",
+    )  # fmt: skip
+    group = np.searchsorted(bounds, area, side="right")
+    return _by_group(matched, objects, "size", names, group)
+
+
+def agreement_by_crowding(matched: MatchedUnits) -> Table:
+    """Return agreement by the number of neighbours: boxes of the same annotator that overlap.
+
+    Overlaps below the lower threshold of matching do not count, and neither do second boxes of one
+    object. The largest number of any annotator counts. See `_by_group` for the columns.
+    """
+    objects, home = drawn_objects(matched), counted_objects(matched).home
+    left, right = (home[objects.of[side]] for side in (matched.own.left, matched.own.right))
+    again = np.append(matched.own.left[left == right], matched.own.right[left == right])
+    n_neighbours = matched.n_neighbours - np.bincount(again, minlength=len(objects.of))
+    group = np.zeros(len(objects), np.int64)
+    np.maximum.at(group, objects.of, n_neighbours)
+    return _by_group(matched, objects, "crowding", _CROWDED, np.minimum(group, 3))
+
+
+def agreement_by_region(matched: MatchedUnits) -> Table:
+    """Return agreement by the ninth of the image in which the centre of an object lies.
+
+    Objects in images of unknown size are left out. See `_by_group` for the columns.
+    """
+    objects = drawn_objects(matched)
+    bbox = matched.data.annotations.bbox
+    size = matched.data.image_size[objects.image]
+    known = (size > 0).all(1)
+    places = []
+    for side in (1, 0):
+        centre = _means(objects, bbox[:, side] + bbox[:, side + 2] / 2)
+        share = np.divide(centre, size[:, side], out=np.zeros(len(size)), where=known)
+        places.append(np.clip((share * 3).astype(np.int64), 0, 2))
+    group = np.where(known, 3 * places[0] + places[1], -1)
+    return _by_group(matched, objects, "region", _REGIONS, group)
+
+
+def _means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
+    """Return the mean of each object over its annotations."""
+    return ratio(sum_by(objects.of, amount, len(objects)), objects.n_drawn.astype(np.float64))
+
+
+def _areas(matched: MatchedUnits, objects: DrawnObjects) -> FloatArray:
+    of = matched.data.annotations
+    boxes = of.rotated_box if matched.compared == "rotated boxes" else None
+    sides = of.bbox[:, 2:] if boxes is None else boxes[:, 2:4]
+    return _means(objects, sides.prod(1))
+
+
+def _by_group(
+    matched: MatchedUnits,
+    objects: DrawnObjects,
+    title: str,
+    names: Sequence[str],
+    group: IndexArray,
+) -> Table:
+    """Return agreement on groups of objects, one row for each that occurs.
+
+    Columns: the group; n_objects; f1, class_share, mean_similarity (of matched pairs that overlap)
+    and alpha of the units of the group, each with its 95 % interval over images; missed_share, the
+    share of objects that not all drew; and badly_placed_share, the share of objects whose
+    annotations overlap too little to match. Alpha is NaN if undefined or without meaning. Parts and
+    second boxes are in the group of the object that they belong to, and counted with it.
+    """
+    counted = counted_objects(matched)
+    group = group[counted.home]
+    # Objects of no group, -1, come last.
+    occurs = np.unique(group[group >= 0])
+    n_groups = len(occurs)
+    place = np.where(group < 0, n_groups, np.searchsorted(occurs, group))
+    sums, has, own = drawn_sums(matched), counted.has[counted.places], place[counted.places]
+    n = np.bincount(own, minlength=n_groups + 1)[:n_groups]
+    columns: dict[str, Column] = {
+        title: Categorical(occurs.astype(np.int32), tuple(names)),
+        "n_objects": n,
+        **_ratios(matched, objects, sums, place, n_groups),
+        **_alphas(matched, objects, sums, place, n_groups),
+    }
+    for name, kind in (("missed_share", Kind.MISSED), ("badly_placed_share", Kind.BADLY_PLACED)):
+        n_with = sum_by(own, has[:, kind], n_groups + 1)[:n_groups]
+        columns[name] = ratio(n_with, n.astype(np.float64))
+    return Table(columns)
+
+
+def _ratios(
+    matched: MatchedUnits,
+    objects: DrawnObjects,
+    sums: AgreementSums,
+    place: IndexArray,
+    n_groups: int,
+) -> dict[str, FloatArray]:
+    """Return F1, class share and mean similarity of each group, with their intervals."""
+    pairs, category = pairs_of_units(matched), matched.data.annotations.category
+    left, right = unit_members(matched)
+    named, placed = objects.of[left], objects.of[pairs.left]
+    same = (category[left] == category[right]).astype(np.float64)
+    figures = (
+        (np.arange(len(objects)), sums.matched, sums.possible),
+        (named, same, np.ones(len(named))),
+        (placed, pairs.similarity, np.ones(len(placed))),
+    )
+    shape = len(figures) * n_groups, len(matched.data.image_names)
+    places = [n * n_groups + place[of] for n, (of, _, _) in enumerate(figures)]
+    kept = np.flatnonzero(np.concatenate([place[of] for of, _, _ in figures]) < n_groups)
+    row = np.concatenate(places)[kept]
+    image = np.concatenate([objects.image[of] for of, _, _ in figures])[kept]
+    above, below = (
+        table_of(row, image, np.concatenate([each[side] for each in figures])[kept], shape)
+        for side in (1, 2)
+    )
+    value = ratio(*(np.asarray(table.sum(1)).ravel() for table in (above, below)))
+    bounds = ratio_intervals(above, below, matched.bootstrap, matched.seed)
+    columns: dict[str, FloatArray] = {}
+    for n, name in enumerate(("f1", "class_share", "mean_similarity")):
+        own = slice(n * n_groups, (n + 1) * n_groups)
+        columns |= {name: value[own], f"{name}_low": bounds[own, 0], f"{name}_high": bounds[own, 1]}
+    return columns
+
+
+def _alphas(
+    matched: MatchedUnits,
+    objects: DrawnObjects,
+    sums: AgreementSums,
+    place: IndexArray,
+    n_groups: int,
+) -> dict[str, FloatArray]:
+    """Return the alpha of the units of each group with its interval, NaN without meaning."""
+    from scipy.sparse import csr_array
+
+    n_images, n_values = len(matched.data.image_names), sums.marginal.shape[1]
+    entries = sums.marginal.tocoo()
+    kept = np.flatnonzero(place[entries.row] < n_groups)
+    of, value = entries.row[kept], entries.col[kept].astype(np.int64)
+    keys, row = compact(place[of] * n_values + value, n_groups * n_values)
+    inside = np.flatnonzero(place < n_groups)
+    tables = (
+        table_of(row, objects.image[of], entries.data[kept], (len(keys), n_images)),
+        table_of(place[inside], objects.image[inside], sums.agreeing[inside], (n_groups, n_images)),
+    )
+    rows = np.arange(len(keys))
+    groups = csr_array((np.ones(len(keys)), (keys // n_values, rows)), shape=(n_groups, len(keys)))
+
+    def evaluate(marginal: FloatArray, agreeing: FloatArray) -> FloatArray:
+        return nominal_alpha(groups @ marginal, agreeing, groups @ marginal**2)[0]
+
+    alpha = evaluate(*(np.asarray(table.sum(1)).reshape(-1, 1) for table in tables))[:, 0]
+    if matched.missing == "category":
+        n_categories = len(matched.data.category_names)
+        key = place[objects.of] * n_categories + matched.data.annotations.category
+        drawn = np.bincount(key, minlength=(n_groups + 1) * n_categories).astype(np.float64)
+        meaningful = [has_meaning(row) for row in drawn.reshape(-1, n_categories)[:n_groups]]
+        alpha[~np.array(meaningful, np.bool_)] = np.nan
+    with_group = n_nonzero(groups @ tables[0])
+    bounds = drawn_intervals(
+        alpha, tables, evaluate, matched.bootstrap, matched.seed, 1.0, n_images=with_group
+    )
+    return {"alpha": alpha, "alpha_low": bounds[:, 0], "alpha_high": bounds[:, 1]}
+
+
+# Thresholds whose distance is at most this much below the largest separate about as well.
+_SAME = 0.02
+# With a smaller distance, annotators hardly agree more than by chance.
+_LEAST = 0.2
+# The level of significance: the share of chance similarities above the limit for sigma.
+_SIGNIFICANCE = 0.05
+# If a larger part of the range of thresholds does about as well, no threshold stands out.
+_WIDE = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdChoice:
+    """The threshold that the data suggest, and the range that separates about as well.
+
+    Attributes
+    ----------
+    threshold : float
+        NaN if there is no clear best threshold.
+    interval : tuple of float
+        The 95 % interval of the threshold, over images; NaN where there is none.
+    distance : float
+        The largest Kolmogorov-Smirnov distance; NaN where chance was not measured.
+    lowest, highest : float
+        The thresholds whose distance is at most 0.02 less.
+    reason : str
+        Why there is no threshold; empty if there is one.
+    """
+
+    threshold: float
+    interval: tuple[float, float]
+    distance: float
+    lowest: float
+    highest: float
+    reason: str = ""
+
+
+def threshold_choice(
+    thresholds: FloatArray,
+    observed: FloatArray,
+    by_chance: FloatArray,
+    interval: tuple[float, float] = (nan, nan),
+) -> ThresholdChoice:
+    """Return the threshold at which observed and expected similarity differ most [1]_.
+
+    F1 at a threshold is the share of annotations with a similarity of at least the threshold to
+    that of another annotator; F1 by chance is this share for annotations of other images. Their
+    difference is the distance of the two distributions of similarity. It is largest where the
+    densities cross: similarities above are more frequent for annotations of one object, those
+    below are more frequent by chance.
+
+    Parameters
+    ----------
+    thresholds : (T,) float64
+        Sorted.
+    observed, by_chance : (T,) float64
+        F1 at each threshold; NaN where not measured.
+    interval : tuple of float
+        The 95 % interval of the threshold with the largest difference.
+
+    References
+    ----------
+    .. [1] A. Braylan, O. Alonso and M. Lease (2022), Measuring annotator agreement generally across
+           complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
+           Web Conference 2022, doi:10.1145/3485447.3512242.
+
+    Examples
+    --------
+    >>> choice = threshold_choice(
+    ...     np.array([0.1, 0.3, 0.5, 0.7]),
+    ...     np.array([0.9, 0.85, 0.7, 0.3]),
+    ...     np.array([0.4, 0.1, 0.02, 0.0]),
+    ... )
+    >>> choice.threshold, choice.distance
+    (0.3, 0.75)
+    """
+    distance = observed - by_chance
+    if np.isnan(distance).any() or len(distance) == 0:
+        return ThresholdChoice(nan, (nan, nan), nan, nan, nan, "agreement by chance is not known")
+    largest = float(distance.max())
+    near = np.flatnonzero(distance >= largest - _SAME)
+    low, high = float(thresholds[near[0]]), float(thresholds[near[-1]])
+    reason = ""
+    if largest < _LEAST:
+        reason = f"at no threshold is F1 more than {largest:.2f} above F1 by chance"
+    elif high - low > _WIDE:
+        reason = f"all thresholds from {low:g} to {high:g} separate objects from chance as well"
+    elif interval[1] - interval[0] > _WIDE:
+        first, last = (f"{round(each, 2):g}" for each in interval)
+        reason = f"the choice of images decides which of the thresholds {first} to {last} is best"
+    elif near[0] == 0:
+        reason = f"F1 is most above F1 by chance at the lowest threshold, {low:g}"
+    best = nan if reason else float(thresholds[np.argmax(distance)])
+    return ThresholdChoice(best, interval, largest, low, high, reason)
+
+
+def sigma(
+    thresholds: FloatArray, observed: FloatArray, by_chance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return sigma, and the lowest similarity that counts for it [1]_.
+
+    Sigma is the share of annotations that are significantly similar to that of another annotator:
+    their distance is below the 5th percentile of distances by chance. Both shares are interpolated
+    linearly between thresholds. If fewer than 5 % reach the lowest threshold by chance, this
+    threshold is the limit.
+
+    Parameters
+    ----------
+    thresholds : (T,) float64
+        Sorted.
+    observed, by_chance : (T, …) float64
+        F1 at each threshold; `by_chance` falls with the threshold. NaN where not measured.
+
+    Returns
+    -------
+    sigma, from : (…) float64
+        NaN if chance is not measured, or more than 5 % by chance reach all thresholds.
+
+    References
+    ----------
+    .. [1] A. Braylan, O. Alonso and M. Lease (2022), Measuring annotator agreement generally across
+           complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
+           Web Conference 2022, doi:10.1145/3485447.3512242.
+
+    Examples
+    --------
+    By chance, 10 % reach 0.3 and 2 % reach 0.5, so that 5 % reach 0.3 + 0.2 · 5/8 = 0.425.
+
+    >>> share, start = sigma(
+    ...     np.array([0.1, 0.3, 0.5, 0.7]),
+    ...     np.array([0.9, 0.85, 0.7, 0.3]),
+    ...     np.array([0.4, 0.1, 0.02, 0.0]),
+    ... )
+    >>> round(float(share), 5), round(float(start), 5)
+    (0.75625, 0.425)
+    """
+    significant = by_chance <= _SIGNIFICANCE
+    row = significant.argmax(0)[None]
+    before = np.maximum(row - 1, 0)
+    levels = np.broadcast_to(thresholds.reshape(-1, *[1] * (observed.ndim - 1)), observed.shape)
+    (low, high), (from_low, from_high), (chance_low, chance_high) = (
+        (np.take_along_axis(values, before, 0)[0], np.take_along_axis(values, row, 0)[0])
+        for values in (observed, levels, by_chance)
+    )
+    step = chance_low - chance_high
+    part = np.where(step > 0, (chance_low - _SIGNIFICANCE) / np.where(step > 0, step, 1.0), 0.0)
+    known = significant.any(0) & ~np.isnan(by_chance).any(0)
+    return (
+        np.where(known, low + part * (high - low), np.nan),
+        np.where(known, from_low + part * (from_high - from_low), np.nan),
+    )

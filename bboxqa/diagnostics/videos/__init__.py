@@ -1,1 +1,0 @@
-"""Diagnostics of tracks: identity agreement and switches."""

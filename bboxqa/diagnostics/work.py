@@ -1,0 +1,437 @@
+"""Sessions, speed and changes of annotators over time."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
+from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    find,
+    frozen_arrays,
+    sum_by,
+)
+from bboxqa.diagnostics.object_cells import RatioSums
+from bboxqa.diagnostics.rates import image_f1
+from bboxqa.model.diagnosis import EVERYONE
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.times import Times
+from bboxqa.model.units import MatchedUnits
+
+
+@frozen_arrays
+class WorkSessions:
+    """S sessions, sorted by annotator, then time, and N annotations."""
+
+    place: IndexArray
+    """(N,) int64. The session of each annotation; -1 where its time is unknown."""
+    annotator: IndexArray
+    number: IndexArray
+    """(S,) int64 each. The annotator of each session, and its number, from 0."""
+    start: FloatArray
+    """(S,) float64. Seconds since 1970."""
+    length: FloatArray
+    """(S,) float64. Seconds until the last annotation."""
+
+
+def sessions_of(times: Times, annotator: IntArray) -> WorkSessions:
+    """Return the sessions of annotations with times."""
+    most = int(times.session.max(initial=0)) + 1
+    known = np.flatnonzero(times.session >= 0)
+    key = annotator[known].astype(np.int64) * most + times.session[known]
+    keys, first, place = np.unique(key, return_index=True, return_inverse=True)
+    length = np.zeros(len(keys))
+    np.maximum.at(length, place, times.elapsed[known])
+    every = np.full(len(annotator), -1)
+    every[known] = place
+    return WorkSessions(
+        place=every,
+        annotator=keys // most,
+        number=keys % most,
+        start=times.seconds[known][first] - times.elapsed[known][first],
+        length=length,
+    )
+
+
+@frozen_arrays
+class ImageWork:
+    """C pairs of an image and an annotator who drew something there at a known time.
+
+    Sorted by image, then annotator. An image in which an annotator drew nothing has no time.
+    """
+
+    image: IndexArray
+    annotator: IndexArray
+    session: IndexArray
+    """(C,) int64. The session of the annotation with the median time."""
+    elapsed: FloatArray
+    """(C,) float64. Seconds since the beginning of the session."""
+    matched: FloatArray
+    drawn: FloatArray
+    """(C,) float64. The sums of `ImageF1`."""
+
+    def take(self, index: IndexArray) -> "ImageWork":
+        """Return the pairs at `index`."""
+        return ImageWork(
+            self.image[index], self.annotator[index], self.session[index], self.elapsed[index],
+            self.matched[index], self.drawn[index],
+        )  # fmt: skip
+
+
+def image_work(matched: MatchedUnits, times: Times, sessions: WorkSessions) -> ImageWork:
+    """Return the times at which images were annotated, and the sums of F1 in them."""
+    of, found = matched.data.annotations, image_f1(matched)
+    n_annotators = len(matched.data.annotator_names)
+    rows = np.flatnonzero(sessions.place >= 0)
+    cell = of.image[rows].astype(np.int64) * n_annotators + of.annotator[rows]
+    order = np.lexsort((times.seconds[rows], cell))
+    keys, start, number = np.unique(cell[order], return_index=True, return_counts=True)
+    middle = rows[order[start + (number - 1) // 2]]
+    place = np.searchsorted(found.image * n_annotators + found.annotator, keys)
+    return ImageWork(
+        image=found.image[place],
+        annotator=found.annotator[place],
+        session=sessions.place[middle],
+        elapsed=times.elapsed[middle],
+        matched=found.matched[place],
+        drawn=found.drawn[place],
+    )
+
+
+# Sums of a group: weights w, w·x, w·x², w·y and w·x·y.
+_SUMS = 5
+
+
+@frozen_arrays
+class Slopes:
+    """The slopes of K owners, and of all together in the last row."""
+
+    value: FloatArray
+    """(K + 1,) float64. NaN where nothing varies."""
+    interval: FloatArray
+    """(K + 1, 2) float64."""
+
+
+def f1_slopes(
+    work: ImageWork,
+    x: FloatArray,
+    group: IndexArray,
+    owner: IndexArray,
+    n_owners: int,
+    n_images: int,
+    bootstrap: int,
+    seed: int,
+) -> Slopes:
+    """Return the slopes of F1 over `x` within groups.
+
+    They are least-squares slopes of the F1 of images, weighted by the number of annotations. Each
+    group has its own intercept, so that differences between groups do not count; the groups of an
+    owner have a common slope.
+
+    Parameters
+    ----------
+    work : ImageWork
+        C images and annotators.
+    x : (C,) float64
+    group : (C,) int64
+        The group of each.
+    owner : (G,) int64
+        The owner of each group.
+    """
+    weight = work.drawn
+    amounts = (weight, weight * x, weight * x * x, work.matched, work.matched * x)
+    n_groups = len(owner)
+    row = np.concatenate([group + n_groups * number for number in range(_SUMS)])
+    table = table_of(
+        row, np.tile(work.image, _SUMS), np.concatenate(amounts), (_SUMS * n_groups, n_images)
+    )
+
+    def evaluate(sums: FloatArray) -> FloatArray:
+        return _slopes(sums.reshape(_SUMS, n_groups, -1), owner, n_owners)
+
+    value = evaluate(np.asarray(table.sum(1), np.float64).reshape(-1, 1))[:, 0]
+    in_images = np.bincount(owner[group], minlength=n_owners)
+    made_of = np.append(in_images, len(np.unique(work.image)))
+    return Slopes(
+        value, drawn_intervals(value, [table], evaluate, bootstrap, seed, n_images=made_of)
+    )
+
+
+def _slopes(sums: FloatArray, owner: IndexArray, n_owners: int) -> FloatArray:
+    """Return the slopes of each owner, and of all, (K + 1, B), from sums of groups, (5, G, B)."""
+    weight, of_x, of_squares, of_y, of_products = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(weight > 0, of_x / weight, 0)
+    spread = np.maximum(of_squares - mean * of_x, 0)
+    # Rounding leaves a residue where x does not vary.
+    spread[spread <= 1e-9 * of_squares] = 0
+    joint = of_products - mean * of_y
+    found = []
+    for part in (joint, spread):
+        by_owner = np.stack([sum_by(owner, draw, n_owners) for draw in part.T], axis=1)
+        found.append(np.concatenate([by_owner, by_owner.sum(0, keepdims=True)]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slopes: FloatArray = np.where(found[1] > 0, found[0] / found[1], np.nan)
+    return slopes
+
+
+LEAST_SESSIONS, LEAST_IMAGES, LEAST_MINUTES = 3, 10, 30
+"""With fewer sessions or images, or shorter sessions, changes are not reported."""
+
+OK = "ok"
+IMPORTED = "annotations made at once, as an import does"
+FEW_SESSIONS = f"fewer than {LEAST_SESSIONS} sessions"
+SHORT_SESSIONS = f"no session of {LEAST_MINUTES} minutes"
+FEW_IMAGES = f"fewer than {LEAST_IMAGES} images with times"
+_STATUSES = (OK, FEW_SESSIONS, SHORT_SESSIONS, FEW_IMAGES, IMPORTED)
+
+
+def changes(
+    matched: MatchedUnits, work: ImageWork, sessions: WorkSessions, at_once: BoolArray
+) -> dict[str, Column]:
+    """Return the columns of drift and fatigue, of A annotators and of all.
+
+    Each is a slope with its interval over images, and a status: "ok", or why there is no slope.
+    `at_once`, (A,) bool, marks annotators who made most annotations at once.
+    """
+    n_annotators, owner = len(at_once), sessions.annotator
+    used = work.take(np.flatnonzero(~at_once[work.annotator]))
+    # Sessions are compared with others of their annotator, images with others of their session.
+    session = sessions.number[used.session].astype(np.float64)
+    over = (session, used.annotator, np.arange(n_annotators))
+    within = (used.elapsed / 3600, used.session, owner)
+    n_sessions = np.bincount(owner, minlength=n_annotators)
+    longest = np.zeros(n_annotators)
+    np.maximum.at(longest, owner, sessions.length)
+    few = np.bincount(work.annotator, minlength=n_annotators) < LEAST_IMAGES
+    columns: dict[str, Column] = {}
+    for name, (x, group, owners), is_short, reason in (
+        ("drift", over, n_sessions < LEAST_SESSIONS, FEW_SESSIONS),
+        ("fatigue", within, longest < 60 * LEAST_MINUTES, SHORT_SESSIONS),
+    ):
+        code = np.zeros(n_annotators, np.int32)
+        code[few] = _STATUSES.index(FEW_IMAGES)
+        code[is_short] = _STATUSES.index(reason)
+        code[at_once] = _STATUSES.index(IMPORTED)
+        slopes = f1_slopes(
+            used, x, group, owners, n_annotators,
+            len(matched.data.image_names), matched.bootstrap, matched.seed,
+        )  # fmt: skip
+        everyone = code.min(initial=len(_STATUSES) - 1)
+        columns |= _columns(name, slopes, np.append(code, everyone).astype(np.int32))
+    return columns
+
+
+def _columns(name: str, found: Slopes, code: IntArray) -> dict[str, Column]:
+    """Return the slopes with a status; slopes without enough data are NaN."""
+    unknown = code > 0
+    return {
+        name: np.where(unknown, np.nan, found.value),
+        f"{name}_low": np.where(unknown, np.nan, found.interval[:, 0]),
+        f"{name}_high": np.where(unknown, np.nan, found.interval[:, 1]),
+        f"{name}_status": Categorical(code, _STATUSES),
+    }
+
+
+# Faster annotations were imported, or made by a machine.
+_AT_ONCE = 0.2
+
+
+def are_at_once(times: Times, annotator: IntArray, n_annotators: int) -> BoolArray:
+    """Return (A,) bool: annotators most of whose annotations were made at once."""
+    known = ~np.isnan(times.step)
+    n_steps = np.bincount(annotator[known], minlength=n_annotators)
+    at_once = np.bincount(annotator[known & (times.step < _AT_ONCE)], minlength=n_annotators)
+    result: BoolArray = 2 * at_once > n_steps
+    return result
+
+
+def speeds(
+    step: FloatArray,
+    key: IndexArray,
+    n_keys: int,
+    image: IntArray,
+    n_images: int,
+    bootstrap: int,
+    seed: int,
+) -> dict[str, Column]:
+    """Return columns of K keys: annotations per minute, and median seconds between two of them.
+
+    Parameters
+    ----------
+    step : (N,) float64
+        Seconds since the previous annotation of the session; NaN for the first, which does not
+        count.
+    key : (N,) int64
+        The annotator or session of each.
+    image : (N,) int32
+        The image of each; intervals are over images.
+    """
+    rows = np.flatnonzero(~np.isnan(step))
+    step, key, image = step[rows], key[rows], image[rows]
+    sums = RatioSums(n_keys, n_images)
+    sums.add(key, image, np.full(len(step), 60.0), step)
+    found = sums.ratios(bootstrap, seed)
+    return {
+        "per_minute": found.value,
+        "per_minute_low": found.interval[:, 0],
+        "per_minute_high": found.interval[:, 1],
+        "median_seconds": _medians(step, key, n_keys),
+    }
+
+
+def _medians(values: FloatArray, key: IndexArray, n_keys: int) -> FloatArray:
+    """Return the median of the values of each key, (K,); NaN without values."""
+    order = np.lexsort((values, key))
+    number = np.bincount(key, minlength=n_keys)
+    start = np.cumsum(number) - number
+    result = np.full(n_keys, np.nan)
+    some = np.flatnonzero(number)
+    low, high = (start[some] + (number[some] - 1 + side) // 2 for side in (0, 1))
+    result[some] = (values[order[low]] + values[order[high]]) / 2
+    return result
+
+
+_NOTHING = Table({"annotator": Categorical(np.zeros(0, np.int32), ())})
+_HOUR = 3600
+
+
+def work(matched: MatchedUnits) -> Table:
+    """Return the speed of each annotator, and the change of F1 with the others over time.
+
+    A row for all annotators together, and one for each; no rows if times were not read. A session
+    ends with a pause of more than 30 minutes. Columns: annotator; n_sessions; per_minute, the
+    annotations per minute within sessions, with its 95 % interval over images; median_seconds
+    between two annotations of a session; hours, the duration of all sessions; n, the number of
+    annotations with a time; and
+
+    - drift, the change of F1 from one session to the next,
+    - fatigue, the change of F1 with each hour within sessions,
+
+    each with its interval over images and a status. Both are least-squares slopes of the F1 of
+    images, weighted by the number of annotations. The slopes of all compare each annotator only
+    with themselves. An annotator whose annotations were mostly made at once, as by an import, has
+    no speed and no change.
+    """
+    times = matched.data.annotations.times
+    if times is None:
+        return _NOTHING
+    names, author = matched.data.annotator_names, matched.data.annotations.annotator
+    n_annotators = len(names)
+    sessions = sessions_of(times, author)
+    n_sessions = np.bincount(sessions.annotator, minlength=n_annotators)
+    hours = np.bincount(sessions.annotator, sessions.length, n_annotators) / _HOUR
+    n = np.bincount(author[sessions.place >= 0], minlength=n_annotators)
+    at_once = are_at_once(times, author, n_annotators)
+    worked = image_work(matched, times, sessions)
+    place, whose = _with_all(author, n_annotators)
+    drawn = np.flatnonzero(~at_once[author[place]])
+    everyone = np.arange(n_annotators + 1, dtype=np.int32)
+    table = Table(
+        {
+            "annotator": Categorical(everyone, (*names, EVERYONE)),
+            "n_sessions": np.append(n_sessions, n_sessions.sum()),
+            **_speeds(matched, place[drawn], whose[drawn], n_annotators + 1),
+            **changes(matched, worked, sessions, at_once),
+            "hours": np.append(hours, hours.sum()),
+            "n": np.append(n, n.sum()),
+        }
+    )
+    return table.take(np.roll(np.arange(len(table)), 1))
+
+
+def work_sessions(matched: MatchedUnits) -> Table:
+    """Return the speed of each annotator and F1 with the others in each session.
+
+    A row for each annotator and session; no rows if times were not read. Columns: annotator;
+    session, numbered from 1; start, in UTC; minutes until the last annotation; n, the number of
+    annotations; n_images; per_minute and f1 with their 95 % intervals over images; and
+    median_seconds between two annotations. An image counts in the session of its median annotation.
+    """
+    times = matched.data.annotations.times
+    if times is None:
+        return _NOTHING
+    sessions = sessions_of(times, matched.data.annotations.annotator)
+    worked = image_work(matched, times, sessions)
+    known = np.flatnonzero(sessions.place >= 0)
+    n, whose = len(sessions.annotator), sessions.annotator.astype(np.int32)
+    starts = tuple(_text(seconds) for seconds in sessions.start.tolist())
+    return Table(
+        {
+            "annotator": Categorical(whose, matched.data.annotator_names),
+            "session": sessions.number + 1,
+            "start": Categorical(np.arange(n, dtype=np.int32), starts),
+            "minutes": sessions.length / 60,
+            "n": np.bincount(sessions.place[known], minlength=n),
+            "n_images": np.bincount(worked.session, minlength=n),
+            **_f1(matched, worked, worked.session, n),
+            **_speeds(matched, known, sessions.place[known], n),
+        }
+    )
+
+
+def work_hours(matched: MatchedUnits) -> Table:
+    """Return F1 with the others and speed in each hour of the sessions.
+
+    A row for each hour of all annotators together and of each one; no rows if times were not read.
+    Columns: annotator; hour of the session, from 1, over all sessions of an annotator; n_images; f1
+    and per_minute, with their 95 % intervals over images; and median_seconds between two
+    annotations.
+    """
+    times = matched.data.annotations.times
+    if times is None:
+        return _NOTHING
+    names, author = matched.data.annotator_names, matched.data.annotations.annotator
+    worked = image_work(matched, times, sessions_of(times, author))
+    most = int(np.nanmax(times.elapsed, initial=0) // _HOUR) + 1
+    place, whose = _with_all(worked.annotator, len(names))
+    hours = (worked.elapsed[place] // _HOUR).astype(np.int64)
+    keys, row = np.unique(whose * most + hours, return_inverse=True)
+    n, people = len(keys), (*names, EVERYONE)
+    drawn, whose = _with_all(author, len(names))
+    elapsed = np.nan_to_num(times.elapsed[drawn])
+    key = whose * most + (elapsed // _HOUR).astype(np.int64)
+    # An hour in which no image has its middle annotation has no row.
+    found = find(keys, key)
+    drawn, found = drawn[found >= 0], found[found >= 0]
+    table = Table(
+        {
+            "annotator": Categorical((keys // most).astype(np.int32), people),
+            "hour": keys % most + 1,
+            "n_images": np.bincount(row, minlength=n),
+            **_f1(matched, worked.take(place), row, n),
+            **_speeds(matched, drawn, found, n),
+        }
+    )
+    # All together come first.
+    return table.take(np.argsort(keys // most != len(names), kind="stable"))
+
+
+def _with_all(annotator: IndexArray | IntArray, n_annotators: int) -> tuple[IndexArray, IndexArray]:
+    """Return each row twice: for its annotator, and for all annotators together."""
+    place = np.tile(np.arange(len(annotator)), 2)
+    whose = np.concatenate([annotator, np.full(len(annotator), n_annotators)])
+    return place, whose.astype(np.int64)
+
+
+def _f1(matched: MatchedUnits, work: ImageWork, row: IndexArray, n: int) -> dict[str, Column]:
+    """Return F1 of K rows with its interval; `row` is the row of each image and annotator."""
+    sums = RatioSums(n, len(matched.data.image_names))
+    sums.add(row, work.image, work.matched, work.drawn)
+    found = sums.ratios(matched.bootstrap, matched.seed)
+    return {"f1": found.value, "f1_low": found.interval[:, 0], "f1_high": found.interval[:, 1]}
+
+
+def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:
+    """Return the speeds of K rows; `row` is the row of each of the annotations `of`."""
+    drawn, n_images = matched.data.annotations, len(matched.data.image_names)
+    step = np.full(len(of), np.nan) if drawn.times is None else drawn.times.step[of]
+    return speeds(step, row, n, drawn.image[of], n_images, matched.bootstrap, matched.seed)
+
+
+def _text(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,1 +1,0 @@
-"""Diagnostics of working time: speed, sessions, and changes of agreement."""
