@@ -78,16 +78,10 @@ def simulate(*, out: Path | None, force: bool, **options: Any) -> int:
       jitter=2 or jitter=3%  standard deviation of each edge, in pixels or percent of the side
       offset=5,0             too far to the right and down, in pixels or percent
       scale=1.1              too large, by a factor
-    Of rotated boxes:
-      turn=4                 too far clockwise, in degrees
-      wobble=2               standard deviation of the angle, in degrees
-      across=0.1             width and height exchanged, per object
     Of key points:
       scatter=1              standard deviation, as a multiple of COCO's sigmas
       omit=0.1               not labelled, per joint
-      mirror=0.1             left and right exchanged, per object
     And:
-      fatigue=3              rates and jitter rise, up to three times as much in the last image
       copy=p01:0.3           this share of the images is copied from another annotator
 
     \b

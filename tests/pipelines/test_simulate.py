@@ -200,17 +200,6 @@ def test_duplicates_are_drawn_twice_with_jitter_of_their_own():
     assert len({tuple(each["bbox"]) for each in drawn(found, "p02")}) == counts.total()
 
 
-def test_fatigue_raises_rates_evenly():
-    found = bboxqa.simulate(images=1000, annotators=1, errors={"p01": "miss=0.1 fatigue=5"})
-    missed = np.ones(len(same_truth(found)), bool)
-    missed[[each["true_id"] - 1 for each in drawn(found, "p01")]] = False
-    image = np.array([each["image_id"] for each in same_truth(found)])
-    for first, rate in ((0, 0.15), (250, 0.25), (500, 0.35), (750, 0.45)):
-        part = missed[(image > first) & (image <= first + 250)]
-        # The rate varies within a quarter, which makes the number less variable than a binomial.
-        assert likely(part.sum(), len(part), rate)
-
-
 def test_copies_are_equal_to_what_the_other_drew():
     found = simulate({"p*": "jitter=1", "p02": "copy=p01:0.5"})
     images = [{}, {}]

@@ -8,7 +8,7 @@ import pytest
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry.similarities.box import COCO_SIGMAS
-from bboxqa.model.shapes.coco_joints import COCO_JOINTS, sides_of
+from bboxqa.model.shapes.coco_joints import COCO_JOINTS
 
 
 def joints(errors, n_images=60):
@@ -43,16 +43,6 @@ def test_joints_move_with_their_boxes():
     assert np.median(moved, axis=(0, 1)) == pytest.approx([5, -3], abs=0.011)
 
 
-def test_left_and_right_are_exchanged_of_whole_objects():
-    placed, truth, _ = joints("mirror=0.2")
-    is_changed = (placed != truth).any((1, 2))
-    assert is_changed.mean() == pytest.approx(0.2, abs=0.07)
-    order = np.arange(17)
-    for left, right in sides_of(COCO_JOINTS):
-        order[[left, right]] = right, left
-    assert placed[is_changed].tolist() == truth[is_changed][:, order].tolist()
-
-
 def test_omitted_joints_have_zeros_and_change_nothing_else():
     both, _, _ = joints("scatter=1 omit=0.1")
     alone, _, _ = joints("scatter=1")
@@ -72,7 +62,7 @@ def test_files_have_names_and_numbers_of_joints(tmp_path):
     assert "keypoints" not in bboxqa.simulate(images=2).document()["annotations"][0]
 
 
-@pytest.mark.parametrize("error", ["scatter=1", "omit=0.1", "mirror=0.1"])
+@pytest.mark.parametrize("error", ["scatter=1", "omit=0.1"])
 def test_errors_of_joints_need_joints(error):
     with pytest.raises(ConfigError, match="needs key points: add --keypoints"):
         bboxqa.simulate(images=1, errors={"p01": error})
@@ -106,12 +96,6 @@ def test_a_truth_keeps_its_key_points_without_errors():
     expected = [each["keypoints"] for each in truth("dog")["annotations"]]
     assert [each["keypoints"] for each in made.document()["annotations"]] == expected
     assert made.document()["categories"][0]["keypoints"] == ["nose", "left_ear", "right_ear"]
-
-
-def test_joints_of_a_truth_are_exchanged_by_their_names():
-    made = bboxqa.simulate(truth("dog"), keypoints=True, annotators=1, errors={"p01": "mirror=1"})
-    found = [each["keypoints"] for each in made.document()["annotations"]]
-    assert found == [[30, 20, 2, 35, 15, 1, 25, 15, 2], [130, 20, 2, 135, 15, 2, 0, 0, 0]]
 
 
 def test_a_truth_with_several_skeletons_or_none_is_refused():

@@ -7,74 +7,19 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
+from bboxqa.pipelines.simulation.drawing import Boxes
 from bboxqa.pipelines.simulation.scene import DECIMALS, Scene, turned
 
 _CHUNK = 100_000
 
 
-@frozen_arrays
-class Boxes:
-    """M annotations, ordered by image."""
-
-    id: IndexArray
-    image: IntArray
-    category: IntArray
-    annotator: IntArray
-    edges: FloatArray
-    angle: FloatArray
-    """(M,). In degrees; 0 of upright boxes."""
-    joints: FloatArray
-    """(M, J, 3). The key points; J is 0 without."""
-    shape: IndexArray
-    """(M,) int64. The object of the scene whose outline each has."""
-    truth: IndexArray
-    """(M,) int64. The object that was drawn; -1 for extras."""
-    merged: IndexArray
-    """(M,) int64. The second object in the same box; -1 where there is none."""
-    seconds: IndexArray
-    """(M,) int64. The time of each annotation in seconds since 1970; -1 if unknown."""
-
-
-class _Record(msgspec.Struct, omit_defaults=True):
-    """An annotation of a COCO file."""
-
-    id: int
-    image_id: int
-    category_id: int
-    bbox: list[float]
-    area: float
-    annotator: str
-    iscrowd: int | None = None
-    segmentation: list[list[float]] | None = None
-    attributes: dict[str, float] | None = None
-    keypoints: list[float] | None = None
-    num_keypoints: int | None = None
-    true_id: int | None = None
-    merged_id: int | None = None
-    created_at: str | None = None
-
-
 def document_lines(
     scene: Scene, boxes: Boxes, annotators: tuple[str, ...], asked: BoolArray, info: dict[str, Any]
 ) -> Iterator[bytes]:
-    """Yield the text of a COCO document, with one line for each record.
-
-    Parameters
-    ----------
-    scene : Scene
-        The images, categories and outlines.
-    boxes : Boxes
-        The annotations.
-    annotators : tuple of str
-        Names of the annotators.
-    asked : (I, A) bool array
-        Who annotated which image.
-    info : dict
-        The value of the key "info".
-    """
+    """Yield the text of a COCO document, with one line for each record."""
     images = (
         {
             "id": number + 1,
@@ -113,60 +58,43 @@ def _lines(records: list[Any]) -> bytes:
 
 def _records(
     scene: Scene, boxes: Boxes, annotators: tuple[str, ...], part: IndexArray
-) -> Iterator[_Record]:
+) -> Iterator[dict[str, Any]]:
     edges = boxes.edges[part]
     sides = (edges[:, 2:] - edges[:, :2]).round(DECIMALS)
     outlines, areas = _outlines(scene, boxes.shape[part], edges)
-    attributes: list[dict[str, float] | None] = [None] * len(part)
     if scene.angle is not None:
         areas = sides.prod(axis=1)
         rotated = turned(edges, boxes.angle[part])
-        points = corners(rotated).round(DECIMALS).reshape(-1, 8)
-        outlines = [[ring] for ring in points.tolist()]
-        attributes = [{"rotation": angle} for angle in boxes.angle[part].tolist()]
+        outlines = [[ring] for ring in corners(rotated).round(DECIMALS).reshape(-1, 8).tolist()]
         edges = bounds(rotated).round(DECIMALS)
         sides = (edges[:, 2:] - edges[:, :2]).round(DECIMALS)
-    truth, merged = boxes.truth[part], boxes.merged[part]
-    columns = zip(
-        boxes.id[part].tolist(),
-        (boxes.image[part] + 1).tolist(),
-        (boxes.category[part] + 1).tolist(),
-        np.concatenate([edges[:, :2].round(DECIMALS), sides], axis=1).tolist(),
-        np.where(np.isnan(areas), sides.prod(axis=1), areas).round(DECIMALS).tolist(),
-        boxes.annotator[part].tolist(),
-        outlines,
-        attributes,
-        *_key_points(scene, boxes.joints[part]),
-        np.where(truth < 0, 0, scene.id[truth]).tolist() if len(scene) else [0] * len(part),
-        np.where(merged < 0, 0, scene.id[merged]).tolist() if len(scene) else [0] * len(part),
-        _times(boxes.seconds[part]),
-        strict=True,
-    )
-    for (
-        id_, image, category, bbox, area, who, rings, more, points, n_points, true_id, merged_id,
-        time,
-    ) in columns:  # fmt: skip
-        yield _Record(
-            id_, image, category, bbox, area, annotators[who], 0, rings, more, points,
-            n_points, true_id or None, merged_id or None, time,
-        )  # fmt: skip
-
-
-def _key_points(scene: Scene, joints: FloatArray) -> tuple[list[Any], list[Any]]:
-    """Return the key points of annotations and their number; None without key points."""
-    if scene.poses is None:
-        return [None] * len(joints), [None] * len(joints)
-    n_labelled = (joints[..., 2] > 0).sum(1)
-    return joints.reshape(len(joints), -1).tolist(), n_labelled.tolist()
-
-
-def _times(seconds: IndexArray) -> list[str | None]:
-    texts = np.datetime_as_string(seconds.astype("datetime64[s]")).tolist()
-    known = (seconds >= 0).tolist()
-    return [
-        text.replace("T", " ") if is_known else None
-        for text, is_known in zip(texts, known, strict=True)
-    ]
+    areas = np.where(np.isnan(areas), sides.prod(axis=1), areas).round(DECIMALS)
+    bbox = np.concatenate([edges[:, :2].round(DECIMALS), sides], axis=1).tolist()
+    times = np.datetime_as_string(boxes.seconds[part].astype("datetime64[s]")).tolist()
+    joints = boxes.joints[part]
+    for place, row in enumerate(part.tolist()):
+        record = {
+            "id": int(boxes.id[row]),
+            "image_id": int(boxes.image[row]) + 1,
+            "category_id": int(boxes.category[row]) + 1,
+            "bbox": bbox[place],
+            "area": float(areas[place]),
+            "annotator": annotators[boxes.annotator[row]],
+            "iscrowd": 0,
+        }
+        if (rings := outlines[place]) is not None:
+            record["segmentation"] = rings
+        if scene.angle is not None:
+            record["attributes"] = {"rotation": float(boxes.angle[row])}
+        if scene.poses is not None:
+            record["keypoints"] = joints[place].ravel().tolist()
+            record["num_keypoints"] = int((joints[place, :, 2] > 0).sum())
+        for key, objects in (("true_id", boxes.truth), ("merged_id", boxes.merged)):
+            if objects[row] >= 0:
+                record[key] = int(scene.id[objects[row]])
+        if boxes.seconds[row] >= 0:
+            record["created_at"] = times[place].replace("T", " ")
+        yield record
 
 
 def _outlines(

@@ -20,24 +20,16 @@ FORMS = {
     "jitter": "pixels or percent of a side, such as 2 or 3%",
     "scale": "a factor from 0.1 to 10, such as 1.1",
     "offset": "pixels or percent of a side, to the right and down, such as 5,0 or 10%,-5%",
-    "turn": "degrees clockwise from -90 to 90, such as 4",
-    "wobble": "degrees from 0 to 90, such as 2",
-    "across": "a rate from 0 to 1, such as 0.1",
     "scatter": "a factor from 0 to 10 of COCO's sigmas, such as 1",
     "omit": "a rate from 0 to 1, such as 0.1",
-    "mirror": "a rate from 0 to 1, such as 0.1",
     "split": "a rate from 0 to 1, such as 0.1",
     "merge": "a rate from 0 to 1, such as 0.1",
     "duplicate": "a rate from 0 to 1, such as 0.1",
-    "fatigue": "a factor from 1 to 100, such as 3",
     "copy": "another annotator and a share of the images, such as p01:0.3",
 }
 """The errors that an annotator can have, and how each is written."""
 
-OF_ROTATED_BOXES = ("turn", "wobble", "across")
-"""The errors of rotated boxes only."""
-
-OF_KEYPOINTS = ("scatter", "omit", "mirror")
+OF_KEYPOINTS = ("scatter", "omit")
 """The errors of key points only."""
 
 _LENGTH = re.compile(r"(.*?)(%?)")
@@ -59,32 +51,7 @@ class Length:
 class AnnotatorErrors:
     """Rates and sizes of the errors of an annotator; by default there are none.
 
-    Attributes
-    ----------
-    miss, extra, split, merge, duplicate : float
-        Rates of errors per true object.
-    confuse : float
-        The rate at which a category is replaced by another one.
-    swaps : tuple of (str, str, float)
-        Two categories, and the rate at which each is given the name of the other.
-    jitter : Length
-        Standard deviation of each edge.
-    scale : float
-        Factor of width and height.
-    offset : (Length, Length)
-        Displacement of boxes to the right, and down.
-    turn, wobble : float
-        Mean and standard deviation of the clockwise turn of rotated boxes, in degrees.
-    across : float
-        The rate at which width and height of a rotated box are exchanged while its angle is kept.
-    scatter : float
-        The standard deviation of key points, as a multiple of COCO's sigmas.
-    omit, mirror : float
-        The rates at which joints are left out, and left and right of an object exchanged.
-    fatigue : float
-        Factor of all rates and of jitter in the last image; it rises evenly from 1 in the first.
-    copy : tuple of (str, float), optional
-        Another annotator, and the share of the images that are copied.
+    `FORMS` says what each means.
     """
 
     miss: float = 0.0
@@ -94,16 +61,11 @@ class AnnotatorErrors:
     jitter: Length = Length()
     scale: float = 1.0
     offset: tuple[Length, Length] = (Length(), Length())
-    turn: float = 0.0
-    wobble: float = 0.0
-    across: float = 0.0
     scatter: float = 0.0
     omit: float = 0.0
-    mirror: float = 0.0
     split: float = 0.0
     merge: float = 0.0
     duplicate: float = 0.0
-    fatigue: float = 1.0
     copy: tuple[str, float] | None = None
 
 
@@ -253,8 +215,5 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "jitter": partial(_length, lowest=0.0),
     "scale": partial(_number, lowest=0.1, highest=10.0),
     "offset": _offset,
-    "turn": partial(_number, lowest=-90.0, highest=90.0),
-    "wobble": partial(_number, lowest=0.0, highest=90.0),
     "scatter": partial(_number, lowest=0.0, highest=10.0),
-    "fatigue": partial(_number, lowest=1.0, highest=100.0),
 }

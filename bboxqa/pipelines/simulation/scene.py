@@ -3,18 +3,26 @@
 import numpy as np
 from numpy.random import Generator
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, rows
 from bboxqa.core.errors import DatasetError
-from bboxqa.model.annotations import Dataset
+from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.shapes.coco_joints import COCO_JOINTS
 from bboxqa.model.shapes.rotated_boxes import bounds
-from bboxqa.pipelines.simulation.placement import free_boxes
-from bboxqa.pipelines.simulation.poses import joints_of_all, poses_of, poses_of_people
 
 WIDTH, HEIGHT = 640, 480
 _SIDES = 12.0, 120.0
 _ASPECT = 0.25
+# Attempts to place a box, and the margin of an image as a share of its side.
+_TRIES, _MARGIN = 100, 0.05
+# COCO's joints of a standing person who faces the camera, as shares of width and height.
+_PEOPLE = np.array(
+    [
+        (0.5, 0.1), (0.55, 0.08), (0.45, 0.08), (0.6, 0.1), (0.4, 0.1), (0.75, 0.22), (0.25, 0.22),
+        (0.88, 0.38), (0.12, 0.38), (0.95, 0.52), (0.05, 0.52), (0.66, 0.53), (0.34, 0.53),
+        (0.66, 0.74), (0.34, 0.74), (0.66, 0.95), (0.34, 0.95),
+    ]
+)  # fmt: skip
 DECIMALS = 2
 """Coordinates are rounded to hundredths of a pixel."""
 
@@ -68,25 +76,7 @@ def drawn_scene(
     rotated: bool = False,
     keypoints: bool = False,
 ) -> Scene:
-    """Return random boxes in images of 640 by 480 pixels, with room around them.
-
-    Parameters
-    ----------
-    n_images : int
-        Number of images.
-    mean_objects : float
-        Objects per image; their number has a Poisson distribution.
-    shares : dict of str to float
-        The categories, and how frequent each is.
-    overlap : float
-        Highest IoU of two boxes in one image, where there is room.
-    rng : Generator
-        Source of random numbers.
-    rotated : bool
-        Whether boxes are turned by any angle.
-    keypoints : bool
-        Whether objects are people with key points.
-    """
+    """Return random boxes in images of 640 by 480 pixels, with room around them."""
     image = np.repeat(np.arange(n_images, dtype=np.int32), rng.poisson(mean_objects, n_images))
     n = len(image)
     low, high = np.log(_SIDES)
@@ -111,7 +101,7 @@ def drawn_scene(
         edges=edges.round(DECIMALS),
         angle=angle,
         joint_names=COCO_JOINTS if keypoints else (),
-        poses=poses_of_people(n) if keypoints else None,
+        poses=_poses_of_people(n) if keypoints else None,
         expected=mean_objects,
     )
 
@@ -162,7 +152,7 @@ def scene_of(data: Dataset, *, rotated: bool = False, keypoints: bool = False) -
     if len(ids) and (ids.min() < 1 or len(np.unique(ids)) < len(ids)):
         ids = np.arange(1, len(ids) + 1)
     edges = np.concatenate([corner, corner + sides], axis=1)
-    joint_names = joints_of_all(data, where) if keypoints else ()
+    joint_names = _joints_of_all(data, where) if keypoints else ()
     outlines = None if rotated else kept.segmentation
     has_outlines = outlines is not None and (outlines.kind == SegmentationKind.POLYGON).any()
     return Scene(
@@ -176,5 +166,104 @@ def scene_of(data: Dataset, *, rotated: bool = False, keypoints: bool = False) -
         outlines=outlines if has_outlines else None,
         angle=None if boxes is None else boxes[:, 4],
         joint_names=joint_names,
-        poses=poses_of(kept, edges, len(joint_names)) if keypoints else None,
+        poses=_poses_of(kept, edges, len(joint_names)) if keypoints else None,
     )
+
+
+def free_boxes(
+    image: IntArray,
+    sides: FloatArray,
+    image_size: IntArray,
+    others: tuple[IndexArray | IntArray, FloatArray],
+    overlap: float,
+    rng: Generator,
+) -> FloatArray:
+    """Return boxes at random places inside their images, (N, 4): left, top, right, bottom.
+
+    A box with a higher IoU than `overlap` with another is moved, up to 100 times; in a full image
+    it stays.
+    `image` ascends; `others` are images and edges of boxes that are there already.
+    """
+    room = image_size[image] * (1 - 2 * _MARGIN)
+    sides = np.minimum(sides, room)
+    origin = image_size[image] * _MARGIN
+    all_images = np.concatenate([others[0], image])
+    order = np.argsort(all_images, kind="stable")
+    all_images, place = all_images[order], np.argsort(order, kind="stable")[len(others[0]) :]
+    edges = np.concatenate([others[1], np.zeros((len(image), 4))])[order]
+    moved = np.arange(len(image))
+    for attempt in range(_TRIES):
+        corner = origin[moved] + rng.random((len(moved), 2)) * (room - sides)[moved]
+        edges[place[moved]] = np.concatenate([corner, corner + sides[moved]], axis=1)
+        # In the first round all boxes are new: of two that overlap, only one is moved.
+        moved = moved[_overlaps(place[moved], edges, all_images, overlap, before=not attempt)]
+        if not len(moved):
+            break
+    return edges[place]
+
+
+def _overlaps(
+    chosen: IndexArray, edges: FloatArray, image: IndexArray, overlap: float, *, before: bool
+) -> BoolArray:
+    """Return which of the chosen boxes overlap another of their image, (N,).
+
+    With `before`, only those before it count.
+    """
+    start = np.searchsorted(image, image[chosen])
+    stop = chosen if before else np.searchsorted(image, image[chosen], side="right")
+    right, offsets = rows(start, stop)
+    left = np.repeat(np.arange(len(chosen)), np.diff(offsets))
+    own = chosen[left]
+    hit = (_iou(edges[own], edges[right]) > overlap) & (own != right)
+    return np.bincount(left[hit], minlength=len(chosen)) > 0
+
+
+def _iou(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Return the intersection over union of each two boxes, (N,)."""
+    shared = np.minimum(one[:, 2:], other[:, 2:]) - np.maximum(one[:, :2], other[:, :2])
+    inter = np.clip(shared, 0, None).prod(axis=1)
+    area = [(edges[:, 2:] - edges[:, :2]).prod(axis=1) for edges in (one, other)]
+    share: FloatArray = inter / (area[0] + area[1] - inter)
+    return share
+
+
+def _poses_of_people(n: int) -> FloatArray:
+    """Return the joints of people who fill their boxes, (N, 17, 3).
+
+    They are shares of width and height from the left top corner, and the visibility, 2.
+    """
+    poses = np.full((n, len(COCO_JOINTS), 3), 2.0)
+    poses[..., :2] = _PEOPLE
+    return poses
+
+
+def _joints_of_all(data: Dataset, where: str) -> tuple[str, ...]:
+    """Return the names of the joints of all categories.
+
+    Raises DatasetError if categories have different joints, or none has any.
+    """
+    named = list(dict.fromkeys(names for names in data.joint_names if names))
+    if len(named) == 1:
+        return named[0]
+    found = "categories have different key points" if named else "annotations have no key points"
+    raise DatasetError([f"{where}: {found}; expected the same joints of all objects"])
+
+
+def _poses_of(objects: Annotations, edges: FloatArray, n_joints: int) -> FloatArray:
+    """Return the joints of objects as shares of their boxes, and the visibility, (N, J, 3).
+
+    Joints that are not labelled have zeros.
+    """
+    poses = np.zeros((len(objects), n_joints, 3))
+    if objects.keypoints is None:
+        return poses
+    points = objects.keypoints.packed()
+    held = points.stop - points.start
+    owner = np.repeat(np.arange(len(held)), held)
+    joint = np.arange(len(owner)) - points.start[owner]
+    shares = (points.xy - edges[owner, :2]) / (edges[:, 2:] - edges[:, :2])[owner]
+    is_labelled = (points.visibility > 0) & (joint < n_joints)
+    place = owner[is_labelled], joint[is_labelled]
+    poses[(*place, slice(2))] = shares[is_labelled]
+    poses[(*place, 2)] = points.visibility[is_labelled]
+    return poses

@@ -14,16 +14,13 @@ from bboxqa.core.types import AnyPath, Files
 from bboxqa.core.version import __version__
 from bboxqa.model.settings_files import read_toml
 from bboxqa.pipelines.read import read_coco
-from bboxqa.pipelines.simulation.all_annotators import all_boxes
-from bboxqa.pipelines.simulation.documents import Boxes, document_lines
+from bboxqa.pipelines.simulation.documents import document_lines
+from bboxqa.pipelines.simulation.drawing import Boxes, all_boxes, true_joints
 from bboxqa.pipelines.simulation.errors import (
     OF_KEYPOINTS,
-    OF_ROTATED_BOXES,
-    AnnotatorErrors,
     Settings,
     errors_by_annotator,
 )
-from bboxqa.pipelines.simulation.joints import true_joints
 from bboxqa.pipelines.simulation.scene import Scene, drawn_scene, scene_of
 
 _NAMES = (
@@ -107,19 +104,11 @@ class Simulation:
         index, none = np.arange(len(scene)), np.full(len(scene), -1)
         angle = np.zeros(len(scene)) if scene.angle is None else scene.angle
         author = np.zeros(len(scene), np.int32)
+        joints = true_joints(scene)
         boxes = Boxes(
-            scene.id,
-            scene.image,
-            scene.category,
-            author,
-            scene.edges,
-            angle,
-            true_joints(scene),
-            index,
-            none,
-            none,
-            none,
-        )
+            scene.id, scene.image, scene.category, author, scene.edges, angle, joints, index,
+            none, none, none,
+        )  # fmt: skip
         everywhere = np.ones((len(scene.image_names), 1), np.bool_)
         info = {"description": "truth of simulated annotators", "version": __version__, **self.info}
         return b"".join(document_lines(scene, boxes, ("truth",), everywhere, info))
@@ -220,11 +209,14 @@ def simulate(
         raise ConfigError(f"is {per_image}; expected 1 to {len(names)}", "per_image")
     tables = {} if profiles is None else read_toml(Path(profiles))
     by_name = errors_by_annotator((tables, errors), names, scene.category_names)
-    _check_shapes(by_name, rotated=rotated, keypoints=keypoints)
+    for name, given in by_name.items():
+        wanted = [kind for kind in OF_KEYPOINTS if getattr(given, kind) and not keypoints]
+        if wanted:
+            raise ConfigError(f"{name}: {wanted[0]} needs key points: add --keypoints")
     asked = _assigned(len(scene.image_names), len(names), per_image, rng)
     boxes = all_boxes(scene, by_name, asked, seed)
-    given = {"seed": seed, "profiles": tables, "errors": errors}
-    return Simulation(scene, boxes, names, asked, given)
+    info = {"seed": seed, "profiles": tables, "errors": errors}
+    return Simulation(scene, boxes, names, asked, info)
 
 
 def _check(images: int, objects: float, overlap: float, seed: int) -> None:
@@ -236,20 +228,6 @@ def _check(images: int, objects: float, overlap: float, seed: int) -> None:
         raise ConfigError(f"is {overlap:g}; expected 0 to 1", "overlap")
     if seed < 0:
         raise ConfigError(f"is {seed}; expected 0 or more", "seed")
-
-
-def _check_shapes(
-    by_name: Mapping[str, AnnotatorErrors], *, rotated: bool, keypoints: bool
-) -> None:
-    """Refuse errors of shapes that the objects do not have."""
-    for name, errors in by_name.items():
-        for kinds, has_them, advice in (
-            (OF_ROTATED_BOXES, rotated, "rotated boxes: add --rotated"),
-            (OF_KEYPOINTS, keypoints, "key points: add --keypoints"),
-        ):
-            given = [kind for kind in kinds if getattr(errors, kind)]
-            if given and not has_them:
-                raise ConfigError(f"{name}: {given[0]} needs {advice}")
 
 
 def _shares(categories: int | str | Sequence[str]) -> dict[str, float]:

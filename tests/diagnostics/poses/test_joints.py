@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from support.poses import SWAPPED, people_document
+from support.wrong_shapes import mirrored
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
@@ -111,10 +112,8 @@ def test_who_scatters_joints_is_told_by_their_similarity(tmp_path):
 
 
 def test_people_with_left_and_right_exchanged_are_not_missed():
-    made = bboxqa.simulate(
-        images=30, keypoints=True, errors={"p*": "jitter=2% scatter=1", "p03": "mirror=0.4"}
-    )
-    data = bboxqa.read_coco(made.document(), keypoints=True)
+    made = bboxqa.simulate(images=30, keypoints=True, errors={"p*": "jitter=2% scatter=1"})
+    data = bboxqa.read_coco(mirrored(made.document(), "p03", 0.4), keypoints=True)
     found = bboxqa.agree(data, similarity="keypoints", bootstrap=0).diagnose()
     assert found.tables["annotators"]["miss_rate"].tolist() == [0, 0, 0]
     is_missed = found.tables["decomposition"]["kind"] == "missed by some"
@@ -125,9 +124,9 @@ def test_who_scatters_joints_does_not_exchange_left_and_right():
     made = bboxqa.simulate(
         images=40,
         keypoints=True,
-        errors={"p*": "jitter=2% scatter=1", "p02": "mirror=0.2", "p03": "scatter=3"},
+        errors={"p*": "jitter=2% scatter=1", "p03": "scatter=3"},
     )
-    data = bboxqa.read_coco(made.document(), keypoints=True)
+    data = bboxqa.read_coco(mirrored(made.document(), "p02", 0.2, seed=2), keypoints=True)
     found = bboxqa.agree(data, similarity="keypoints", bootstrap=0).diagnose()
     table = found.tables["joint_annotators"]
     ann, bob, cid = (table["swapped_share"][table["annotator"] == f"p0{n}"] for n in (1, 2, 3))

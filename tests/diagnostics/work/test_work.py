@@ -11,6 +11,7 @@ from support.cli import run
 from support.datasets import dataset
 from support.matched import matched, random_data
 from support.resampled import expanded
+from support.wrong_shapes import tiring
 
 import bboxqa
 from bboxqa.agreement.uncertainty.resampling import drawn_weights
@@ -181,10 +182,9 @@ def test_no_times_no_rows():
 @pytest.fixture(scope="module")
 def tired():
     """Return three annotators of whom the last one misses ever more."""
-    found = bboxqa.simulate(
-        images=300, objects=10, annotators=3, errors={"p03": "miss=0.05 fatigue=8"}, seed=1
-    )
-    return bboxqa.read_coco(found.document(), time_key="created_at", segmentation=False)
+    found = bboxqa.simulate(images=300, objects=10, annotators=3, seed=1)
+    document = tiring(found.document(), "p03", 0.05, 0.4)
+    return bboxqa.read_coco(document, time_key="created_at", segmentation=False)
 
 
 def test_fatigue_of_a_simulated_annotator_is_found(tired):

@@ -1,25 +1,36 @@
-"""The boxes that a simulated annotator draws of a scene."""
+"""The annotations that simulated annotators draw of a scene."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.random import Generator
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.geometry.similarities.box import COCO_SIGMAS
+from bboxqa.model.shapes.coco_joints import coco_places
 from bboxqa.model.shapes.rotated_boxes import bounds
 from bboxqa.pipelines.simulation.errors import AnnotatorErrors
-from bboxqa.pipelines.simulation.joints import drawn_joints, no_joints
-from bboxqa.pipelines.simulation.placement import free_boxes
-from bboxqa.pipelines.simulation.scene import DECIMALS, Scene, around, turned, turned_bounds
+from bboxqa.pipelines.simulation.scene import (
+    DECIMALS,
+    Scene,
+    around,
+    free_boxes,
+    turned,
+    turned_bounds,
+)
 
 _CUT = 0.35, 0.65
 _NARROWEST = 1.0
+_FIRST_DAY = np.datetime64("2026-01-05T08:00:00", "s").astype(np.int64)
+_SECONDS, _SESSION, _PAUSE = 8.0, 7200, 3600
+# Sigma of joints that are not COCO's, as a share of the size.
+_SIGMA = 0.05
 
-KINDS = (
-    "miss", "confuse", "swap", "jitter", "split", "cut", "merge", "claim", "duplicate", "again",
-    "extra", "copy", "time", "wobble", "across", "scatter", "omit", "mirror",
-)  # fmt: skip
+_KINDS = {
+    "miss": 0, "confuse": 1, "swap": 2, "jitter": 3, "split": 4, "cut": 5, "merge": 6, "claim": 7,
+    "duplicate": 8, "again": 9, "extra": 10, "copy": 11, "time": 12, "scatter": 15, "omit": 16,
+}  # fmt: skip
 """Purposes of random numbers; each has a stream of its own.
 
 Therefore an error of one kind, set or left out, changes no other error.
@@ -27,7 +38,30 @@ Therefore an error of one kind, set or left out, changes no other error.
 
 
 @frozen_arrays
-class Drawing:
+class Boxes:
+    """M annotations, ordered by image."""
+
+    id: IndexArray
+    image: IntArray
+    category: IntArray
+    annotator: IntArray
+    edges: FloatArray
+    angle: FloatArray
+    """(M,). In degrees; 0 of upright boxes."""
+    joints: FloatArray
+    """(M, J, 3). The key points; J is 0 without."""
+    shape: IndexArray
+    """(M,) int64. The object of the scene whose outline each has."""
+    truth: IndexArray
+    """(M,) int64. The object that was drawn; -1 for extras."""
+    merged: IndexArray
+    """(M,) int64. The second object in the same box; -1 where there is none."""
+    seconds: IndexArray
+    """(M,) int64. The time of each annotation in seconds since 1970; -1 if unknown."""
+
+
+@frozen_arrays
+class _Drawing:
     """The M boxes that an annotator drew, ordered by image."""
 
     image: IntArray
@@ -44,18 +78,18 @@ class Drawing:
     joints: FloatArray
     """(M, J, 3). The key points; J is 0 without."""
 
-    def take(self, index: IndexArray) -> "Drawing":
+    def take(self, index: IndexArray) -> "_Drawing":
         """Return the boxes at `index`, in that order."""
-        return Drawing(**{each.name: getattr(self, each.name)[index] for each in fields(self)})
+        return _Drawing(**{each.name: getattr(self, each.name)[index] for each in fields(self)})
 
 
-def joined(drawings: list[Drawing]) -> Drawing:
+def _joined(drawings: list[_Drawing]) -> _Drawing:
     """Return the boxes of several drawings, ordered by image."""
     columns = {
         field.name: np.concatenate([getattr(each, field.name) for each in drawings])
-        for field in fields(Drawing)
+        for field in fields(_Drawing)
     }
-    return Drawing(**columns).take(np.argsort(columns["image"], kind="stable"))
+    return _Drawing(**columns).take(np.argsort(columns["image"], kind="stable"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,48 +98,29 @@ class _View:
 
     scene: Scene
     errors: AnnotatorErrors
-    fatigue: FloatArray
-    """(I,). Factor of the rates in each image."""
     stream: Callable[[str], Generator]
 
     def happens(self, kind: str, rate: float) -> BoolArray:
         """Return for which objects an error of this kind occurs, (N,)."""
-        tired = self.fatigue[self.scene.image]
-        return self.stream(kind).random(len(self.scene)) < rate * tired
+        return self.stream(kind).random(len(self.scene)) < rate
 
 
-def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Drawing:
-    """Return the boxes that an annotator draws in all images.
-
-    Parameters
-    ----------
-    scene : Scene
-        The true objects.
-    errors : AnnotatorErrors
-        Errors of this annotator; copying is left to the caller.
-    seed, number : int
-        Seed of all random numbers, and the number of the annotator.
-    """
-    n_images = len(scene.image_names)
-    view = _View(
-        scene,
-        errors,
-        np.linspace(1.0, errors.fatigue, n_images),
-        lambda kind: stream(seed, number, kind),
+def _drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> _Drawing:
+    """Return the boxes that an annotator draws in all images, before copying."""
+    view = _View(scene, errors, lambda kind: _stream(seed, number, kind))
+    found = _joined([*_of_objects(view), _extras(view)])
+    return (
+        found
+        if scene.poses is None
+        else replace(found, joints=_placed_joints(view, found, scene.poses))
     )
-    found = joined([*_of_objects(view), _extras(view)])
-    if scene.poses is None:
-        return found
-    tired = view.fatigue[scene.image]
-    placed = drawn_joints(scene, found.edges, found.shape, tired, errors, view.stream)
-    return replace(found, joints=placed)
 
 
-def _of_objects(view: _View) -> list[Drawing]:
+def _of_objects(view: _View) -> list[_Drawing]:
     """Return the boxes of objects: whole ones, merged ones, halves of split ones, duplicates."""
     scene, errors = view.scene, view.errors
-    edges, angle, category = _placed(view, view.stream("jitter")), _angles(view), _named(view)
-    edges = _across(view, edges)
+    edges, category = _placed(view, view.stream("jitter")), _named(view)
+    angle = np.zeros(len(scene)) if scene.angle is None else scene.angle
     seen = np.flatnonzero(~view.happens("miss", errors.miss))
     first, second = _merged_pairs(view, seen)
     alone = seen[~np.isin(seen, np.concatenate([first, second]))]
@@ -116,9 +131,9 @@ def _of_objects(view: _View) -> list[Drawing]:
     joint = _around(outer[first], outer[second])
     again = _placed(view, view.stream("again"))[twice]
 
-    def boxes(truth: IndexArray, places: FloatArray, merged: IndexArray | None = None) -> Drawing:
+    def boxes(truth: IndexArray, places: FloatArray, merged: IndexArray | None = None) -> _Drawing:
         without = np.full(len(truth), -1)
-        return Drawing(
+        return _Drawing(
             image=scene.image[truth],
             truth=truth,
             merged=without if merged is None else merged,
@@ -126,7 +141,7 @@ def _of_objects(view: _View) -> list[Drawing]:
             category=category[truth],
             edges=places,
             angle=angle[truth] if merged is None else np.zeros(len(truth)),
-            joints=no_joints(len(truth)),
+            joints=np.zeros((len(truth), 0, 3)),
         )
 
     return [
@@ -142,9 +157,9 @@ def _around(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.hstack([np.minimum(first, second)[:, :2], np.maximum(first, second)[:, 2:]])
 
 
-def stream(seed: int, number: int, kind: str) -> Generator:
+def _stream(seed: int, number: int, kind: str) -> Generator:
     """Return the random numbers of an annotator for one purpose."""
-    return np.random.default_rng([seed, number + 1, KINDS.index(kind)])
+    return np.random.default_rng([seed, number + 1, _KINDS[kind]])
 
 
 def _placed(view: _View, rng: Generator) -> FloatArray:
@@ -160,33 +175,13 @@ def _placed(view: _View, rng: Generator) -> FloatArray:
         low, high = centre - errors.scale * sides / 2, centre + errors.scale * sides / 2
     right, down = errors.offset
     shift = np.stack([right.along(sides[:, 0]), down.along(sides[:, 1])], axis=1)
-    noise = rng.standard_normal((len(scene), 4)) * view.fatigue[scene.image][:, None]
-    noise *= errors.jitter.along(np.tile(sides, 2))
+    noise = rng.standard_normal((len(scene), 4)) * errors.jitter.along(np.tile(sides, 2))
     if scene.angle is None:
         return _inside(np.concatenate([low + shift, high + shift], axis=1) + noise, scene)
     edges = np.concatenate([low, high], axis=1) + noise
     sides = np.maximum(edges[:, 2:] - edges[:, :2], _NARROWEST)
     moved = _turned((edges[:, :2] + edges[:, 2:]) / 2 - centre, scene.angle)
     return around(centre + moved + shift, sides).round(DECIMALS)
-
-
-def _angles(view: _View) -> FloatArray:
-    """Return the angles of all objects as the annotator turns them, (N,); 0 of upright ones."""
-    scene, errors = view.scene, view.errors
-    if scene.angle is None:
-        return np.zeros(len(scene))
-    noise = view.stream("wobble").standard_normal(len(scene)) * view.fatigue[scene.image]
-    found: FloatArray = np.mod(scene.angle + errors.turn + errors.wobble * noise, 360)
-    return found.round(DECIMALS) % 360
-
-
-def _across(view: _View, edges: FloatArray) -> FloatArray:
-    """Return the edges with width and height of some boxes exchanged, (N, 4)."""
-    if not view.errors.across:
-        return edges
-    centre, sides = (edges[:, :2] + edges[:, 2:]) / 2, edges[:, 2:] - edges[:, :2]
-    exchanged = around(centre, sides[:, ::-1]).round(DECIMALS)
-    return np.where(view.happens("across", view.errors.across)[:, None], exchanged, edges)
 
 
 def _turned(xy: FloatArray, degrees: FloatArray) -> FloatArray:
@@ -217,15 +212,14 @@ def _inside(edges: FloatArray, scene: Scene) -> FloatArray:
 def _named(view: _View) -> IntArray:
     """Return the category of all objects as the annotator names them, (N,) int32."""
     scene, names = view.scene, view.scene.category_names
-    tired = view.fatigue[scene.image]
     named = scene.category.copy()
     chance = view.stream("swap").random(len(scene))
     for first, second, rate in view.errors.swaps:
         codes = names.index(first), names.index(second)
         for true, other in (codes, codes[::-1]):
-            named[(scene.category == true) & (chance < rate * tired)] = other
+            named[(scene.category == true) & (chance < rate)] = other
     rng = view.stream("confuse")
-    wrong = (rng.random(len(scene)) < view.errors.confuse * tired) & (named == scene.category)
+    wrong = (rng.random(len(scene)) < view.errors.confuse) & (named == scene.category)
     step = 1 + (rng.random(len(scene)) * (len(names) - 1)).astype(np.int32)
     return np.where(wrong, (scene.category + step) % len(names), named).astype(np.int32)
 
@@ -275,11 +269,11 @@ def _halves(view: _View, edges: FloatArray, angle: FloatArray) -> tuple[FloatArr
     return _beside(first, edges, angle), _beside(second, edges, angle)
 
 
-def _extras(view: _View) -> Drawing:
+def _extras(view: _View) -> _Drawing:
     """Return boxes that show nothing, each with the size and category of some object."""
     scene, rng = view.scene, view.stream("extra")
     # Images are independent of each other, as intervals that draw images assume.
-    counts = rng.poisson(view.errors.extra * view.fatigue * scene.density)
+    counts = rng.poisson(view.errors.extra * scene.density, len(scene.image_names))
     image, number = np.repeat(np.arange(len(counts), dtype=np.int32), counts), counts.sum()
     shape = rng.integers(0, max(1, len(scene)), number)
     sides = (scene.edges[:, 2:] - scene.edges[:, :2])[shape]
@@ -292,5 +286,94 @@ def _extras(view: _View) -> Drawing:
         edges = around((edges[:, :2] + edges[:, 2:]) / 2, sides)
     without = np.full(number, -1)
     category = scene.category[shape]
-    edges, joints = edges.round(DECIMALS), no_joints(number)
-    return Drawing(image, without, without, shape, category, edges, angle, joints)
+    edges, joints = edges.round(DECIMALS), np.zeros((number, 0, 3))
+    return _Drawing(image, without, without, shape, category, edges, angle, joints)
+
+
+def joints_in(edges: FloatArray, poses: FloatArray) -> FloatArray:
+    """Return the joints of poses in boxes: x, y and visibility, (M, J, 3)."""
+    low, sides = edges[:, None, :2], (edges[:, 2:] - edges[:, :2])[:, None]
+    points = poses.copy()
+    points[..., :2] = (low + poses[..., :2] * sides).round(DECIMALS)
+    points[poses[..., 2] == 0] = 0
+    return points
+
+
+def true_joints(scene: Scene) -> FloatArray:
+    """Return the joints of all objects, (N, J, 3); J is 0 without key points."""
+    if scene.poses is None:
+        return np.zeros((len(scene), 0, 3))
+    return joints_in(scene.edges, scene.poses)
+
+
+def _placed_joints(view: _View, drawn: _Drawing, poses: FloatArray) -> FloatArray:
+    """Return the joints of the drawn boxes, (M, J, 3); those left out have zeros."""
+    names, edges, n = view.scene.joint_names, drawn.edges, len(view.scene)
+    points = joints_in(edges, poses[drawn.shape])
+    size = np.sqrt((edges[:, 2:] - edges[:, :2]).prod(1))
+    noise = view.stream("scatter").standard_normal((n, len(names), 2))[drawn.shape]
+    # The mean squared distance, over both directions, is sigma² times the area.
+    spread = view.errors.scatter * np.sqrt(size[:, None] ** 2 / 2) * _sigmas(names)
+    points[..., :2] += spread[..., None] * noise
+    is_omitted = view.stream("omit").random((n, len(names))) < view.errors.omit
+    points[is_omitted[drawn.shape] | (points[..., 2] == 0)] = 0
+    return points.round(DECIMALS)
+
+
+def _sigmas(names: Sequence[str]) -> FloatArray:
+    """Return COCO's sigma of each joint, (J,); one common value for other joints."""
+    places = coco_places(names)
+    return np.array([COCO_SIGMAS[place] for place in places] or [_SIGMA] * len(names))
+
+
+def all_boxes(
+    scene: Scene, profiles: Mapping[str, AnnotatorErrors], asked: BoolArray, seed: int
+) -> Boxes:
+    """Return the boxes of all annotators, ordered by image, then annotator."""
+    names = list(profiles)
+    own = [_drawing(scene, errors, seed, place) for place, errors in enumerate(profiles.values())]
+    drawn = [_with_copies(own, profiles, names, asked, place, seed) for place in range(len(names))]
+    seconds = [_worked(each, seed, place) for place, each in enumerate(drawn)]
+    author = np.repeat(np.arange(len(names), dtype=np.int32), [len(d.image) for d in drawn])
+    image = np.concatenate([each.image for each in drawn])
+    order = np.argsort(image, kind="stable")
+    rest = {
+        name: np.concatenate([getattr(each, name) for each in drawn])[order]
+        for name in ("category", "edges", "angle", "joints", "shape", "truth", "merged")
+    }
+    return Boxes(
+        id=np.arange(1, len(order) + 1),
+        image=image[order],
+        annotator=author[order],
+        seconds=np.concatenate(seconds)[order],
+        **rest,
+    )
+
+
+def _with_copies(
+    own: Sequence[_Drawing],
+    profiles: Mapping[str, AnnotatorErrors],
+    names: Sequence[str],
+    asked: BoolArray,
+    place: int,
+    seed: int,
+) -> _Drawing:
+    """Return the boxes that an annotator drew, or copied from another, in assigned images."""
+    copied = profiles[names[place]].copy
+    if copied is None:
+        return _within(own[place], asked[:, place])
+    source = names.index(copied[0])
+    both = asked[:, place] & asked[:, source]
+    copies = both & (_stream(seed, place, "copy").random(len(asked)) < copied[1])
+    return _joined([_within(own[place], asked[:, place] & ~copies), _within(own[source], copies)])
+
+
+def _within(drawn: _Drawing, images: BoolArray) -> _Drawing:
+    return drawn.take(np.flatnonzero(images[drawn.image]))
+
+
+def _worked(drawn: _Drawing, seed: int, place: int) -> IndexArray:
+    """Return the time of each box: 8 s per box on average, with an hour's rest every two hours."""
+    each = _stream(seed, place, "time").exponential(_SECONDS - 1, len(drawn.image)) + 1
+    worked = np.cumsum(each).astype(np.int64)
+    return _FIRST_DAY + worked + worked // _SESSION * _PAUSE
