@@ -27,6 +27,7 @@ from bboxqa.agreement.counts.object_counts import (
     image_chunks,
     ratio,
 )
+from bboxqa.agreement.uncertainty.distributions import t_quantile
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator, SumTable
 from bboxqa.agreement.uncertainty.linear import FEWEST, NO_ERROR
 from bboxqa.agreement.uncertainty.resampling import (
@@ -401,11 +402,10 @@ def _share_interval(share: FloatArray, error: FloatArray, freedom: FloatArray) -
 
     They are symmetric on the scale of log odds: logit θ ± t · error / (θ (1 − θ)).
     """
-    from scipy.special import expit, logit, stdtrit
-
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = stdtrit(freedom, (1 + LEVEL) / 2) * error / (share * (1 - share))
-        bounds: FloatArray = expit(np.stack([logit(share) - reach, logit(share) + reach], axis=1))
+        reach = t_quantile(freedom, (1 + LEVEL) / 2) * error / (share * (1 - share))
+        odds = np.log(share / (1 - share))
+        bounds: FloatArray = 1 / (1 + np.exp(-np.stack([odds - reach, odds + reach], axis=1)))
     known = (error > NO_ERROR) & (share > 0) & (share < 1) & (freedom > FEWEST - 1.5)
     bounds[~known] = np.nan
     return bounds

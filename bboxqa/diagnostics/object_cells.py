@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from bboxqa.agreement.counts.unit_counts import UnitCounts, from_units
 from bboxqa.agreement.objects import has_meaning
+from bboxqa.agreement.uncertainty.distributions import t_tail
 from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
@@ -334,7 +335,6 @@ def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) 
     ----------
     .. [1] W. G. Cochran (1977), Sampling techniques, 3rd edition, Wiley, eq. 2.39 and 6.9.
     """
-    from scipy.special import stdtr
 
     def products(one: Any, other: Any) -> FloatArray:
         return np.asarray((one * other).sum(1), np.float64).ravel()
@@ -348,7 +348,7 @@ def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) 
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.sqrt(residual * n_images / (n_images - 1))
         statistic = np.abs(value - null) * np.asarray(denominator.sum(1)).ravel() / scale
-        found: FloatArray = 2 * stdtr(n_images - 1, -statistic)
+        found: FloatArray = 2 * t_tail(n_images - 1, statistic)
     found[value == null] = 1.0
     found[(n_images < 2) | np.isnan(value)] = np.nan
     return found

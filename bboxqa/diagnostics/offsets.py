@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bboxqa.agreement.counts.object_counts import ratio
+from bboxqa.agreement.uncertainty.distributions import t_quantile, t_tail
 from bboxqa.agreement.uncertainty.drawn_intervals import centred_intervals, drawn_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
@@ -386,12 +387,10 @@ def p_values(
     value: FloatArray, low: FloatArray, high: FloatArray, n_images: IndexArray
 ) -> FloatArray:
     """Return the p-values of t-tests over images against 0, with errors from 95 % intervals."""
-    from scipy.special import stdtr, stdtrit
-
     freedom = n_images - 1.0
-    error = (high - low) / (2 * stdtrit(freedom, 0.975))
+    error = (high - low) / (2 * t_quantile(freedom, 0.975))
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: FloatArray = 2 * stdtr(freedom, -np.abs(value) / error)
+        found: FloatArray = 2 * t_tail(freedom, value / error)
     found[value == 0] = 1.0
     found[np.isnan(error)] = np.nan
     return found

@@ -5,6 +5,7 @@ from math import inf, isnan, nan, sqrt
 
 import numpy as np
 
+from bboxqa.agreement.uncertainty.distributions import t_quantile
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator, SumTable
 from bboxqa.agreement.uncertainty.resampling import LEVEL, jackknife_error
 from bboxqa.core.arrays import FloatArray, IndexArray
@@ -98,10 +99,8 @@ def fisher_interval(
     >>> fisher_interval(np.array([0.8]), np.array([0.1]), np.array([49])).round(3)
     array([[0.493, 0.93 ]])
     """
-    from scipy.special import stdtrit
-
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = stdtrit(freedom, (1 + LEVEL) / 2) * error / (1 - value**2)
+        reach = t_quantile(freedom, (1 + LEVEL) / 2) * error / (1 - value**2)
         about = np.arctanh(value if middle is None else middle)
         bounds: FloatArray = np.tanh(np.stack([about - reach, about + reach], axis=1))
     known = (error > NO_ERROR) & (np.abs(value) < 1) & (freedom > FEWEST - 1.5)

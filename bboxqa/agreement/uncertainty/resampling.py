@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bboxqa.agreement.uncertainty.distributions import normal_quantile, normal_share, t_quantile
 from bboxqa.agreement.uncertainty.estimator import OK, ROUNDING, Estimator, SumTable
 from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
 from bboxqa.core.errors import ConfigError
@@ -293,11 +294,9 @@ def normal_ratio(n_clusters: IndexArray) -> FloatArray:
     >>> normal_ratio(np.array([6, 50, 1000])).round(3)
     array([1.437, 1.036, 1.002])
     """
-    from scipy.special import ndtri, stdtrit
-
     n = np.maximum(n_clusters, 2)
     tail = (1 + LEVEL) / 2
-    widened: FloatArray = np.sqrt(n / (n - 1)) * stdtrit(n - 1.0, tail) / ndtri(tail)
+    widened: FloatArray = np.sqrt(n / (n - 1)) * t_quantile(n - 1.0, tail) / normal_quantile(tail)
     return widened
 
 
@@ -311,10 +310,9 @@ def expanded_level(n_clusters: IndexArray) -> FloatArray:
     >>> expanded_level(np.array([6, 50, 1000])).round(4)
     array([0.9951, 0.9576, 0.9504])
     """
-    from scipy.special import ndtr, ndtri
-
-    level: FloatArray = 1 - 2 * ndtr(ndtri((1 - LEVEL) / 2) * normal_ratio(n_clusters))
-    return level
+    ends = normal_quantile((1 - LEVEL) / 2) * normal_ratio(n_clusters)
+    level: FloatArray = 1 - 2 * np.array([normal_share(each) for each in ends.ravel().tolist()])
+    return level.reshape(ends.shape)
 
 
 def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatArray:

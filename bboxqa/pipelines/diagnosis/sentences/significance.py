@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bboxqa.agreement.uncertainty.distributions import t_quantile
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.model.table import Table
 
@@ -99,10 +100,8 @@ def above_others(
 
 def _wider(level: float, n_images: NDArray[Any]) -> FloatArray:
     """Return the factor from the bound of a 95 % interval to that of a smaller level, (K,)."""
-    from scipy.special import stdtrit
-
     freedom = np.maximum(n_images, 2) - 1.0
-    factor: FloatArray = stdtrit(freedom, 1 - level) / stdtrit(freedom, (1 + _LEVEL) / 2)
+    factor: FloatArray = t_quantile(freedom, 1 - level) / t_quantile(freedom, (1 + _LEVEL) / 2)
     return factor
 
 
