@@ -24,16 +24,14 @@ from bboxqa.cli.options.shared_options import (
     path_option,
     pseudonyms_option,
     quiet_option,
+    removed_option,
 )
-from bboxqa.cli.options.source_options import say_as_before
 from bboxqa.cli.output.agree_targets import check_targets, inputs_of, page_target, write_targets
 from bboxqa.core.errors import BboxqaError
 from bboxqa.report.registry import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
-    from bboxqa.model.comparison import SinceRun
     from bboxqa.model.diagnosis import Diagnosis, Story
-    from bboxqa.model.settings import AgreeSettings
     from bboxqa.report.agreement_result import AgreementResult
 
 
@@ -78,12 +76,7 @@ if TYPE_CHECKING:
     help="Lowest score of results that count, in --predictions and in lists of results; default "
     "0.5.",
 )
-@path_option(
-    "--since",
-    "Result of `bboxqa agree --out`: show what has changed since, such as by a review. Settings "
-    "are those of the result.",
-    "DIR",
-)
+@removed_option("--since", "type `bboxqa compare {value} AFTER`")
 @min_alpha_option("Mark images with a lower alpha; exit with 1 if the pooled alpha is lower.")
 @min_f1_option(
     "Mark images with a lower F1; exit with 1 if F1 of all pairs of annotators, whether they drew "
@@ -111,7 +104,6 @@ def agree(
     reference: str | None,
     predictions: Path | None,
     score: float | None,
-    since: Path | None,
     pseudonyms: Path | None,
     out: Path | None,
     force: bool,
@@ -142,8 +134,9 @@ def agree(
     from bboxqa.pipelines.agree_files import agree_files
 
     model = _predictions(predictions, score)
-    _check_view(output_format, quiet=quiet, has_since=since is not None, has_config=bool(config))
-    settings = agree_settings(config, options, _settings_of(since))
+    if quiet and output_format != "text":
+        raise click.UsageError("--quiet is about text; leave out --format")
+    settings = agree_settings(config, options)
     source = source_of(paths, named)
     inputs = inputs_of(source, reference, predictions, config)
     refuse_inputs([report], inputs, images)
@@ -167,49 +160,17 @@ def agree(
             result = replace(result, diagnoser=result.diagnoser.keeping(top))
         in_text = output_format == "text" and not quiet
         story, failure = _diagnosed(result, wanted=wanted, written=out is not None, in_text=in_text)
-        changed = (
-            None
-            if since is None
-            else _changed(since, source, settings, result, pseudonyms=pseudonyms)
-        )
     diagnosis = _whole(story)
-    more = _more_json(diagnosis if diagnose else None, changed) if output_format == "json" else {}
+    is_told = diagnosis is not None and diagnose and output_format == "json"
+    more: dict[str, Any] = {"diagnosis": diagnosis} if is_told else {}
     if in_text:
         more = {"story": story, "diagnose": diagnose or failure is not None}
     written, notes = write_targets(result, diagnosis, out, page, inputs, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **more)
     show_notes(notes)
-    _show_changes(changed if output_format == "text" else None)
     if failure is not None:
         _show_failure(failure, wanted=wanted)
     return 0 if all(part.passes(settings) for part in result.thresholds) else 1
-
-
-def _check_view(output_format: str, *, quiet: bool, has_since: bool, has_config: bool) -> None:
-    """Refuse options that the format of the output, or a saved result, leaves without effect."""
-    if quiet and output_format != "text":
-        raise click.UsageError("--quiet is about text; leave out --format")
-    if has_since and (has_config or output_format not in ("text", "json")):
-        raise click.UsageError("--since goes without --config, and with --format text or json")
-
-
-def _show_changes(changed: "SinceRun | None") -> None:
-    """Print what has changed since a saved result, if there is one."""
-    if changed is None:
-        return
-    from bboxqa.report.since_text import since_lines
-
-    click.echo("\n".join(since_lines(changed)))
-
-
-def _more_json(diagnosis: "Diagnosis | None", changed: "SinceRun | None") -> dict[str, Any]:
-    """Return what JSON shows in addition to the summary."""
-    more: dict[str, Any] = {} if diagnosis is None else {"diagnosis": diagnosis}
-    if changed is not None:
-        from bboxqa.report.comparison_summary import since_summary
-
-        more["since"] = since_summary(changed)
-    return more
 
 
 def _show_failure(failure: BboxqaError, *, wanted: bool) -> None:
@@ -218,29 +179,6 @@ def _show_failure(failure: BboxqaError, *, wanted: bool) -> None:
     if wanted:
         raise failure
     click.echo(failure, err=True)
-
-
-def _settings_of(since: Path | None) -> dict[str, Any]:
-    """Return the settings of a saved result, if there is one, and read files as it did."""
-    if since is None:
-        return {}
-    from bboxqa.pipelines.since import saved_reading, saved_settings
-
-    say_as_before(saved_reading(since))
-    return saved_settings(since)
-
-
-def _changed(
-    since: Path,
-    source: Any,
-    settings: "AgreeSettings",
-    result: "AgreementResult",
-    **reading: Any,
-) -> "SinceRun":
-    """Return the changes since a saved result."""
-    from bboxqa.pipelines.since import changed_since
-
-    return changed_since(since, source, settings, result, **reading)
 
 
 def _diagnosed(

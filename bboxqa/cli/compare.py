@@ -19,10 +19,12 @@ from bboxqa.cli.options.shared_options import (
     pseudonyms_option,
     quiet_option,
 )
+from bboxqa.cli.options.source_options import say_as_before
+from bboxqa.core.errors import DatasetError
 from bboxqa.report.registry import COMPARISON_VIEWS
 
 if TYPE_CHECKING:
-    from bboxqa.model.comparison import ComparisonResult
+    from bboxqa.model.comparison import ComparisonResult, SinceRun
     from bboxqa.model.settings import AgreeSettings
 
 
@@ -55,8 +57,10 @@ def compare(
     \b
       bboxqa compare before.json after.json
       bboxqa compare round1/ round2/ --out changes/
+      bboxqa compare result/ reviewed.json   what changed since `bboxqa agree --out result/`
 
-    BEFORE and AFTER are files of annotations, or folders with one file per annotator. Two
+    BEFORE and AFTER are files of annotations, or folders with one file per annotator; BEFORE may be
+    a saved result, whose settings then apply. Two
     annotations are the same if they have the same annotator, image and id, and overlap or are near;
     other annotations are matched by similarity. With several annotators, agreement before and after
     is compared in the images that both versions have.
@@ -67,11 +71,21 @@ def compare(
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.output.console import show, tracking
     from bboxqa.core.pseudonyms import check_key
+    from bboxqa.model.comparison import SinceRun
     from bboxqa.pipelines.compare import compare_files
+    from bboxqa.pipelines.since import (
+        compare_result,
+        is_saved_result,
+        saved_reading,
+        saved_settings,
+    )
 
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
-    settings = agree_settings(config, options)
+    is_saved = is_saved_result(before)
+    if is_saved:
+        say_as_before(saved_reading(before))
+    settings = agree_settings(config, options, saved_settings(before) if is_saved else None)
     if out is not None:
         from bboxqa.report.result_files import check_folder
 
@@ -79,14 +93,22 @@ def compare(
     if pseudonyms is not None:
         check_key(pseudonyms, [out])
     with tracking() as progress:
-        result = compare_files(
-            before,
-            after,
-            settings,
-            pseudonyms=pseudonyms,
-            digest=out is not None,
-            progress=progress,
-        )
+        if is_saved:
+            result = compare_result(
+                before, after, settings, pseudonyms=pseudonyms, progress=progress
+            )
+        else:
+            result = compare_files(
+                before,
+                after,
+                settings,
+                pseudonyms=pseudonyms,
+                digest=out is not None,
+                progress=progress,
+            )
+    if isinstance(result, SinceRun):
+        _show_since(result, output_format, out)
+        return 0
     written = []
     if out is not None:
         from bboxqa.formats.read_files import files_read
@@ -97,6 +119,21 @@ def compare(
         written = [out]
     show(COMPARISON_VIEWS, result, output_format, written, quiet=quiet)
     return 1 if _below(result, settings) else 0
+
+
+def _show_since(since: "SinceRun", output_format: str, out: Path | None) -> None:
+    """Print what changed since a result whose files are no longer there."""
+    if out is not None:
+        raise DatasetError([since.reason], "Without the measured files, leave --out out.")
+    if output_format == "json":
+        from bboxqa.report.comparison_summary import since_summary
+        from bboxqa.report.json_text import json_text
+
+        click.echo(json_text(since_summary(since)), nl=False)
+        return
+    from bboxqa.report.since_text import since_lines
+
+    click.echo("\n".join(since_lines(since)))
 
 
 def _below(result: "ComparisonResult", settings: "AgreeSettings") -> bool:

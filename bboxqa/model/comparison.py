@@ -1,7 +1,7 @@
 """The result of comparing two versions of a data set."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Source
@@ -195,7 +195,7 @@ class ComparisonResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SinceRun:
-    """What has changed since a result was saved.
+    """What has changed since a result was saved, where the measured files are no longer there.
 
     Attributes
     ----------
@@ -203,24 +203,17 @@ class SinceRun:
         The folder of the saved result.
     figures : tuple of (str, float or None, float)
         Names of figures with their threshold, the saved values and the present values.
-    comparison : ComparisonResult or None
-        None where the measured files no longer exist.
     counts : mapping of str to int
-        If there is no comparison, how many annotations were renamed, removed, added or none of
-        these, by their ids; empty where ids may be positions.
+        How many annotations were renamed, removed, added or none of these, by their ids; empty
+        where ids may be positions.
     n_annotations : tuple of int
         The number of annotations then and now.
     reason : str
-        Why there is no comparison.
-    of_queue : (int, int) or None
-        If the present files are the review queue alone, with which they are compared: the number of
-        annotations that the queue and the result had. There are no `figures` then.
+        Why the annotations themselves are not compared.
     """
 
     folder: str
     figures: tuple[tuple[str, float | None, float], ...]
-    comparison: ComparisonResult | None = None
-    counts: Mapping[str, int] = field(default_factory=dict)
-    n_annotations: tuple[int, int] = (0, 0)
-    reason: str = ""
-    of_queue: tuple[int, int] | None = None
+    counts: Mapping[str, int]
+    n_annotations: tuple[int, int]
+    reason: str

@@ -1,5 +1,6 @@
 """Differences between two versions of a data set."""
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Unpack
@@ -7,35 +8,36 @@ from typing import Unpack
 import msgspec
 import numpy as np
 
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Progress
 from bboxqa.core.version import __version__
+from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.formats.dataset.people.pseudonymous import without_later_people
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.comparison import CHANGES, AgreementChange, ComparisonResult, Version
+from bboxqa.model.comparison import CHANGES, CROWD_FLAGS, AgreementChange, ComparisonResult, Version
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
+from bboxqa.model.table import Table
 from bboxqa.pipelines.agree import (
     agree_with,
     check_before_measuring,
     check_dataset,
     settings_of_keywords,
 )
+from bboxqa.pipelines.notes import few_images_note, shift_note
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.results.threshold_results import measure_name
 from bboxqa.pipelines.versions.agreement import agreement_changes
-from bboxqa.pipelines.versions.aligned import (
+from bboxqa.pipelines.versions.matched import match_versions
+from bboxqa.pipelines.versions.names import (
+    STATUS,
+    Aligned,
+    align,
     align_annotators,
     align_categories,
-    align_images,
-)
-from bboxqa.pipelines.versions.matched import MatchedVersions, match_versions
-from bboxqa.pipelines.versions.notes import (
-    agreement_notes,
-    check_common_image,
-    crowd_notes,
-    empty_image_notes,
-    name_notes,
 )
 from bboxqa.pipelines.versions.tables import (
+    Changes,
     Names,
     category_counts,
     change_table,
@@ -44,6 +46,8 @@ from bboxqa.pipelines.versions.tables import (
     movements,
     rename_table,
 )
+
+_NAMED = 3
 
 
 def compare(
@@ -130,7 +134,7 @@ def compare_files(
         second = without_later_people(second, pseudonyms, Path(after))
     result = compare_with(first, second, settings, progress=progress)
     if not result.thresholds:
-        check_common_image(first, second, result.images)
+        _check_common_image(first, second, result.images)
     return result
 
 
@@ -138,7 +142,11 @@ def compare_with(
     before: Dataset, after: Dataset, settings: AgreeSettings, *, progress: Progress | None = None
 ) -> ComparisonResult:
     """Compare two versions, with checked settings; see `compare`."""
-    matched, names = _matched(before, after, settings, progress)
+    annotators = align_annotators(before, after)
+    images = align(before.image_names, after.image_names)
+    matched = match_versions(before, after, images, annotators, settings, progress)
+    same = before.annotations.category[matched.before], after.annotations.category[matched.after]
+    names = Names(images, annotators, align_categories(before, after, same))
     changes = changes_of(before, after, matched, names)
     versions = [_version(data, settings, progress) for data in (before, after)]
     first, second = (version.agreement for version in versions)
@@ -169,18 +177,12 @@ def compare_with(
         version=__version__,
         notes=(
             *headlines,
-            *name_notes(names.images, names.annotators),
-            *empty_image_notes(before, after, names.images),
-            *crowd_notes(changes),
-            *agreement_notes(versions, thresholds, n_images, settings),
+            *_name_notes(names.images, names.annotators),
+            *_crowd_notes(changes),
+            *_agreement_notes(versions, thresholds, n_images, settings),
         ),
         headlines=headlines,
     )
-
-
-def n_matched(before: Dataset, after: Dataset, settings: AgreeSettings) -> int:
-    """Return the number of annotations that both versions have, with checked settings."""
-    return len(_matched(before, after, settings, None)[0])
 
 
 def _headlines(before: Dataset, after: Dataset) -> tuple[str, ...]:
@@ -190,23 +192,6 @@ def _headlines(before: Dataset, after: Dataset) -> tuple[str, ...]:
         for name, data in (("before", before), ("after", after))
         for line in data.headlines
     )
-
-
-def _matched(
-    before: Dataset, after: Dataset, settings: AgreeSettings, progress: Progress | None
-) -> tuple[MatchedVersions, Names]:
-    """Return the annotations that both versions have, and the aligned names of both."""
-    annotators = align_annotators(before, after)
-    images = align_images(before, after, annotators)
-    by_name = align_categories(before, after)
-    matched = match_versions(
-        before, after, images, annotators, by_name, settings, progress=progress
-    )
-    same = (
-        before.annotations.category[matched.before],
-        after.annotations.category[matched.after],
-    )
-    return matched, Names(images, annotators, align_categories(before, after, same))
 
 
 def _version(data: Dataset, settings: AgreeSettings, progress: Progress | None) -> Version:
@@ -225,3 +210,83 @@ def _version(data: Dataset, settings: AgreeSettings, progress: Progress | None) 
         reading=data.reading,
         agreement=agreement,
     )
+
+
+def _name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
+    """Yield the names that only one version has."""
+    names = set(images.before_names), set(images.after_names)
+    if 2 * len(names[0] & names[1]) < min(map(len, names)):
+        if advice := join_advice(names):
+            yield f"images are compared by file name: {advice}"
+        elif not names[0] & names[1] and all(names):
+            yield (
+                "no image has the same name in both, with any --join: are these versions of one "
+                "data set?"
+            )
+    for status, where in (("removed", "before"), ("added", "after")):
+        found = [name for name, each in _named(annotators) if each == status]
+        if found:
+            shown = first_few(found, _NAMED, one_line)
+            yield f"{count(len(found), 'annotator')} {where} only: {shown}"
+
+
+def _check_common_image(before: Dataset, after: Dataset, images: Table) -> None:
+    """Raise DatasetError if both versions have images, but none is in both.
+
+    `images` are those of a `ComparisonResult`.
+    """
+    names = before.image_names, after.image_names
+    if "both" in images["status"].tolist() or not all(names):
+        return
+    advice = join_advice([set(each) for each in names])
+    problem = (
+        f"no image is in both versions: the first is {one_line(names[0][0])!r} before and "
+        f"{one_line(names[1][0])!r} after; and not both have images of two annotators"
+    )
+    raise DatasetError(
+        [problem],
+        f"Images are compared by file name: {advice}."
+        if advice
+        else "Name two versions of one data set.",
+    )
+
+
+def _crowd_notes(changes: Changes) -> Iterator[str]:
+    """Yield the number of changed crowd flags, which change the annotations that are measured."""
+    _, n_set, n_cleared = np.bincount(changes.crowd_flag, minlength=len(CROWD_FLAGS)).tolist()
+    if n_set or n_cleared:
+        yield (
+            f"iscrowd was set on {count(n_set, 'annotation')} and cleared on {n_cleared:,}; "
+            "agreement leaves out crowds"
+        )
+
+
+def _named(annotators: Aligned) -> Iterator[tuple[str, str]]:
+    names, status = annotators.names, annotators.status.tolist()
+    return ((name, STATUS[code]) for name, code in zip(names, status, strict=True))
+
+
+def _agreement_notes(
+    versions: list[Version],
+    thresholds: tuple[AgreementChange, ...],
+    n_images: tuple[int, int],
+    settings: AgreeSettings,
+) -> Iterator[str]:
+    """Yield notes on alpha before and after."""
+    alone = []
+    for name, version in zip(("before", "after"), versions, strict=True):
+        if version.agreement is None:
+            alone.append(name)
+        else:
+            # Warnings on a version stand on their own.
+            notes = version.agreement.notes[len(version.agreement.headlines) :]
+            yield from (f"{name}: {note}" for note in notes)
+    if alone:
+        which = f"{alone[0]}, " if len(alone) == 1 else ""
+        yield f"{which}no image has two annotators, so agreement is not compared"
+    if thresholds and settings.bootstrap:
+        yield from few_images_note(min(n_images))
+    for part in thresholds:
+        if part.pooled.interval_shift:
+            what = f"the difference of alpha at {part.threshold_label}"
+            yield shift_note(what, part.pooled.interval_shift)

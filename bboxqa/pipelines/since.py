@@ -13,19 +13,19 @@ import numpy as np
 from bboxqa.core.errors import BboxqaError, ConfigError
 from bboxqa.core.pseudonyms import has_pseudonym, pseudonyms_of, spellings, without_names
 from bboxqa.core.text import one_line
-from bboxqa.core.types import AnyPath, Files
-from bboxqa.formats.own_files import REVIEW_QUEUE
+from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.formats.translation.members import is_there
 from bboxqa.model.annotations import Dataset, Source
-from bboxqa.model.comparison import SinceRun
+from bboxqa.model.comparison import ComparisonResult, SinceRun
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.threshold_result import ThresholdResult
-from bboxqa.pipelines.compare import compare_with, n_matched
+from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.compare import compare_with
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.results.threshold_results import measure_name
-from bboxqa.pipelines.versions.given_ids import COUNTED, count_up, given_ids
+from bboxqa.pipelines.versions.matched import COUNTED, count_up, given_ids
 
 # Settings that determine the figures of a result, without those of intervals and display.
 _COMPARED = (
@@ -34,6 +34,11 @@ _COMPARED = (
 )  # fmt: skip
 _MOVED = "To see whether boxes moved, keep the former files beside the new ones."
 _Keys = dict[tuple[str, str, str], str]
+
+
+def is_saved_result(path: Path) -> bool:
+    """Return whether a path is the folder of a result of `agree --out`."""
+    return (path / "manifest.json").is_file() and (path / "summary.json").is_file()
 
 
 def saved_settings(folder: Path) -> dict[str, Any]:
@@ -51,63 +56,47 @@ def saved_reading(folder: Path) -> dict[str, str]:
     return found
 
 
-def changed_since(
+def compare_result(
     folder: Path,
-    source: Files,
+    after: AnyPath,
     settings: AgreeSettings,
-    result: MeasuredAgreement,
     *,
     pseudonyms: Path | None = None,
-) -> SinceRun:
-    """Return the changes since a result was saved in a folder.
+    progress: Progress | None = None,
+) -> ComparisonResult | SinceRun:
+    """Return the changes since a result was saved in the folder of `agree --out`.
 
-    If the present files are the review queue alone, they are compared with the queue as it was; if
-    the measured files still exist, both versions are compared as by `compare`. Otherwise
-    annotations are identified by their ids, unless these may be positions.
-
-    Parameters
-    ----------
-    folder : Path
-        The output folder of `agree --out`.
-    source, settings, result
-        The present files, how they were measured, and the result.
+    If the measured files are still there, both versions are compared as by `compare`. Otherwise
+    the saved figures are, and annotations by their ids, unless these may be positions.
 
     Raises
     ------
     DatasetError
         If the folder holds no result.
     ConfigError
-        If its figures were measured with other settings.
+        If saved figures are compared that were measured with other settings.
     """
     saved = read_saved(folder)
-    _check_settings(saved["manifest"]["settings"], settings)
     reading: dict[str, Any] = {"min_annotators": 1, "pseudonyms": pseudonyms}
     scores = (each.get("score") for each in saved["manifest"]["inputs"])
     if (score := next((each for each in scores if each is not None), None)) is not None:
         reading["score"] = score
-    present = read_for(source, settings, digest=False, **reading)
-    figures = _figures(saved["summary"]["thresholds"], result)
+    present = read_for(after, settings, digest=True, progress=progress, **reading)
     key = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
     before, reason = _former(saved["manifest"], settings, reading, key)
-    reason = without_names(reason, spellings(key))
-    n_saved = saved["summary"]["n_annotations"] if before is None else len(before.annotations)
-    queue = _reviewed_queue(folder, before, n_saved, present, settings, reading)
-    if queue is not None:
-        compared = compare_with(queue, present, settings)
-        numbers = len(queue.annotations), n_saved
-        return SinceRun(str(folder), (), comparison=compared, of_queue=numbers)
     if before is not None:
-        compared = compare_with(before, present, settings)
-        return SinceRun(str(folder), figures, comparison=compared)
-    numbers = n_saved, len(present.annotations)
+        return compare_with(before, present, settings, progress=progress)
+    reason = without_names(reason, spellings(key))
+    _check_settings(saved["manifest"]["settings"], settings)
+    plain = msgspec.structs.replace(settings, bootstrap=0)
+    result = agree_with(present, plain, with_chance=False, progress=progress)
+    figures = _figures(saved["summary"]["thresholds"], result)
+    numbers = saved["summary"]["n_annotations"], len(present.annotations)
     units = _saved_units(folder)
-    if unused := _unused_ids(units, numbers[0], present):
-        reason = f"{reason}; {unused}"
-        return SinceRun(str(folder), figures, n_annotations=numbers, reason=reason)
-    counts = _by_id(units, _units(result.thresholds[0]))
-    return SinceRun(
-        str(folder), figures, counts=counts, n_annotations=numbers, reason=f"{reason}. {_MOVED}"
-    )
+    unused = _unused_ids(units, numbers[0], present)
+    counts = {} if unused else _by_id(units, _units(result.thresholds[0]))
+    reason = f"{reason}; {unused}" if unused else f"{reason}. {_MOVED}"
+    return SinceRun(str(folder), figures, counts, numbers, reason)
 
 
 def _check_settings(saved: Mapping[str, Any], settings: AgreeSettings) -> None:
@@ -183,34 +172,6 @@ def _own_file(name: str, key: Mapping[str, str]) -> str:
     people = {pseudonym: person for person, pseudonym in key.items()}
     own: str = without_names(name, people)
     return own if not is_there(Path(name)) and is_there(Path(own)) else name
-
-
-def _reviewed_queue(
-    folder: Path,
-    before: Dataset | None,
-    n_saved: int,
-    present: Dataset,
-    settings: AgreeSettings,
-    reading: dict[str, Any],
-) -> Dataset | None:
-    """Return the review queue as it was, if the present files are the queue and nothing else.
-
-    They are if they have some of its annotations, and lack more than half of the others, of
-    `n_saved` that were measured. If these can no longer be read, all that are not of the queue
-    count as others.
-    """
-    path = folder / REVIEW_QUEUE
-    if (before is not None and before.is_pseudonymous) or not path.is_file():
-        return None
-    try:
-        queue = read_for(path, settings, digest=False, **reading)
-    except BboxqaError:
-        return None
-    n_others = n_saved - len(queue.annotations)
-    n_of_queue = n_matched(queue, present, settings)
-    n_found = len(present.annotations) if before is None else n_matched(before, present, settings)
-    n_kept = n_found - n_of_queue
-    return queue if n_of_queue and 2 * n_kept < n_others else None
 
 
 def _unused_ids(saved: _Keys, n_saved: int, present: Dataset) -> str:

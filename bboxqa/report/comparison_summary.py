@@ -112,12 +112,8 @@ def json_lines(result: ComparisonResult) -> Iterator[str]:
 
 
 def since_summary(since: SinceRun) -> dict[str, Any]:
-    """Return the figures before and now, and the changed annotations; None where unknown.
-
-    `comparison` has the form of `bboxqa compare --format json`.
-    """
+    """Return the figures before and now, and the changed annotations; None where unknown."""
     before, after = since.n_annotations
-    compared = since.comparison
     return {
         "folder": since.folder,
         "figures": [
@@ -129,13 +125,9 @@ def since_summary(since: SinceRun) -> dict[str, Any]:
             }
             for name, was, value in since.figures
         ],
-        "comparison": None if compared is None else summary(compared),
         "annotations_by_id": dict(since.counts) or None,
-        "n_annotations": None if compared else {"before": before, "now": after},
+        "n_annotations": {"before": before, "now": after},
         "reason": since.reason,
-        "of_queue": None
-        if since.of_queue is None
-        else dict(zip(("n_annotations", "n_measured"), since.of_queue, strict=True)),
     }
 
 

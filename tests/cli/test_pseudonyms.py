@@ -396,7 +396,7 @@ def test_changes_since_a_result_with_names_show_none(tmp_path):
     run("agree", source, "--bootstrap", "0", "--no-checks", "--out", saved)
     moved = source.rename(tmp_path / "now")
     key = ("--pseudonyms", tmp_path / "key.json")
-    outcome = run("agree", moved, "--since", saved, *key)
+    outcome = run("compare", saved, moved, *key)
     assert "no longer exists" in outcome.stdout
     assert names_shown(outcome) == []
 
@@ -410,12 +410,12 @@ def test_changes_since_a_result_with_pseudonyms_are_of_the_files_measured(in_fol
         run("convert", tmp_path / "in", source, "--to", "voc", "--lossy")
     key = ("--pseudonyms", tmp_path / "key.json", "--bootstrap", "0")
     run("agree", source, "--no-checks", "--out", saved, *key)
-    outcome = run("agree", source, "--since", saved, *key)
+    outcome = run("compare", saved, source, *key)
     assert "no longer exists" not in outcome.stdout
     assert re.search(r"unchanged +[1-9]\d* +100.0 % of those before", outcome.stdout)
     assert names_shown(outcome) == []
     # Without the key, nobody knows whose pseudonym a file has.
-    without = run("agree", source, "--since", saved, "--bootstrap", "0")
+    without = run("compare", saved, source, "--bootstrap", "0")
     assert "no longer exists" not in without.stdout
     assert "if it is a pseudonym, --pseudonyms KEY finds the file" in without.stdout
 

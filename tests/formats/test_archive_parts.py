@@ -204,7 +204,7 @@ def test_files_of_other_programs_beside_one_are_no_parts(tmp_path):
 def test_changes_since_a_result_are_found(tmp_path, options):
     path = zipped(of_people(tmp_path, "table"))
     cli.run("agree", path, "--out", "result", *options, cwd=tmp_path)
-    done = cli.run("agree", path, "--since", "result", *options, cwd=tmp_path)
+    done = cli.run("compare", "result", path, *options, cwd=tmp_path)
     assert "in the 2 images that both versions measure" in done.output
     assert "no longer exists" not in done.output
 

@@ -256,7 +256,6 @@ def test_every_command_takes_lists(folder):
         ["compare", "a.json", "b.json"],
         ["agree", "gt.json", "a.json", "--out", "out", "--diagnose", "--score", "0.4"],
         ["report", "out"],
-        ["agree", "gt.json", "a.json", "--since", "out"],
     ):
         done = run(*words, cwd=folder)
         assert done.returncode == 0, done.output

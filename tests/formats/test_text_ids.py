@@ -129,7 +129,7 @@ def test_versions_are_compared_by_them(folder):
     # Where the former file is not there, the table of units has the ids.
     run("agree", "text.json", "--out", "before", cwd=folder)
     (folder / "text.json").unlink()
-    text = run("agree", "after.json", "--since", "before", "-q", cwd=folder).stdout
+    text = run("compare", "before", "after.json", "-q", cwd=folder).stdout
     lines = [line.split() for line in text.splitlines()]
     assert ["renamed", "1"] in lines
     assert ["removed", "1"] in lines

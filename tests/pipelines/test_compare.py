@@ -212,84 +212,6 @@ def test_ids_that_occur_twice_in_a_version():
     assert counts(compare(same, same, **PLAIN)) == {"unchanged": 2}
 
 
-def test_an_image_of_another_size_is_another_image(tmp_path):
-    before = document([box(1)], [image(1, "old.jpg", width=300, height=300)])
-    after = document([box(1)], [image(1, "new.jpg", width=600, height=300)])
-    assert counts(compared(tmp_path, before, after)) == {"removed": 1, "added": 1}
-
-
-def test_an_image_with_another_name(tmp_path):
-    boxes = [box(1, 11), box(2, 57), box(3, 103)]
-    before = document(boxes, [image(1, "old.jpg")])
-    # One of the three boxes has moved as well.
-    after = document([*boxes[:2], box(3, 104)], [image(1, "new.jpg")])
-    result = compared(tmp_path, before, after)
-    assert counts(result) == {"unchanged": 2, "moved": 1}
-    (row,) = result.images.records()
-    assert (row["image_before"], row["image_after"], row["status"]) == (
-        "old.jpg",
-        "new.jpg",
-        "renamed",
-    )
-
-
-@pytest.mark.parametrize(
-    ("moved", "status"),
-    [(-3e-4, ["renamed"]), (3e-4, ["renamed"]), (1, ["added", "removed"])],
-)
-# Half of a tenth of a pixel is where rounding goes up or down.
-@pytest.mark.parametrize("x", [0, 12.25, 12.5, 12.55, 1 / 3])
-def test_boxes_that_were_rounded_identify_an_image(tmp_path, x, moved, status):
-    before = document([box(1, x), box(2, x + 57)], [image(1, "old.jpg")])
-    after = document([box(1, x + moved), box(2, x + 57 + moved)], [image(1, "new.jpg")])
-    result = compared(tmp_path, before, after)
-    assert sorted(result.images["status"]) == status
-    assert counts(result) == ({"unchanged": 2} if len(status) == 1 else {"removed": 2, "added": 2})
-
-
-def test_images_with_boxes_that_others_have_as_well_are_not_renamed(tmp_path):
-    before = document([box(1), box(2, image_id=2)], [image(1, "a.jpg"), image(2, "b.jpg")])
-    after = document([box(1)], [image(1, "c.jpg")])
-    result = compared(tmp_path, before, after)
-    assert result.images["status"].tolist() == ["removed", "removed", "added"]
-    assert counts(result) == {"removed": 2, "added": 1}
-
-
-@pytest.mark.parametrize(
-    ("name", "width", "status"),
-    [("new/empty_jpg.rf.0123456789.jpg", 640, ["renamed"]), ("b.jpg", 640, ["added", "removed"]),
-     ("new/empty.jpg", 320, ["added", "removed"])],
-)  # fmt: skip
-def test_images_without_annotations_are_renamed_if_their_stems_are_the_same(
-    tmp_path, name, width, status
-):
-    before = document([box(1)], [image(1), image(2, "old/empty.jpg", width=640)])
-    after = document([box(1)], [image(1), image(2, name, width=width)])
-    result = compared(tmp_path, before, after)
-    assert sorted(result.images["status"].tolist()) == sorted(["both", *status])
-    note = (
-        "1 of the removed images and 1 of the added have no annotations, by which the same image "
-        "is found under another name"
-    )
-    assert (note in result.notes) == (status != ["renamed"])
-
-
-def test_images_without_annotations_and_size_are_not_renamed(tmp_path):
-    before, after = (
-        document([box(1)], [image(1), image(2, name, width=None, height=None)])
-        for name in ("old/empty.jpg", "new/empty.jpg")
-    )
-    statuses = compared(tmp_path, before, after).images["status"].tolist()
-    assert sorted(statuses) == ["added", "both", "removed"]
-
-
-def test_images_without_annotations_that_share_a_stem_are_not_renamed(tmp_path):
-    before = document([], [image(1, "a/1.jpg"), image(2, "b/1.jpg")])
-    after = document([], [image(1, "c/1.jpg")])
-    statuses = compared(tmp_path, before, after).images["status"].tolist()
-    assert statuses == ["removed", "removed", "added"]
-
-
 def test_crowd_flags_that_changed(tmp_path):
     before = [box(1), box(2, 50), box(3, 100), box(4, 150)]
     after = [box(1), box(2, 50), box(3, 103), box(4, 150)]
@@ -502,11 +424,6 @@ def test_names_that_another_join_would_compare_are_noted(tmp_path):
         "images are compared by file name: --join name would join 2 more images, such as "
         "'a.jpg' = 'val/a.jpg', 'b.jpg' = 'val/b.jpg'"
     ) in compared(tmp_path, before, after).notes
-    # Images that are the same by their boxes, or their sizes, are compared without an option.
-    after = document([box(1)], [image(1, "val/a.jpg"), image(2, "val/b.jpg")])
-    renamed = compared(tmp_path, before, after)
-    assert renamed.images["status"].tolist() == ["renamed", "renamed"]
-    assert not any("--join" in note for note in renamed.notes)
     # One of two names is the same: the other image was renamed, and not all of them.
     after = document([box(1)], [image(1, "a.jpg"), image(2, "val/b.jpg")])
     assert not any("--join" in note for note in compared(tmp_path, before, after).notes)

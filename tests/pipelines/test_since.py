@@ -4,7 +4,6 @@ import csv
 import json
 import re
 import shutil
-from itertools import product
 
 import pytest
 from support.cli import run
@@ -25,8 +24,8 @@ def saved(tmp_path_factory):
 
 
 def since(folder, file, *more):
-    outcome = run("agree", file, "--since", "result", "-q", *more, cwd=folder)
-    return outcome.returncode, outcome.stdout.partition("Since result\n")[2] or outcome.stderr
+    outcome = run("compare", "result", file, "-q", *more, cwd=folder)
+    return outcome.returncode, outcome.stdout or outcome.stderr
 
 
 def rows(text):
@@ -46,32 +45,14 @@ def test_the_files_of_before_are_compared(saved):
         "16",
         "15",
     ]
-    assert "alpha, pooled, IoU 0.5" in text
+    expected = run("compare", "export.json", "reviewed.json", "-q", "--bootstrap", "0", cwd=saved)
+    assert text == expected.stdout
 
 
-def test_people_with_several_files_are_compared(tmp_path):
-    for day, who in product(("day1", "day2"), PEOPLE):
-        image = {"id": 1, "file_name": f"{day}.jpg", "width": 100, "height": 80}
-        box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [9, 9, 20, 20]}
-        document = {
-            "images": [image],
-            "annotations": [box],
-            "categories": [{"id": 1, "name": "cat"}],
-        }
-        path = tmp_path / f"{day}/{who}.json"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(document))
-    named = [f"--annotator={who}={day}/{who}.json" for day in ("day1", "day2") for who in PEOPLE]
-    more = ("--bootstrap", "0")
-    measured = run("agree", *named, "--out", "result", *more, cwd=tmp_path)
-    assert "2 images, 2 annotators, 4 annotations" in measured.stdout
-    changed = tmp_path / "other.json"
-    changed.write_text((tmp_path / "day2/bob.json").read_text().replace("[9, 9", "[12, 9"))
-    named[-1] = "--annotator=bob=other.json"
-    code, text = since(tmp_path, *named, *more)
-    assert code == 0, text
-    found = rows(text)
-    assert (found["unchanged"], found["moved"]) == ("3", "1")
+def test_the_option_of_agree_says_what_to_type(saved):
+    done = run("agree", "reviewed.json", "--since", "result", cwd=saved)
+    assert done.returncode == 2
+    assert "type `bboxqa compare result AFTER`" in done.stderr
 
 
 def test_ids_tell_annotations_apart_where_the_file_was_replaced(saved, tmp_path):
@@ -101,21 +82,32 @@ def test_ids_that_may_be_positions_are_not_counted(saved, tmp_path):
     assert "renamed" not in text
 
 
-def test_settings_are_those_of_the_result(saved):
+def test_settings_are_those_of_the_result(saved, tmp_path):
     code, text = since(saved, "reviewed.json", "--iou", "0.6")
+    assert code == 0
+    assert "IoU 0.6" in text
+    shutil.copytree(saved / "result", tmp_path / "result")
+    path = tmp_path / "result/manifest.json"
+    path.write_text(path.read_text().replace('"export.json"', '"gone.json"'))
+    code, text = since(tmp_path, saved / "reviewed.json", "--iou", "0.6")
     assert code == 2
     assert "--iou is 0.6, but 0.5 in the result to compare with" in text
 
 
-def test_json_has_what_changed(saved):
-    outcome = run(
-        "agree", "reviewed.json", "--since", "result", "--format", "json", cwd=saved
-    )  # fmt: skip
-    found = json.loads(outcome.stdout)["since"]
+def test_json_has_what_changed(saved, tmp_path):
+    outcome = run("compare", "result", "reviewed.json", "--format", "json", cwd=saved)
+    assert json.loads(outcome.stdout)["changes"]["moved"] == 31
+    shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "export.json").unlink()
+    outcome = run("compare", "result", "reviewed.json", "--format", "json", cwd=tmp_path)
+    found = json.loads(outcome.stdout)
     alpha = found["figures"][0]
     assert alpha["name"] == "alpha, pooled, IoU 0.5"
     assert alpha["difference"] == pytest.approx(alpha["now"] - alpha["before"])
-    assert found["comparison"]["changes"]
+    assert found["annotations_by_id"]["renamed"] == 16
+    refused = run("compare", "result", "reviewed.json", "--out", "made", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "export.json, which was measured, no longer exists" in refused.stderr
 
 
 def test_units_name_annotations_as_the_review_does(tmp_path):
@@ -175,9 +167,8 @@ def queue(tmp_path_factory):
 
 @pytest.mark.parametrize("file", ["cvat", "tasks.json"])
 def test_a_queue_without_changes_has_none(queue, file):
-    _, text = since(queue, file)
-    assert "they are compared with its 3 annotations, not with all 23" in text
-    assert changes(text) == {"unchanged": 3}
+    done = run("compare", "result/review.json", file, cwd=queue)
+    assert changes(done.stdout) == {"unchanged": 3}
 
 
 @pytest.fixture(scope="module", params=["coco", "label-studio", "cvat"])
@@ -213,8 +204,8 @@ def queue_of_tool(request, queue, tmp_path_factory):
 def test_a_queue_of_any_tool_is_written_and_read_back(queue_of_tool, written):
     done = run("convert", "result/review.json", *written, cwd=queue_of_tool)
     assert done.returncode == 0, done.stderr
-    _, text = since(queue_of_tool, written[0])
-    assert changes(text) == {"unchanged": 3}
+    done = run("compare", "result/review.json", written[0], cwd=queue_of_tool)
+    assert changes(done.stdout) == {"unchanged": 3}
 
 
 def test_what_a_queue_loses_is_listed_and_refused_where_it_is_a_copy(queue, tmp_path):
@@ -233,69 +224,6 @@ def test_what_a_queue_loses_is_listed_and_refused_where_it_is_a_copy(queue, tmp_
     assert not (tmp_path / "lost.json").exists()
 
 
-@pytest.mark.parametrize("change", ["moved", "changed"])
-@pytest.mark.parametrize("file", ["cvat", "tasks.json"])
-def test_a_queue_is_compared_if_the_measured_file_is_gone(file, change, queue, tmp_path):
-    shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
-    source = tmp_path / "export.json"
-    if change == "moved":
-        source.rename(tmp_path / "elsewhere.json")
-    else:
-        source.write_text(source.read_text().replace("[0, 0, 40, 40]", "[1, 0, 40, 40]", 1))
-    _, text = since(tmp_path, file)
-    assert "they are compared with its 3 annotations, not with all 23" in text
-    assert changes(text) == {"unchanged": 3}
-
-
-@pytest.mark.parametrize("file", ["elsewhere.json", "fewer.json"])
-def test_other_files_than_the_queue_are_not_taken_for_it(file, queue, tmp_path):
-    shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "export.json").rename(tmp_path / "elsewhere.json")
-    content = json.loads((tmp_path / "elsewhere.json").read_bytes())
-    del content["annotations"][:8]
-    (tmp_path / "fewer.json").write_text(json.dumps(content))
-    _, text = since(tmp_path, file)
-    assert "they are compared with its" not in text
-    assert "no longer exists" in text
-
-
-def test_a_reviewed_queue_of_cvat_is_compared_with_the_queue(queue, tmp_path):
-    shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
-    file = tmp_path / "cvat/bob.xml"
-    text = file.read_text()
-    assert text.count('label="dog"') == 1
-    # As CVAT writes it: decimals, a source, the task of an image, and when it was dumped.
-    text = text.replace('label="dog"', 'label="cat"').replace('source="manual"', 'source="file"')
-    text = text.replace('xtl="0"', 'xtl="4.00"').replace("<image ", '<image task_id="7" ')
-    text = text.replace("</meta>", "<dumped>2026-11-02 11:00:00+00:00</dumped></meta>")
-    file.write_text(text)
-    assert changes(since(tmp_path, "cvat")[1]) == {"unchanged": 2, "moved and renamed": 1}
-
-
-def test_a_reviewed_queue_of_label_studio_is_compared_with_the_queue(queue, tmp_path):
-    shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
-    [task] = json.loads((tmp_path / "tasks.json").read_text())
-    works = {each["completed_by"]["email"]: each for each in task["annotations"]}
-    assert [len(works[name]["result"]) for name in ("ann", "bob")] == [2, 1]
-    works["bob"]["result"][0]["value"]["rectanglelabels"] = ["cat"]
-    del works["ann"]["result"][1]
-    # As Label Studio writes it: new numbers of tasks and work, and other keys.
-    for number, work in enumerate(works.values(), 501):
-        work |= {"id": number, "task": 77, "updated_by": 3, "result_count": 1}
-        for region in work["result"]:
-            region["origin"] = "manual"
-    task |= {"id": 77, "inner_id": 1, "predictions": [], "drafts": [], "project": 9}
-    (tmp_path / "tasks.json").write_text(json.dumps([task]))
-    found = changes(since(tmp_path, "tasks.json")[1])
-    assert found == {"unchanged": 1, "renamed": 1, "removed": 1}
-    outcome = run(
-        "agree", "tasks.json", "--since", "result", "--format", "json", cwd=tmp_path
-    )  # fmt: skip
-    changed = json.loads(outcome.stdout)["since"]
-    assert changed["of_queue"] == {"n_annotations": 3, "n_measured": 23}
-    assert changed["figures"] == []
-
-
 def accepted(prediction):
     """Return the annotation that Label Studio makes of an accepted prediction."""
     regions = [each | {"origin": "prediction"} for each in prediction["result"]]
@@ -308,8 +236,6 @@ def test_accepted_annotations_of_a_queue_are_no_work_of_machines(queue, tmp_path
     shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
     options = ("--to", "label-studio", "--as-predictions")
     assert run("convert", "result/review.json", "p.json", *options, cwd=tmp_path).returncode == 0
-    # Before anybody accepted them, they are those of the same people.
-    assert " is a model" not in run("agree", "p.json", "--since", "result", cwd=tmp_path).output
     [task] = json.loads((tmp_path / "p.json").read_text())
     task["annotations"] = [accepted(each) for each in task["predictions"]]
     works = {each["completed_by"]["email"]: each for each in task["annotations"]}
@@ -317,30 +243,7 @@ def test_accepted_annotations_of_a_queue_are_no_work_of_machines(queue, tmp_path
     if not kept:
         task["predictions"] = []
     (tmp_path / "p.json").write_text(json.dumps([task]))
-    text = run("agree", "p.json", "--since", "result", cwd=tmp_path).stdout
+    text = run("compare", "result/review.json", "p.json", cwd=tmp_path).stdout
     assert changes(text) == {"unchanged": 2, "renamed": 1}
     for untrue in ("machine", " is a model", "had annotated the task before"):
         assert untrue not in text
-    said = "2 predictions left out: annotations as they were before the review"
-    assert text.count(said) == kept
-
-
-def test_all_files_after_a_review_are_no_queue(queue):
-    _, text = since(queue, "export.json")
-    assert "queue" not in text
-    assert changes(text) == {"unchanged": 23}
-
-
-def test_other_annotators_are_named(queue, tmp_path):
-    shutil.copytree(queue, tmp_path, dirs_exist_ok=True)
-    whole = (tmp_path / "export.json").read_text().replace('"bob"', '"eve"')
-    (tmp_path / "new.json").write_text(whole)
-    _, text = since(tmp_path, "new.json")
-    assert "Annotators: 1 in both; 1 removed: bob; 1 added: eve" in text
-    assert "queue" not in text
-    assert "Nobody is in both" not in text
-    (tmp_path / "new.json").write_text(whole.replace('"ann"', '"joe"'))
-    _, text = since(tmp_path, "new.json")
-    assert "Annotators: 0 in both; 2 removed: ann, bob; 2 added: eve, joe" in text
-    assert "Nobody is in both, so all annotations count as removed or added." in text
-    assert "--annotator NAME=FILE" in text

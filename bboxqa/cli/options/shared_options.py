@@ -205,7 +205,7 @@ def removed_option(name: str, instead: str) -> Callable[[_Command], _Command]:
 
     def refuse(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
         if value is not None:
-            raise click.UsageError(f"{name} was removed: {instead}")
+            raise click.UsageError(f"{name} was removed: {instead.format(value=value)}")
 
     return click.option(name, hidden=True, expose_value=False, callback=refuse)
 

@@ -11,8 +11,8 @@ from bboxqa.model.comparison import CHANGES, CROWD_FLAGS
 from bboxqa.model.shapes.rounding import ROUNDED_PX
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.pipelines.results.result_tables import id_column
-from bboxqa.pipelines.versions.aligned import Aligned
 from bboxqa.pipelines.versions.matched import MatchedVersions
+from bboxqa.pipelines.versions.names import Aligned
 
 _UNCHANGED, _MOVED, _RENAMED, _BOTH, _CROWD_FLAG, _REMOVED, _ADDED = range(len(CHANGES))
 
