@@ -12,7 +12,7 @@ from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, WHAT, json_kind_of
-from bboxqa.formats.cvat.cvat import CVAT
+from bboxqa.formats.cvat.format import CVAT
 from bboxqa.formats.damaged import refuse_damaged_members, refuse_damaged_others
 from bboxqa.formats.darwin.darwin import DARWIN
 from bboxqa.formats.datumaro.datumaro import DATUMARO

@@ -13,7 +13,7 @@ from bboxqa.core.remembered import once
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO, begins_as_coco, is_surely_coco
-from bboxqa.formats.cvat.cvat import CVAT
+from bboxqa.formats.cvat.format import CVAT
 from bboxqa.formats.darwin.darwin import DARWIN
 from bboxqa.formats.datumaro.datumaro import DATUMARO
 from bboxqa.formats.dota.dota import DOTA

@@ -4,10 +4,10 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 from bboxqa.formats.box_tables.writer import CSV, PARQUET
 from bboxqa.formats.coco.writer import COCO_JSON
+from bboxqa.formats.cvat.writer import CVAT_XML
 from bboxqa.formats.dota.writer import DOTA
 from bboxqa.formats.labelme.writer import LABELME
 from bboxqa.formats.voc.writer import VOC
-from bboxqa.formats.writing.cvat_xml import CVAT_XML
 from bboxqa.formats.writing.studio_json import STUDIO_JSON
 from bboxqa.formats.writing.writer import Writer
 from bboxqa.formats.yolo.writer import YOLO, YOLO_OBB, YOLO_POSE, YOLO_SEGMENT

@@ -25,10 +25,10 @@ RULES = (
         title="task or job without assignee",
         severity=Severity.WARNING,
         breaks="Results per annotator may be attributed to somebody who annotated nothing.",
-        explanation="""CVAT writes the assignee of a task or job, and its owner, who created it.
-            Without an assignee, the owner counts as the annotator. Assign the job in CVAT and
-            export it again, or give one file per annotator, with `bboxqa agree --annotator
-            ann=1.xml --annotator bob=2.xml`.""",
+        explanation="""CVAT writes the assignee of a task or job, and its owner, who created it
+            and need not have drawn anything. Without an assignee, the file names nobody. Assign the
+            job in CVAT and export it again, or give one file per annotator, with `bboxqa agree
+            --annotator ann=1.xml --annotator bob=2.xml`.""",
         bad=_task(assignee=""),
         good=_task(),
         check=found_defects("T040"),

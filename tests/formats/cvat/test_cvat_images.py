@@ -37,7 +37,7 @@ def asked(data):
 
 def records(path):
     """Return the annotations as COCO records, also those without a box."""
-    from bboxqa.formats.cvat.cvat import translate
+    from bboxqa.formats.cvat.reader import translate
     from bboxqa.formats.translation.translated import Wanted
 
     found = []
@@ -77,30 +77,11 @@ def test_files_of_one_assignee_are_by_one_annotator(tmp_path):
     assert read_coco(files, attribution="files").annotator_names == ("1", "2")
 
 
-def test_files_of_one_owner_beside_one_of_an_assignee_are_refused_with_the_cause(tmp_path):
-    heads = {"1": head("ann"), "2": head(), "3": head()}
-    files = [
-        written(tmp_path / f"{name}.xml", meta, image("a.jpg", box()))
-        for name, meta in heads.items()
-    ]
-    with pytest.raises(DatasetError) as caught:
-        read_coco(files)
-    assert "by 'admin' (the owner, as no assignee is named);" in str(caught.value)
-    last = str(caught.value).splitlines()[-1]
-    assert last == "If each file is by another person: --attribution files"
-    assert read_coco(files, attribution="files").annotator_names == ("1", "2", "3")
-
-
 @pytest.mark.parametrize(
     ("meta", "name", "attribution"),
     [
         (head("bob@x.org"), "bob@x.org", "the assignee"),
-        (head("", owner="Ann"), "Ann", "the owner, as no assignee is named"),
-        (
-            head("").replace("<username>admin</username>", ""),
-            "admin@x.org",
-            "the owner, as no assignee is named",
-        ),
+        (head("", owner="Ann"), "(not named)", ""),
         ("", "(not named)", ""),
         (head(kind=""), "(not named)", ""),
     ],
@@ -116,8 +97,8 @@ def test_tasks_of_a_project_have_annotators_of_their_own(tmp_path):
     parts = [image("a.jpg", box(), task_id=n, subset="Train") for n in (1, 2)]
     path = written(tmp_path / "a.xml", meta, *parts, image("b.jpg", task_id=3, subset="Train"))
     data = read_coco(path)
-    assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["admin"]}
-    assert data.attribution == "the assignee, else the owner"
+    assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["(not named)"]}
+    assert data.attribution == "the assignee"
 
 
 def test_images_of_one_name_in_several_subsets_are_several(tmp_path):
@@ -257,9 +238,7 @@ def test_findings_stand_in_the_file(tmp_path):
     assert lines["T004"] == (20, 1)
     assert found["T041"].ids["annotation"] == "a.xml:18"
     assert found["B003"].excerpt.startswith('<box label="cat"')
-    assert found["T040"].message == (
-        "task 7: has no assignee; its owner admin counts as its annotator"
-    )
+    assert found["T040"].message == "task 7: has no assignee"
 
 
 @pytest.mark.parametrize(
@@ -345,7 +324,7 @@ def test_jobs_of_an_archive_have_annotators_of_their_own(tmp_path):
     assert asked(data) == {"a.jpg": ["job_1", "job_2"]}
     assert data.attribution == "one file per annotator"
     found = next(each for each in validate(path).findings if each.code == "T040")
-    assert found.message == "task 7: has no assignee; its owner admin counts as its annotator"
+    assert found.message == "task 7: has no assignee"
 
 
 def test_an_image_of_two_jobs_by_one_person_is_refused_as_in_a_folder(tmp_path):
@@ -425,3 +404,29 @@ def test_boxes_around_outlines_are_read_without_the_outlines(tmp_path, name):
     for more in ({"outlines": False}, {"outlines": False, "rotated": True}, {"outlines": True}):
         data = read_dataset(path, min_annotators=1, **more)
         assert boxes(data) == [[10, 20, 30, 40]]
+
+
+@pytest.mark.parametrize("value", ["b.jpg", "dog", "manual"])
+def test_broken_encodings_are_refused(tmp_path, value):
+    path = tmp_path / "a.xml"
+    text = document(head("ann"), image("b.jpg", box(label="dog"))).encode()
+    before, found, after = text.rpartition(b'"%s"' % value.encode())
+    path.write_bytes(before + found.replace(b'"', b'"\xff', 1) + after)
+    with pytest.raises(DatasetError, match="is XML that is not in utf-8: found byte 0xff"):
+        read(path)
+
+
+def test_what_a_machine_began_is_counted(tmp_path):
+    path = tmp_path / "a.xml"
+    parts = [image(f"{n}.jpg", *[box()] * 3) for n in range(9)]
+    path.write_text(document(head("ann"), *parts).replace("manual", "semi-auto"))
+    assert any("machine" in each for each in read(path).headlines)
+
+
+def test_an_attribute_may_name_the_annotator(tmp_path):
+    drawn = [
+        box(x, inside=f'<attribute name="annotator">{who}</attribute>')
+        for x, who in ((10, "ann"), (11, "bob"))
+    ]
+    data = read(written(tmp_path / "a.xml", head(), image("a.jpg", *drawn)))
+    assert data.annotator_names == ("ann", "bob")

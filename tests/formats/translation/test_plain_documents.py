@@ -1,66 +1,21 @@
 """Documents of plain boxes, which are made of columns: the same as of records."""
 
 import os
-import re
 from dataclasses import fields, replace
 from itertools import product
 
 import numpy as np
 import pytest
 from support.both_ways import read_both_ways
-from support.cvat_xml import box, document, head, image, track
 from support.tool_files import write
 
 import bboxqa
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.box_tables import plain_tables
 from bboxqa.formats.box_tables.box_table import translate as of_table
-from bboxqa.formats.cvat.cvat import translate as of_cvat
 from bboxqa.formats.dota.dota_records import translate_dota as of_dota
 from bboxqa.formats.translation.as_file import read_file
 from bboxqa.formats.yolo.label_records import translate_labels as of_yolo
-
-
-def cvat_box(rng, **more):
-    x, y, width, height = rng.uniform(0, 40, 4)
-    said = {"label": str(rng.choice(["cat", "dog", "unknown", ""])), **more}
-    found = box(x, y, x + width, y + height, **said)
-    found = found.replace("manual", str(rng.choice(["manual", "auto"])))
-    found = found.replace('occluded="0"', f'occluded="{rng.integers(2)}"')
-    return found.replace('z_order="0"', f'z_order="{rng.integers(3)}"')
-
-
-def test_images_of_cvat(tmp_path):
-    rng = np.random.default_rng(3)
-    images = [
-        image(f"{n // 2}.jpg", *(cvat_box(rng) for _ in range(rng.integers(5)))) for n in range(500)
-    ]
-    images[220] = image("odd.jpg", box(inside='\n      <attribute name="a">1</attribute>'))
-    path = tmp_path / "a.xml"
-    path.write_text(document(head("ann"), *images), "utf-8")
-    n_plain, n_all = read_both_ways(of_cvat, path)
-    assert 0 < n_plain < n_all
-
-
-def test_tracks_of_cvat(tmp_path):
-    rng = np.random.default_rng(4)
-    tracks = [
-        track(
-            number,
-            *(
-                cvat_box(rng, label=None, frame=frame, outside=rng.integers(2), keyframe=frame % 2)
-                for frame in range(number % 7, 9)
-            ),
-            label=str(rng.choice(["cat", "dog", "unknown"])),
-            group_id=number % 3,
-        )
-        for number in range(60)
-    ]
-    text = document(head("ann", more="<size>9</size>"), *tracks)
-    path = tmp_path / "a.xml"
-    path.write_text(re.sub(' source="[a-z]+" occ', " occ", text), "utf-8")
-    n_plain, n_all = read_both_ways(of_cvat, path)
-    assert n_plain == n_all > 100
 
 
 def yolo_line(rng):

@@ -6,7 +6,8 @@ import pytest
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import normalised_name
-from bboxqa.formats.writing import cvat_xml, names
+from bboxqa.formats.cvat.writer import CVAT_XML
+from bboxqa.formats.writing import names
 from bboxqa.formats.writing.content import Content
 from bboxqa.formats.writing.writer import Options
 from bboxqa.formats.yolo.writer import YOLO
@@ -40,7 +41,7 @@ def test_annotations_are_not_gone_through_for_each_annotator():
     times = []
     for n_annotators in (2, 50):
         content = _content(n_annotators)
-        assert len([*cvat_xml.CVAT_XML.files(content, Options())]) == n_annotators
+        assert len([*CVAT_XML.files(content, Options())]) == n_annotators
         times.append((content.images.n, content.annotations.n))
     assert times[0] == times[1]
 
@@ -55,7 +56,7 @@ def test_the_annotators_of_an_image_are_sorted_once():
 
     content = _content(50)
     counted = Counted(content.images, content.categories, content.annotations, asked=content.asked)
-    assert len([*cvat_xml.CVAT_XML.files(counted, Options())]) == 50
+    assert len([*CVAT_XML.files(counted, Options())]) == 50
     assert places == [0]
 
 
@@ -74,7 +75,7 @@ def test_all_labels_in_the_files_of_very_many_annotators_are_refused():
     with pytest.raises(DatasetError, match=r"YOLO needs all 20,000 labels in .*: 6\.8 GB"):
         next(YOLO.files(content, Options()))
     with pytest.raises(DatasetError) as found:
-        next(cvat_xml.CVAT_XML.files(content, Options()))
+        next(CVAT_XML.files(content, Options()))
     assert str(found.value) == (
         "CVAT needs all 20,000 labels in the files of each of 20,000 annotators: 54.6 GB; "
         "expected at most 1 GB\n"

@@ -12,7 +12,6 @@ from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.commands import typed_names
-from bboxqa.formats.cvat.cvat_notes import ASSIGNEE
 from bboxqa.formats.dataset.people.attributed import Attribution, way_by_key
 from bboxqa.formats.dataset.people.image_records import asked_in, by_records, names_in
 from bboxqa.formats.dataset.people.mixed_keys import check_folders, check_keys, names_by_file
@@ -37,6 +36,7 @@ from bboxqa.formats.translation.translated import UNNAMED
 WAYS = ("annotator-key", "image-records", "files")
 """The ways of attribution, in the order in which they are tried."""
 
+_ASSIGNEE = "the assignee"
 _FOLDERS = (
     "Put the files of each person in one folder: --annotator NAME=FOLDER --annotator NAME=FOLDER"
 )
@@ -109,7 +109,7 @@ def attribute(
 
 def _is_assignee(found: Attribution) -> bool:
     """Return whether all files of CVAT are assigned to the one person that is named."""
-    return found.way == ASSIGNEE and found.names != (UNNAMED,)
+    return found.way == _ASSIGNEE and found.names != (UNNAMED,)
 
 
 def _nothing_found(

@@ -1,4 +1,4 @@
-"""The jobs and their annotators, from the header of a CVAT file."""
+"""The jobs, annotators and labels in the header of a CVAT file."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 from bboxqa.core.text import clean, one_line
 from bboxqa.formats.annotations.records import whole_number
-from bboxqa.formats.cvat.skeleton_labels import Skeleton, skeletons_of
-from bboxqa.formats.xml_elements import Element
+from bboxqa.formats.xml_elements import Element, XmlError, tree_of
 
-_KINDS = ("task", "job")
 _WITHOUT_BOX = {"tag", "points", "polyline", "skeleton", "cuboid"}
 _MOST_FRAMES = 1 << 31
 
@@ -24,7 +22,6 @@ class Job:
     name: str
     subset: str
     assignee: str
-    owner: str
     line: int
     size: tuple[str, str] = ("", "")
     """Width and height of the frames of a video, as written in the file."""
@@ -33,16 +30,6 @@ class Job:
     is_video: bool = False
     frames: range | None = None
     """The frames to be annotated; None if the file does not say."""
-
-    @property
-    def label(self) -> str:
-        """The name of the job in messages, such as "task 7"."""
-        return f"{self.kind} {self.id}" if self.id else f"the {self.kind}"
-
-    @property
-    def person(self) -> str:
-        """The annotator: the assignee, else the owner; empty if neither is named."""
-        return self.assignee or self.owner
 
 
 class Label(NamedTuple):
@@ -53,13 +40,20 @@ class Label(NamedTuple):
     has_box: bool
 
 
+class Skeleton(NamedTuple):
+    """A label that is a skeleton."""
+
+    joints: tuple[str, ...]
+    limbs: tuple[tuple[str, str], ...]
+    """The names of the two joints of each limb."""
+
+
 @dataclass(frozen=True, slots=True)
-class Head:
+class Header:
     """The header of a file."""
 
     jobs: tuple[Job, ...] = ()
     labels: tuple[Label, ...] = ()
-    line: int = 1
     skeletons: Mapping[str, Skeleton] = field(default_factory=dict)
     """The labels that are skeletons, by name."""
 
@@ -72,21 +66,18 @@ class Head:
         return own[0] if len(own) == 1 else None
 
 
-def head_of_file(meta: Element) -> Head:
+def header_of(meta: Element) -> Header:
     """Return the content of the element `meta`."""
-    project = meta.find("project")
-    if project is not None:
-        listed = project.find("tasks")
-        tasks = () if listed is None else (e for e in listed.inside if e.name == "task")
-        jobs = tuple(_job(task, project, meta) for task in tasks)
-        jobs = jobs or (_job(project, project, meta),)
-        return Head(jobs, (*_labels(project),), meta.line, _skeletons(project))
-    for kind in _KINDS:
-        found = meta.find(kind)
-        if found is not None:
-            jobs = (_job(found, found, meta),)
-            return Head(jobs, (*_labels(found),), meta.line, _skeletons(found))
-    return Head(line=meta.line)
+    for kind in ("project", "task", "job"):
+        whole = meta.find(kind)
+        if whole is not None:
+            listed = whole.find("tasks")
+            tasks = [] if listed is None else listed.all("task")
+            jobs = tuple(_job(each, whole, meta) for each in tasks or [whole])
+            labels = whole.find("labels")
+            inside = [] if labels is None else labels.inside
+            return Header(jobs, (*_labels(inside),), _skeletons(inside))
+    return Header()
 
 
 def _job(work: Element, around: Element, meta: Element) -> Job:
@@ -96,8 +87,7 @@ def _job(work: Element, around: Element, meta: Element) -> Job:
         one_line(work.said("id")),
         one_line(work.said("name")),
         work.said("subset"),
-        _person(work, "assignee") or _person(around, "assignee"),
-        _person(work, "owner") or _person(around, "owner"),
+        _assignee(work) or _assignee(around),
         work.line,
         ("", "") if size is None else (size.said("width"), size.said("height")),
         PurePosixPath(one_line(work.said("source"))).name,
@@ -106,9 +96,9 @@ def _job(work: Element, around: Element, meta: Element) -> Job:
     )
 
 
-def _person(work: Element, role: str) -> str:
-    """Return the user name in a role, else the e-mail; empty if nobody is named."""
-    found = work.find(role)
+def _assignee(work: Element) -> str:
+    """Return the user name, else the e-mail; empty if nobody is assigned."""
+    found = work.find("assignee")
     if found is None:
         return ""
     return clean(found.said("username") or found.said("email") or found.text.strip())
@@ -128,13 +118,36 @@ def _frames(work: Element) -> range | None:
     return found if len(found) == n_frames else None
 
 
-def _labels(work: Element) -> Iterator[Label]:
-    listed = work.find("labels")
-    for label in () if listed is None else listed.inside:
+def _labels(listed: list[Element]) -> Iterator[Label]:
+    for label in listed:
         name = label.said("name")
         if name and not label.said("parent"):
             yield Label(name, label.line, label.said("type") not in _WITHOUT_BOX)
 
 
-def _skeletons(work: Element) -> dict[str, Skeleton]:
-    return skeletons_of(work.find("labels"))
+def _skeletons(listed: list[Element]) -> dict[str, Skeleton]:
+    joints: dict[str, list[str]] = {}
+    for label in listed:
+        if parent := label.said("parent"):
+            joints.setdefault(parent, []).append(label.said("name"))
+    drawings = {label.said("name"): label.said("svg") for label in listed}
+    return {
+        name: Skeleton((*own,), (*_limbs(drawings.get(name, "")),)) for name, own in joints.items()
+    }
+
+
+def _limbs(drawing: str) -> Iterator[tuple[str, str]]:
+    """Yield the limbs of a drawing, whose circles are joints and whose lines are limbs."""
+    try:
+        root = tree_of(f"<svg>{drawing}</svg>".encode())
+    except XmlError:
+        # The drawing is of no other use.
+        return
+    names = {
+        each.values.get("data-node-id"): each.values.get("data-label-name", "")
+        for each in root.all("circle")
+    }
+    for line in root.all("line"):
+        ends = [names.get(line.values.get(f"data-node-{end}"), "") for end in ("from", "to")]
+        if all(ends):
+            yield ends[0], ends[1]

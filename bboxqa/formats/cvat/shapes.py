@@ -1,6 +1,6 @@
 """Converting CVAT shapes to keys of COCO annotations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import chain
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.masks import Masks, RowMask, Size
+from bboxqa.formats.translation.boxes.turned_boxes import turned_box
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import (
     LARGEST,
@@ -25,7 +26,12 @@ CUBOID = [
     for axis in "xy"
 ]  # fmt: skip
 """Attributes of a cuboid, in the order of its points."""
+OF_SHAPES = ("occluded", "group_id", "z_order", "rotation")
+"""Values of a shape, whose names attributes of its label may have as well."""
+OF_LABEL = "label."
+"""What precedes the name of an attribute of a label if a value of the shape has that name."""
 
+_OF_TRACKS = ("track_id", "keyframe")
 _SIDES = ("xtl", "ytl", "xbr", "ybr")
 
 
@@ -41,12 +47,48 @@ def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:
     Raises ValueProblemError if the values are not as CVAT writes them.
     """
     if element.name == "mask":
-        return _mask(element, size, masks)
+        return _mask(element.values, size, masks)
     read = _SHAPES.get(element.name)
     return {"shape": element.name} if read is None else read(element)
 
 
-def number(values: dict[str, str], name: str) -> float:
+def attributes_of(
+    element: Element, of_shape: Mapping[str, object] | None = None, *, is_tracked: bool = False
+) -> Record:
+    """Return the attributes of an annotation.
+
+    Values of the shape keep their names; an answer of the same name follows "label.", whether or
+    not the shape has the value.
+
+    >>> answers = [Element("attribute", 2, {"name": "occluded"}, text="false")]
+    >>> attributes_of(Element("box", 1, {"occluded": "1"}, inside=answers))
+    {'occluded': '1', 'label.occluded': 'false'}
+
+    Parameters
+    ----------
+    element : Element
+        The shape, with the answers to the attributes of its label inside.
+    of_shape : mapping, optional
+        Values of the geometry, such as its rotation.
+    is_tracked : bool
+        Whether the shape is that of a track in a frame.
+    """
+    values = element.values
+    found = {**(of_shape or {})}
+    for key in ("occluded", "group_id", "z_order"):
+        if values.get(key, "0") != "0":
+            found[key] = values[key]
+    if is_tracked:
+        found["track_id"] = values.get("id", "")
+        found["keyframe"] = values.get("keyframe") == "1"
+    own = (*OF_SHAPES, *_OF_TRACKS) if is_tracked else OF_SHAPES
+    for answer in element.all("attribute"):
+        name = answer.values.get("name", "")
+        found[OF_LABEL * (name in own) + name] = answer.text
+    return found
+
+
+def _number(values: Mapping[str, str], name: str) -> float:
     """Return a coordinate. Raises ValueProblemError if it is not a number."""
     text = values.get(name)
     if text is None:
@@ -68,29 +110,25 @@ def _box(element: Element) -> Record:
     try:
         x, y, right, bottom = [float(values[side]) for side in _SIDES]
     except (KeyError, ValueError):
-        x = LARGEST
+        x = y = right = bottom = LARGEST
     if not (abs(x) < LARGEST > abs(y) and abs(right) < LARGEST > abs(bottom)):
-        x, y, right, bottom = (number(values, side) for side in _SIDES)
+        x, y, right, bottom = (_number(values, side) for side in _SIDES)
     # Floating-point differences have more digits than the numbers in the file.
-    width, height = round(right - x, 6), round(bottom - y, 6)
+    box = [x, y, round(right - x, 6), round(bottom - y, 6)]
     degrees = _degrees(values)
     if not degrees:
-        return {"bbox": [x, y, width, height]}
-    corners = shapes.corners(x, y, width, height)
-    turned = shapes.rotated(corners, (x + width / 2, y + height / 2), degrees)
-    record = _rotated(turned.round(6).ravel().tolist(), degrees)
-    return {**record, WRITTEN_ANGLE: number(values, "rotation")}
-
-
-def _degrees(values: dict[str, str]) -> float:
-    return number(values, "rotation") % 360 if "rotation" in values else 0.0
-
-
-def _rotated(ring: list[float], degrees: float) -> Record:
+        return {"bbox": box}
+    ring = np.round(turned_box(box, degrees)["segmentation"][0], 6).tolist()
     record = _outlined(ring)
-    if degrees:
-        record["attributes"] = {"rotation": degrees}
-    return record
+    return {
+        **record,
+        "attributes": {"rotation": degrees},
+        WRITTEN_ANGLE: _number(values, "rotation"),
+    }
+
+
+def _degrees(values: Mapping[str, str]) -> float:
+    return _number(values, "rotation") % 360 if "rotation" in values else 0.0
 
 
 def _outlined(ring: list[float]) -> Record:
@@ -100,17 +138,12 @@ def _outlined(ring: list[float]) -> Record:
     return {"bbox": bbox, "segmentation": [ring]}
 
 
-def _polygon(element: Element) -> Record:
-    return _outlined(_points(element))
-
-
 def _ellipse(element: Element) -> Record:
-    values = element.values
-    centre = number(values, "cx"), number(values, "cy")
-    radii = number(values, "rx"), number(values, "ry")
-    degrees = _degrees(values)
-    found = shapes.ellipse(centre, radii, degrees).round(6)
-    return _rotated(found.ravel().tolist(), degrees)
+    x, y, *radii = (_number(element.values, name) for name in ("cx", "cy", "rx", "ry"))
+    degrees = _degrees(element.values)
+    points = shapes.ellipse((x, y), (radii[0], radii[1]), degrees).round(6)
+    record = _outlined(shapes.ring(points))
+    return {**record, "attributes": {"rotation": degrees}} if degrees else record
 
 
 def _point_set(element: Element) -> Record:
@@ -120,21 +153,15 @@ def _point_set(element: Element) -> Record:
     return {"shape": "point set", "keypoints": keypoints, "num_keypoints": len(points) // 2}
 
 
-def _polyline(element: Element) -> Record:
-    return {"shape": "polyline", "points": _points(element)}
-
-
 def _cuboid(element: Element) -> Record:
-    return {"shape": "cuboid", "points": [number(element.values, name) for name in CUBOID]}
+    return {"shape": "cuboid", "points": [_number(element.values, name) for name in CUBOID]}
 
 
 def _skeleton(element: Element) -> Record:
     """Return key points with a visibility of 0 for outside, 1 for occluded, else 2."""
     keypoints: list[float] = []
     joints: list[str] = []
-    for part in element.inside:
-        if part.name != "points":
-            continue
+    for part in element.all("points"):
         x, y, *_ = _points(part)
         is_outside = part.values.get("outside") == "1"
         visibility = 0 if is_outside else 1 if part.values.get("occluded") == "1" else 2
@@ -144,40 +171,9 @@ def _skeleton(element: Element) -> Record:
     return {"shape": "skeleton", "keypoints": keypoints, "joints": joints, "num_keypoints": seen}
 
 
-def _tag(_element: Element) -> Record:
-    return {"shape": "image label"}
-
-
-def _mask(element: Element, size: Size | None, masks: Masks) -> Record:
-    values = element.values
+def _mask(values: Mapping[str, str], size: Size | None, masks: Masks) -> Record:
     left, top, width, height = (_whole(values, key) for key in ("left", "top", "width", "height"))
-    counts = _run_lengths(values.get("rle", ""))
-    if min(width, height) < 1 or counts.sum() != width * height:
-        raise MaskProblemError(
-            f"has run lengths of {counts.sum()} pixels; expected {width} × {height}, "
-            f"which is {width * height}"
-        )
-    if size is not None and (
-        min(left, top) < 0 or left + width > size[0] or top + height > size[1]
-    ):
-        raise MaskProblemError(
-            f"is {width} × {height} at {left}, {top}, beyond the image of {size[0]} × {size[1]}"
-        )
-    rows = RowMask(spans_of_runs(counts), width, height, left, top, len(values.get("rle", "")))
-    if masks.outlines and size is None and len(rows.spans):
-        raise UnknownSizeError("the size of its image is not known")
-    return masks.record(rows, size)
-
-
-def _whole(values: dict[str, str], name: str) -> int:
-    found = number(values, name)
-    if not found.is_integer():
-        raise MaskProblemError(f"has a {name} of {values[name][:40]}; expected a whole number")
-    return int(found)
-
-
-def _run_lengths(text: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return run lengths, which alternate between pixels outside and inside the mask."""
+    text = values.get("rle", "")
     try:
         counts = np.array(text.split(","), np.int64)
     except (ValueError, OverflowError):
@@ -185,16 +181,35 @@ def _run_lengths(text: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     # A mask is not larger than an image.
     if counts.min() < 0 or counts.max() >= 1 << 31 or counts.sum() >= 1 << 31:
         raise MaskProblemError("has run lengths below zero, or of more pixels than an image has")
-    return counts
+    if min(width, height) < 1 or counts.sum() != width * height:
+        raise MaskProblemError(
+            f"has run lengths of {counts.sum()} pixels; expected {width} × {height}, "
+            f"which is {width * height}"
+        )
+    if size and (min(left, top) < 0 or left + width > size[0] or top + height > size[1]):
+        raise MaskProblemError(
+            f"is {width} × {height} at {left}, {top}, beyond the image of {size[0]} × {size[1]}"
+        )
+    mask = RowMask(spans_of_runs(counts), width, height, left, top, len(text))
+    if masks.outlines and size is None and len(mask.spans):
+        raise UnknownSizeError("the size of its image is not known")
+    return masks.record(mask, size)
+
+
+def _whole(values: Mapping[str, str], name: str) -> int:
+    found = _number(values, name)
+    if not found.is_integer():
+        raise MaskProblemError(f"has a {name} of {values[name][:40]}; expected a whole number")
+    return int(found)
 
 
 _SHAPES: dict[str, Callable[[Element], Record]] = {
     "box": _box,
-    "polygon": _polygon,
+    "polygon": lambda element: _outlined(_points(element)),
     "ellipse": _ellipse,
     "points": _point_set,
-    "polyline": _polyline,
+    "polyline": lambda element: {"shape": "polyline", "points": _points(element)},
     "cuboid": _cuboid,
     "skeleton": _skeleton,
-    "tag": _tag,
+    "tag": lambda _: {"shape": "image label"},
 }

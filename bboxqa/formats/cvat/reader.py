@@ -1,0 +1,394 @@
+"""Reading CVAT XML: images and tracks, who was asked about them, and the shapes drawn there."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.core.types import Steps
+from bboxqa.formats.annotations.records import whole_number
+from bboxqa.formats.cvat.format import cvat_members
+from bboxqa.formats.cvat.header import Header, Job, header_of
+from bboxqa.formats.cvat.shapes import UnknownSizeError, attributes_of, shape_of
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.boxes.masks import Masks
+from bboxqa.formats.translation.collector import SIDES, Collector
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import archive_around, members_of, members_with, only_file
+from bboxqa.formats.translation.translated import (
+    SESSIONS,
+    UNLABELLED,
+    UNNAMED,
+    Add,
+    BrokenTextError,
+    Record,
+    Translated,
+    Wanted,
+    tally_notes,
+)
+from bboxqa.formats.translation.untrusted import (
+    EmptyMaskProblemError,
+    MaskProblemError,
+    ValueProblemError,
+)
+from bboxqa.formats.xml_elements import (
+    Element,
+    EncodingXmlError,
+    RefusedXmlError,
+    XmlElements,
+    XmlError,
+)
+from bboxqa.model.file_places import id_as_name
+
+_OPENED = ("annotations", "image", "track")
+_ADVICE: dict[type[XmlError], str] = {
+    RefusedXmlError: "CVAT writes no such files: export it again.",
+    EncodingXmlError: (
+        "Save it in UTF-8, as CVAT writes it, or name its encoding in the first line."
+    ),
+    XmlError: "Export it from CVAT again; the file may be cut off.",
+}
+_CODES: dict[type[ValueProblemError], str] = {
+    EmptyMaskProblemError: "T011",
+    MaskProblemError: "T008",
+    UnknownSizeError: "T002",
+}
+# The counted facts, with the noun and the text of their notes.
+_NOTES = (
+    ("empty", "mask", "left out: no pixels"),
+    (
+        "unknown frames",
+        "video",
+        "of which only frames with shapes are known: empty frames count as not asked about",
+    ),
+)
+_MOST_FRAMES, _FRAMES_BY_SHAPE, _FEW_FRAMES = 250_000, 50, 1000
+"""Frames without shapes that the videos of a source may have, as a few words can name very many:
+in all, more by shape, and any few."""
+_MOST_POINTS, _POINTS_EACH = 500_000, 20
+"""Points that the skeletons of a track may have: some however few are written, and for each."""
+
+
+def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
+    """Translate CVAT XML; see `bboxqa.formats.translation.translated.Translate`.
+
+    Raises BrokenTextError if the file is not XML, and DatasetError if it has no images.
+    """
+    member = only_file(path, cvat_members(path), "CVAT XML")
+    records = _Records(member.name, Collector("CVAT XML", add), wanted)
+    for element in _elements(member, wanted.progress):
+        records.add(element)
+    records.check_frames(path, member.shown)
+    found = records.done()
+    if not found.images:
+        problem = f"{member.shown}: has no image, track or frames"
+        raise DatasetError([problem], "Export the task from CVAT again.")
+    return found
+
+
+def _elements(member: Member, progress: Steps | None) -> Iterator[Element]:
+    """Yield images and tracks at their start tags, and other elements at their end tags."""
+    reading = XmlElements(_OPENED)
+    n_bytes = 0
+    try:
+        for chunk in member.chunks():
+            yield from reading.parsed(chunk)
+            n_bytes += len(chunk)
+            if progress is not None:
+                progress(n_bytes, max(n_bytes, member.most))
+        yield from reading.parsed(b"", last=True)
+    except XmlError as error:
+        column = f":{error.column}" if error.column else ""
+        problem = f"{member.shown}:{error.line}{column}: {error}"
+        kind = BrokenTextError if type(error) is XmlError else DatasetError
+        raise kind([problem], _ADVICE[type(error)]) from None
+
+
+class _Records:
+    """Converts the elements of a file to COCO records."""
+
+    def __init__(self, member: str, into: Collector, wanted: Wanted) -> None:
+        self._member = member
+        self._into = into
+        self._wanted = wanted
+        self._masks = Masks(outlines=wanted.outlines)
+        self._tally: Counter[str] = Counter()
+        self._header = Header()
+        self._labels: set[str] = set()
+        # Labels of shapes without a box.
+        self._apart: set[str] = set()
+        self._names_people = False
+        # Image records by subset and name, and how often each annotator annotated them.
+        self._images: dict[tuple[str, str], Record] = {}
+        self._times: Counter[tuple[int, str]] = Counter()
+        self._image: Record | None = None
+        self._shared: Record = {}
+        self._track: Mapping[str, str] = {}
+        self._job: Job | None = None
+        self._skeletons: list[Element] = []
+        self._n_joints = self._n_points = 0
+        self._n_images = self._n_tracks = self._n_shapes = 0
+
+    def add(self, element: Element) -> None:
+        """Add the content of an element."""
+        if element.around == "image":
+            if self._image is not None:
+                label = element.values.get("label")
+                self._add_shape(element, label, self._image, self._shared)
+        elif element.around == "track":
+            self._add_to_track(element)
+        elif element.name == "image":
+            self._begin_image(element.values, self._where(element))
+        elif element.name == "track":
+            self._end_track()
+            self._n_tracks += 1
+            self._track = element.values
+            self._job = self._header.job_of(element.values)
+        elif element.name == "meta":
+            self._begin_file(header_of(element))
+
+    def _where(self, found: Element | Job) -> Where:
+        return Where(self._member, found.line)
+
+    def _begin_file(self, header: Header) -> None:
+        self._header = header
+        self._labels = {label.name for label in header.labels}
+        for name, skeleton in header.skeletons.items():
+            self._into.skeleton(name, skeleton.joints, skeleton.limbs)
+        self._names_people = any(job.assignee for job in header.jobs)
+        for job in header.jobs:
+            if not job.assignee:
+                name = f"{job.kind} {job.id}" if job.id else f"the {job.kind}"
+                self._into.defect("T040", f"{name}: has no assignee", self._where(job))
+
+    def _annotator(self, job: Job | None) -> str:
+        """Return who annotated images or tracks; empty if the file names nobody."""
+        assignee = "" if job is None else job.assignee
+        return assignee or (UNNAMED if self._names_people else "")
+
+    def _image_record(self, subset: str, name: str, where: Where) -> Record:
+        record = self._into.image((subset, name), where)
+        self._images[subset, name] = record
+        return record
+
+    def _ask(self, image: Record, annotator: str, number: int = 1) -> Record:
+        """Record that an annotator was asked about an image; return keys of their annotations."""
+        shared: Record = {"image_id": image["id"]}
+        if annotator:
+            shared["annotator"] = annotator
+            self._into.ask(image, annotator)
+        if self._wanted.sessions:
+            shared["session"] = str(number)
+        return shared
+
+    def _begin_image(self, values: Mapping[str, str], where: Where) -> None:
+        """Set the image of the shapes that follow; none if they are repeated work."""
+        self._n_images += 1
+        name = values.get("name") or id_as_name(values.get("id", ""))
+        image = self._image_record(values.get("subset", ""), name, where)
+        self._into.size(image, name, [values.get(side) for side in SIDES], where)
+        annotator = self._annotator(self._header.job_of(values))
+        self._times[image["id"], annotator] += 1
+        number = self._times[image["id"], annotator]
+        if number > 1 and not self._wanted.sessions:
+            self._tally["again"] += 1
+            who = one_line(annotator) or "the annotator"
+            problem = f"image {one_line(name)}: {who} annotated it {number} times"
+            self._into.defect("T007", f"{problem}; the first counts", where)
+            self._image = None
+        else:
+            self._image, self._shared = image, self._ask(image, annotator, number)
+
+    def _add_to_track(self, element: Element) -> None:
+        """Add a shape of a track in a frame; a skeleton once its joints are known.
+
+        The joints of a skeleton are tracks nested in its own, which follow its frames.
+        """
+        if element.name == "track":
+            self._add_joint(element)
+        elif element.name == "skeleton" and element.find("points") is None:
+            self._skeletons.append(element)
+        else:
+            self._add_in_frame(element)
+
+    def _add_joint(self, track: Element) -> None:
+        """Add the points of a joint to the skeletons of its track."""
+        joints = {whole_number(each.values.get("frame")): each for each in track.inside}
+        frames = sorted(frame for frame in joints if frame is not None)
+        if not frames:
+            return
+        self._n_joints += len(frames)
+        self._n_points += len(self._skeletons)
+        most = max(_MOST_POINTS, _POINTS_EACH * self._n_joints)
+        if self._n_points > most:
+            if not self._tally["many points"]:
+                found = f"would bring the skeletons to {self._n_points:,} points, of which"
+                problem = f"track: {found} {self._n_joints:,} are written; expected at most"
+                self._into.defect("T001", f"{problem} {most:,}", self._where(track))
+            self._tally["many points"] += 1
+            return
+        for skeleton in self._skeletons:
+            frame = whole_number(skeleton.values.get("frame"))
+            # Joints that CVAT does not write in a frame stay as in the previous frame.
+            n_before = 0 if frame is None else bisect_right(frames, frame)
+            values = {**joints[frames[max(n_before - 1, 0)]].values}
+            values["label"] = track.values.get("label", "")
+            if not n_before:
+                values["outside"] = "1"
+            skeleton.inside.append(Element("points", track.line, values, skeleton.name))
+
+    def _end_track(self) -> None:
+        skeletons, self._skeletons = self._skeletons, []
+        for skeleton in skeletons:
+            self._add_in_frame(skeleton)
+
+    def _add_in_frame(self, element: Element) -> None:
+        """Add the shape of a track in a frame, unless it is outside."""
+        if element.values.get("outside") == "1":
+            return
+        where = self._where(element)
+        frame = whole_number(element.values.get("frame"))
+        if frame is None or frame < 0:
+            shown = element.values.get("frame", "")[:40]
+            problem = f"track {one_line(self._track.get('id', ''))}: a {element.name} has the "
+            self._into.defect("T001", f"{problem}frame {shown!r}; expected a whole number", where)
+            return
+        image, shared = self._frame(self._job, frame, where)
+        element.values = {**self._track, **element.values}
+        self._n_shapes += 1
+        self._add_shape(element, self._track.get("label"), image, shared, frame)
+
+    def _frame(self, job: Job | None, frame: int, where: Where) -> tuple[Record, Record]:
+        """Return the image of a frame, and the keys that its annotations share."""
+        video = ""
+        if job is not None:
+            video = job.source or (job.name if len(self._header.jobs) > 1 else "")
+        name = f"frame_{frame:06d}"
+        image = self._image_record("", f"{video}/{name}" if video else name, where)
+        if job is not None:
+            self._into.size(image, name, job.size, self._where(job))
+        return image, self._ask(image, self._annotator(job))
+
+    def _add_shape(
+        self, element: Element, label: str | None, image: Record, shared: Record, frame: int = -1
+    ) -> None:
+        where = self._where(element)
+        size = (image["width"], image["height"]) if "height" in image else None
+        try:
+            shape = self._wanted.boxed(shape_of(element, size, self._masks))
+        except ValueProblemError as error:
+            self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
+            code = _CODES.get(type(error), "T001")
+            self._into.defect(code, f"{element.name}: {error}", where)
+            return
+        record = shared | shape
+        attributes = attributes_of(element, record.get("attributes"), is_tracked=frame >= 0)
+        if attributes:
+            record["attributes"] = attributes
+        source = element.values.get("source", "manual")
+        if source != "manual":
+            record["source"] = source
+        if frame >= 0:
+            record["own_id"] = f"track {element.values.get('id', '')}, frame {frame}"
+        name = (label or "").strip() or UNLABELLED
+        if "bbox" not in record:
+            record["label"] = name
+            self._into.annotation(record, where)
+            self._apart.add(name)
+            return
+        record["category_id"] = self._into.category(name, where)
+        n_joints = len(record.get("joints", ()))
+        row = self._into.annotation(record, where)
+        self._check_label(element.name, name, where, row)
+        if element.name == "skeleton" and name in self._header.skeletons:
+            expected = len(self._header.skeletons[name].joints)
+            if n_joints != expected:
+                has = f"skeleton has {count(n_joints, 'point')}"
+                problem = f"{has}; its label {one_line(name)!r} has {expected}"
+                self._into.defect("K001", problem, where, row)
+
+    def _check_label(self, what: str, name: str, where: Where, row: int) -> None:
+        """Report a missing or unknown label of the annotation with index `row`."""
+        if name == UNLABELLED:
+            self._into.defect("T004", f"{what}: has no label", where, row)
+        elif self._labels and name not in self._labels:
+            problem = f"label {one_line(name)!r} is not among the labels at the beginning"
+            self._into.defect("T041", f"{problem} of the file", where, row)
+
+    def _has_frames(self) -> bool:
+        """Return whether images are the frames of videos, which are not listed."""
+        videos = [job for job in self._header.jobs if job.is_video and job.frames is not None]
+        return not self._n_images and bool(self._n_tracks or videos)
+
+    def check_frames(self, path: Path, shown: str) -> None:
+        """Refuse videos with far more frames than shapes, as each frame takes memory.
+
+        Files of an archive share the limit.
+        """
+        n_frames = sum(len(job.frames or ()) for job in self._header.jobs)
+        by_shape = _FRAMES_BY_SHAPE * self._n_shapes
+        if not self._has_frames() or n_frames <= max(by_shape, _FEW_FRAMES):
+            return
+        archive = archive_around(path)
+        n_files = len([*members_with(members_of(archive), ".xml")]) if archive else 1
+        most = _MOST_FRAMES // n_files
+        if n_frames > max(most, by_shape):
+            n_shapes = count(self._n_shapes, "shape")
+            problem = f"{shown}: its videos have {n_frames:,} frames and {n_shapes}; expected"
+            limit = f"at most {most:,}, or {_FRAMES_BY_SHAPE} for each shape"
+            todo = "unpack the archive" if n_files > 1 else "export its jobs one by one"
+            raise DatasetError(
+                [f"{problem} {limit}"],
+                f"If that is right, {todo}. Otherwise correct <size> in <meta>.",
+            )
+
+    def done(self) -> Translated:
+        """Return the translation, with unused labels and the frames without shapes."""
+        self._end_track()
+        for label in self._header.labels:
+            # Labels of points and lines have no boxes, which is not a defect.
+            if label.has_box and label.name not in self._apart:
+                self._into.category(label.name, Where(self._member, label.line))
+        if self._has_frames():
+            self._add_frames()
+        times = Counter(name for _, name in self._images)
+        for (subset, name), record in self._images.items():
+            # The subset belongs to the name if several subsets have an image of that name.
+            record["file_name"] = f"{subset}/{name}" if times[name] > 1 and subset else name
+        repeats = []
+        if number := self._tally["again"]:
+            annotated = f"{count(number, 'image')} annotated again by the same person"
+            repeats = [f"{annotated}, left out; {SESSIONS}"]
+        found = self._into.done([*self._notes()], "the assignee", repeats)
+        return replace(found, task_of_frames=self._task_of_frames())
+
+    def _add_frames(self) -> None:
+        """Add the frames of videos in which nobody drew anything."""
+        jobs = [job for job in self._header.jobs if job.frames is not None]
+        for job in jobs:
+            for frame in job.frames or ():
+                self._frame(job, frame, self._where(job))
+        n_unknown = len(self._header.jobs) - len(jobs) if self._header.jobs else 1
+        self._tally["unknown frames"] += n_unknown
+
+    def _notes(self) -> Iterator[str]:
+        yield from tally_notes(self._tally, _NOTES)
+        if self._has_frames() and any(not job.is_video for job in self._header.jobs):
+            yield (
+                "images are named by their frame, such as frame_000007; the export "
+                "'CVAT for images 1.1' has their names"
+            )
+        elif self._has_frames() and any(not job.source and job.frames for job in self._header.jobs):
+            yield (
+                "the file does not name its video: frames are joined by number with those of "
+                "other files, which must be of the same video"
+            )
+
+    def _task_of_frames(self) -> str | None:
+        """Return the task or job with frames of a video without a name; None for other files."""
+        jobs = self._header.jobs
+        is_unnamed = len(jobs) == 1 and jobs[0].is_video and not jobs[0].source
+        return jobs[0].name if is_unnamed and self._has_frames() else None

@@ -1,0 +1,355 @@
+"""Writing CVAT XML 1.1 for images, with one task per annotator, and what it cannot hold."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from math import cos, pi, sin
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from bboxqa.core.text import one_line
+from bboxqa.formats.cvat.shapes import CUBOID, OF_LABEL, OF_SHAPES
+from bboxqa.formats.writing.content import Content, image_name
+from bboxqa.formats.writing.key_points import Joint, has_joints, joints_of
+from bboxqa.formats.writing.losses import (
+    ANNOTATIONS,
+    ATTRIBUTES,
+    key_losses,
+    losses_of,
+)
+from bboxqa.formats.writing.names import people_paths, plain_xml
+from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
+from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
+from bboxqa.model.shapes.mask_spans import runs_of_spans
+
+_TITLE = "CVAT"
+_LINES = ("polyline", "line", "cuboid")
+# Keys of review.json that reviewers see as attributes.
+_OF_REVIEW = ("reason", "gain")
+# CVAT's own attributes of shapes, with their defaults and the texts that they may have.
+_OWN = {
+    "occluded": ("0", re.compile("[01]")),
+    "z_order": ("0", re.compile(r"-?\d{1,9}")),
+    "group_id": ("", re.compile(r"\d{1,9}")),
+}
+_Works = list[tuple[int, list[Record]]]
+"""The indices of the images that an annotator was asked about, each with their annotations."""
+
+
+def _files(content: Content, _options: Options) -> Iterator[Written]:
+    labels = "".join(_labels(content))
+    works: dict[str, _Works] = {name: [] for name in content.annotators or [""]}
+    for place in range(len(content.images)):
+        for name, drawn in content.works(place):
+            works[name].append((place, drawn))
+    content.check_labels(_TITLE, len(labels))
+    folders = people_paths(works)
+    for name, own in works.items():
+        parts = folders[name] or ("annotations",)
+        text = "".join(_lines(content, name, own, labels))
+        yield Written((f"{parts[0]}.xml",), text.encode())
+
+
+def _lines(content: Content, name: str, works: _Works, labels: str) -> Iterator[str]:
+    """Yield the file of an annotator."""
+    yield '<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n'
+    yield f"  <meta>\n    <task>\n      <name>{_text(name or 'annotations')}</name>\n"
+    yield f"      <size>{len(works)}</size>\n      <mode>annotation</mode>\n      <labels>\n"
+    yield labels
+    yield "      </labels>\n"
+    if name:
+        yield f"      <assignee>\n        <username>{_text(name)}</username>\n"
+        yield "        <email></email>\n      </assignee>\n"
+    yield "    </task>\n  </meta>\n"
+    for frame, (place, drawn) in enumerate(works):
+        image = content.images[place]
+        values = {"id": frame, "name": image_name(image)}
+        values |= {"width": int(image["width"]), "height": int(image["height"])}
+        yield f"  <image{_attributes(values)}>\n"
+        for each in drawn:
+            yield from _shape(content, each)
+        for each in content.lines(place, name, _LINES):
+            yield from _element(*_line(each), each["label"], each)
+        yield "  </image>\n"
+    yield "</annotations>\n"
+
+
+def _labels(content: Content) -> Iterator[str]:
+    """Yield the labels with their attributes, which CVAT needs before the shapes."""
+    names = content.category_names
+    skeletons = {each["category_id"] for each in content.annotations if _is_skeleton(content, each)}
+    of_label: dict[str, dict[str, None]] = {name: {} for name in names.values()}
+    for each in (*content.annotations, *content.held(_LINES)):
+        name = names[each["category_id"]] if "category_id" in each else each["label"]
+        of_label.setdefault(name, {}).update(dict.fromkeys(_said(each)))
+    numbers = {name: number for number, name in names.items()}
+    for name, attributes in of_label.items():
+        number = numbers.get(name, 0)
+        if number not in skeletons:
+            yield _label(name, "any", attributes)
+            continue
+        drawing = f"          <svg>{_text(_drawing(content, number))}</svg>\n"
+        yield _label(name, "skeleton", attributes, drawing)
+        parent = f"          <parent>{_text(name)}</parent>\n"
+        for joint in content.joint_names[number]:
+            yield _label(joint, "points", (), parent)
+
+
+def _label(name: str, kind: str, attributes: Iterable[str], more: str = "") -> str:
+    listed = "".join(
+        f"            <attribute>\n              <name>{_text(each)}</name>\n"
+        "              <mutable>False</mutable>\n"
+        "              <input_type>text</input_type>\n"
+        "              <default_value></default_value>\n"
+        "              <values></values>\n            </attribute>\n"
+        for each in attributes
+    )
+    return (
+        f"        <label>\n          <name>{_text(name)}</name>\n"
+        f"          <type>{kind}</type>\n          <attributes>\n{listed}"
+        f"          </attributes>\n{more}        </label>\n"
+    )
+
+
+def _drawing(content: Content, category_id: int) -> str:
+    """Return the drawing of a skeleton label, with its joints on a circle in a square of 100.
+
+    CVAT keeps the joints of a label and the limbs between them in it.
+    """
+    names = content.joint_names[category_id]
+    turns = [2 * pi * place / len(names) for place in range(len(names))]
+    places = [(round(50 + 40 * sin(turn), 3), round(50 - 40 * cos(turn), 3)) for turn in turns]
+    (category,) = (each for each in content.categories if each["id"] == category_id)
+    lines = [
+        f'<line x1="{places[a - 1][0]}" y1="{places[a - 1][1]}" x2="{places[b - 1][0]}" '
+        f'y2="{places[b - 1][1]}" data-type="edge" data-node-from="{a}" data-node-to="{b}"></line>'
+        for a, b in category.get("skeleton") or ()
+        if 0 < a <= len(names) and 0 < b <= len(names)
+    ]
+    circles = [
+        f'<circle r="0.75" cx="{x}" cy="{y}" data-type="element node" data-element-id="{number}" '
+        f'data-node-id="{number}" data-label-name={_quoted(name)}></circle>'
+        for number, (name, (x, y)) in enumerate(zip(names, places, strict=True), start=1)
+    ]
+    return "\n".join([*lines, *circles])
+
+
+def _said(annotation: Record) -> dict[str, str]:
+    """Return the attributes that are not CVAT's own."""
+    given = annotation.get(ATTRIBUTES)
+    said = {key: annotation[key] for key in _OF_REVIEW if key in annotation}
+    said |= given if isinstance(given, dict) else {}
+    found = {}
+    for key, value in said.items():
+        if key not in OF_SHAPES and isinstance(value, str | int | float):
+            # An answer may have the name of a value of the shape.
+            name = str(key).removeprefix(OF_LABEL)
+            found[name if name in OF_SHAPES else str(key)] = _value(value)
+    return found
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _shape(content: Content, annotation: Record) -> Iterator[str]:
+    if _is_skeleton(content, annotation):
+        kind, where = "skeleton", dict[str, Any]()
+    else:
+        kind, where = _where(content, annotation)
+    joints = joints_of(content, annotation) if kind == "skeleton" else ()
+    label = content.category_names[annotation["category_id"]]
+    yield from _element(kind, where, label, annotation, joints)
+
+
+def _element(
+    kind: str, where: dict[str, Any], label: str, annotation: Record, joints: Sequence[Joint] = ()
+) -> Iterator[str]:
+    own = _own_values(annotation)
+    values = {
+        "label": label,
+        "source": annotation.get("source", "manual"),
+        "occluded": own["occluded"],
+        **where,
+        "z_order": own["z_order"],
+    }
+    if own["group_id"]:
+        values["group_id"] = own["group_id"]
+    yield f"    <{kind}{_attributes(values)}>\n"
+    for joint in joints:
+        yield f"      <points{_attributes(_joint(joint))}>\n      </points>\n"
+    for key, each in _said(annotation).items():
+        yield f"      <attribute name={_quoted(key)}>{_text(each)}</attribute>\n"
+    yield f"    </{kind}>\n"
+
+
+def _own_values(annotation: Record) -> dict[str, str]:
+    """Return CVAT's own attributes of a shape, with their defaults for other values."""
+    given = annotation.get(ATTRIBUTES)
+    said = given if isinstance(given, dict) else {}
+    values = {key: _own_text(key, said.get(key)) for key in _OWN}
+    return {key: _OWN[key][0] if each is None else each for key, each in values.items()}
+
+
+def _is_skeleton(content: Content, annotation: Record) -> bool:
+    """Return whether key points have names or visibility, which point sets lack."""
+    if not has_joints(annotation):
+        return False
+    is_seen = all(joint.visibility == 2 for joint in joints_of(content, annotation))
+    return bool(content.joint_names[annotation["category_id"]]) or not is_seen
+
+
+def _joint(joint: Joint) -> dict[str, str]:
+    """Return the attributes of a point of a skeleton."""
+    return {
+        "label": joint.name,
+        "source": "manual",
+        "outside": _flag(joint.visibility == 0),
+        "occluded": _flag(joint.visibility == 1),
+        "points": f"{_number(joint.x)},{_number(joint.y)}",
+    }
+
+
+def _line(annotation: Record) -> tuple[str, dict[str, str]]:
+    """Return the element name of a line or a cuboid, and its geometry attributes."""
+    points = annotation["points"]
+    if annotation["shape"] == "cuboid":
+        return "cuboid", dict(zip(CUBOID, map(_number, points), strict=True))
+    return "polyline", _points(points[::2], points[1::2])
+
+
+def _points(x: Iterable[float], y: Iterable[float]) -> dict[str, str]:
+    pairs = zip(map(_number, x), map(_number, y), strict=False)
+    return {"points": ";".join(map(",".join, pairs))}
+
+
+def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
+    """Return the element name of a shape, and its geometry attributes."""
+    if has_joints(annotation):
+        places = annotation["keypoints"]
+        return "points", _points(places[::3], places[1::3])
+    kind = content.kind_of(annotation)
+    if kind == "polygon" and (found := ellipse_of(annotation)) is not None:
+        values = {"cx": found.x, "cy": found.y, "rx": found.radius_x, "ry": found.radius_y}
+        values |= {"rotation": found.degrees} if found.degrees else {}
+        return "ellipse", {key: _number(each) for key, each in values.items()}
+    if kind == "polygon":
+        return "polygon", _points(*rings_of(annotation)[0].T.tolist())
+    if kind == "mask":
+        return "mask", _crop(content, annotation)
+    turned = content.rotated(annotation)
+    x, y, width, height = annotation["bbox"]
+    more = {}
+    if turned is not None:
+        # CVAT rotates a box about its centre.
+        x, y, width, height, degrees = turned.tolist()
+        x, y = x - width / 2, y - height / 2
+        more = {"rotation": _number(degrees)}
+    edges = {"xtl": x, "ytl": y, "xbr": x + width, "ybr": y + height}
+    return "box", {key: _number(each) for key, each in edges.items()} | more
+
+
+def _crop(content: Content, annotation: Record) -> dict[str, Any]:
+    """Return the bounds of a mask, and the run lengths inside them, row by row."""
+    mask = content.masks.cropped(annotation)
+    lengths = runs_of_spans(mask.spans, mask.width * mask.height)
+    lengths = lengths if lengths[-1] else lengths[:-1]
+    return {
+        "rle": ", ".join(map(str, lengths.tolist())),
+        "left": mask.left,
+        "top": mask.top,
+        "width": mask.width,
+        "height": mask.height,
+    }
+
+
+def _number(value: float) -> str:
+    """Return a coordinate with up to six decimals."""
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def _attributes(values: dict[str, Any]) -> str:
+    return "".join(f" {key}={_quoted(str(each))}" for key, each in values.items())
+
+
+def _quoted(text: str) -> str:
+    return quoteattr(plain_xml(text))
+
+
+def _text(text: str) -> str:
+    return escape(plain_xml(text), {"\r": "&#13;"})
+
+
+def _losses(content: Content, _options: Options) -> Iterator[Loss]:
+    """Yield the data that CVAT cannot hold."""
+    both = [*content.annotations, *content.held(_LINES)]
+    nested = [each for each in both if not _is_flat(each.get(ATTRIBUTES))]
+    noun = Noun("attribute of several values", "attributes of several values")
+    yield from losses_of(nested, noun, f"{_TITLE} has one value for each")
+    yield from key_losses(both, ANNOTATIONS, f"{_TITLE} has no null", _is_given)
+    why = f"{_TITLE} has whole numbers for it, and 0 and 1 for 'occluded'"
+    yield from key_losses(both, ANNOTATIONS, why, _is_own_value)
+    texts = [(each, [text for pair in _said(each).items() for text in pair]) for each in both]
+    marked = [each for each, said in texts if [*map(plain_xml, said)] != said]
+    noun = Noun("attribute with a control character", "attributes with control characters")
+    yield from losses_of(marked, noun, "XML has none: a mark is written", "changed")
+    images = [image_name(each) for each in content.images]
+    lost = [name for name in images if plain_xml(name) != name]
+    names = [*content.annotators, *content.category_names.values()]
+    lost += [name for name in names if not name or plain_xml(name).strip() != name]
+    if lost:
+        why = "XML has no control characters, and CVAT no blanks around names"
+        yield Loss(len(lost), Noun("name", "names"), why, repr(one_line(lost[0])), "changed")
+
+
+def _is_flat(attributes: object) -> bool:
+    values = attributes.values() if isinstance(attributes, dict) else [attributes]
+    return all(isinstance(each, str | int | float | None) for each in values)
+
+
+def _is_given(key: str, value: object) -> bool:
+    return value is not None or not key.startswith(f"{ATTRIBUTES}.")
+
+
+def _is_own_value(key: str, value: object) -> bool:
+    """Return whether a value is one that CVAT has for its own attribute, or any other value."""
+    own = key.removeprefix(f"{ATTRIBUTES}.")
+    return own == key or own not in _OWN or value is None or _own_text(own, value) is not None
+
+
+def _own_text(name: str, value: object) -> str | None:
+    """Return the value of one of CVAT's own attributes as CVAT writes it; None for another value.
+
+    >>> _own_text("occluded", "true"), _own_text("z_order", "true"), _own_text("z_order", -1)
+    ('1', None, '-1')
+    """
+    is_text_of_mark = name == "occluded" and value in ("true", "false")
+    text = _flag(value == "true" if is_text_of_mark else value)
+    return text if _OWN[name][1].fullmatch(text) else None
+
+
+def _becomes_text(name: str, value: object) -> bool:
+    """Return whether an attribute is a number, true or false, and is written."""
+    is_written = name != "rotation" and _is_own_value(f"{ATTRIBUTES}.{name}", value)
+    return is_written and isinstance(value, int | float)
+
+
+def _flag(value: object) -> str:
+    """Return a value as CVAT writes it, with 0 and 1 for true and false."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+CVAT_XML = Writer(
+    _TITLE,
+    "folder or file",
+    (".xml",),
+    _files,
+    # The gain of an image is the sum over its objects, whose shapes have it.
+    frozenset({
+        "polygon", "mask", "rotation", "keypoints", "visibility", "skeleton", "attributes",
+        "source", "image sizes", "unused categories", *_OF_REVIEW, *_LINES,
+    }),
+    losses=_losses,
+    needs_sizes="all images",
+    becomes_text=_becomes_text,
+)  # fmt: skip
+"""One file per annotator, who is the assignee of its task."""
