@@ -32,8 +32,7 @@ from bboxqa.formats.translation.other_files import json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.formats.via.via import VIA
 from bboxqa.formats.voc.voc import VOC
-from bboxqa.formats.yolo.label_heads import is_label_head
-from bboxqa.formats.yolo.yolo import YOLO
+from bboxqa.formats.yolo.yolo import YOLO, is_label_head
 
 # Formats of one file for all images.
 _OF_FILES = (COCO_ARCHIVE, LABEL_STUDIO, DATUMARO, BOX_TABLE, CVAT)

@@ -19,7 +19,7 @@ from bboxqa.formats.content_kinds import (
 from bboxqa.formats.dota.dota_heads import is_dota_head
 from bboxqa.formats.opening import SAVE_AS_CSV
 from bboxqa.formats.translation.heads import as_utf8
-from bboxqa.formats.yolo.label_heads import is_label_head
+from bboxqa.formats.yolo.yolo import is_label_head
 
 # A single letter may be a drive of Windows.
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.IGNORECASE)

@@ -2,8 +2,7 @@
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,14 +21,7 @@ from bboxqa.formats.translation.images.image_places import by_place, spelled_as
 from bboxqa.formats.translation.images.label_images import FileImages, pictures_of
 from bboxqa.formats.translation.label_folders import holds_labels, is_label_name
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.other_files import (
-    NO_LABELS,
-    add_others,
-    elsewhere_note,
-    json_or_xml_of_tools,
-    labels_elsewhere,
-    second_formats,
-)
+from bboxqa.formats.translation.other_files import NO_LABELS, add_others, json_or_xml_of_tools
 from bboxqa.formats.translation.plain.label_batches import (
     LabelFile,
     add_files,
@@ -109,10 +101,9 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
         if is_label_name(each.name) or holds_labels(each.name, each.head, is_dota_head)
     ]
     # If there are label folders, other text files describe the data set.
-    texts, labels = labels, [each for each in labels if _is_in_labels(each.name)] or labels
+    labels = [each for each in labels if _is_in_labels(each.name)] or labels
     if not labels:
         raise DatasetError([f"{path}: has no label files of DOTA"])
-    elsewhere = labels_elsewhere(texts, labels, is_dota_head)
     of_images = by_place(labels)
     pictures = by_place(pictures_of(path, members, of_images))
     pictures = spelled_as(pictures, of_images)
@@ -120,8 +111,7 @@ def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
     for batch in label_batches(source, of_images, wanted.progress):
         records.take(batch)
     others = json_or_xml_of_tools(members, of_images, pictures)
-    second = second_formats(path, members, labels, others)
-    return records.done(others, [*elsewhere_note(elsewhere), *second])
+    return records.done(others)
 
 
 def _is_in_labels(name: str) -> bool:
@@ -136,18 +126,11 @@ class _DotaRecords:
         is_said = choices().missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
         self._images = FileImages(self._into, pictures)
-        self._tally: Counter[str] = Counter()
+        self._tally = self._images.tally
 
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
-        files: list[LabelFile] = []
-        pictures = self._images.pictures
-        for place, member, data in batch:
-            where = Where(member.name, 1)
-            files.append((member, self._images.add(place, where), data))
-            self._tally["nameless"] += place not in pictures
-            if pictures and place not in pictures:
-                self._into.defect("T022", f"{member.name}: no picture has this name", where)
+        files = [(each, self._images.labelled(place, each), text) for place, each, text in batch]
         add_files(files, self._add_plain, self._add_file)
 
     def _add_plain(self, files: Sequence[LabelFile]) -> bool:
@@ -211,9 +194,9 @@ class _DotaRecords:
         self._tally["difficult"] += label.difficult > 0
         self._into.annotation(record, where)
 
-    def done(self, others: Sequence[Member], further: Iterable[str]) -> Translated:
-        """Return the translation, with further notes; `others` are files that are left out."""
-        notes = [*add_others(self._into, others, "labels of DOTA"), *further]
+    def done(self, others: Sequence[Member]) -> Translated:
+        """Return the translation, with notes; `others` are files that are left out."""
+        notes = [*add_others(self._into, others, "labels of DOTA")]
         notes += self._images.add_unlabelled(others=others)
         return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
 

@@ -3,8 +3,7 @@
 import base64
 import binascii
 import io
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -28,7 +27,7 @@ from bboxqa.formats.translation.images.label_images import FileImages, pictures_
 from bboxqa.formats.translation.json_files import begins, json_damage
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of, members_with
-from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools, second_formats
+from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import size_in, size_of_picture
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
@@ -94,7 +93,7 @@ def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
         records.add_file(place, member)
         if wanted.progress is not None and number % 100 == 0:
             wanted.progress(number, len(files))
-    return records.done(others, second_formats(path, members, named, others))
+    return records.done(others)
 
 
 class _LabelmeRecords:
@@ -106,7 +105,7 @@ class _LabelmeRecords:
         self._into = Collector(TITLE, add, lists_images=is_said)
         self._images = FileImages(self._into, pictures)
         self._masks = Masks(outlines=wanted.outlines)
-        self._tally: Counter[str] = Counter()
+        self._tally = self._images.tally
 
     def add_file(self, place: str, member: Member) -> None:
         """Add the shapes of an image."""
@@ -213,11 +212,10 @@ class _LabelmeRecords:
         if not label:
             self._into.defect("T004", "a shape has no label", where, row)
 
-    def done(self, others: list[Member], further: Iterable[str]) -> Translated:
-        """Return the translation, with further notes; `others` are files that are left out."""
-        notes = [*add_others(self._into, others, "JSON of LabelMe"), *further]
+    def done(self, others: list[Member]) -> Translated:
+        """Return the translation, with notes; `others` are files that are left out."""
+        notes = [*add_others(self._into, others, "JSON of LabelMe")]
         notes += self._images.add_unlabelled(others=others)
-        self._tally["unsized"] = self._images.n_unsized
         return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
 
 

@@ -1,28 +1,22 @@
-"""Files of other formats in a source."""
+"""Files of other formats in a source, which are left out."""
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from bboxqa.core.text import count, first_few, one_line, such_as
-from bboxqa.formats.content_kinds import HEAD, IS_COCO, WHAT, absence_of, json_kind_of, kind_of
+from bboxqa.core.text import count, one_line, such_as
+from bboxqa.formats.content_kinds import HEAD, WHAT, absence_of, json_kind_of, kind_of
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.heads import as_utf8
 from bboxqa.formats.translation.images.image_places import known_places, place_of
 from bboxqa.formats.translation.json_files import begins, json_problem
-from bboxqa.formats.translation.label_folders import is_of_labels
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.xml_elements import xml_damage
 
 NO_LABELS = "; if the file holds no labels, move it elsewhere"
 """The end of the first problem with a file that does not begin with a label."""
-
-_OF_ONE_IMAGE = ("VOC", "LabelMe")
-_READ = (*_OF_ONE_IMAGE, "COCO", "CVAT", "Darwin", "Datumaro", "Label Studio", "Supervisely", "VIA")
-_SAMPLE, _SHOWN = 8, 3
 _NOTHING = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})\s*\Z")
 
 
@@ -32,18 +26,18 @@ def add_others(into: Collector, members: Sequence[Member], expected: str) -> Ite
     `expected` names the format of the source, such as "JSON of LabelMe". JSON or XML that is
     cut off may be of that format, and is an error.
     """
-    broken = {each.name: problem for each in members if (problem := _broken(each))}
-    for name, problem in broken.items():
-        into.defect("T001", f"{name}: {problem}", Where(name, ""))
-    members = [each for each in members if each.name not in broken]
-    if not members:
-        return
-    words = [_words(member.head()) for member in members]
-    for member, found in zip(members, words, strict=True):
+    left_out = []
+    for member in members:
+        if problem := _damage(member):
+            into.defect("T001", f"{member.name}: {problem}", Where(member.name, ""))
+            continue
+        found = _words(member.head())
         problem = f"{member.name}: is {found or 'something else'}; expected {expected}"
         into.defect("T012", f"{problem}; it is left out", Where(member.name, 1))
-    example = one_line(members[0].name) + (f", {words[0]}" if words[0] else "")
-    yield f"{count(len(members), 'file')} left out: not {expected}{such_as(len(members), example)}"
+        left_out.append(one_line(member.name) + (f", {found}" if found else ""))
+    if left_out:
+        example = such_as(len(left_out), left_out[0])
+        yield f"{count(len(left_out), 'file')} left out: not {expected}{example}"
 
 
 def json_or_xml_of_tools(
@@ -73,99 +67,12 @@ def json_or_xml_of_tools(
     return [
         each
         for each, image in zip(files, images, strict=True)
-        if (each.folder in folders or _is_of_others(each, image, labels))
-        and _kind(each.head()) in _OF_ONE_IMAGE
+        if each.folder in folders or (each.folder and image not in labels)
+        if _kind(each.head()) in ("VOC", "LabelMe")
     ]
 
 
-def second_formats(
-    path: Path, members: Iterable[Member], read: Iterable[Member], told: Iterable[Member]
-) -> list[str]:
-    """Return a note on folders in a source whose annotations have another format, if there are any.
-
-    They are mostly those that labels were converted from, and may be by other people. Of an
-    archive, a note on its files says so.
-
-    Parameters
-    ----------
-    path : Path
-        The source.
-    members : iterable of Member
-        All files of the source.
-    read : iterable of Member
-        The files that are read.
-    told : iterable of Member
-        The files that another note is about.
-    """
-    if path.is_file():
-        return []
-    known = {each.folder for each in (*read, *told)}
-    by_folder: dict[str, list[Member]] = {}
-    for each in members:
-        if each.name.lower().endswith((".json", ".xml")) and each.folder not in known:
-            by_folder.setdefault(each.folder, []).append(each)
-    kinds = ((folder, _kind_of_first(files)) for folder, files in by_folder.items())
-    found = [(folder, WHAT[kind][0]) for folder, kind in kinds if kind]
-    if not found:
-        return []
-    # Folders inside may have the names of people.
-    above = dict.fromkeys((folder.partition("/")[0] or ".", what) for folder, what in found)
-    shown = first_few([*above], _SHOWN, lambda each: f"{one_line(each[0])}: {each[1]}")
-    some = f"{count(len(found), 'folder')} of annotations in another format left out"
-    return [f"{some} ({shown}); to read such a folder, name it"]
-
-
-def _kind_of_first(members: Sequence[Member]) -> str | None:
-    """Return the kind of the first annotations among a few files of a folder."""
-    # Other notes are on files of several images directly in a source.
-    wanted = _READ if members[0].folder else _OF_ONE_IMAGE
-    heads = (each.head() for each in members[:_SAMPLE])
-    kinds = (_kind(head) or ("COCO" if IS_COCO.match(head) else None) for head in heads)
-    return next((each for each in kinds if each in wanted), None)
-
-
-def labels_elsewhere(
-    texts: Iterable[Member], read: Iterable[Member], is_label: Callable[[bytes], bool]
-) -> list[Member]:
-    """Return the label files in folders of which none is read, told by a file in each."""
-    known = {each.folder for each in read}
-    by_folder: dict[str, list[Member]] = {}
-    for each in texts:
-        if each.folder not in known:
-            by_folder.setdefault(each.folder, []).append(each)
-    found = (files for files in by_folder.values() if is_label(_first_head(files)))
-    return [each for files in found for each in files]
-
-
-def _first_head(members: Sequence[Member]) -> bytes:
-    """Return the beginning of the first file that is not empty, of a few."""
-    heads = (as_utf8(each.head()) for each in members[:_SAMPLE])
-    return next((each for each in heads if each.strip()), b"")
-
-
-def elsewhere_note(members: Sequence[Member]) -> Iterator[str]:
-    """Yield a note on label files that are left out, if there are any."""
-    if members:
-        some = f"{count(len(members), 'label file')} left out, as others are in a folder for labels"
-        yield some + such_as(len(members), one_line(members[0].name))
-
-
-def _is_of_others(member: Member, image: str, labels: Container[str]) -> bool:
-    """Return whether the image of a file has no label that is read.
-
-    The images of files in folders for labels have their places. Copies of labels may be anywhere,
-    so other files may be of an image elsewhere; files around all folders describe the data set.
-    """
-    if is_of_labels(_last(member.folder)):
-        return place_of(member.inner) not in labels
-    return member.folder != "" and image not in labels
-
-
-def _last(path: str) -> str:
-    return path.rpartition("/")[2]
-
-
-def _broken(member: Member) -> str:
+def _damage(member: Member) -> str:
     """Return what is wrong with a small file that is not JSON or XML; "" if it is, or is large."""
     suffix = member.name.lower().rpartition(".")[2]
     head = member.head() if suffix in ("json", "xml") else b""

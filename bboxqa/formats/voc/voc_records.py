@@ -1,6 +1,5 @@
 """Translating Pascal VOC files to COCO records."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -15,7 +14,7 @@ from bboxqa.formats.translation.images.image_places import by_place, path_below
 from bboxqa.formats.translation.images.label_images import FileImages, pictures_of
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of, members_with
-from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools, second_formats
+from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
@@ -82,8 +81,7 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
             wanted.progress(number, len(files))
     others = [named[place] for place in named if place not in files]
     others += json_or_xml_of_tools(members, files, pictures, (".json",))
-    second = second_formats(path, members, named.values(), others)
-    found = records.done([*first_pixels.notes(), *second], others)
+    found = records.done(first_pixels.notes(), others)
     return replace(found, told_base=first_pixels.told_base())
 
 
@@ -104,7 +102,7 @@ class _VocRecords:
         is_said = choices().missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
         self._images = FileImages(self._into, pictures)
-        self._tally: Counter[str] = Counter()
+        self._tally = self._images.tally
 
     def add_file(self, place: str, member: Member, base: int) -> None:
         """Add the objects of an image, whose first pixel has the coordinate `base`."""
@@ -226,7 +224,6 @@ class _VocRecords:
         listed = {place for each in self._lists for place in _listed(each)}
         notes += add_others(self._into, others, "XML of Pascal VOC")
         notes += self._images.add_unlabelled(listed, others)
-        self._tally["unsized"] = self._images.n_unsized
         if self._tally["web"]:
             self._into.title = WEB_TITLE
         named_by = " and ".join(f"<{name}>" for name in sorted(self._authors))

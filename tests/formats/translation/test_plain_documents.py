@@ -15,7 +15,7 @@ from bboxqa.formats.box_tables import plain_tables
 from bboxqa.formats.box_tables.box_table import translate as of_table
 from bboxqa.formats.dota.dota_records import translate_dota as of_dota
 from bboxqa.formats.translation.as_file import read_file
-from bboxqa.formats.yolo.label_records import translate_labels as of_yolo
+from bboxqa.formats.yolo.reader import translate_labels as of_yolo
 
 
 def yolo_line(rng):

@@ -15,11 +15,11 @@ from support.tool_files import translation_of
 
 import bboxqa
 from bboxqa import agree, read_coco, reading, validate
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import DatasetError
 from bboxqa.formats.folders.source_folders import sources_below
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.yolo.label_heads import is_yolo_folder
-from bboxqa.formats.yolo.label_records import translate_labels as translate
+from bboxqa.formats.yolo.reader import translate_labels as translate
+from bboxqa.formats.yolo.yolo import is_yolo_folder
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of YOLO here")
@@ -27,9 +27,7 @@ needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of YOLO 
 BOX = "0 0.5 0.5 0.2 0.25\n"
 PICTURE = "P6\n100 80\n255\n"
 POSE = "0 .5 .5 .2 .25 .5 .5 2 .6 .25 1\n"
-HIDDEN = "0 .5 .5 .2 .25 .5 .5 1 .6 .25 0\n"
 FIVE_POINTS = "0 .5 .5 .6 .3 .8 .2 1 .4 .9 1\n"
-UNSURE = "but may be a box and key points"
 
 
 def made(folder, **files):
@@ -87,38 +85,6 @@ def test_a_byte_order_mark_and_line_ends_of_windows_change_nothing(tmp_path, enc
     assert np.allclose(data.annotations.bbox, [[40, 30, 20, 20], [45, 30, 10, 20]] * 2)
     assert packed.categories == [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
     assert format_of(tmp_path / "a.zip").name == "yolo"
-
-
-def test_files_of_other_formats_beside_labels_are_named(tmp_path):
-    tasks = [{"data": {"image": "a.jpg"}, "annotations": [{"result": [], "completed_by": 1}]}]
-    for person in ("ann", "bob"):
-        made(tmp_path / person, labels__a_txt=BOX, data_yaml="names: [cat]", results_csv="epoch,x")
-    (tmp_path / "ann/tasks.json").write_text(json.dumps(tasks))
-    (tmp_path / "ann/info.json").write_text("{}")
-    note = "ann is read as YOLO: 1 file of other formats left out (tasks.json)"
-    with bboxqa.reading(image_size=(100, 80)):
-        for found in (read_coco(tmp_path), validate([tmp_path])):
-            assert any(
-                each.endswith(f"{note}; to read such a file, name it") for each in found.notes
-            )
-            assert sum(note in each for each in found.notes) == 1
-        (tmp_path / "bob/b.csv").write_text("image,x,y,width,height\na.jpg,1,2,3,4")
-        notes = read_coco(tmp_path).notes
-    assert any(f"{note}, and more in 1 other folder; to read" in each for each in notes)
-
-
-def test_a_picture_that_exif_turns_has_its_sides_exchanged(tmp_path):
-    from PIL import Image
-
-    folder = made(tmp_path, data_yaml="names: [cat]", labels__a_txt=BOX)
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    (folder / "images").mkdir()
-    Image.new("L", (100, 80)).save(folder / "images/a.jpg", exif=exif)
-    found, records = translated(folder)
-    assert (found.images[0]["width"], found.images[0]["height"]) == (80, 100)
-    # A fifth of 80 and a quarter of 100.
-    assert np.allclose(records[0]["bbox"][2:], [16, 25])
 
 
 @pytest.mark.parametrize(
@@ -202,12 +168,6 @@ def test_a_shape_of_key_points_with_a_wrong_value_is_refused(tmp_path, names, sh
     ) in outcome.stderr
 
 
-@pytest.mark.parametrize("shape", ["", "~", "null"])
-def test_a_shape_of_key_points_may_be_left_empty(tmp_path, shape):
-    two(tmp_path, data_yaml=f"names: [cat]\nkpt_shape: {shape}\n")
-    assert read_coco(tmp_path).category_names == ("cat",)
-
-
 @pytest.mark.parametrize("names", ["", "names: [cat]\n"])
 @pytest.mark.parametrize(
     "line", ["0 .5 .5 .2 .25 .5 .5 2", POSE, "0 .5 .5 .2 .25 .5 .5 1", FIVE_POINTS]
@@ -220,48 +180,6 @@ def test_a_file_of_key_points_that_cannot_be_read_is_named_once(tmp_path, line, 
     assert finding.startswith(f"{folder}/args.yaml:{names.count(chr(10)) + 1}:1: T001 ")
     assert "cannot be read: expected ',' or ']'" in finding
     assert "in data.yaml" not in shown.stdout + shown.stderr
-
-
-def test_a_file_of_key_points_beside_the_labels_is_of_no_annotator(tmp_path):
-    made(tmp_path, data_yaml="kpt_shape: [2, 2\n", ada__a_txt=POSE, bob__a_txt=POSE)
-    made(tmp_path, images__a_ppm=PICTURE)
-    (defect,) = translated(tmp_path / "ada")[0].defects
-    assert defect.message.startswith("data.yaml: kpt_shape cannot be read: expected ',' or ']'")
-    assert defect.where.member == ""
-
-
-def test_key_points_are_inferred_if_all_lines_have_them(tmp_path):
-    made(tmp_path, images__a_ppm=PICTURE, images__b_ppm=PICTURE, data_yaml="names: [cat]\n")
-    made(tmp_path, labels__a_txt="\n" + HIDDEN, labels__b_txt=POSE)
-    found, records = translated(tmp_path)
-    assert [each["keypoints"] for each in records] == [[50, 40, 1, 0, 0, 0], [50, 40, 2, 60, 20, 1]]
-    inferred = "2 key points of x, y and visibility are inferred, as all labels have these"
-    assert found.notes == [
-        f"no kpt_shape in data.yaml: {inferred}",
-        "2 labels with key points, which are not compared",
-    ]
-    made(tmp_path, data_yaml="names: [cat]\nkpt_shape: [1, 2]\n")
-    found, records = translated(tmp_path)
-    assert all("keypoints" not in each for each in records)
-    assert not any("inferred" in note for note in found.notes)
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "is_unsure"),
-    [
-        # Polygons at the lower right corner, whose 1 is also a visibility.
-        (FIVE_POINTS, FIVE_POINTS, True),
-        (FIVE_POINTS, FIVE_POINTS.replace(" 1 ", " .999 "), False),
-        # A triangle with a confidence, or one key point.
-        ("0 .5 .5 .6 .3 .8 .9 1.0\n", "0 .5 .5 .6 .3 .8 .9 0\n", True),
-    ],
-)
-def test_key_points_are_not_inferred_from_what_outlines_have(tmp_path, a, b, is_unsure):
-    made(tmp_path, images__a_ppm=PICTURE, images__b_ppm=PICTURE)
-    found, records = translated(made(tmp_path, labels__a_txt=a, labels__b_txt=b))
-    assert len(records) > 0
-    assert all("keypoints" not in each for each in records)
-    assert any(UNSURE in note for note in found.notes) == is_unsure
 
 
 @pytest.mark.parametrize(
@@ -283,19 +201,6 @@ def test_key_points_among_other_labels_are_refused_with_their_shape(tmp_path, ot
     )
 
 
-def test_one_key_point_is_not_inferred_but_refused(tmp_path):
-    folder = made(tmp_path, labels__a_txt="0 .5 .5 .2 .25 .5 .5 2\n", images__a_ppm=PICTURE)
-    (defect,) = translated(folder)[0].defects
-    assert "expected kpt_shape: [1, 3] in data.yaml" in defect.message
-
-
-def test_one_clipped_outline_is_compared_with_outlines(tmp_path):
-    other = "0 .1 .1 .2 .1 .2 .2\n"
-    two(tmp_path, ann=FIVE_POINTS + other, bob=FIVE_POINTS.replace(" 1 ", " .999 ") + other)
-    data = read_coco([tmp_path / "ann", tmp_path / "bob"])
-    assert agree(data, bootstrap=0).existence.f1 == 1
-
-
 def test_a_number_behind_the_box_is_a_confidence(tmp_path):
     record, notes = of_line(tmp_path, "0 .5 .5 .2 .25 0.75")
     assert record["score"] == 0.75
@@ -311,33 +216,6 @@ def test_each_folder_is_by_one_person_and_pictures_are_shared(tmp_path):
     assert data.category_names == ("cat", "dog")
     # Two of three boxes match, and the third is bob's alone.
     assert agree(data, bootstrap=0).existence.f1 == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize("pictures", ["images__a_ppm", "traffic__images__a_ppm"])
-def test_nothing_is_taken_from_what_is_beside_a_project(tmp_path, pictures):
-    labels = {f"traffic__{who}__a_txt": BOX for who in ("ann", "bob")}
-    made(tmp_path, data_yaml="names: [cat]\n", **{pictures: PICTURE}, **labels)
-    with reading(image_size=(1920, 1080), missing_txt="asked"):
-        data = read_coco(tmp_path / "traffic")
-    is_within = pictures.startswith("traffic")
-    assert data.image_names == ("a.ppm" if is_within else "a",)
-    assert data.image_size.tolist() == [[100, 80] if is_within else [1920, 1080]]
-    assert data.category_names == ("class 0",)
-
-
-@pytest.mark.parametrize(
-    "place", ["{}__labels", "labels__{}", "{}__labels__train", "{}__obj_train_data"]
-)
-def test_where_tools_put_the_labels_of_a_person(tmp_path, place):
-    files = {
-        f"{place.format(name)}__a_txt".replace("obj_train_data", "data"): BOX
-        for name in ("ann", "bob")
-    }
-    made(tmp_path, data_yaml="names: [cat]", images__a_ppm=PICTURE, **files)
-    with bboxqa.reading(image_size=(100, 80)):
-        data = read_coco(tmp_path, join="stem")
-    assert data.annotator_names == ("ann", "bob")
-    assert len(data.image_names) == 1
 
 
 def test_a_person_who_found_nothing_anywhere_counts(tmp_path):
@@ -374,19 +252,6 @@ def test_images_without_a_picture_have_the_size_given(tmp_path):
     assert "1000 × 800 pixels, as given" in str(data.notes)
 
 
-def test_labels_in_several_folders_of_one_picture_are_told(tmp_path):
-    made(tmp_path, classes_txt="cat")
-    for who in ("ann", "bob"):
-        folder = tmp_path / "annotators" / who / "labels"
-        folder.mkdir(parents=True)
-        (folder / "a.txt").write_text(BOX)
-    (tmp_path / "images").mkdir()
-    Image.new("RGB", (100, 80)).save(tmp_path / "images/a.png")
-    reason = "label files in several folders have the name of its image file; name each folder if "
-    with pytest.raises(DatasetError, match=re.escape(reason)):
-        read_coco(tmp_path, min_annotators=1)
-
-
 def test_a_picture_in_another_folder_than_labels_is_told(tmp_path):
     """As where the labels of several people are said to be one person's."""
     for who in ("ann", "bob"):
@@ -402,23 +267,6 @@ def test_a_picture_in_another_folder_than_labels_is_told(tmp_path):
         read_coco({"x": tmp_path})
     named = {who: tmp_path / "labels" / who for who in ("ann", "bob")}
     assert read_coco(named).annotator_names == ("ann", "bob")
-
-
-@pytest.mark.parametrize("clip", ["clip1", "clip2", "clip3"])
-def test_of_pictures_of_one_name_that_of_the_same_folders_is_told(tmp_path, clip):
-    (tmp_path / "labels/day1" / clip).mkdir(parents=True)
-    (tmp_path / "labels/day1" / clip / "a.txt").write_text(BOX)
-    for folder in ("day1/clip1", "day1/clip2", "day1/clip3", "day2/clip1", "day2/clip3", "x"):
-        (tmp_path / "scans" / folder).mkdir(parents=True)
-        Image.new("RGB", (100, 80)).save(tmp_path / "scans" / folder / "a.png")
-    with pytest.raises(DatasetError, match=rf"in another folder, scans/day1/{clip}/a\.png \("):
-        read_coco(tmp_path, min_annotators=1)
-
-
-@pytest.mark.parametrize("choice", [{"image_size": (0, 4)}, {"missing_txt": "no"}, {"voc_base": 2}])
-def test_what_is_said_of_files_is_checked(choice):
-    with pytest.raises(ConfigError), bboxqa.reading(**choice):
-        pass
 
 
 @pytest.mark.parametrize(
@@ -476,27 +324,6 @@ def test_labels_of_an_image_named_like_a_split(tmp_path, other):
         names = {image["id"]: image["file_name"] for image in found.images}
         drawn = sorted(names[record["image_id"]] for record in records)
         assert drawn == (["b.ppm", "train.ppm"] if other else ["train.ppm"])
-
-
-@pytest.mark.parametrize("labels", ["", BOX])
-def test_a_list_of_images_beside_labels_as_fiftyone_writes_it(tmp_path, labels):
-    listed = "data/a.ppm\ndata/b.ppm\n"
-    files = {"obj_names": "cat", "data__a_txt": BOX, "data__a_ppm": PICTURE, "images_txt": listed}
-    # An image may be named like the list.
-    more = {"data__images_txt": labels, "data__images_ppm": PICTURE} if labels else {}
-    folder = made(tmp_path / "ann", **files, **more, data__b_ppm=PICTURE)
-    found, records = translated(folder, missing_txt="asked")
-    names = sorted(image["file_name"] for image in found.images)
-    assert names == ["a.ppm", "b.ppm", *(["images.ppm"] if labels else [])]
-    assert len(records) == (2 if labels else 1)
-
-
-@pytest.mark.parametrize("name", ["../a.txt", "/a.txt", "C:\\a.txt"])
-def test_an_archive_with_names_that_lead_out_is_none(tmp_path, name):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("data.yaml", "names: [cat]")
-        archive.writestr(name, BOX)
-    assert format_of(tmp_path / "a.zip").name == "coco"
 
 
 @pytest.mark.parametrize(
@@ -660,28 +487,6 @@ def test_damaged_files_of_names_are_not_taken_for_missing(tmp_path, name, data, 
     assert any(f"T001 error {problem}" in each for each in caught.value.problems)
 
 
-def test_archives_with_a_damaged_file_of_names_are_refused(tmp_path):
-    path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("data.yaml", "names: [cat]")
-        archive.writestr("labels/a.txt", BOX)
-    path.write_bytes(path.read_bytes().replace(b"names: [cat]", b"names: [dog]", 1))
-    outcome = run("validate", path)
-    assert outcome.returncode == 2
-    assert "data.yaml: cannot be read: Bad CRC-32" in outcome.stderr
-
-
-def test_folders_around_the_folders_of_annotators_are_named(tmp_path):
-    for name in ("ann", "b b"):
-        export = {"data_yaml": "names: [cat]\n", "labels__a_txt": BOX, "images__a_ppm": PICTURE}
-        made(tmp_path / "all" / name / "export.v1", **export)
-    outcome = run("agree", "all", cwd=tmp_path)
-    assert outcome.returncode == 2
-    assert "all: annotations are in folders inside ann, b b, which is too" in outcome.stderr
-    assert "Name these folders instead: all/ann 'all/b b'" in outcome.stderr
-    assert run("agree", "all/ann", "all/b b", cwd=tmp_path).returncode == 0
-
-
 def test_sound_files_without_names_give_numbers(tmp_path):
     folder = made(tmp_path, data_yaml="path: .\n", labels__a_txt=BOX, images__a_ppm=PICTURE)
     found, _ = translated(folder)
@@ -767,9 +572,19 @@ def test_a_list_of_classes_may_be_the_beginning_of_another(tmp_path, longer):
     assert named == {"a": "dog", "b": "cat"}
 
 
-def test_class_names_that_are_the_same_in_an_archive_are_read(tmp_path):
-    of_two_data_sets(tmp_path / "in", "names:\n  0: cat\n  1: dog\n")
-    archive = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in")
-    found, records = translated(Path(archive), image_size=(100, 80))
-    assert [each["name"] for each in found.categories] == ["cat", "dog"]
-    assert len(records) == 2
+def test_an_export_in_folders_of_splits_stays_one_source(tmp_path):
+    """Labels of another format in folders of the data set are not those of a person."""
+    voc = "<annotation><filename>a.jpg</filename></annotation>"
+    made(tmp_path, data_yaml="names: [cat]\n", train__labels__a_txt=BOX, Annotations__a_xml=voc)
+    with bboxqa.reading(image_size=(100, 80)):
+        assert read_coco(tmp_path, min_annotators=1).image_names == ("train/a",)
+
+
+def test_paths_in_a_list_begin_at_its_folder_or_around_all_files(tmp_path):
+    paths = ["./images/{}.jpg", "{}.jpg", ".\\images\\{}.jpg", "../val/images/{}.jpg"]
+    paths += ["/home/me/val/images/{}.jpg", "C:\\me\\val\\images\\{}.jpg", "./val/images/{}.jpg"]
+    for number, path in enumerate(paths):
+        folder = made(tmp_path / str(number), data_yaml="names: [cat]\n", val__labels__a_txt=BOX)
+        (folder / "val/train.txt").write_text("".join(f"{path.format(name)}\n" for name in "ab"))
+        found, _ = translated(folder, image_size=(100, 80), missing_txt="asked")
+        assert [each["file_name"] for each in found.images] == ["val/a.jpg", "val/b.jpg"], path

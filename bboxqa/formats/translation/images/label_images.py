@@ -1,8 +1,9 @@
 """The images of formats with one label file per image."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from operator import itemgetter
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Literal
 from unicodedata import normalize
@@ -13,8 +14,13 @@ from bboxqa.formats.document.origin import Where
 from bboxqa.formats.task_files import is_split
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.images.image_places import known_places, place_of, without_suffix
+from bboxqa.formats.translation.given_sizes import given_size, given_words
+from bboxqa.formats.translation.images.image_places import (
+    ends_of,
+    known_places,
+    place_of,
+    without_suffix,
+)
 from bboxqa.formats.translation.label_folders import OF_PICTURES
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in, members_of
@@ -32,12 +38,28 @@ _EXPORTED = ("img", "label", "label_viz")
 
 
 class FileImages:
-    """The images of a source with one file each: their names, image files and sizes."""
+    """The images of a source with one label file each: their names, image files and sizes.
 
-    def __init__(self, into: Collector, pictures: Mapping[str, Member]) -> None:
+    Parameters
+    ----------
+    into : Collector
+    pictures : mapping of str to Member
+        Image files by the places of images.
+    listed : mapping of str to str
+        Image names in lists of images, by place.
+    """
+
+    def __init__(
+        self,
+        into: Collector,
+        pictures: Mapping[str, Member],
+        listed: Mapping[str, str] | None = None,
+    ) -> None:
         self.pictures = pictures
-        self.n_unsized = 0
+        self.tally: Counter[str] = Counter()
+        """Images that are "unsized", "nameless" or of a "given" size."""
         self._into = into
+        self._listed = listed or {}
         self._files: dict[str, str] = {}
         self._places: set[str] = set()
 
@@ -55,6 +77,19 @@ class FileImages:
         forms = (place, *(normalize(form, place) for form in _FORMS))
         return next((self.pictures[each] for each in forms if each in self.pictures), None)
 
+    def alike(self, place: str) -> Member | None:
+        """Return an image file in another folder, with as much of a place as possible."""
+        return next(filter(None, map(self._by_end.get, ends_of(place))), None)
+
+    @cached_property
+    def _by_end(self) -> dict[str, Member]:
+        """A picture for each end of a place, with or without folders."""
+        found: dict[str, Member] = {}
+        for place, member in self.pictures.items():
+            for end in ends_of(place):
+                found.setdefault(end, member)
+        return found
+
     def picture_of(self, place: str, name: str) -> Member | None:
         """Return the image file of an image that has a label file."""
         picture = self.at(place) or self.at(without_suffix(name))
@@ -68,30 +103,75 @@ class FileImages:
         self._places.add(place)
         picture = self.pictures.get(place)
         image = self._into.image(place, where)
-        image["file_name"] = place + (PurePosixPath(picture.name).suffix if picture else "")
-        size = size_of_picture(picture) if picture else None
-        size = size or given_size(image["file_name"])
+        if picture is not None:
+            image["file_name"] = place + PurePosixPath(picture.name).suffix
+        else:
+            image["file_name"] = self._listed.get(place, place)
+            self.tally["nameless"] += place not in self._listed
+        size = size_of_picture(picture) if picture is not None else None
+        if size is None:
+            size = given_size(image["file_name"])
+            self.tally["given"] += size is not None
         if size is not None:
             image["width"], image["height"] = size
         return image
 
+    def labelled(self, place: str, member: Member) -> Record:
+        """Return `add` of a label file, which has the name of a picture if there are any."""
+        where = Where(member.name, 1)
+        if self.pictures and place not in self.pictures:
+            self._into.defect("T022", f"{member.name}: no picture has this name", where)
+        return self.add(place, where)
+
     def give_size(self, image: Record, size: tuple[int, int] | None) -> None:
         """Set the size of an image: the size that was found, or else the one of `--image-size`."""
         size = size or given_size(image["file_name"])
-        self.n_unsized += size is None
+        self.tally["unsized"] += size is None
         if size is not None:
             image["width"], image["height"] = size
+
+    def notes_on_given(self) -> Iterator[str]:
+        """Yield a note on images whose size the user gave."""
+        if number := self.tally["given"]:
+            yield f"{count(number, 'image')} without a picture: {given_words()}"
 
     def add_unlabelled(
         self, listed: Iterable[str] = (), others: Collection[Member] = ()
     ) -> Iterator[str]:
-        """Add image files and listed images without a label file; see `add_unlabelled`.
+        """Add the images without a label file, if annotators were asked about them; yield notes.
 
-        `others` are labels in other formats, which are left out.
+        Pictures that show labels are left out.
+
+        Parameters
+        ----------
+        listed : iterable of str
+            The places of images that lists name.
+        others : collection of Member
+            Labels in other formats, which are left out.
         """
-        places = unlabelled_places({*self.pictures, *listed}, self._places, others)
-        unlabelled = {place: self.pictures.get(place) for place in places}
-        yield from add_unlabelled(self._into, unlabelled, self._places, self.add)
+        images = {*self.pictures, *listed}
+        left_out = known_places((place_of(each.inner) for each in others), images | self._places)
+        places = sorted(images - self._places - {*left_out})
+        if apart := {*of_labels([each for each in places if each in self.pictures], self._places)}:
+            some, first = count(len(apart), "picture"), self.pictures[min(apart)]
+            yield f"{some} of masks or labels left out, such as {one_line(first.name)}"
+        asked = choices().missing_txt
+        places = [each for each in places if each not in apart]
+        for place in places:
+            if asked == "asked":
+                picture = self.pictures.get(place)
+                self.add(place, Where(picture.name if picture is not None else "", 1))
+            else:
+                self._into.defect("T023", f"{one_line(place)}: has no label file", Where("", 1))
+        if not places:
+            return
+        taken = "asked about, with nothing found" if asked == "asked" else "not asked about"
+        because = "as --missing-txt says"
+        if asked is None:
+            because = "if nothing was found there: --missing-txt asked"
+        separator = ";" if asked is None else ","
+        some = f"{count(len(places), 'image')} without a label file"
+        yield f"{some}: taken as {taken}{separator} {because}"
 
 
 def pictures_of(path: Path, members: list[Member], labels: Iterable[str]) -> list[Member]:
@@ -203,55 +283,3 @@ def of_labels(pictures: Collection[str], labelled: Iterable[str]) -> list[str]:
         if exported <= places:
             found |= exported
     return sorted(found)
-
-
-def add_unlabelled(
-    into: Collector,
-    unlabelled: Mapping[str, Member | None],
-    labelled: Iterable[str],
-    add: Callable[[str, Where], object],
-) -> Iterator[str]:
-    """Add the images without a label file, if annotators were asked about them; yield notes.
-
-    Pictures that show labels are left out.
-
-    Parameters
-    ----------
-    into : Collector
-    unlabelled : mapping of str to Member or None
-        Image files by the places of images; None for images that only a list names.
-    labelled : iterable of str
-        The places of images that have a label file.
-    add : callable
-        Called with the place and the location of an image to add.
-    """
-    pictures = {place: each for place, each in unlabelled.items() if each is not None}
-    if apart := of_labels(pictures, labelled):
-        some = count(len(apart), "picture")
-        yield f"{some} of masks or labels left out, such as {one_line(pictures[apart[0]].name)}"
-    unlabelled = {place: unlabelled[place] for place in unlabelled.keys() - {*apart}}
-    asked = choices().missing_txt
-    for place, picture in sorted(unlabelled.items(), key=itemgetter(0)):
-        if asked == "asked":
-            add(place, Where(picture.name if picture is not None else "", 1))
-        else:
-            into.defect("T023", f"{one_line(place)}: has no label file", Where("", 1))
-    if not unlabelled:
-        return
-    some = f"{count(len(unlabelled), 'image')} without a label file"
-    if asked is None:
-        yield f"{some}: taken as not asked about; if nothing was found there: --missing-txt asked"
-    else:
-        taken = "asked about, with nothing found" if asked == "asked" else "not asked about"
-        yield f"{some}: taken as {taken}, as --missing-txt says"
-
-
-def unlabelled_places(
-    images: set[str], labelled: set[str], others: Collection[Member]
-) -> list[str]:
-    """Return the places of images that have no label, nor one among the files of other formats."""
-    places = images - labelled
-    if others:
-        known = images | labelled
-        places -= {*known_places((place_of(each.inner) for each in others), known)}
-    return sorted(places)

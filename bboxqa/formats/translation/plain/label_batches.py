@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.types import Steps
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.source_files import SourceFiles
@@ -16,6 +16,7 @@ LabelFile = tuple[Member, Record, bytes]
 _TOGETHER = 1 << 18
 """Number of bytes per batch: few enough that its arrays stay in the processor's cache."""
 _PARTS, _FEW = 16, 8
+_NUMBERS = b"0123456789+-.eE \t\n"
 
 
 def label_batches(
@@ -71,6 +72,31 @@ def add_files(
     step = -(-len(files) // _PARTS)
     for start in range(0, len(files), step):
         add_files(files[start : start + step], plain, careful)
+
+
+def rows_of(texts: Sequence[bytes], n_columns: int) -> tuple[IndexArray, FloatArray] | None:
+    r"""Return the number of lines of each text, and their numbers (N, C); None for other lines.
+
+    Examples
+    --------
+    >>> n_lines, rows = rows_of([b"0 .5 .5\n1 .1 .1", b""], 3)
+    >>> n_lines.tolist(), rows.tolist()
+    ([2, 0], [[0.0, 0.5, 0.5], [1.0, 0.1, 0.1]])
+    >>> rows_of([b"0 .5"], 3) is None
+    True
+    """
+    stripped = [text.replace(b"\r\n", b"\n").rstrip() for text in texts]
+    n_lines = np.array([text.count(b"\n") + 1 if text else 0 for text in stripped], np.int64)
+    whole = b"\n".join(filter(None, stripped))
+    if whole.translate(None, _NUMBERS):
+        return None
+    if not whole:
+        return n_lines, np.zeros((0, n_columns))
+    try:
+        rows = np.loadtxt(whole.decode().split("\n"), np.float64, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    return (n_lines, rows) if rows.shape == (n_lines.sum(), n_columns) else None
 
 
 def lines_of(files: Sequence[LabelFile], n_labels: IndexArray, first: IndexArray) -> Lines:

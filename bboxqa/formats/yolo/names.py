@@ -1,4 +1,4 @@
-"""Reading class names from the lines of a file, or from a YAML file."""
+"""Class names of YOLO, from the lines of a file or from a YAML file."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import one_line
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.yolo.label_heads import is_yaml
+from bboxqa.formats.yolo.yolo import is_yaml
 
 if TYPE_CHECKING:
     from yaml import Node
 
-MOST_CLASSES = 100_000
+_MOST_CLASSES = 100_000
 # A data set of 1,200 classes has 30,000 characters.
 _MOST_TEXT = 1_000_000
 _DIGITS = 10
-_NOTHING = ("", "~", "null", "Null", "NULL")
-_SHAPE = "[number of key points, 2 or 3], such as [17, 3]"
 
 
 @dataclass(slots=True)
@@ -65,11 +63,9 @@ def names_of_lines(text: str) -> ClassNames:
     >>> names_of_lines("cat\ndog\n\n").names
     {0: 'cat', 1: 'dog'}
     """
-    found = ClassNames()
-    for number, line in enumerate(text.rstrip().splitlines()[:MOST_CLASSES]):
-        if line.strip():
-            found.names[number], found.lines[number] = line.strip(), number + 1
-    return found
+    lines = enumerate(text.rstrip().splitlines()[:_MOST_CLASSES])
+    names = {number: line.strip() for number, line in lines if line.strip()}
+    return ClassNames(names, {number: number + 1 for number in names})
 
 
 def names_of_yaml(text: str) -> ClassNames:
@@ -106,14 +102,16 @@ def names_of_yaml(text: str) -> ClassNames:
         _add_names(found, values["names"])
     if (number := _number(values.get("nc"))) is not None:
         found.n_classes, found.nc_line = number, values["nc"].start_mark.line + 1
-    if (shape := values.get("kpt_shape")) is not None and shape.value not in _NOTHING:
+    shape = values.get("kpt_shape")
+    if shape is not None and shape.value not in ("", "~", "null", "Null", "NULL"):
         numbers = [_number(each) for each in _items(shape)]
         if len(numbers) == 2 and numbers[0] and numbers[1] in (2, 3):
             found.keypoints = numbers[0], numbers[1]
-            _add_joints(found, values.get("kpt_names"))
+            found.joints = _joints(values.get("kpt_names"), numbers[0])
         else:
             written = cut(one_line(text[shape.start_mark.index : shape.end_mark.index].strip()))
-            found.shape_problem = f"kpt_shape is {written}; expected {_SHAPE}"
+            expected = "[number of key points, 2 or 3], such as [17, 3]"
+            found.shape_problem = f"kpt_shape is {written}; expected {expected}"
             found.shape_line = shape.start_mark.line + 1
     return found
 
@@ -126,7 +124,7 @@ def _add_names(found: ClassNames, names: "Node") -> None:
         if isinstance(names, MappingNode)
         else list(enumerate(_items(names)))
     )
-    for number, name in numbered[:MOST_CLASSES]:
+    for number, name in numbered[:_MOST_CLASSES]:
         if number is not None and isinstance(name, ScalarNode):
             found.names[number], found.lines[number] = name.value, name.start_mark.line + 1
     if numbered and not found.names:
@@ -134,14 +132,17 @@ def _add_names(found: ClassNames, names: "Node") -> None:
         found.problem_line = names.start_mark.line + 1
 
 
-def _add_joints(found: ClassNames, names: "Node | None") -> None:
-    """Add the names of key points, a list for each class."""
+def _joints(names: "Node | None", n_joints: int) -> dict[int, list[str]]:
+    """Return the names of key points by class, from a list for each class."""
     from yaml import MappingNode
 
-    for key, value in names.value if isinstance(names, MappingNode) else ():
-        number, listed = _number(key), [str(each.value) for each in _items(value)]
-        if number is not None and found.keypoints and len(listed) == found.keypoints[0]:
-            found.joints[number] = listed
+    pairs = names.value if isinstance(names, MappingNode) else ()
+    listed = ((_number(key), [str(each.value) for each in _items(value)]) for key, value in pairs)
+    return {
+        number: joints
+        for number, joints in listed
+        if number is not None and len(joints) == n_joints
+    }
 
 
 def _items(node: "Node | None") -> "list[Node]":
