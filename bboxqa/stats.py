@@ -29,9 +29,8 @@ from bboxqa.formats.ratings.own_tables import has_unit_columns, with_missed
 from bboxqa.formats.ratings.rating_arrays import from_array as ratings_from_table
 from bboxqa.formats.ratings.rating_columns import from_columns as ratings_from_columns
 from bboxqa.formats.ratings.rating_files import read_ratings
-from bboxqa.model.estimates import Estimate, PairTable, TaskEstimates
 from bboxqa.model.labels import column_of
-from bboxqa.model.ratings import Ratings
+from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates
 from bboxqa.pipelines.ratings.contrasts import (
     Contributions,
     contributions,

@@ -27,8 +27,13 @@ from bboxqa.batch.workers import partition
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.annotations import Dataset
 from bboxqa.pipelines.agree import agree_with
-from bboxqa.pipelines.counting import AgreementCounts, count_part, join_counted
-from bboxqa.pipelines.image_parts import ImagePart, split_images
+from bboxqa.pipelines.counting import (
+    AgreementCounts,
+    ImagePart,
+    count_part,
+    join_counted,
+    split_images,
+)
 from bboxqa.pipelines.read import read_coco
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.validate import validate

@@ -28,7 +28,7 @@ from bboxqa.agreement.uncertainty.resampling import (
     replicates_of_all,
 )
 from bboxqa.model.ratings import Ratings
-from bboxqa.model.reliability import ReliabilityData
+from bboxqa.model.units import ReliabilityData
 
 if TYPE_CHECKING:
     from bboxqa.agreement.uncertainty.estimator import Estimator

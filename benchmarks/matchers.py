@@ -25,7 +25,7 @@ from bboxqa.agreement.counts.unit_counts import coincidences, from_units
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.matching.matchers import MATCHERS, match
 from bboxqa.model.units import UnitTable
-from bboxqa.pipelines.image_parts import compared_images
+from bboxqa.pipelines.counting import compared_images
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -65,7 +65,7 @@ def bootstrap_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
     from bboxqa.agreement.alpha.levels import alpha
     from bboxqa.agreement.counts.unit_counts import unit_counts
     from bboxqa.agreement.uncertainty.resampling import quantiles, replicates_of_all
-    from bboxqa.model.reliability import ReliabilityData
+    from bboxqa.model.units import ReliabilityData
 
     unit, annotator = np.nonzero(said.T >= 0)
     n_units = said.shape[1]

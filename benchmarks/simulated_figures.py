@@ -12,8 +12,8 @@ import numpy as np
 import bboxqa
 from bboxqa.core.arrays import rows
 from bboxqa.diagnostics.registry import diagnostic
+from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.image_parts import compared_images
 from bboxqa.pipelines.joint_sigmas import with_sigmas
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ import numpy as np
 import bboxqa
 from bboxqa.diagnostics.rates import annotators
 from bboxqa.diagnostics.work import ImageWork, image_work, sessions_of, work
+from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.sentences.about_work import work_sentences
-from bboxqa.pipelines.image_parts import compared_images
 
 if TYPE_CHECKING:
     from bboxqa.model.units import MatchedUnits

@@ -12,7 +12,7 @@ from bboxqa.agreement.alpha.nominal import Alpha, alpha_of_sums
 from bboxqa.agreement.kappa.pair_kappas import kappa_of
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.errors import ConfigError
-from bboxqa.model.estimates import PairTable
+from bboxqa.model.ratings import PairTable
 
 # Units compared at a time, so that their rows stay in the cache.
 _CHUNK = 1 << 15

@@ -13,9 +13,8 @@ from bboxqa.agreement.uncertainty.linear import pseudo_value_estimator
 from bboxqa.core.arrays import BoolArray, FloatArray, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
-from bboxqa.model.estimates import Estimate
-from bboxqa.model.ratings import Ratings
-from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.model.ratings import Estimate, Ratings
+from bboxqa.model.units import Cell, ReliabilityData
 
 TOO_FEW = "undefined: it needs two annotators, and two units that were rated by all of them"
 NO_SPREAD = "undefined: all units have the same total of ratings"

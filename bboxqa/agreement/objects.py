@@ -50,8 +50,7 @@ from bboxqa.core.arrays import (
 from bboxqa.core.parallel import one_blas_thread
 from bboxqa.core.types import Steps
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
-from bboxqa.model.units import UnitTable
+from bboxqa.model.units import Cell, Coincidences, ReliabilityData, UnitTable
 
 # The rows of a threshold: those of `ObjectSums`, and matched and possible pairs by chance.
 _MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _REST, _BELOW = range(6)

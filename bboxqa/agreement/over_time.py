@@ -14,9 +14,8 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, sum_
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean
 from bboxqa.model.labels import number_of
-from bboxqa.model.ratings import Ratings
-from bboxqa.model.recordings import Segments, describe, segment_problems
-from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.model.ratings import Ratings, Segments, describe, segment_problems
+from bboxqa.model.units import Cell, ReliabilityData
 
 _NOBODY = "undefined: the label is not used where annotators can be compared"
 

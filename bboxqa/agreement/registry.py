@@ -19,7 +19,7 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import lookup
 from bboxqa.core.text import unknown_name
 from bboxqa.model.ratings import Ratings
-from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.model.units import Cell, ReliabilityData
 
 NONE = "none"
 """The value that means, in choice tasks, that no object was picked."""

@@ -12,13 +12,13 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean
 from bboxqa.formats.stating import choices_from
 from bboxqa.formats.translation.choices import Choices, completed
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import (
     AgreeSettings,
     ValidateSettings,
     validate_settings_from,
 )
 from bboxqa.model.settings_files import read_reading_settings, read_validate_settings
-from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 from bboxqa.rules.registry import select
 

@@ -17,7 +17,7 @@ from bboxqa.cli.options.shared_options import (
 )
 
 if TYPE_CHECKING:
-    from bboxqa.model.estimates import TaskEstimates
+    from bboxqa.model.ratings import TaskEstimates
     from bboxqa.pipelines.ratings.timeline import TierAgreement
 
 _LONGEST_MS = 10**12

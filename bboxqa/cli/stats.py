@@ -18,8 +18,7 @@ from bboxqa.cli.options.shared_options import (
 )
 
 if TYPE_CHECKING:
-    from bboxqa.model.estimates import TaskEstimates
-    from bboxqa.model.ratings import Ratings
+    from bboxqa.model.ratings import Ratings, TaskEstimates
 
 
 @click.command()
@@ -132,7 +131,7 @@ def stats(
 
 def _similar(table: Path, options: dict[str, Any], output_format: str, raw_csv: bool) -> str:
     """Return the similarity of annotators as text."""
-    from bboxqa.pipelines.answers.similar_annotators import similar_annotators
+    from bboxqa.pipelines.answers import similar_annotators
     from bboxqa.report.answers_text import similar_csv, similar_json, similar_lines
     from bboxqa.report.json_text import json_text
 
@@ -149,7 +148,7 @@ def _similar(table: Path, options: dict[str, Any], output_format: str, raw_csv: 
 
 def _associated(table: Path, columns: tuple[str, str], output_format: str, raw_csv: bool) -> str:
     """Return the association of two columns as text."""
-    from bboxqa.pipelines.answers.column_association import column_association
+    from bboxqa.pipelines.answers import column_association
     from bboxqa.report.answers_text import association_csv, association_json, association_lines
     from bboxqa.report.json_text import json_text
 

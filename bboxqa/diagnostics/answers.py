@@ -14,7 +14,7 @@ from bboxqa.agreement.uncertainty.resampling import LEVEL
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
-from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.model.units import Cell, ReliabilityData
 
 TIED = "another grouping fits equally well"
 WEAK = "the groups hardly separate: annotators are as close to other groups as to their own"

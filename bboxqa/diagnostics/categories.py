@@ -36,9 +36,8 @@ from bboxqa.diagnostics.object_cells import (
 )
 from bboxqa.diagnostics.parts import drawn_objects, parts
 from bboxqa.model.diagnosis import NO_BOX
-from bboxqa.model.reliability import Cell, ReliabilityData
 from bboxqa.model.table import Categorical, Column, Table, text_column
-from bboxqa.model.units import MatchedUnits
+from bboxqa.model.units import Cell, MatchedUnits, ReliabilityData
 
 # The number of pairs whose share and gain get intervals.
 _MOST = 1000

@@ -22,9 +22,8 @@ from bboxqa.diagnostics.parts import (
     parts,
 )
 from bboxqa.model.diagnosis import ALL_AGREE
-from bboxqa.model.reliability import Cell
 from bboxqa.model.table import Categorical, Table
-from bboxqa.model.units import MatchedUnits
+from bboxqa.model.units import Cell, MatchedUnits
 
 
 class Kind(IntEnum):

@@ -19,7 +19,7 @@ from bboxqa.agreement.alpha.levels import (
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.agreement.uncertainty.estimator import ROUNDING
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, rows, sum_by
-from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.model.units import Cell, ReliabilityData
 
 
 @frozen_arrays

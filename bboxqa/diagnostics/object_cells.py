@@ -21,10 +21,9 @@ from bboxqa.core.arrays import (
     rows,
 )
 from bboxqa.core.remembered import remembered
-from bboxqa.model.reliability import Cell, ReliabilityData
 from bboxqa.model.shapes.rotated_boxes import bounds, smallest_angle
 from bboxqa.model.table import Categorical, Table
-from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
+from bboxqa.model.units import CandidatePairs, Cell, MatchedUnits, ReliabilityData, UnitTable
 
 
 @frozen_arrays

@@ -31,9 +31,8 @@ from bboxqa.diagnostics.object_cells import cell_values
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
 from bboxqa.model.table import Categorical, Table
-from bboxqa.model.units import CandidatePairs, MatchedUnits
+from bboxqa.model.units import CandidatePairs, Cell, Coincidences, MatchedUnits, ReliabilityData
 
 # Rows that are matched at a time, to limit memory.
 _ROWS = 1 << 21

@@ -1,8 +1,16 @@
-"""Ratings of units of any kind, with the names of their codes."""
+"""Ratings and segments of recordings, and coefficients of them with their uncertainty."""
 
-from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
-from bboxqa.core.text import count
-from bboxqa.model.reliability import ReliabilityData
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import nan
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.core.text import clean, count
+from bboxqa.model.annotations import Source
+from bboxqa.model.table import Table
+from bboxqa.model.units import ReliabilityData
 
 
 @frozen_arrays
@@ -46,3 +54,272 @@ class Ratings:
             f"{count(len(self.annotator_names), 'annotator')}, "
             f"{count(len(self.data.counted), 'rating')}, values: {len(self.value_names):,}>"
         )
+
+
+@frozen_arrays
+class Segments:
+    """N labelled intervals, in the order of the files.
+
+    Attributes
+    ----------
+    recording, annotator, tier, label : (N,) int32
+        Indices into the tables of names.
+    start, end : (N,) int64
+        Milliseconds from the beginning of the recording; the end is exclusive.
+    recording_names, annotator_names, tier_names, label_names : tuple of str
+        A tier is a category of annotation, such as "posture" or "speech".
+    duration : (R,) int64
+        The length of each recording in milliseconds.
+    asked : (R, A) bool
+        Which annotators annotated which recordings: the whole recording, in every tier.
+    file : (N,) int32
+        An index into `sources`.
+    line : (N,) int64
+        Line of the segment in its file, counted from 1.
+    sources : tuple of Source
+        The files that were read; empty for segments from elsewhere.
+    notes : tuple of str
+        Remarks on the data for readers of a result.
+    """
+
+    recording: IntArray
+    annotator: IntArray
+    tier: IntArray
+    start: IndexArray
+    end: IndexArray
+    label: IntArray
+    recording_names: tuple[str, ...]
+    annotator_names: tuple[str, ...]
+    tier_names: tuple[str, ...]
+    label_names: tuple[str, ...]
+    duration: IndexArray
+    asked: BoolArray
+    file: IntArray | None = None
+    line: IndexArray | None = None
+    sources: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+def describe(segments: Segments, place: int) -> tuple[str, str]:
+    """Return the location of a segment in its file, and its content.
+
+    For example ``"a.csv: line 7"`` and ``"'sit' from 0 ms to 1500 ms"``.
+    """
+    what = (
+        f"'{clean(segments.label_names[segments.label[place]])}' from {segments.start[place]} ms "
+        f"to {segments.end[place]} ms"
+    )
+    if segments.file is None or segments.line is None or not segments.sources:
+        return f"segment {place}", what
+    name = segments.sources[segments.file[place]].name
+    return f"{name}: line {segments.line[place]}", what
+
+
+def segment_problems(segments: Segments) -> list[str]:
+    """Return the problems of single segments.
+
+    A segment has a problem if it begins before the recording, ends after the recording, does not
+    end after its own start, or belongs to an annotator who was not asked.
+    """
+    after = segments.end > segments.duration[segments.recording]
+    checks = (
+        (segments.start < 0, "expected a start of 0 or more"),
+        (segments.end < segments.start, "ends before it starts; expected start, then end"),
+        (segments.end == segments.start, "has no length; expected an end after the start"),
+        (after, "ends after the recording, which lasts {duration} ms"),
+        (
+            ~segments.asked[segments.recording, segments.annotator],
+            "is of an annotator who was not asked about the recording",
+        ),
+    )
+    found = [
+        (int(place), expected) for wrong, expected in checks for place in np.flatnonzero(wrong)
+    ]
+    return [
+        f"{where}: {what}: {expected.format(duration=segments.duration[segments.recording[place]])}"
+        for place, expected in sorted(found, key=lambda problem: problem[0])
+        for where, what in [describe(segments, place)]
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A coefficient with its uncertainty.
+
+    Attributes
+    ----------
+    value : float
+        NaN where undefined.
+    interval : tuple of float
+        The 95 % interval; NaN where there is none.
+    standard_error : float
+        NaN where unknown.
+    status : str
+        "ok", or why the value is undefined, or a caution for its reader.
+    observed, expected : float
+        Observed and expected agreement, as shares; for an alpha, the disagreements D_o and D_e. NaN
+        for coefficients without them.
+    n_shared : int, optional
+        For a mean over pairs: the number of compared answers, summed over the pairs.
+    n_clusters : int
+        The number of clusters (units, images or recordings) that it is computed from.
+    advice : str
+        What would make an undefined coefficient defined; may be empty.
+    interval_shift: float
+        How far the interval was moved so that it contains the value; else 0.
+    """
+
+    value: float
+    interval: tuple[float, float] = (nan, nan)
+    standard_error: float = nan
+    status: str = "ok"
+    observed: float = nan
+    expected: float = nan
+    n_shared: int | None = None
+    n_clusters: int = 0
+    advice: str = ""
+    interval_shift: float = 0.0
+
+
+@frozen_arrays
+class PairTable:
+    """The chance-corrected agreement of every pair of annotators who share units.
+
+    Attributes
+    ----------
+    first, second : (P,) int32
+        The annotators, ``first < second``, sorted.
+    n_shared : (P,) int64
+        The number of compared answers.
+    observed, expected, kappa : (P,) float64
+        kappa is NaN where it is undefined.
+    standard_error : (P,) float64
+        By linearisation, otherwise by the jackknife; NaN where it was not asked for, and where a
+        pair agrees on everything.
+    interval : (P, 2) float64
+        The 95 % interval from the standard error (`fisher_interval`), not from the bootstrap; NaN
+        where that is NaN.
+    """
+
+    first: IntArray
+    second: IntArray
+    n_shared: IndexArray
+    observed: FloatArray
+    expected: FloatArray
+    kappa: FloatArray
+    standard_error: FloatArray
+    interval: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskEstimates:
+    """All coefficients of one table of ratings.
+
+    Attributes
+    ----------
+    task : str, optional
+        The part of the data that the table holds; None where it holds all.
+    n_units, n_annotators, n_ratings : int
+        Their numbers; only units with at least one rating count.
+    coefficients : mapping of str to Estimate
+        By name, such as ``"krippendorff_alpha"``.
+    annotator_names : tuple of str
+        The names for the indices in `pairs`.
+    pairs : PairTable, optional
+        The values that a pairwise coefficient is the mean of.
+    annotators : mapping of str to float
+        Krippendorff's alpha when each annotator is left out.
+    values : mapping of str to mapping
+        For each value, alpha when it is left out (``"alpha_without"``), and Fleiss' kappa of the
+        value against all others (``"fleiss_kappa"``) with its ``"standard_error"`` and the bounds
+        of its 95 % interval (``"low"``, ``"high"``), not from the bootstrap.
+    notes : tuple of str
+        Remarks needed to read the numbers.
+    """
+
+    task: str | None
+    n_units: int
+    n_annotators: int
+    n_ratings: int
+    coefficients: Mapping[str, Estimate]
+    annotator_names: tuple[str, ...] = ()
+    pairs: PairTable | None = None
+    annotators: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAgreement:
+    """The share of time on which annotators agree on a label.
+
+    Attributes
+    ----------
+    label : str
+        A label, or the name of the background.
+    agreement : Estimate
+        `both` divided by `either`; NaN where no compared annotator uses the label.
+    both, either : int
+        The time in which both annotators of a pair use the label, and in which at least one of them
+        does; in sample points, summed over the pairs.
+    n_recordings : int
+        The number of compared recordings in which the label occurs.
+    """
+
+    label: str
+    agreement: Estimate
+    both: int
+    either: int
+    n_recordings: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Groups of annotators by one method."""
+
+    method: str
+    n_groups: int
+    """The number of groups with the largest silhouette."""
+    silhouette: float
+    status: str
+    """Why the groups are not reliable, or "ok"."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimilarAnnotators:
+    """How similarly the annotators of a table of ratings answer."""
+
+    task: str | None
+    pairs: Table
+    """Pairs of annotators who share units, with n_shared, the share of equal answers and the
+    cosine.
+    """
+    groups: Table
+    """Annotators and their group under each method, counted from 1; 0 if there are no groups."""
+    groupings: tuple[Grouping, ...]
+    notes: tuple[str, ...]
+
+
+@frozen_arrays
+class ColumnAssociation:
+    """A test of independence of two columns of a table."""
+
+    columns: tuple[str, str]
+    values: tuple[tuple[str, ...], tuple[str, ...]]
+    """The R values of the first column and the C values of the second column."""
+    counts: IndexArray
+    """(R, C) int64. The number of rows with each combination of values."""
+    statistic: float
+    p_value: float
+    degrees_of_freedom: int
+    cramers_v: float
+    interval: tuple[float, float]
+    status: str
+    sentence: str
+    notes: tuple[str, ...]

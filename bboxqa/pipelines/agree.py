@@ -15,12 +15,17 @@ from bboxqa.matching.matchers import check_matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import ReadShapes
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
-from bboxqa.pipelines.all_asked import figures_if_all_asked, with_all_asked
-from bboxqa.pipelines.annotator_limits import check_number
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
-from bboxqa.pipelines.counting import AgreementCounts, count_sequentially
+from bboxqa.pipelines.counting import (
+    AgreementCounts,
+    ImagePart,
+    check_number,
+    compared_images,
+    count_sequentially,
+    figures_if_all_asked,
+    with_all_asked,
+)
 from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
-from bboxqa.pipelines.image_parts import ImagePart, compared_images
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.notes import (
     all_asked_notes,
@@ -31,8 +36,8 @@ from bboxqa.pipelines.notes import (
 )
 from bboxqa.pipelines.refusals.checks import check_boxes
 from bboxqa.pipelines.repeats import repeat_notes, with_repeats
-from bboxqa.pipelines.results.threshold_results import threshold_results
 from bboxqa.pipelines.settings import agree_settings_from
+from bboxqa.pipelines.threshold_results import threshold_results
 from bboxqa.report.agreement_result import AgreementResult
 
 CountAll = Callable[..., AgreementCounts]
@@ -220,8 +225,7 @@ def agree_with(
         progress=progress,
     )
     if reference is not None:
-        from bboxqa.pipelines.reference.joined import compared
-        from bboxqa.pipelines.reference.measured import reference_matches, with_reference
+        from bboxqa.pipelines.reference import compared, reference_matches, with_reference
 
         if isinstance(reference, Dataset):
             reference = with_points(reference, settings)

@@ -57,7 +57,7 @@ def agree_files(
         )
     beside: str | Dataset | None = None
     if reference is not None:
-        from bboxqa.pipelines.reference.reading import read_reference
+        from bboxqa.pipelines.reference import read_reference
 
         if pseudonyms is not None:
             reference = pseudonyms_of(pseudonyms, ()).get(reference, reference)

@@ -9,8 +9,7 @@ from bboxqa.agreement.alpha.nominal import nominal_estimator
 from bboxqa.agreement.counts.unit_counts import coincidences
 from bboxqa.agreement.uncertainty.estimator import Estimator
 from bboxqa.agreement.uncertainty.resampling import paired_difference
-from bboxqa.model.results import MeasuredAgreement
-from bboxqa.model.threshold_result import ThresholdResult
+from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 
 
 def map_notes(without: MeasuredAgreement, mapped: MeasuredAgreement) -> Iterator[str]:

@@ -25,7 +25,7 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import scaled
-from bboxqa.pipelines.image_parts import ImagePart
+from bboxqa.pipelines.counting import ImagePart
 
 # Images are exchanged if their ratios of width to height differ by less than this factor.
 _RATIO = 1.2

@@ -26,7 +26,7 @@ from bboxqa.pipelines.agree import (
 )
 from bboxqa.pipelines.notes import few_images_note, shift_note
 from bboxqa.pipelines.read import read_for
-from bboxqa.pipelines.results.threshold_results import measure_name
+from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions.agreement import agreement_changes
 from bboxqa.pipelines.versions.matched import match_versions
 from bboxqa.pipelines.versions.names import (

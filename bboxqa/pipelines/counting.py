@@ -1,13 +1,16 @@
-"""Counts of agreement in images; the counts of parts of a data set add up."""
+"""Counting of agreement: the images that are compared, part by part."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
+from math import nan
 from typing import Any
 
 import numpy as np
 
+from bboxqa.agreement.alpha.nominal import pooled_alpha, value_sums
 from bboxqa.agreement.counts.object_counts import (
     ObjectCounts,
     PairCounts,
@@ -15,6 +18,7 @@ from bboxqa.agreement.counts.object_counts import (
     count_pairs,
     join_objects,
     join_pairs,
+    paired_annotators,
 )
 from bboxqa.agreement.counts.unit_counts import (
     coincidences,
@@ -22,16 +26,156 @@ from bboxqa.agreement.counts.unit_counts import (
     from_units,
     join_coincidences,
 )
+from bboxqa.agreement.objects import has_meaning
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, frozen_arrays, sum_by
 from bboxqa.core.blocks import blocks
-from bboxqa.core.errors import BboxqaError
+from bboxqa.core.errors import BboxqaError, DatasetError
+from bboxqa.core.text import count
 from bboxqa.core.types import Progress
-from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, unit_pairs
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs, unit_pairs
 from bboxqa.matching.matchers import bytes_per_pair, match
-from bboxqa.model.reliability import Coincidences, ReliabilityData
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.results import ThresholdResult
+from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.units import CandidatePairs, UnitTable, join_units
-from bboxqa.pipelines.annotator_limits import check_annotators
-from bboxqa.pipelines.image_parts import ImagePart, are_crowded, split_images
+from bboxqa.model.units import CandidatePairs, Coincidences, ReliabilityData, UnitTable, join_units
+
+# An image with more pairs is a part of its own, so that two crowded images are never in memory
+# together.
+_CROWDED = 1 << 20
+
+
+@frozen_arrays
+class ImagePart:
+    """Images and the annotations that are compared in them."""
+
+    data: Dataset
+    """The whole data set, or some of its images."""
+    empty: IntArray
+    """(K,) int32. Images that two annotators or more were asked about and all left empty."""
+    paired: BoolArray | None = None
+    """(A,) bool. The annotators whose pairs are counted, if not all."""
+
+
+def compared_images(data: Dataset) -> ImagePart:
+    """Return a data set without crowds and without annotations in images of one annotator."""
+    lonely = data.assigned.sum(1) < 2
+    drawn = np.bincount(data.annotations.image, minlength=len(lonely)) > 0
+    empty = np.flatnonzero(~drawn & ~lonely).astype(np.int32)
+    kept = np.flatnonzero(~data.annotations.iscrowd & ~lonely[data.annotations.image])
+    if len(kept) < len(data.annotations):
+        data = replace(data, annotations=select_annotations(data.annotations, kept))
+    paired = paired_annotators(data.annotations.annotator, data.assigned)
+    return ImagePart(replace(data, repeats=None), empty, paired)
+
+
+def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
+    """Yield about `n_parts` parts of whole images, each with about as many annotations.
+
+    An image with very many pairs is a part of its own. Each part has its own images and
+    outlines only; it can be without annotations.
+
+    Examples
+    --------
+    >>> from bboxqa.examples import example_file
+    >>> from bboxqa.pipelines.read import read_coco
+    >>> whole = ImagePart(read_coco(example_file("fruits")), np.zeros(0, np.int32))
+    >>> [len(part.data.annotations) for part in split_images(whole, 4)]
+    [9]
+    """
+    data = whole.data
+    image = data.annotations.image
+    n_images = len(data.image_names)
+    ends = np.linspace(0, len(image), max(n_parts, 1) + 1).astype(np.int64)[1:-1]
+    cuts = np.unique(image[ends]) if len(image) else np.zeros(0, np.int64)
+    crowded = np.flatnonzero(are_crowded(data))
+    cuts = np.unique(np.concatenate([cuts, crowded, crowded + 1]))
+    bounds = [0, *(int(cut) for cut in cuts if 0 < cut < n_images), n_images]
+    for low, high in pairwise(bounds):
+        start, stop = np.searchsorted(image, [low, high])
+        taken = data.annotations.take(np.arange(start, stop))
+        outlines, joints = taken.segmentation, taken.keypoints
+        annotations = replace(
+            taken,
+            image=taken.image - np.int32(low),
+            segmentation=None if outlines is None else outlines.packed(),
+            keypoints=None if joints is None else joints.packed(),
+        )
+        images = replace(
+            data,
+            image_names=data.image_names[low:high],
+            image_size=data.image_size[low:high],
+            annotations=annotations,
+            assigned=data.assigned[low:high],
+        )
+        empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
+        yield ImagePart(images, empty - np.int32(low), whole.paired)
+
+
+def are_crowded(data: Dataset) -> BoolArray:
+    """Return which images have so many pairs that each is a part of its own, (I,) bool."""
+    result: BoolArray = possible_pairs(data.annotations, len(data.image_names)) > _CROWDED
+    return result
+
+
+# Memory in bytes of an object and an annotator who was asked, and of two annotations of an object;
+# and the most of one image.
+_BYTES = 100
+_MEMORY = 10**9
+# Memory in bytes of a pair of annotators, and of an annotator and an image. Crowds of people who
+# have few images each need many of these, but not so many for each annotation.
+_BYTES_OF_TABLES = 40
+_CELLS_OF_ANNOTATION = 1000
+_ADVICE = "Look whether annotator keys name persons, and not annotations."
+
+
+def check_number(data: Dataset) -> None:
+    """Raise DatasetError if there are too many annotators for so few annotations.
+
+    The pairs of annotators are a table, and so are annotators and images. Both may take as
+    much memory as in `check_annotators`.
+    """
+    n_images, n_annotators = data.assigned.shape
+    n_annotations = len(data.annotations)
+    n_cells = n_annotators * (n_annotators + n_images)
+    most = max(_MEMORY // _BYTES_OF_TABLES, _CELLS_OF_ANNOTATION * n_annotations)
+    if n_cells <= most:
+        return
+    problem = (
+        f"{n_annotators:,} annotators of {count(n_annotations, 'annotation')} in "
+        f"{count(n_images, 'image')} give {n_cells:,} pairs of two annotators, or of one and an "
+        f"image; expected {most:,} at most"
+    )
+    raise DatasetError([problem], _ADVICE)
+
+
+def check_annotators(data: Dataset, units: UnitTable) -> None:
+    """Raise DatasetError if an image has too many annotators for its objects.
+
+    Its objects times annotators are a table, and so are the pairs of annotations of an object. Each
+    may take 1 GB.
+    """
+    n_asked = data.assigned.sum(1)
+    n_images = len(n_asked)
+    n_units = np.bincount(units.image, minlength=n_images)
+    _check(data, n_units * n_asked, "answers on", n_units)
+    size = np.bincount(units.unit, minlength=len(units))
+    pairs = sum_by(units.image, size * (size - 1) // 2, n_images).astype(np.int64)
+    _check(data, pairs, "pairs of annotations of", n_units)
+
+
+def _check(data: Dataset, n_rows: IndexArray, rows: str, n_units: IndexArray) -> None:
+    most = _MEMORY // _BYTES
+    if n_rows.max(initial=0) <= most:
+        return
+    worst = int(n_rows.argmax())
+    problem = (
+        f"image {data.image_names[worst]!r}: {int(data.assigned[worst].sum()):,} annotators give "
+        f"{n_rows[worst]:,} {rows} {count(int(n_units[worst]), 'object')}; "
+        f"expected {most:,} at most"
+    )
+    raise DatasetError([problem], _ADVICE)
+
 
 # Annotations of a part: 2 kB each while they are compared and matched.
 _PART = 500_000
@@ -236,3 +380,65 @@ def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
 
 def _by_threshold(parts: Sequence[AgreementCounts], name: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(getattr(part, name) for part in parts), strict=True)
+
+
+# Cells of the units × annotators table per annotation. With more, most cells would be empty, as
+# most annotators were not asked.
+_MOST_CELLS = 100
+
+
+def partly_annotated(data: Dataset) -> BoolArray:
+    """Return (I,) bool: images that only some annotated, without a list of who was asked."""
+    result = np.zeros(len(data.image_names), np.bool_)
+    if data.unlisted is not None:
+        result[data.annotations.image[~data.annotations.iscrowd]] = True
+        result &= data.unlisted & ~data.assigned.all(1)
+    return result
+
+
+def figures_if_all_asked(
+    data: Dataset, counted: AgreementCounts, settings: AgreeSettings
+) -> Iterator[tuple[float, float]]:
+    """Yield alpha and F1 at each threshold as if all were asked; NaN where that changes nothing.
+
+    The matched units are kept; in images of one annotator, each annotation is a unit.
+    """
+    annotations = replace(data.annotations, segmentation=None, keypoints=None, rotated_box=None)
+    n_cells = len(annotations) * len(data.annotator_names)
+    is_open = partly_annotated(data).any() and n_cells <= _MOST_CELLS * len(annotations)
+    if data.unlisted is None or not is_open or settings.missing == "ignore":
+        yield from [(nan, nan)] * len(counted.units)
+        return
+    assigned = data.assigned | data.unlisted[:, None]
+    kept = np.flatnonzero(~annotations.iscrowd & (assigned.sum(1) >= 2)[annotations.image])
+    annotations = select_annotations(annotations, kept)
+    is_matched = (data.assigned.sum(1) >= 2)[annotations.image]
+    alone = annotations.image[~is_matched]
+    drawn = np.bincount(data.annotations.image, minlength=len(assigned)) > 0
+    empty = np.flatnonzero(~drawn & (assigned.sum(1) >= 2)).astype(np.int32)
+    whole = ImagePart(replace(data, annotations=annotations, assigned=assigned), empty)
+    possible = float((assigned.sum(1)[annotations.image] - 1).sum()) / 2
+    for units, objects in zip(counted.units, counted.objects, strict=True):
+        unit = np.zeros(len(annotations), np.int64)
+        unit[is_matched] = units.unit
+        unit[~is_matched] = len(units) + np.arange(len(alone))
+        table = UnitTable(unit, np.concatenate([units.image, alone]))
+        found = coincidences(reliability_of(whole, table, settings), settings.missing)
+        is_meant = has_meaning(value_sums(found)[0][:-1], settings.missing)
+        alpha = pooled_alpha(found).value if is_meant else nan
+        # In images of one annotator, no annotation has a match.
+        yield alpha, float(objects.images.matched.sum()) / possible
+
+
+def with_all_asked(
+    results: Iterable[ThresholdResult], figures: Iterable[tuple[float, float]]
+) -> tuple[ThresholdResult, ...]:
+    """Return results with F1, and alpha where it has a meaning, as if all were asked."""
+    return tuple(
+        replace(
+            result,
+            all_asked_alpha=nan if result.alpha_has_no_meaning else alpha,
+            all_asked_f1=f1,
+        )
+        for result, (alpha, f1) in zip(results, figures, strict=True)
+    )

@@ -16,7 +16,7 @@ from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.image_parts import compared_images
+from bboxqa.pipelines.counting import compared_images
 
 ESTIMATED = "estimated"
 # The sigma for matching people before sigmas are known: joints a fifth of their size apart match.

@@ -11,11 +11,11 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.annotations.rotated_columns import outline_notes
 from bboxqa.geometry.similarities.registry import needs_rotated_boxes
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import are_upright
-from bboxqa.model.threshold_result import ThresholdResult
-from bboxqa.pipelines.all_asked import partly_annotated
 from bboxqa.pipelines.chance_existence import ChanceCounts
+from bboxqa.pipelines.counting import partly_annotated
 
 FEW_CLUSTERS = 10
 """With fewer clusters, even expanded intervals are somewhat too narrow."""

@@ -20,14 +20,13 @@ from bboxqa.core.text import names_in_words
 from bboxqa.core.types import Progress
 from bboxqa.model.annotations import Dataset, Repeats
 from bboxqa.model.diagnosis import EVERYONE
-from bboxqa.model.reliability import Coincidences
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
-from bboxqa.model.threshold_result import ThresholdResult
-from bboxqa.pipelines.counting import AgreementCounts, count_sequentially
+from bboxqa.model.units import Coincidences
+from bboxqa.pipelines.counting import AgreementCounts, compared_images, count_sequentially
 from bboxqa.pipelines.diagnosis.sentences.sentence import others_in_words
 from bboxqa.pipelines.diagnosis.sentences.significance import above_others, bounds, judged
-from bboxqa.pipelines.image_parts import compared_images
 
 FIGURES = {
     "f1": "f1", "alpha": "pooled", "class_alpha": "class", "class_share": "class share",

@@ -18,13 +18,12 @@ from bboxqa.formats.saved_results import read_saved
 from bboxqa.formats.translation.members import is_there
 from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.comparison import ComparisonResult, SinceRun
-from bboxqa.model.results import MeasuredAgreement
+from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.compare import compare_with
 from bboxqa.pipelines.read import read_for
-from bboxqa.pipelines.results.threshold_results import measure_name
+from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions.matched import COUNTED, count_up, given_ids
 
 # Settings that determine the figures of a result, without those of intervals and display.

@@ -8,8 +8,13 @@ from typing import Any
 import msgspec
 
 from bboxqa.model.diagnosis import Diagnosis
-from bboxqa.model.results import MeasuredAgreement
-from bboxqa.model.threshold_result import ClassAgreement, Existence, Place, ThresholdResult
+from bboxqa.model.results import (
+    ClassAgreement,
+    Existence,
+    MeasuredAgreement,
+    Place,
+    ThresholdResult,
+)
 from bboxqa.report.diagnosis_summary import diagnosis_summary
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import json_interval, json_number

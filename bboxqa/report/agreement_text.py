@@ -7,9 +7,8 @@ import numpy as np
 
 from bboxqa.core.text import count
 from bboxqa.model.diagnosis import Story
-from bboxqa.model.results import MeasuredAgreement
+from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Table
-from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.report.diagnosis_text import story_lines
 from bboxqa.report.numbers import decimal, interval_text
 from bboxqa.report.reference import reference_lines

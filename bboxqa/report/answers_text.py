@@ -5,7 +5,7 @@ from textwrap import wrap
 from typing import Any
 
 from bboxqa.core.text import clean, count
-from bboxqa.model.answers import ColumnAssociation, Grouping, SimilarAnnotators
+from bboxqa.model.ratings import ColumnAssociation, Grouping, SimilarAnnotators
 from bboxqa.model.table import Table
 from bboxqa.report.csv_cells import csv_line
 from bboxqa.report.numbers import decimal, json_interval, json_number

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isnan, nan
 
 from bboxqa.core.text import clean, count
-from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
+from bboxqa.model.ratings import Estimate, LabelAgreement, TaskEstimates
 from bboxqa.report.coefficients import pairs_json
 from bboxqa.report.numbers import decimal, interval_text
 from bboxqa.report.text_table import table_lines

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
+from bboxqa.model.ratings import Estimate, LabelAgreement, TaskEstimates
 from bboxqa.report.csv_cells import csv_line
 from bboxqa.report.numbers import json_interval, json_number
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bboxqa.core.text import count, one_line
+from bboxqa.model.results import ReferenceAgreement, ThresholdResult
 from bboxqa.model.table import Table
-from bboxqa.model.threshold_result import ReferenceAgreement, ThresholdResult
 from bboxqa.report.numbers import json_figure
 from bboxqa.report.text_table import table_lines
 

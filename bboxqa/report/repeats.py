@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
-from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.report.numbers import json_figure
 from bboxqa.report.table_excerpt import table_excerpt
 

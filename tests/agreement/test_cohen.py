@@ -22,7 +22,7 @@ from bboxqa.agreement.kappa import pair_kappas as answers_module
 from bboxqa.agreement.kappa.cohen import agreement_weights, cohen_pairs, prefers_cells
 from bboxqa.agreement.kappa.pair_kappas import BY_CONVENTION, answer_chunks, kappa_of, mean_of_pairs
 from bboxqa.formats.ratings.rating_columns import from_columns
-from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.model.units import Cell, ReliabilityData
 
 K = 4
 IDENTITY = [[int(a == b) for b in range(K)] for a in range(K)]

@@ -24,8 +24,7 @@ from bboxqa.agreement.counts.unit_counts import (
     from_units,
 )
 from bboxqa.agreement.uncertainty.estimator import NO_PAIR, NO_VARIATION, OK, ONE_IMAGE
-from bboxqa.model.reliability import Cell, Coincidences
-from bboxqa.model.units import UnitTable
+from bboxqa.model.units import Cell, Coincidences, UnitTable
 
 K = 4
 modes = st.sampled_from(["category", "ignore"])

@@ -18,8 +18,7 @@ from bboxqa.geometry.candidates import candidate_pairs, unit_pairs
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs
-from bboxqa.pipelines.counting import count_part
-from bboxqa.pipelines.image_parts import compared_images, split_images
+from bboxqa.pipelines.counting import compared_images, count_part, split_images
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.agreement_text import text_lines
 

@@ -23,8 +23,7 @@ from bboxqa.agreement.over_time import (
 from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.annotations import Source
-from bboxqa.model.ratings import Ratings
-from bboxqa.model.recordings import Segments
+from bboxqa.model.ratings import Ratings, Segments
 
 RULES = ["first", "last", "longest"]
 WALKS = {

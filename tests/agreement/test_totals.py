@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bboxqa import stats
-from bboxqa.model.estimates import Estimate, TaskEstimates
+from bboxqa.model.ratings import Estimate, TaskEstimates
 
 
 def task(name, value, error, n_shared, n_units=50):

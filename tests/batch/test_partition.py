@@ -10,9 +10,14 @@ from support.datasets import dataset
 from bboxqa.core.errors import DatasetError
 from bboxqa.matching.matchers import MATCHERS
 from bboxqa.model.settings import settings_from
-from bboxqa.pipelines import counting, image_parts
-from bboxqa.pipelines.counting import count_part, count_sequentially, join_counted
-from bboxqa.pipelines.image_parts import ImagePart, split_images
+from bboxqa.pipelines import counting
+from bboxqa.pipelines.counting import (
+    ImagePart,
+    count_part,
+    count_sequentially,
+    join_counted,
+    split_images,
+)
 
 PLACES = st.integers(0, 12)
 
@@ -72,7 +77,7 @@ def test_parts_in_turn_are_the_whole(case, size, crowded):
     said = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_PART", size)
-        patch.setattr(image_parts, "_CROWDED", crowded)
+        patch.setattr(counting, "_CROWDED", crowded)
         found = count_sequentially(
             images, settings, greedy=greedy, progress=lambda *each: said.append(each)
         )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bboxqa.agreement.counts.unit_counts import from_table
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.diagnostics.answers import annotator_similarity
-from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.model.units import Cell, ReliabilityData
 
 NUMBERS = np.array([-2.0, 0.0, 0.1, 7.0])
 

@@ -14,8 +14,8 @@ from bboxqa.diagnostics.decomposition import (
 )
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.image_parts import compared_images
 
 SETTINGS = AgreeSettings(iou_threshold=(0.5,), bootstrap=0, matcher="greedy")
 

@@ -10,8 +10,8 @@ from support.wrong_shapes import turned_boxes
 
 import bboxqa
 from bboxqa.diagnostics.offsets import ACROSS, MEASURES, RENAMED, quarter_turns, rotated_offsets
+from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.image_parts import compared_images
 from bboxqa.report.agreement_summary import summary, summary_schema
 from bboxqa.report.diagnosis_summary import diagnosis_schema
 

@@ -13,8 +13,8 @@ from bboxqa.diagnostics.strata import (
 )
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.image_parts import compared_images
 
 SETTINGS = AgreeSettings(bootstrap=50)
 SIDES = {"small": 20, "medium": 40, "large": 120}

@@ -11,7 +11,7 @@ from support.datasets import segmentations
 from support.masks import decode, encode
 
 from bboxqa.geometry.kernels.rasters import mask_bounds, mask_iou, masks
-from bboxqa.model.shapes.run_lengths import compress_counts, decode_counts
+from bboxqa.model.shapes.masks import compress_counts, decode_counts
 
 runs = st.lists(st.integers(0, 200_000), min_size=1, max_size=40)
 pictures = st.integers(0, 2**32).map(

@@ -15,7 +15,7 @@ from bboxqa.matching.matchers import MATCHERS
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines import chance_existence as module
 from bboxqa.pipelines.chance_existence import chance_existence
-from bboxqa.pipelines.image_parts import compared_images
+from bboxqa.pipelines.counting import compared_images
 
 
 def counted(data, **settings):

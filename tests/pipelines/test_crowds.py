@@ -8,8 +8,8 @@ from support.datasets import dataset
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
-from bboxqa.pipelines.diagnosis import crowds
-from bboxqa.pipelines.diagnosis.crowds import check_crowds
+from bboxqa.pipelines.diagnosis import matched_units
+from bboxqa.pipelines.diagnosis.matched_units import check_crowds
 
 
 def boxes(image, n, step):
@@ -26,9 +26,9 @@ def data():
 def test_pairs_that_overlap_count(data, monkeypatch):
     n_pairs = 60 * 59 // 2
     # Images of 50 annotations or fewer have no more pairs than are allowed for these.
-    monkeypatch.setattr(crowds, "_PAIRS", n_pairs - 180 * crowds._OF_ANNOTATION)
+    monkeypatch.setattr(matched_units, "_PAIRS", n_pairs - 180 * matched_units._OF_ANNOTATION)
     check_crowds(data)
-    monkeypatch.setattr(crowds, "_PAIRS", n_pairs - 180 * crowds._OF_ANNOTATION - 1)
+    monkeypatch.setattr(matched_units, "_PAIRS", n_pairs - 180 * matched_units._OF_ANNOTATION - 1)
     with pytest.raises(DatasetError) as caught:
         check_crowds(data)
     (problem,) = caught.value.problems
@@ -41,7 +41,7 @@ def test_pairs_that_overlap_count(data, monkeypatch):
 def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
     result = agree_with(data, AgreeSettings(bootstrap=0))
     assert result.diagnoser.is_quick
-    monkeypatch.setattr(crowds, "_PAIRS", -180 * crowds._OF_ANNOTATION)
+    monkeypatch.setattr(matched_units, "_PAIRS", -180 * matched_units._OF_ANNOTATION)
     assert re.match("image 'image 0000': too many of its 60 annotations", result.diagnoser.why_slow)
     with pytest.raises(DatasetError, match="image 'image 0000'"):
         result.diagnose()

@@ -11,8 +11,8 @@ from bboxqa.diagnostics.registry import diagnostic, names
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.image_parts import compared_images
 
 SETTINGS = AgreeSettings(iou_threshold=(0.3,), bootstrap=0)
 

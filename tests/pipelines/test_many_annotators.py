@@ -15,11 +15,11 @@ from bboxqa.diagnostics import offsets
 from bboxqa.diagnostics import vitality as rematched_module
 from bboxqa.diagnostics.vitality import rematched, rows_to_rematch
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines import annotator_limits
-from bboxqa.pipelines.diagnosis import crowds
+from bboxqa.pipelines import counting
+from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis import matched_units as matched_module
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.sentences import about_objects
-from bboxqa.pipelines.image_parts import compared_images
 
 NAMES = [f"p{number}" for number in range(6)]
 
@@ -96,9 +96,9 @@ def test_too_many_annotators_for_their_annotations_are_refused(tmp_path, monkeyp
     # Tables of all annotators took 3.4 GB before an image was refused.
     boxes = [annotation(k + 1, bbox=(10, 10, 20, 20), annotator=NAMES[k]) for k in range(3)]
     data = read(tmp_path / "x.json", boxes, n_images=3)
-    monkeypatch.setattr(annotator_limits, "_MEMORY", 17 * annotator_limits._BYTES_OF_TABLES)
+    monkeypatch.setattr(counting, "_MEMORY", 17 * counting._BYTES_OF_TABLES)
     bboxqa.agree(data, bootstrap=0)
-    monkeypatch.setattr(annotator_limits, "_MOST_CELLS", 5)
+    monkeypatch.setattr(counting, "_CELLS_OF_ANNOTATION", 5)
     with pytest.raises(DatasetError) as refused:
         bboxqa.agree(data, bootstrap=0)
     [problem] = refused.value.problems
@@ -110,9 +110,9 @@ def test_too_many_annotators_for_their_annotations_are_refused(tmp_path, monkeyp
 
 def test_too_many_objects_for_the_annotators_are_refused(tmp_path, monkeypatch):
     data = read(tmp_path / "x.json", drawn())
-    monkeypatch.setattr(annotator_limits, "_MEMORY", 30 * annotator_limits._BYTES)
+    monkeypatch.setattr(counting, "_MEMORY", 30 * counting._BYTES)
     bboxqa.agree(data, bootstrap=0)
-    monkeypatch.setattr(annotator_limits, "_MEMORY", 29 * annotator_limits._BYTES)
+    monkeypatch.setattr(counting, "_MEMORY", 29 * counting._BYTES)
     with pytest.raises(DatasetError) as refused:
         bboxqa.agree(data, bootstrap=0)
     assert refused.value.problems == (
@@ -123,7 +123,7 @@ def test_too_many_objects_for_the_annotators_are_refused(tmp_path, monkeypatch):
 def test_too_many_annotations_of_an_object_are_refused(tmp_path, monkeypatch):
     boxes = [annotation(k + 1, bbox=(10, 10, 20, 20), annotator=f"p{k}") for k in range(9)]
     data = read(tmp_path / "x.json", boxes)
-    monkeypatch.setattr(annotator_limits, "_MEMORY", 35 * annotator_limits._BYTES)
+    monkeypatch.setattr(counting, "_MEMORY", 35 * counting._BYTES)
     with pytest.raises(
         DatasetError, match="9 annotators give 36 pairs of annotations of 1 object;"
     ):
@@ -142,8 +142,8 @@ def chain(n_images, n_annotators=4):
 def test_matching_without_each_of_many_annotators_is_refused(tmp_path, monkeypatch):
     data = read(tmp_path / "x.json", chain(2), n_images=2)
     bboxqa.agree(data, bootstrap=0).diagnose()
-    monkeypatch.setattr(crowds, "_ROWS", 1)
-    monkeypatch.setattr(crowds, "_ROWS_OF_ANNOTATION", 0)
+    monkeypatch.setattr(matched_module, "_ROWS", 1)
+    monkeypatch.setattr(matched_module, "_ROWS_OF_ANNOTATION", 0)
     with pytest.raises(DatasetError, match="4 annotators: a diagnosis matches images without each"):
         bboxqa.agree(data, bootstrap=0).diagnose()
 

@@ -12,9 +12,9 @@ from bboxqa.diagnostics.strata import sigma
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.chance_existence import chance_existence
+from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis import sensitivity as module
 from bboxqa.pipelines.diagnosis.sensitivity import THRESHOLDS, sensitivity
-from bboxqa.pipelines.image_parts import compared_images
 
 SETTINGS = AgreeSettings(bootstrap=40)
 

@@ -8,7 +8,7 @@ import pytest
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry.similarities.box import COCO_SIGMAS
-from bboxqa.model.shapes.coco_joints import COCO_JOINTS
+from bboxqa.model.shapes.keypoints import COCO_JOINTS
 
 
 def joints(errors, n_images=60):

@@ -9,8 +9,8 @@ from support.datasets import annotation, dataset, document, with_assigned
 from support.resampled import expanded
 
 import bboxqa
+from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Categorical, Table
-from bboxqa.model.threshold_result import ReferenceAgreement
 from bboxqa.pipelines.diagnosis.sentences.about_objects import confusion_sentences
 from bboxqa.pipelines.diagnosis.sentences.about_reference import error_sentences
 from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence

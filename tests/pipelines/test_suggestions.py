@@ -13,10 +13,9 @@ import bboxqa
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.agree_files import agree_files
-from bboxqa.pipelines.diagnosis import suggestions as module
-from bboxqa.pipelines.diagnosis.sensitivity import sensitivity
-from bboxqa.pipelines.diagnosis.suggestions import in_words, suggested_thresholds
-from bboxqa.pipelines.image_parts import compared_images
+from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis import sensitivity as module
+from bboxqa.pipelines.diagnosis.sensitivity import in_words, sensitivity, suggested_thresholds
 
 SETTINGS = AgreeSettings(bootstrap=40)
 OF_BOXES = ["bbox", "giou", "centroid"]
@@ -117,10 +116,10 @@ def test_why_a_similarity_suggests_nothing(data):
 
 
 def test_what_would_take_long_is_left_to_a_run_of_its_own(data, monkeypatch):
-    monkeypatch.setattr(module, "_MOST", {"pixel": 1})
+    monkeypatch.setattr(module, "_MOST_BY_SIMILARITY", {"pixel": 1})
     (row,) = [row for row in rows_of(data) if row["similarity"] == "pixel"]
     assert row["reason"] == ("it takes long in these images: measure it with --similarity pixel")
-    monkeypatch.setattr(module, "_MOST", {"pixel": 40})
+    monkeypatch.setattr(module, "_MOST_BY_SIMILARITY", {"pixel": 40})
     (row,) = [row for row in rows_of(data) if row["similarity"] == "pixel"]
     assert 2 <= row["n_images"] < 16
 

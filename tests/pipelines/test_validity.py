@@ -6,8 +6,8 @@ import pytest
 
 import bboxqa
 from bboxqa.diagnostics.registry import diagnostic
+from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.image_parts import compared_images
 
 
 @cache

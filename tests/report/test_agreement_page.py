@@ -21,7 +21,7 @@ from bboxqa.formats.saved_results import read_saved
 from bboxqa.geometry.similarities.registry import SIMILARITIES
 from bboxqa.pipelines.diagnosis.sentences.sentence import MORE, most_named
 from bboxqa.pipelines.result_pages import write_saved
-from bboxqa.pipelines.results.threshold_results import measure_name
+from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.agreement_text import text_lines
 from bboxqa.report.pages import page_charts

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.model.estimates import Estimate, TaskEstimates
+from bboxqa.model.ratings import Estimate, TaskEstimates
 from bboxqa.report.coefficients import as_csv
 from bboxqa.report.csv_cells import csv_cell, csv_row
 

@@ -8,7 +8,7 @@ from math import nan
 import numpy as np
 
 from bboxqa.agreement.uncertainty.linear import totals
-from bboxqa.model.estimates import Estimate, PairTable, TaskEstimates
+from bboxqa.model.ratings import Estimate, PairTable, TaskEstimates
 from bboxqa.report.coefficient_text import text_lines
 from bboxqa.report.coefficients import as_csv, as_json
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.image_parts import compared_images
 from support.datasets import dataset, object_rows, with_assigned
 
 

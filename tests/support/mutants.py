@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from bboxqa.model.shapes.run_lengths import compress_counts
+from bboxqa.model.shapes.masks import compress_counts
 
 __all__ = ["MUTATIONS", "clean", "kinds", "mutant"]
 

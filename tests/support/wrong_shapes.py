@@ -3,7 +3,7 @@
 import math
 from random import Random
 
-from bboxqa.model.shapes.coco_joints import sides_of
+from bboxqa.model.shapes.keypoints import sides_of
 
 
 def turned_boxes(document, errors, seed=0):

@@ -21,7 +21,7 @@ from bboxqa.agreement.uncertainty.estimator import (
     undefined,
 )
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
-from bboxqa.model.reliability import Coincidences
+from bboxqa.model.units import Coincidences
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.reliability import Cell, ReliabilityData
-from bboxqa.model.units import CandidatePairs
+from bboxqa.model.units import CandidatePairs, Cell, ReliabilityData
 
 # Pairs of annotators of an image that are counted at a time.
 _CHUNK = 1 << 19

@@ -15,8 +15,7 @@ from bboxqa.core.arrays import (
     run_starts,
 )
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
-from bboxqa.model.units import UnitTable
+from bboxqa.model.units import Cell, Coincidences, ReliabilityData, UnitTable
 
 
 @frozen_arrays

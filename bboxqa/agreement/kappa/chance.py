@@ -20,7 +20,7 @@ from bboxqa.agreement.uncertainty.estimator import (
 )
 from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, frozen_arrays, sum_by
-from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.model.units import Cell, ReliabilityData
 
 Expectation = Literal["none", "fleiss", "uniform", "gwet"]
 """Models of chance: none (percent agreement); annotators draw values from the common distribution

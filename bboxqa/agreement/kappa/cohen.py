@@ -19,7 +19,7 @@ from bboxqa.agreement.uncertainty.estimator import SumTable, table_of
 from bboxqa.core.arrays import MOST_VALUES, FloatArray, IndexArray, compact, frozen_arrays, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
-from bboxqa.model.reliability import ReliabilityData
+from bboxqa.model.units import ReliabilityData
 
 # With fewer answers, pairs are faster when processed together.
 _MANY = 2000

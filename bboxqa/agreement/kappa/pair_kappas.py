@@ -29,8 +29,8 @@ from bboxqa.core.arrays import (
     run_starts,
     sum_by,
 )
-from bboxqa.model.estimates import PairTable
-from bboxqa.model.reliability import ReliabilityData
+from bboxqa.model.ratings import PairTable
+from bboxqa.model.units import ReliabilityData
 
 # Pairs of answers in memory at a time, unless one annotator has more.
 _CHUNK = 1 << 20

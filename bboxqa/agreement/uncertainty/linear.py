@@ -9,7 +9,7 @@ from bboxqa.agreement.uncertainty.distributions import t_quantile
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator, SumTable
 from bboxqa.agreement.uncertainty.resampling import LEVEL, jackknife_error
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.model.estimates import Estimate, TaskEstimates
+from bboxqa.model.ratings import Estimate, TaskEstimates
 
 FEWEST = 10
 """With fewer clusters, intervals from standard errors cover the truth too rarely."""

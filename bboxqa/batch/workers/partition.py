@@ -8,8 +8,13 @@ from uuid import uuid4
 from bboxqa.core.errors import BboxqaError
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.counting import AgreementCounts, count_part, join_counted
-from bboxqa.pipelines.image_parts import ImagePart, split_images
+from bboxqa.pipelines.counting import (
+    AgreementCounts,
+    ImagePart,
+    count_part,
+    join_counted,
+    split_images,
+)
 
 # Annotations per part: half a second of work, much longer than sending them.
 _BOXES, _OUTLINES = 200_000, 50_000

@@ -6,7 +6,7 @@ from bboxqa.agreement.alpha.nominal import Alpha, pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidence_matrix, coincidences
 from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.examples.walks.walk_parts import MISSING, digits, hang, short, table
-from bboxqa.model.reliability import ReliabilityData
+from bboxqa.model.units import ReliabilityData
 
 # In all worked examples, a missing box counts as a category of its own.
 _MISSING = "category"

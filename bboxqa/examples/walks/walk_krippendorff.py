@@ -10,7 +10,7 @@ from bboxqa.examples import read_expected
 from bboxqa.examples.walks.walk_alpha import alpha_of, alpha_text, matrix_text
 from bboxqa.examples.walks.walk_parts import Step, Walk, check, digits, table
 from bboxqa.examples.walks.walk_units import NOBODY
-from bboxqa.model.reliability import ReliabilityData
+from bboxqa.model.units import ReliabilityData
 
 _NOTES = ("Table 5: the source has alpha without its sign. D_o / D_e is 1.2, and 1 - 1.2 = -0.2.",)
 

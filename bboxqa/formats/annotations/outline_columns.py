@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import ColumnBuilder
 from bboxqa.formats.annotations.records import OutlinedAnnotation, Rle
 from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS, compress_counts, decode_counts
+from bboxqa.model.shapes.masks import MAX_MASK_PIXELS, compress_counts, decode_counts
 
 
 class OutlinesBuilder:

@@ -35,7 +35,7 @@ from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.windows import LIST, Text
 from bboxqa.model.annotations import Source
 from bboxqa.model.file_places import FilePlaces
-from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS, decode_counts, run_bounds
+from bboxqa.model.shapes.masks import MAX_MASK_PIXELS, decode_counts, run_bounds
 
 # A first result with a box, before values that are nested deeply.
 _BOXED = re.compile(rb'\s*\{(?:[^{}]|\{[^{}]*\})*?"bbox"\s*:')

@@ -17,7 +17,7 @@ from bboxqa.formats.translation.untrusted import (
     number_in,
 )
 from bboxqa.formats.xml_elements import Element
-from bboxqa.model.shapes.mask_spans import spans_of_runs
+from bboxqa.model.shapes.masks import spans_of_runs
 
 CUBOID = [
     f"{axis}{corner}{side}"

@@ -19,7 +19,7 @@ from bboxqa.formats.writing.losses import (
 from bboxqa.formats.writing.names import people_paths, plain_xml
 from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
 from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
-from bboxqa.model.shapes.mask_spans import runs_of_spans
+from bboxqa.model.shapes.masks import runs_of_spans
 
 _TITLE = "CVAT"
 _LINES = ("polyline", "line", "cuboid")

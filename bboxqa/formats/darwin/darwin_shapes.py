@@ -19,8 +19,7 @@ from bboxqa.formats.translation.untrusted import (
     plain_text,
     points_of,
 )
-from bboxqa.model.shapes.mask_spans import joined
-from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
+from bboxqa.model.shapes.masks import MAX_MASK_PIXELS, joined
 
 # Names of shapes that are kept but not compared; the first that an annotation has counts.
 _APART = {

@@ -12,8 +12,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.joint_columns import most_joints
 from bboxqa.formats.annotations.records import Category, whole_number
 from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.shapes.coco_joints import limbs_of
-from bboxqa.model.shapes.keypoints import Keypoints
+from bboxqa.model.shapes.keypoints import Keypoints, limbs_of
 
 _SHOWN = 3
 _Names = tuple[str, ...]

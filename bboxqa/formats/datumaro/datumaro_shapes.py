@@ -22,7 +22,7 @@ from bboxqa.formats.translation.untrusted import (
     plain_text,
     size_of,
 )
-from bboxqa.model.shapes.run_lengths import decode_counts, run_bounds
+from bboxqa.model.shapes.masks import decode_counts, run_bounds
 
 # Names of shapes that are kept but not compared.
 _APART = {

@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.core.json_values import shortened
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.formats.document.raw_values import MISSING, NUMBERS, are_numbers
-from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS, decode_counts, run_bounds
+from bboxqa.model.shapes.masks import MAX_MASK_PIXELS, decode_counts, run_bounds
 
 Bounds = tuple[float, float, float, float]
 _NONE = (np.nan,) * 4

@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.formats.translation.boxes.masks import RowMask
 from bboxqa.formats.translation.untrusted import MaskProblemError
-from bboxqa.model.shapes.mask_spans import joined
+from bboxqa.model.shapes.masks import joined
 
 
 class _Bits:

@@ -10,7 +10,7 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.labels import Coded, LabelColumn, code, column_of, number_of
 from bboxqa.model.ratings import Ratings
-from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.model.units import Cell, ReliabilityData
 
 _FIELDS = ("unit", "annotator", "value", "cluster", "n_options")
 Places = Callable[[IndexArray], Sequence[str]]

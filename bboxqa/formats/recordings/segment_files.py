@@ -14,7 +14,7 @@ from bboxqa.core.text import count, in_natural_order
 from bboxqa.formats.recordings.clock_times import TimeUnit, fraction, is_number
 from bboxqa.formats.recordings.segment_records import Record, SegmentReading
 from bboxqa.formats.recordings.segment_tables import Table, read_table
-from bboxqa.model.recordings import Segments, segment_problems
+from bboxqa.model.ratings import Segments, segment_problems
 
 _NOTHING_SAYS = "the file does not show whether the times are"
 _CORRECT = "Correct the file and try again."

@@ -10,8 +10,8 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.formats.annotations.rotations import degrees
 from bboxqa.formats.translation.boxes.row_masks import runs_of
 from bboxqa.formats.translation.boxes.shapes import SIDES, bounds, ellipse, rotated
+from bboxqa.model.shapes.masks import run_bounds
 from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, upright
-from bboxqa.model.shapes.run_lengths import run_bounds
 
 Record = dict[str, Any]
 Kind = Literal["box", "rotation", "polygon", "holes", "mask"]

@@ -17,7 +17,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.geometry.kernels.boxes import overlap
 from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes.run_lengths import decode_counts
+from bboxqa.model.shapes.masks import decode_counts
 
 _MOST_TRACED = 10**8
 

@@ -11,7 +11,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS
+from bboxqa.model.shapes.masks import MAX_MASK_PIXELS
 
 Needs = Literal["boxes", "rotated boxes", "polygons", "outlines", "masks", "keypoints"]
 """The compared shapes: boxes; rotated boxes; polygons only; outlines, with polygons rasterised in

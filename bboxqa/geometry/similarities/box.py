@@ -15,8 +15,7 @@ from bboxqa.geometry.kernels.boxes import key_point_similarity, rotated_iou
 from bboxqa.geometry.similarities.base import Comparison, Options, Similarity
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes.coco_joints import coco_places
-from bboxqa.model.shapes.keypoints import Keypoints
+from bboxqa.model.shapes.keypoints import Keypoints, coco_places
 from bboxqa.model.shapes.rotated_boxes import bounds, from_corners, smallest_angle
 
 

@@ -14,20 +14,19 @@ from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, ReadS
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.crowds import check_crowds
-from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from bboxqa.pipelines.counting import ImagePart
+from bboxqa.pipelines.diagnosis.matched_units import check_crowds, matched_units
 from bboxqa.pipelines.diagnosis.named import named_in_words
-from bboxqa.pipelines.diagnosis.review_document import review_document
-from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, sensitivity
-from bboxqa.pipelines.diagnosis.story import TABLES, story_of
-from bboxqa.pipelines.diagnosis.suggestions import (
+from bboxqa.pipelines.diagnosis.review_document import review_document, worst_images
+from bboxqa.pipelines.diagnosis.sensitivity import (
+    SENSITIVITY,
     SUGGESTED,
     in_words,
+    sensitivity,
     suggested_thresholds,
 )
+from bboxqa.pipelines.diagnosis.story import TABLES, story_of
 from bboxqa.pipelines.diagnosis.warnings import warnings_of
-from bboxqa.pipelines.diagnosis.worst_images import worst_images
-from bboxqa.pipelines.image_parts import ImagePart
 
 # The diagnostics that the story uses; only those of the compared shapes are computed.
 _OF_STORY = {

@@ -6,8 +6,8 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Progress
 from bboxqa.model.diagnosis import Diagnosis, ReadShapes, Story
 from bboxqa.model.results import MeasuredAgreement
-from bboxqa.pipelines.diagnosis.crowds import check_crowds
-from bboxqa.pipelines.image_parts import ImagePart
+from bboxqa.pipelines.counting import ImagePart
+from bboxqa.pipelines.diagnosis.matched_units import check_crowds
 
 # With more annotations, the story takes longer than the figures and is made only on request.
 _QUICK = 100_000

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from bboxqa.core.text import names_in_words
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Categorical, Column, Table
-from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 
 # Columns of tables that hold names of annotators, and of categories.

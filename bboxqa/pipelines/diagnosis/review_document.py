@@ -1,15 +1,141 @@
-"""The annotations of objects to review, as a COCO document."""
+"""Objects to review as a COCO document, and the images that cost most with their drawings."""
 
+from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.diagnostics.review import ReviewQueue
-from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name
-from bboxqa.model.annotations import Dataset
-from bboxqa.pipelines.diagnosis.source_records import Record, SourceRecord, source_records
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import own_name
+from bboxqa.core.memory import gc_paused
+from bboxqa.diagnostics.decomposition import KINDS
+from bboxqa.diagnostics.review import ObjectList, ReviewQueue, object_list
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name, id_number
+from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.registry import format_of
+from bboxqa.formats.translation.source_files import size_and_digest
+from bboxqa.geometry.kernels.rasters import outline_rings
+from bboxqa.model.annotations import Annotations, Dataset, Source
+from bboxqa.model.diagnosis import ALL_AGREE
+from bboxqa.model.outlines import SegmentationKind
+from bboxqa.model.results import ThresholdResult
+from bboxqa.model.shapes.rotated_boxes import corners, width_marks
+from bboxqa.model.table import Table
+from bboxqa.model.units import MatchedUnits
+from bboxqa.report.numbers import json_number
+
+Record = dict[str, Any]
+# An id, and a box.
+_Key = tuple[int, tuple[float, ...]]
+
+
+class SourceRecord(NamedTuple):
+    """An annotation and its image."""
+
+    annotation: Record
+    image: Record
+
+
+class _Place(msgspec.Struct, gc=False):
+    """The keys of a record by which an annotation is found."""
+
+    id: int | str | float
+    bbox: tuple[float, float, float, float]
+
+
+class _Places(msgspec.Struct):
+    annotations: list[_Place]
+
+
+class _File(msgspec.Struct):
+    annotations: list[msgspec.Raw]
+    images: list[Record]
+    categories: list[Record]
+
+
+def source_records(
+    data: Dataset, annotations: IndexArray
+) -> tuple[list[SourceRecord], list[Record]] | None:
+    """Return the records of some annotations, and the categories of all files.
+
+    None if the files no longer have all of them, or are not plain COCO JSON. Annotations are found
+    by id and box, and by annotator if several records have the same id and box.
+    """
+    try:
+        return _found(data, annotations)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _found(
+    data: Dataset, annotations: IndexArray
+) -> tuple[list[SourceRecord], list[Record]] | None:
+    of = data.annotations.take(annotations)
+    keys: list[_Key] = [*zip(of.id.tolist(), map(tuple, of.bbox.tolist()), strict=True)]
+    found: dict[_Key, list[tuple[str, SourceRecord]]] = {}
+    categories = []
+    for source in data.sources:
+        content = _content(source)
+        if content is None:
+            return None
+        file = msgspec.json.decode(content, type=_File)
+        categories += file.categories
+        images = {id_number(image.get("id")): image for image in file.images}
+        for key, place in _matching(content, {*keys}):
+            record = msgspec.json.decode(file.annotations[place])
+            image = images.get(id_number(record.get("image_id")))
+            if image is not None:
+                own = (own_name(Path(source.name)), SourceRecord(record, image))
+                found.setdefault(key, []).append(own)
+    if not all(key in found for key in keys):
+        return None
+    names = np.array(data.annotator_names, object)[of.annotator].tolist()
+    records = [_of_annotator(found[key], name) for key, name in zip(keys, names, strict=True)]
+    return records, categories
+
+
+def _content(source: Source) -> bytes | None:
+    """Return the content of a file; None if the file has changed."""
+    path = Path(source.name)
+    try:
+        if size_and_digest(path, digest=False)[0] != source.size:
+            return None
+        found = format_of(path)
+        if found is COCO or found.document is None:
+            return path.read_bytes()
+        # Files of other formats keep their translation to COCO JSON.
+        return bytes(found.document(path).text[:])
+    except (DatasetError, OSError):
+        return None
+
+
+@gc_paused()
+def _matching(content: bytes, wanted: set[_Key]) -> list[tuple[_Key, int]]:
+    """Return the annotations with one of these ids and boxes, with their indices in the list."""
+    places = msgspec.json.decode(content, type=_Places).annotations
+    ids = {id_ for id_, _ in wanted}
+    near = [
+        number
+        for number, place in enumerate(places)
+        if (place.id if type(place.id) is int else id_number(place.id)) in ids
+    ]
+    keys = [(id_number(places[number].id), places[number].bbox) for number in near]
+    return [found for found in zip(keys, near, strict=True) if found[0] in wanted]
+
+
+def _of_annotator(found: Sequence[tuple[str, SourceRecord]], name: str) -> SourceRecord:
+    """Return the record of an annotator among records with the same id and box."""
+
+    def is_own(file: str, record: SourceRecord) -> bool:
+        values = (*record.annotation.values(), *record.image.values())
+        named = (value for value in values if isinstance(value, str | int | float))
+        return name == file or name in map(annotator_name, named)
+
+    return next((record for file, record in found if is_own(file, record)), found[0][1])
 
 
 def review_document(data: Dataset, queue: ReviewQueue) -> dict[str, Any]:
@@ -96,3 +222,137 @@ def _image(data: Dataset, place: int, record: Record, id_: object) -> Record:
             result.pop(key, None)
         result["annotators"] = asked
     return result
+
+
+_MOST_SHAPES = 200_000
+
+
+def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) -> dict[str, Any]:
+    """Return the images that cost most agreement, the worst first, and what was drawn in them.
+
+    There are at most `n_images`, with at most 200,000 annotations in images after the first.
+    Objects are numbered within an image. Their `category` is that of the majority, `kind` is "all
+    agree" or the primary kind of disagreement, `kinds` are all of
+    them, `reason` names who differs, and `similarity` is the mean of the matching pairs.
+    """
+    rows, images = _chosen(part.images, matched.data, n_images)
+    found = object_list(matched, images)
+    number = _numbers(found, int(matched.objects.max(initial=-1)) + 1)
+    objects = _by_image(found.image, images)
+    shapes = _by_image(matched.data.annotations.image.astype(np.int64), images)
+    return {
+        "threshold": part.threshold_label,
+        "measure": part.measure,
+        "n_images": len(part.images),
+        "images": [
+            {
+                **_image_of_page(matched.data, image),
+                "cost": row["cost"],
+                "alpha": row["alpha"],
+                "alpha_status": row["status"],
+                "f1": row["f1"],
+                "objects": [_object(matched.data, found, number, each) for each in objects[place]],
+                "shapes": [_shape(matched, found, number, each) for each in shapes[place]],
+            }
+            for place, (row, image) in enumerate(zip(rows, images.tolist(), strict=True))
+        ],
+    }
+
+
+def _chosen(table: Table, data: Dataset, n_images: int) -> tuple[list[dict[str, Any]], IndexArray]:
+    """Return the rows of the worst images, and their places in the data."""
+    cost = np.nan_to_num(np.asarray(table["cost"], np.float64), nan=-np.inf)
+    worst = np.lexsort((-np.asarray(table["n_units"]), -cost))[:n_images]
+    place = {name: index for index, name in enumerate(data.image_names)}
+    images = np.array([place[name] for name in table["image"][worst].tolist()], np.int64)
+    n_shapes = np.bincount(data.annotations.image, minlength=len(data.image_names))[images]
+    kept = np.cumsum(n_shapes) - n_shapes[:1].sum() <= _MOST_SHAPES
+    return table.take(worst[kept]).records(), images[kept]
+
+
+def _by_image(image: IndexArray, images: IndexArray) -> list[list[int]]:
+    """Return the indices of the rows of each image, in order."""
+    order = np.argsort(image, kind="stable")
+    low = np.searchsorted(image[order], images, "left").tolist()
+    high = np.searchsorted(image[order], images, "right").tolist()
+    return [order[a:b].tolist() for a, b in zip(low, high, strict=True)]
+
+
+def _numbers(found: ObjectList, n_objects: int) -> IndexArray:
+    """Return the number of each object in its image, from 1; 0 for objects of other images."""
+    order = np.argsort(found.image, kind="stable")
+    image = found.image[order]
+    first = np.searchsorted(image, image, "left")
+    number = np.zeros(n_objects, np.int64)
+    number[found.object[order]] = np.arange(len(order)) - first + 1
+    return number
+
+
+def _image_of_page(data: Dataset, place: int) -> dict[str, Any]:
+    width, height = data.image_size[place].tolist()
+    asked = np.flatnonzero(data.assigned[place]).tolist()
+    return {
+        "file_name": data.image_names[place],
+        "width": width or None,
+        "height": height or None,
+        "asked": [data.annotator_names[each] for each in asked],
+    }
+
+
+def _object(data: Dataset, found: ObjectList, number: IndexArray, row: int) -> dict[str, Any]:
+    kind = int(found.kind[row])
+    return {
+        "object": int(number[found.object[row]]),
+        "category": data.category_names[found.category[row]],
+        "kind": ALL_AGREE if kind < 0 else KINDS[kind],
+        "kinds": [KINDS[each] for each in np.flatnonzero(found.has[row]).tolist()],
+        "reason": found.reason[row],
+        "similarity": json_number(float(found.similarity[row])),
+    }
+
+
+def _shape(
+    matched: MatchedUnits, found: ObjectList, number: IndexArray, row: int
+) -> dict[str, Any]:
+    of = matched.data.annotations
+    return {
+        "annotation": int(of.id[row]) if of.own_id is None else of.shown_ids([row])[0],
+        "annotator": matched.data.annotator_names[of.annotator[row]],
+        "category": matched.data.category_names[of.category[row]],
+        "object": int(number[found.of[row]]),
+        "unit": int(matched.units.unit[row]),
+        "bbox": of.bbox[row].tolist(),
+        **_rings(of, row),
+        **_points(matched.data, row),
+    }
+
+
+def _rings(of: Annotations, row: int) -> dict[str, Any]:
+    """Return the outline of an annotation, if any, as lists of alternating x and y."""
+    segmentations, boxes = of.segmentation, of.rotated_box
+    if segmentations is not None and segmentations.kind[row] != SegmentationKind.NONE:
+        rings = outline_rings(segmentations, row)
+    elif boxes is not None and boxes[row, 4]:
+        rings = [*corners(boxes[row : row + 1])]
+    else:
+        return {}
+    if boxes is not None and boxes[row, 4]:
+        # A ring of two points is a line.
+        rings = [*rings, width_marks(boxes[row : row + 1])[0]]
+    return {"rings": [ring.round(2).ravel().tolist() for ring in rings]}
+
+
+def _points(data: Dataset, row: int) -> dict[str, Any]:
+    """Return the labelled key points of an annotation, and the lines between them."""
+    keypoints = data.annotations.keypoints
+    if keypoints is None:
+        return {}
+    part = slice(int(keypoints.start[row]), int(keypoints.stop[row]))
+    xy, seen = keypoints.xy[part].round(2), keypoints.visibility[part]
+    limbs = data.limbs[data.annotations.category[row]] if data.limbs else ()
+    lines = [xy[[*ends]] for ends in limbs if max(ends) < len(seen) and seen[[*ends]].all()]
+    return {
+        "visible_points": xy[seen > 1].tolist(),
+        "hidden_points": xy[seen == 1].tolist(),
+        "lines": [line.ravel().tolist() for line in lines],
+    }

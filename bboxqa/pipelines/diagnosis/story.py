@@ -14,8 +14,8 @@ from bboxqa.diagnostics.decomposition import Kind
 from bboxqa.diagnostics.rates import RATES, asked_with_others
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import Line
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
-from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences.about_annotators import (
     idle_sentences,

@@ -18,15 +18,13 @@ from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.object_cells import pair_sums
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.matchers import match
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
-from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.counting import reliability_of
+from bboxqa.pipelines.counting import ImagePart, reliability_of
 from bboxqa.pipelines.diagnosis.constant_shifts import pixel_base_warnings
-from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
-from bboxqa.pipelines.diagnosis.two_labels import label_warnings
-from bboxqa.pipelines.image_parts import ImagePart
+from bboxqa.pipelines.diagnosis.matched_units import label_warnings, lower_threshold
 
 # An image with a larger share of the units dominates alpha.
 _LARGE_IMAGE = 0.25

@@ -19,7 +19,7 @@ from bboxqa.diagnostics.influence import (
     alpha_without_values,
 )
 from bboxqa.model.ratings import Ratings
-from bboxqa.model.reliability import Cell
+from bboxqa.model.units import Cell
 from bboxqa.pipelines.ratings.measure import check_bootstrap, check_level, check_ratings
 
 

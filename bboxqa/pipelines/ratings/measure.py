@@ -29,11 +29,10 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import names_in_words, unknown_name
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.influence import alpha_without_annotators, alpha_without_values
-from bboxqa.model.estimates import Estimate, TaskEstimates
 from bboxqa.model.labels import number_of
-from bboxqa.model.ratings import Ratings
-from bboxqa.model.reliability import Cell
+from bboxqa.model.ratings import Estimate, Ratings, TaskEstimates
 from bboxqa.model.settings import MAX_BOOTSTRAP, MIN_BOOTSTRAP
+from bboxqa.model.units import Cell
 from bboxqa.pipelines.ratings.rating_notes import notes_of
 
 INTERVALS = ("percentile", "bca")

@@ -10,7 +10,7 @@ from bboxqa.agreement.registry import CoefficientInputs, coefficient
 from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.linear import FEWEST
 from bboxqa.core.text import count
-from bboxqa.model.estimates import Estimate, PairTable
+from bboxqa.model.ratings import Estimate, PairTable
 from bboxqa.pipelines.notes import FEW_CLUSTERS, shift_note
 
 # A bias of more standard errors is reported.

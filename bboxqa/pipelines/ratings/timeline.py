@@ -13,9 +13,7 @@ from bboxqa.agreement.uncertainty.estimator import Estimator
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
-from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
-from bboxqa.model.ratings import Ratings
-from bboxqa.model.recordings import Segments
+from bboxqa.model.ratings import Estimate, LabelAgreement, Ratings, Segments, TaskEstimates
 from bboxqa.pipelines.notes import FEW_CLUSTERS
 from bboxqa.pipelines.ratings.measure import estimates_of, measure
 from bboxqa.pipelines.ratings.rating_notes import missing_intervals, moved_intervals

@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.geometry.similarities.box import COCO_SIGMAS
-from bboxqa.model.shapes.coco_joints import coco_places
+from bboxqa.model.shapes.keypoints import coco_places
 from bboxqa.model.shapes.rotated_boxes import bounds
 from bboxqa.pipelines.simulation.errors import AnnotatorErrors
 from bboxqa.pipelines.simulation.scene import (

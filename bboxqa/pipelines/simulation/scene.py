@@ -7,7 +7,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, froz
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.shapes.coco_joints import COCO_JOINTS
+from bboxqa.model.shapes.keypoints import COCO_JOINTS
 from bboxqa.model.shapes.rotated_boxes import bounds
 
 WIDTH, HEIGHT = 640, 480

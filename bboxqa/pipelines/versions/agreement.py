@@ -27,11 +27,10 @@ from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.core.parallel import one_blas_thread
 from bboxqa.core.types import Progress
 from bboxqa.model.comparison import AgreementChange, Change
-from bboxqa.model.reliability import Coincidences
-from bboxqa.model.results import MeasuredAgreement
+from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Table
-from bboxqa.model.threshold_result import ThresholdResult
+from bboxqa.model.units import Coincidences
 from bboxqa.pipelines.versions.names import Aligned
 from bboxqa.pipelines.versions.tables import Names
 

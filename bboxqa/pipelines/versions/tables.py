@@ -10,7 +10,7 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CHANGES, CROWD_FLAGS
 from bboxqa.model.shapes.rounding import ROUNDED_PX
 from bboxqa.model.table import Categorical, Column, Table
-from bboxqa.pipelines.results.result_tables import id_column
+from bboxqa.pipelines.threshold_results import id_column
 from bboxqa.pipelines.versions.matched import MatchedVersions
 from bboxqa.pipelines.versions.names import Aligned
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.geometry.kernels.boxes import corners
-from bboxqa.model.shapes.run_lengths import decode_counts, run_bounds
+from bboxqa.model.shapes.masks import decode_counts, run_bounds
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 

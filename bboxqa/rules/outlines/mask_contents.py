@@ -9,8 +9,7 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import count
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.model.shapes.mask_spans import n_turned, spans_of_runs
-from bboxqa.model.shapes.run_lengths import compress_counts, transposed_runs
+from bboxqa.model.shapes.masks import compress_counts, n_turned, spans_of_runs, transposed_runs
 from bboxqa.rules.base.reporting import record_defect, row_edits, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document

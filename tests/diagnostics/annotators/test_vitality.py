@@ -14,8 +14,8 @@ from bboxqa.diagnostics import vitality as rematched_module
 from bboxqa.diagnostics.rates import annotators
 from bboxqa.diagnostics.vitality import category_vitality, vitality
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.image_parts import ImagePart
 
 
 def counted_again(units, out):

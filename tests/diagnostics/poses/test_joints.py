@@ -10,7 +10,7 @@ from support.wrong_shapes import mirrored
 import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.similarities.box import COCO_SIGMAS
-from bboxqa.model.shapes.coco_joints import COCO_JOINTS
+from bboxqa.model.shapes.keypoints import COCO_JOINTS
 from bboxqa.pipelines.result_pages import write_result
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.agreement_text import text_lines

@@ -12,7 +12,7 @@ from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.registry import format_of
-from bboxqa.model.shapes.run_lengths import compress_counts
+from bboxqa.model.shapes.masks import compress_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of CVAT here")

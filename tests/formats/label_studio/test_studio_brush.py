@@ -11,7 +11,7 @@ from support.studio import box, result, task, work, written
 from bboxqa import read_coco, validate
 from bboxqa.formats.label_studio.brush import brush_mask
 from bboxqa.formats.translation.untrusted import MaskProblemError
-from bboxqa.model.shapes.run_lengths import decode_counts
+from bboxqa.model.shapes.masks import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
 

@@ -17,7 +17,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.folders.source_folders import sources_below
 from bboxqa.formats.labelme.labelme_records import translate_labelme as translate
 from bboxqa.formats.registry import format_of
-from bboxqa.model.shapes.run_lengths import decode_counts
+from bboxqa.model.shapes.masks import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of LabelMe here")

@@ -19,7 +19,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.people_in_archives import people_inside
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.supervisely.project_records import translate_project
-from bboxqa.model.shapes.run_lengths import decode_counts
+from bboxqa.model.shapes.masks import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Supervisely here")

@@ -13,7 +13,7 @@ from support.masks import decode
 from bboxqa.formats.translation.boxes.masks import MOST_RUNS, Allowance, Masks, RowMask
 from bboxqa.formats.translation.boxes.picture_masks import MOST_PIXELS, picture_mask
 from bboxqa.formats.translation.untrusted import EmptyMaskProblemError, MaskProblemError
-from bboxqa.model.shapes.mask_spans import spans_of_pixels, turned
+from bboxqa.model.shapes.masks import spans_of_pixels, turned
 
 SHARES = (0, 0.1, 0.5, 0.9, 1)
 

@@ -11,7 +11,7 @@ import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
 from bboxqa.geometry.similarities.box import COCO_SIGMAS, given_sigmas
-from bboxqa.model.shapes.coco_joints import COCO_JOINTS, limbs_of
+from bboxqa.model.shapes.keypoints import COCO_JOINTS, limbs_of
 
 _IMAGE = {"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}
 

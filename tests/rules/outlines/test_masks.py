@@ -5,7 +5,7 @@ import pytest
 from support.validation import codes, document_of, findings
 
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.model.shapes.run_lengths import (
+from bboxqa.model.shapes.masks import (
     compress_counts,
     decode_counts,
     run_bounds,

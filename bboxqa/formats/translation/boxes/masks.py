@@ -13,13 +13,14 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import EmptyMaskProblemError, MaskProblemError
-from bboxqa.model.shapes.mask_spans import (
+from bboxqa.model.shapes.masks import (
+    MAX_MASK_PIXELS,
+    compress_counts,
     joined,
     runs_of_spans,
     span_bounds,
     turned,
 )
-from bboxqa.model.shapes.run_lengths import MAX_MASK_PIXELS, compress_counts
 
 Size = tuple[int, int]
 """Width and height in pixels."""

@@ -12,7 +12,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray
 from bboxqa.formats.translation.boxes.masks import Masks, RowMask, Size
 from bboxqa.formats.translation.untrusted import MaskProblemError
-from bboxqa.model.shapes.mask_spans import spans_of_pixels
+from bboxqa.model.shapes.masks import spans_of_pixels
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -13,14 +13,14 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.translation.boxes.masks import Allowance, RowMask
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import MaskProblemError
-from bboxqa.model.shapes.mask_spans import (
+from bboxqa.model.shapes.masks import (
+    decode_counts,
     joined,
     runs_of_spans,
     span_bounds,
     spans_of_runs,
     turned,
 )
-from bboxqa.model.shapes.run_lengths import decode_counts
 
 _LONGEST = 1 << 14
 """Pixels in one run of the longest that Label Studio writes."""

@@ -10,8 +10,8 @@ from bboxqa.diagnostics.categories import Unused
 from bboxqa.diagnostics.decomposition import Kind
 from bboxqa.diagnostics.rates import asked_with_others
 from bboxqa.model.diagnosis import NO_BOX
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
-from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences.paired import f1_of_others
 from bboxqa.pipelines.diagnosis.sentences.sentence import (

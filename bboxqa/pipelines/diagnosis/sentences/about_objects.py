@@ -12,8 +12,8 @@ from bboxqa.diagnostics.decomposition import KINDS, Kind, n_objects_of
 from bboxqa.diagnostics.offsets import MOST_DRAWN, n_sharing
 from bboxqa.diagnostics.review import in_words
 from bboxqa.model.diagnosis import Line
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
-from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.sentences.paired import category_differences
 from bboxqa.pipelines.diagnosis.sentences.sentence import (

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.model.diagnosis import Line
-from bboxqa.model.threshold_result import ReferenceAgreement, ThresholdResult
+from bboxqa.model.results import ReferenceAgreement, ThresholdResult
 from bboxqa.pipelines.diagnosis.sentences.about_places import offset_sentences
 from bboxqa.pipelines.diagnosis.sentences.about_rotation import rotated_sentences
 from bboxqa.pipelines.diagnosis.sentences.sentence import (

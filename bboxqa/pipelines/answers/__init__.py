@@ -1,1 +1,0 @@
-"""Tables of ratings: similarity of annotators, and association of columns."""

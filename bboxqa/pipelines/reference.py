@@ -1,0 +1,555 @@
+"""Comparison of each annotator with a reference."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, pairs_within, rows, run_starts
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.text import count, first_few, nearest, one_line
+from bboxqa.core.types import Progress
+from bboxqa.diagnostics.against_reference import (
+    against_reference,
+    reference_confusion_matrix,
+    reference_confusions,
+    reference_offsets,
+    reference_rotations,
+)
+from bboxqa.formats.dataset.category_names import variant_remark
+from bboxqa.formats.dataset.image_names import join_advice
+from bboxqa.formats.dataset.left_out_categories import left_out_by
+from bboxqa.formats.dataset.people.pseudonymous import without_later_people
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
+from bboxqa.geometry.similarities.registry import similarity
+from bboxqa.matching.matchers import match, matcher
+from bboxqa.matching.objects import loose_objects
+from bboxqa.model.annotations import Annotations, Dataset, Repeats, Source
+from bboxqa.model.results import ReferenceAgreement
+from bboxqa.model.selection import join_columns, join_outlines, joints_of, select_annotations
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.shapes.keypoints import join_keypoints
+from bboxqa.model.table import Table
+from bboxqa.model.units import CandidatePairs, ReferenceMatches
+from bboxqa.pipelines.counting import ImagePart, split_images
+from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
+from bboxqa.pipelines.read import read_for
+from bboxqa.report.agreement_result import AgreementResult
+
+_MOST_NAMED = 3
+
+
+def empty_notes(both: Dataset, name: str) -> Iterator[str]:
+    """Yield a note if the reference has no annotations."""
+    if not (both.annotations.annotator == len(both.annotator_names) - 1).any():
+        yield (
+            f"the reference {one_line(name)} has no annotation in "
+            f"{count(len(both.image_names), 'image')}: all that annotators drew there counts as "
+            "extra, and recall, class and place are undefined; if it should have some, check its "
+            "file or its name"
+        )
+
+
+def asked_notes(team: Dataset) -> Iterator[str]:
+    """Yield the number of images with one annotator, which do not count for alpha."""
+    n_annotators = team.assigned.sum(1)
+    alone = int((n_annotators == 1).sum())
+    if alone and (n_annotators > 1).any():
+        yield (
+            f"{count(alone, 'image')} with one annotator: they have no part in alpha, but can be "
+            "compared with the reference"
+        )
+
+
+def variants(team: Dataset, reference: Dataset) -> tuple[str, ...]:
+    """Return categories of a reference that differ from the team's only by case or blanks."""
+    sides = _used_categories(team), _used_categories(reference)
+    users = {name: {int(name not in sides[0])} for side in sides for name in side}
+    return tuple(filter(None, [variant_remark(users)]))
+
+
+def _used_categories(data: Dataset) -> tuple[str, ...]:
+    used = np.unique(data.annotations.category).tolist()
+    return tuple(dict.fromkeys(data.category_names[each] for each in used))
+
+
+def category_notes(team: Dataset, reference: Dataset, name: str) -> Iterator[str]:
+    """Yield the categories that the reference uses and no annotator has."""
+    names = _used_categories(reference)
+    lacking = [one_line(each) for each in names if each not in team.category_names]
+    if lacking:
+        yield (
+            f"{name} uses categories that no annotator has: {first_few(lacking, _MOST_NAMED)}. "
+            "Their objects can be found but not named alike; --map OLD=NEW renames a category"
+        )
+
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """The annotators and a reference, in the images of the reference."""
+
+    team: Dataset
+    """The annotators without the reference, whose agreement with each other is measured."""
+    both: Dataset
+    """The images of the reference that annotators were asked about; the reference is the last
+    annotator."""
+    name: str
+    n_images: int
+    """All images of the reference."""
+    sources: tuple[Source, ...]
+    """The files of the reference, if it is not one of the annotators."""
+    notes: tuple[str, ...]
+    headlines: tuple[str, ...] = ()
+    """Notes on the reference, shown before the figures."""
+
+
+def compared(data: Dataset, reference: str | Dataset) -> Compared:
+    """Return annotators and a reference, which is the name of one of them or a data set.
+
+    Raises ConfigError if no annotator has the name. Raises DatasetError if several annotators of
+    the reference share images, no image of the data is in it, or images have other sizes.
+    """
+    if isinstance(reference, Dataset):
+        name = _name_of(reference)
+        team, own, sources = data, _as_one(reference, name), reference.sources
+    else:
+        if reference not in data.annotator_names:
+            raise unknown_reference(data, reference)
+        name, sources = reference, ()
+        team, own = _apart(data, data.annotator_names.index(reference))
+    both = _joined(team, own, name)
+    notes = (
+        *empty_notes(both, name),
+        *asked_notes(team),
+        *category_notes(team, own, name),
+    )
+    if isinstance(reference, str):
+        notes = (f"{one_line(name)} is the reference, and has no part in the other figures", *notes)
+    # If the reference is an annotator, its headlines are among those of the data already.
+    headlines = () if isinstance(reference, str) else variants(team, own)
+    return Compared(team, both, name, len(own.image_names), sources, notes, headlines)
+
+
+def unknown_reference(data: Dataset, name: str) -> ConfigError:
+    """Return the error about a reference that is no annotator."""
+    who = first_few(data.annotator_names, _NAMED, lambda each: repr(one_line(each)))
+    return ConfigError(
+        f"the reference is {name!r}, which is neither an annotator nor a file; expected one of "
+        f"the annotators ({who}), or a COCO file{_meant(data, name)}"
+    )
+
+
+def _meant(data: Dataset, name: str) -> str:
+    """Return a suggestion for a misspelt annotator, ignoring case."""
+    folded = {each.casefold(): each for each in data.annotator_names}
+    own = folded.get(name.strip().casefold())
+    return nearest(name, data.annotator_names) if own is None else f"; did you mean {own!r}?"
+
+
+def _name_of(reference: Dataset) -> str:
+    """Return the name of the file of a reference, without its folder."""
+    names = [Path(source.name).name for source in reference.sources]
+    return "data set" if not names else names[0] + " and others" * (len(names) > 1)
+
+
+def _as_one(reference: Dataset, name: str) -> Dataset:
+    """Return a reference as one annotator, asked about all images of the file."""
+    of = reference.annotations
+    first = np.full(len(reference.image_names), -1, np.int32)
+    first[of.image] = of.annotator
+    several = np.unique(of.image[first[of.image] != of.annotator])
+    if len(several):
+        image = one_line(reference.image_names[int(several[0])])
+        problem = f"several annotators drew in {count(len(several), 'image')}, such as {image!r}"
+        raise DatasetError(
+            [f"{name}: {problem}; expected one reference"],
+            "Keep the annotations of one of them in the file.",
+        )
+    return replace(
+        reference,
+        annotations=replace(of, annotator=np.zeros(len(of), np.int32)),
+        annotator_names=(name,),
+        assigned=np.ones((len(reference.image_names), 1), np.bool_),
+    )
+
+
+def _apart(data: Dataset, place: int) -> tuple[Dataset, Dataset]:
+    """Return a data set without one annotator, and what this annotator drew."""
+    of = data.annotations
+    own, others = np.flatnonzero(of.annotator == place), np.flatnonzero(of.annotator != place)
+    number = np.arange(len(data.annotator_names), dtype=np.int32)
+    number[place:] -= 1
+    rest = select_annotations(of, others)
+    kept = np.delete(np.arange(len(number)), place)
+    team = replace(
+        data,
+        annotator_names=tuple(data.annotator_names[each] for each in kept.tolist()),
+        annotations=replace(rest, annotator=number[rest.annotator]),
+        assigned=data.assigned[:, kept],
+        repeats=_repeats_without(data, place, number),
+    )
+    images = np.flatnonzero(data.assigned[:, place])
+    drawn = _moved(select_annotations(of, own), images, len(data.image_names))
+    reference = replace(
+        data,
+        image_names=tuple(data.image_names[each] for each in images.tolist()),
+        image_size=data.image_size[images],
+        annotator_names=(data.annotator_names[place],),
+        annotations=replace(drawn, annotator=np.zeros(len(drawn), np.int32)),
+        assigned=np.ones((len(images), 1), np.bool_),
+        repeats=None,
+    )
+    return team, reference
+
+
+def _repeats_without(data: Dataset, place: int, number: IntArray) -> Repeats | None:
+    """Return the repeats of the other annotators; None if they have none."""
+    repeats = data.repeats
+    if repeats is None:
+        return None
+    kept = np.flatnonzero(repeats.annotator != place)
+    if not len(kept):
+        return None
+    whole = repeats.sessions
+    sessions = replace(
+        whole,
+        image_names=tuple(whole.image_names[each] for each in kept.tolist()),
+        image_size=whole.image_size[kept],
+        annotations=_moved(whole.annotations, kept, len(whole.image_names)),
+        assigned=whole.assigned[kept],
+    )
+    return Repeats(sessions, repeats.image[kept], number[repeats.annotator[kept]])
+
+
+def _joined(team: Dataset, reference: Dataset, name: str) -> Dataset:
+    """Return the images of the reference that annotators were asked about, with all annotations."""
+    place = {image: number for number, image in enumerate(team.image_names)}
+    in_team = np.array([place.get(image, -1) for image in reference.image_names], np.int64)
+    known = np.flatnonzero(in_team >= 0)
+    known = known[team.assigned[in_team[known]].any(1)]
+    known = known[np.argsort(in_team[known], kind="stable")]
+    images = in_team[known]
+    if not len(images):
+        raise _nothing_shared(team, reference, name)
+    _check_sizes(team, reference, images, known, name)
+    categories = (*team.category_names, *_only(reference.category_names, team.category_names))
+    number = {category: code for code, category in enumerate(categories)}
+    codes = np.array([number[each] for each in reference.category_names], np.int32)
+    drawn = _moved(team.annotations, images, len(team.image_names))
+    expected = _moved(reference.annotations, known, len(reference.image_names))
+    last = np.full(len(expected), len(team.annotator_names), np.int32)
+    expected = replace(expected, category=codes[expected.category], annotator=last)
+    size = team.image_size[images]
+    joints = joints_of(categories, [team, reference])
+    return Dataset(
+        image_names=tuple(team.image_names[each] for each in images.tolist()),
+        image_size=np.where(size > 0, size, reference.image_size[known]),
+        category_names=categories,
+        annotator_names=(*team.annotator_names, name),
+        annotations=_together([drawn, expected]),
+        assigned=np.column_stack([team.assigned[images], np.ones(len(images), np.bool_)]),
+        joint_names=joints.names,
+        limbs=joints.limbs,
+    )
+
+
+def _only(names: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
+    """Return the names that are not among the others, each once."""
+    return [name for name in dict.fromkeys(names) if name not in set(others)]
+
+
+def _moved(of: Annotations, images: IndexArray, n_images: int) -> Annotations:
+    """Return the annotations of some images, with the images renumbered."""
+    number = np.full(n_images, -1, np.int32)
+    number[images] = np.arange(len(images))
+    kept = select_annotations(of, np.flatnonzero(number[of.image] >= 0))
+    return replace(kept, image=number[kept.image])
+
+
+def _together(parts: list[Annotations]) -> Annotations:
+    """Return the annotations of all parts without crowds, ordered by image, then annotator."""
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("id", "image", "annotator", "category", "bbox", "iscrowd")
+    }
+    outlines = [part.segmentation for part in parts if part.segmentation is not None]
+    joined = None
+    if len(outlines) == len(parts):
+        joined = join_outlines(outlines, [np.arange(len(part)) for part in parts])
+    joints = [part.keypoints for part in parts if part.keypoints is not None]
+    if len(joints) == len(parts):
+        every = [np.arange(len(part)) for part in parts]
+        columns["keypoints"] = join_keypoints(joints, every)
+    order = np.lexsort((columns["annotator"], columns["image"]))
+    order = order[~columns["iscrowd"][order]]
+    rotated = join_columns([part.rotated_box for part in parts])
+    together = Annotations(**columns, segmentation=joined, rotated_box=rotated)
+    return select_annotations(together, order)
+
+
+def _nothing_shared(team: Dataset, reference: Dataset, name: str) -> DatasetError:
+    if not reference.image_names:
+        return DatasetError(
+            [f"{name}: has no images"], "Name a file with the images that its author annotated."
+        )
+    found = join_advice([set(team.image_names), set(reference.image_names)])
+    return DatasetError(
+        [f"{name}: no annotator was asked about any of its {len(reference.image_names):,} images"],
+        f"Images are joined by file_name{f': {found}' if found else '; check the names.'}",
+    )
+
+
+def _check_sizes(
+    team: Dataset, reference: Dataset, images: IndexArray, known: IndexArray, name: str
+) -> None:
+    """Refuse a reference with images of other sizes: its boxes have another pixel scale."""
+    first, second = team.image_size[images], reference.image_size[known]
+    differ = np.flatnonzero((first > 0).all(1) & (second > 0).all(1) & (first != second).any(1))
+    if not len(differ):
+        return
+    row = int(differ[0])
+    (width, height), (other_width, other_height) = first[row].tolist(), second[row].tolist()
+    image = one_line(team.image_names[int(images[row])])
+    problem = f"{name}: image {image!r} is {other_width} × {other_height}"
+    said = f"the annotators' record of it says {width} × {height}"
+    raise DatasetError(
+        [f"{problem}; {said} ({count(len(differ), 'such image')})"],
+        "Boxes can be compared in the same pixels only: scale one of the files.",
+    )
+
+
+# Optimal for two annotators: the matching with the largest total similarity.
+_MATCHER = "hungarian"
+# Annotations compared at a time; those of the reference count once per annotator.
+_AT_ONCE = 200_000
+
+
+class _Pairs(NamedTuple):
+    """Pairs of an annotation and an object of the reference at one threshold."""
+
+    matched: CandidatePairs
+    placed: IndexArray
+    """(P, 2) int64. Well placed or badly placed pairs."""
+    beside: CandidatePairs
+    is_twice: BoolArray
+    """(Q,). Further annotations of objects, and which of them match."""
+
+
+def with_reference(
+    result: AgreementResult, found: Compared, matches: tuple[ReferenceMatches, ...]
+) -> AgreementResult:
+    """Return a result with the agreement of each annotator with the reference."""
+    of_both = found.both.annotations
+    is_reference = of_both.annotator == len(found.team.annotator_names)
+    drawn = np.bincount(of_both.image[is_reference], minlength=len(found.both.image_names))
+    thresholds = tuple(
+        replace(
+            part,
+            reference=ReferenceAgreement(
+                name=found.name,
+                n_images=len(drawn),
+                n_reference_images=found.n_images,
+                n_empty_images=int((drawn == 0).sum()),
+                n_annotations=int(drawn.sum()),
+                annotators=against_reference(matched),
+                offsets=_offsets(matched),
+                confusions=reference_confusions(matched),
+                confusion_matrix=reference_confusion_matrix(matched),
+            ),
+        )
+        for part, matched in zip(result.thresholds, matches, strict=True)
+    )
+    headlines = (*result.headlines, *found.headlines)
+    return replace(
+        result,
+        thresholds=thresholds,
+        headlines=headlines,
+        sources=(
+            *result.sources,
+            *(replace(source, role="reference") for source in found.sources),
+        ),
+        notes=(*headlines, *result.notes[len(result.headlines) :], *found.notes),
+    )
+
+
+def _offsets(matched: ReferenceMatches) -> Table:
+    """Return the offsets of boxes from the reference; an empty table for key points."""
+    if matched.compared == "rotated boxes":
+        return reference_rotations(matched)
+    found = reference_offsets(matched)
+    return found.take(np.zeros(0, np.int64)) if matched.compared == "keypoints" else found
+
+
+def reference_matches(
+    both: Dataset, settings: AgreeSettings, *, progress: Progress | None = None
+) -> tuple[ReferenceMatches, ...]:
+    """Match the annotations of each annotator with those of the last one, at each threshold.
+
+    Each annotator is matched separately, whatever the matcher of the settings, so that the others
+    have no effect. Raises DatasetError if annotations lack what the similarity compares.
+    """
+    n_copies = _copies(both).sum() + len(both.annotations)
+    parts = split_images(ImagePart(both, np.zeros(0, np.int32)), int(-(-n_copies // _AT_ONCE)))
+    pairs: list[list[_Pairs]] = []
+    before = 0
+    for part in parts:
+        apart, origin = _side_by_side(part.data)
+        pairs.append([*_pairs_of(apart, origin + before, settings)])
+        before += len(part.data.annotations)
+        if progress is not None:
+            progress("comparing with the reference", before, len(both.annotations))
+    return tuple(
+        ReferenceMatches(
+            data=both,
+            matched=_joined_pairs([each.matched for each in found]),
+            placed=np.concatenate([each.placed for each in found]),
+            beside=_joined_pairs([each.beside for each in found]),
+            is_twice=np.concatenate([each.is_twice for each in found]),
+            compared=similarity(settings.similarity).needs,
+            bootstrap=settings.bootstrap,
+            seed=settings.seed,
+        )
+        for found in zip(*pairs, strict=True)
+    )
+
+
+def _copies(both: Dataset) -> IndexArray:
+    """Return the number of annotators that each annotation is compared with, (N,)."""
+    of, n_annotators = both.annotations, len(both.annotator_names) - 1
+    asked = both.assigned[:, :-1].sum(1)
+    return np.where(of.annotator == n_annotators, asked[of.image], 0)
+
+
+def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
+    """Return a data set of two annotators with an image for each pair of image and annotator.
+
+    The second annotator is the reference, whose annotations are repeated. Also return the index of
+    the original annotation of each, (M,).
+    """
+    of, n_annotators = both.annotations, len(both.annotator_names) - 1
+    image, annotator = np.nonzero(both.assigned[:, :-1])
+    cells = image * n_annotators + annotator
+    own, reference = (
+        np.flatnonzero(mask) for mask in (of.annotator < n_annotators, of.annotator == n_annotators)
+    )
+    cell = np.searchsorted(cells, of.image[own].astype(np.int64) * n_annotators + of.annotator[own])
+    starts, stops = (
+        np.searchsorted(image, of.image[reference], side=side) for side in ("left", "right")
+    )
+    copies, _ = rows(starts, stops)
+    origin = np.concatenate([own, np.repeat(reference, stops - starts)])
+    place = np.concatenate([cell, copies])
+    side = np.repeat([0, 1], [len(own), len(copies)])
+    order = np.lexsort((side, place))
+    sides: IntArray = side[order].astype(np.int32)
+    apart = replace(
+        select_annotations(of, origin[order]), image=place[order].astype(np.int32), annotator=sides
+    )
+    names = both.image_names
+    data = replace(
+        both,
+        image_names=tuple(names[each] for each in image.tolist()),
+        image_size=both.image_size[image],
+        annotator_names=("annotator", "reference"),
+        annotations=apart,
+        assigned=np.ones((len(image), 2), np.bool_),
+    )
+    return data, origin[order]
+
+
+def _pairs_of(apart: Dataset, origin: IndexArray, settings: AgreeSettings) -> Iterator[_Pairs]:
+    """Yield the pairs of each threshold."""
+    of = apart.annotations
+    thresholds = settings.iou_threshold
+    near, _ = candidate_pairs(
+        apart,
+        settings.similarity,
+        min(map(lower_threshold, thresholds)),
+        all_touched=settings.all_touched,
+        pair_bytes=matcher(_MATCHER).pair_bytes,
+    )
+    for threshold in thresholds:
+        pairs = near.take(near.similarity >= threshold - TOLERANCE)
+        lenient = settings.category_lenient
+        units = match(of, pairs, _MATCHER, threshold, category_lenient=lenient)
+        matched = pairs.take(units.unit[pairs.left] == units.unit[pairs.right])
+        loose = near.take(near.similarity >= lower_threshold(threshold) - TOLERANCE)
+        objects = loose_objects(of, units, loose)[units.unit]
+        placed = _both_drew(of, objects)
+        beside = _beside(loose, placed)
+        yield _Pairs(
+            _moved_pairs(matched, origin),
+            origin[placed],
+            _moved_pairs(beside, origin),
+            beside.similarity >= threshold - TOLERANCE,
+        )
+
+
+def _moved_pairs(pairs: CandidatePairs, origin: IndexArray) -> CandidatePairs:
+    return CandidatePairs(origin[pairs.left], origin[pairs.right], pairs.similarity)
+
+
+def _beside(loose: CandidatePairs, placed: IndexArray) -> CandidatePairs:
+    """Return pairs of an unmatched annotation and the most similar object that has a match."""
+    rest = loose.take(np.flatnonzero(~np.isin(loose.left, placed[:, 0])))
+    rest = rest.take(np.lexsort((rest.right, -rest.similarity, rest.left)))
+    return rest.take(run_starts(rest.left))
+
+
+def _both_drew(of: Annotations, objects: IndexArray) -> IndexArray:
+    """Return the pair of annotations of each object that both drew, (P, 2)."""
+    order = np.lexsort((of.annotator, objects))
+    left, right = pairs_within(objects[order])
+    return np.column_stack([order[left], order[right]])
+
+
+def _joined_pairs(parts: list[CandidatePairs]) -> CandidatePairs:
+    columns = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("left", "right", "similarity")
+    )
+    return CandidatePairs(*columns)
+
+
+def read_reference(
+    reference: str,
+    data: Dataset,
+    settings: AgreeSettings,
+    *,
+    digest: bool = True,
+    pseudonyms: Path | None = None,
+    progress: Progress | None = None,
+) -> str | Dataset:
+    """Return `name` if it is an annotator, otherwise the data set of a file or folder.
+
+    Raises ConfigError if it is neither. Raises DatasetError if the file cannot be measured.
+    """
+    if reference in data.annotator_names:
+        return reference
+    if not Path(reference).exists():
+        raise unknown_reference(data, reference)
+    # These settings apply to the files of the annotators only.
+    own = msgspec.structs.replace(
+        settings,
+        annotator_key=None,
+        attribution=None,
+        filter=None,
+        category_map=dict.fromkeys(left_out_by(settings.category_map), ""),
+        session_key=None,
+        time_key=None,
+        tracks=False,
+    )
+    found = read_for(
+        reference, own, digest=digest, min_annotators=1, pseudonyms=pseudonyms,
+        progress=progress,
+    )  # fmt: skip
+    if pseudonyms is not None:
+        found = without_later_people(found, pseudonyms, Path(reference))
+    names = tuple(settings.category_map.get(name) or name for name in found.category_names)
+    return replace(found, category_names=names)

@@ -1,1 +1,0 @@
-"""Agreement of annotators with a reference."""

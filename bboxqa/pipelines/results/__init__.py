@@ -1,1 +1,0 @@
-"""The results of measuring: figures and tables at each threshold."""
