@@ -34,7 +34,7 @@ from bboxqa.pipelines.notes import (
     image_notes,
     pair_note,
 )
-from bboxqa.pipelines.refusals.checks import check_boxes
+from bboxqa.pipelines.refusals import check_boxes
 from bboxqa.pipelines.repeats import repeat_notes, with_repeats
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results

@@ -26,7 +26,7 @@ from bboxqa.formats.writing.losses import notes_on
 from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
 from bboxqa.pipelines.read import read_for
-from bboxqa.pipelines.refusals.checks import doubts_of
+from bboxqa.pipelines.refusals import doubts_of
 
 _UNFINISHED = ".unfinished"
 

@@ -26,8 +26,7 @@ from bboxqa.geometry.similarities.registry import (
 )
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, Asked, JoinBy
-from bboxqa.pipelines.refusals.checks import check_files
-from bboxqa.pipelines.refusals.explained import of_predictions, with_findings
+from bboxqa.pipelines.refusals import check_files, of_predictions, with_findings
 from bboxqa.rules.people import names_hidden
 
 

@@ -25,8 +25,10 @@ _SHARE = {"annotations": 0.2, "images": 0.2, "categories": 0}
 def without_consequences(document: Document, found: Sequence[Found]) -> tuple[list[Found], Hidden]:
     """Return the hits that do not follow from other hits, and the numbers that each cause hides."""
     causes: dict[str, list[Found]] = {}
+    rules = {rule.code: rule for rule, _ in found}
     for rule, hits in found:
-        for code in rule.consequences if hits.hides else ():
+        follow = [each.code for each in rules.values() if rule.code in each.requires]
+        for code in dict.fromkeys([*rule.consequences, *follow]) if hits.hides else ():
             causes.setdefault(code, []).append((rule, hits))
     kept: list[Found] = []
     hidden: Hidden = {}

@@ -7,9 +7,9 @@ from functools import cache
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
+from bboxqa.rules import areas, box_layouts, boxes
 from bboxqa.rules.annotators import attendance, habits, naming
 from bboxqa.rules.base.rule import Rule
-from bboxqa.rules.boxes import areas, copies, extents, image_edges, layouts
 from bboxqa.rules.categories import category_maps, category_names, category_use
 from bboxqa.rules.collection import duplicates, statistics, tracked
 from bboxqa.rules.ids import (
@@ -59,7 +59,7 @@ _MODULES = (
     json_text, top_level, annotation_fields, large_numbers, image_fields, dates, captions,
     id_types, identifiers, references, licences, listed_categories, tracks, videos,
     image_files, image_names, image_sizes, image_splits, image_bytes, related_images,
-    extents, image_edges, layouts, areas, copies,
+    boxes, box_layouts, areas,
     ring_forms, ring_crossings, ring_geometry, repeated_rings, run_length_masks, mask_contents,
     angles, corners, placing, sides,
     keypoints, keypoint_places, keypoint_scale,

@@ -22,9 +22,7 @@ LAYOUTS = [
     ("x1, y1, x2, y2", {"areas": False, "outlines": False}),
     ("centre-x, centre-y, width, height", {"areas": False, "outlines": False}),
     ("parts of the image (0 to 1)", {"areas": False, "outlines": False}),
-    ("x, y, width, height, scaled by 2", {"areas": False, "outlines": False}),
-    ("x, y, width, height, scaled by 0.5", {"areas": True, "outlines": False}),
-    ("width, height, x, y", {"areas": True, "outlines": True}),
+    ("y, x, height, width", {"areas": True, "outlines": True}),
 ]
 
 
@@ -80,7 +78,7 @@ def pack(request):
 
 def finding_of(path):
     """Return the only finding about layouts or repeats, as `validate` says it."""
-    report = bboxqa.validate(path, select=["B005", "B006", "B007", "B013", "D001"])
+    report = bboxqa.validate(path, select=["B005", "B006", "B007", "D001"])
     return next(concise_lines(report))
 
 
@@ -100,7 +98,7 @@ def test_boxes_in_another_layout_stop_with_the_finding_of_validate(layout, known
 
 
 def test_boxes_in_part_of_the_images_stop(tmp_path, pack):
-    text, _ = document(XYXY, areas=False, outlines=False, part=slice(20, 32))
+    text, _ = document(XYXY, part=slice(20, 32))
     path = pack(write(tmp_path / "a.json", twice(text)))
     outcome = run("agree", path)
     assert outcome.returncode == 2
@@ -330,72 +328,6 @@ def landscapes(content):
     ids = {each["id"] for each in images}
     kept = [each for each in content["annotations"] if each["image_id"] in ids]
     return content | {"images": images, "annotations": kept}
-
-
-@pytest.mark.parametrize("outlines", [True, False])
-def test_boxes_that_may_be_y_x_height_width_are_a_warning(outlines, tmp_path):
-    swapped = WRITTEN["y, x, height, width"][1]
-    sound = landscapes(json.loads(document(plainly, outlines=outlines)[0]))
-    wrong = landscapes(json.loads(document(swapped, outlines=outlines)[0]))
-    ann, bob = write(tmp_path / "ann.json", sound), write(tmp_path / "bob.json", wrong)
-    outcome = run("agree", ann, bob)
-    if outlines:
-        assert outcome.returncode == 2
-        assert ": B005 error boxes look like y, x, height, width: " in outcome.stderr
-        return
-    warnings = [line for line in outcome.stdout.splitlines() if line.startswith("Warning: ")]
-    assert len(warnings) == 1
-    assert warnings[0].startswith(f"Warning: {bob}: in most images boxes extend beyond the image, ")
-    assert "are boxes written as y, x, height, width, or images with height as" in warnings[0]
-
-
-@pytest.mark.parametrize("everyone", [True, False])
-def test_boxes_in_memory_that_may_be_y_x_height_width_are_a_warning(everyone, tmp_path):
-    swapped = WRITTEN["y, x, height, width"][1]
-    sound, wrong = (
-        write(tmp_path / name, landscapes(json.loads(document(layout, outlines=False)[0])))
-        for name, layout in (("sound.json", plainly), ("wrong.json", swapped))
-    )
-    first = wrong if everyone else sound
-    other = write(tmp_path / "bob.json", json.loads(wrong.read_text()))
-    data = bboxqa.read_coco({"ann": first, "bob": other})
-    headlines = bboxqa.agree(data, bootstrap=0).headlines
-    begin = "in most images boxes " if everyone else "bob: in most images boxes "
-    assert headlines[0].startswith(begin)
-    assert all(line.startswith("ann and bob have the same") for line in headlines[1:])
-    assert bboxqa.agree(data, bootstrap=0, checks=False).headlines == headlines[1:]
-
-
-def test_every_command_that_measures_warns_of_copies_and_of_swapped_boxes(tmp_path):
-    content = landscapes(json.loads(document(plainly, outlines=False)[0]))
-    wrong = landscapes(json.loads(document(WRITTEN["y, x, height, width"][1], outlines=False)[0]))
-    for name in ("ann", "bob"):
-        write(tmp_path / "copies" / f"{name}.json", content)
-        write(tmp_path / "swapped" / f"{name}.json", wrong)
-    copies, swapped = tmp_path / "copies", tmp_path / "swapped"
-    for arguments in (
-        ("compare", copies, swapped), ("compare", "-q", copies, swapped),
-        ("agree", copies), ("plan", copies, "--target-width", "0.1"),
-    ):  # fmt: skip
-        warnings = [
-            line for line in run(*arguments).stdout.splitlines() if line.startswith("Warning: ")
-        ]
-        assert any("copies or splits of one data set" in line for line in warnings)
-        if "compare" in arguments:
-            assert warnings[0].startswith("Warning: before: ")
-            assert any(
-                line.startswith("Warning: after: ") and "y, x, height, width" in line
-                for line in warnings
-            )
-
-
-def test_images_with_height_as_width_are_no_warning_beside_outlines(tmp_path, pack):
-    content = landscapes(twice(document(plainly)[0]))
-    for each in content["images"]:
-        each["width"], each["height"] = each["height"], each["width"]
-    outcome = run("agree", "-q", pack(write(tmp_path / "a.json", content)))
-    assert outcome.returncode == 0
-    assert "Warning" not in outcome.stdout
 
 
 def test_a_box_without_area_is_no_reason_to_stop(tmp_path):

@@ -8,12 +8,8 @@ SIZES = ((640, 480), (480, 640), (800, 600), (1920, 1080), (1280, 720))
 # Layout in words, code, and how it writes a box of an image.
 WRITTEN = {
     "x1, y1, x2, y2": ("B005", lambda x, y, w, h, *_: (x, y, x + w, y + h)),
-    "x2, y2, x1, y1": ("B005", lambda x, y, w, h, *_: (x + w, y + h, x, y)),
     "y1, x1, y2, x2": ("B005", lambda x, y, w, h, *_: (y, x, y + h, x + w)),
-    "y2, x2, y1, x1": ("B005", lambda x, y, w, h, *_: (y + h, x + w, y, x)),
-    "x1, x2, y1, y2": ("B005", lambda x, y, w, h, *_: (x, x + w, y, y + h)),
     "y, x, height, width": ("B005", lambda x, y, w, h, *_: (y, x, h, w)),
-    "width, height, x, y": ("B005", lambda x, y, w, h, *_: (w, h, x, y)),
     "centre-x, centre-y, width, height": (
         "B006", lambda x, y, w, h, *_: (x + w / 2, y + h / 2, w, h)
     ),
@@ -33,12 +29,6 @@ WRITTEN = {
         lambda x, y, w, h, across, down: (
             y / down * 1e3, x / across * 1e3, (y + h) / down * 1e3, (x + w) / across * 1e3,
         ),
-    ),
-    "x, y, width, height, scaled by 0.5": (
-        "B013", lambda x, y, w, h, *_: (x / 2, y / 2, w / 2, h / 2)
-    ),
-    "x, y, width, height, scaled by 2": (
-        "B013", lambda x, y, w, h, *_: (x * 2, y * 2, w * 2, h * 2)
     ),
 }  # fmt: skip
 

@@ -399,7 +399,6 @@ MUTATIONS = {
     "B010": lambda d, rng: alone(d, rng, [0, 0, 640, 480]),
     "B011": update(one, {"area": 0}, {"area": -5}, {"area": 99999.0}, {"area": 10}),
     "B012": b012,
-    "B013": lambda d, rng: boxes(d, lambda x, y, w, h: [x / 2, y / 2, w / 2, h / 2]),
     "B014": b014,
     "P001": update(one, {"segmentation": [[10, 10, 20, 20]]}, {"segmentation": [[10, 10]]}),
     "P002": update(one, {"segmentation": [[10, 10, 20, 20, 30, 30, 5]]}),

@@ -255,6 +255,7 @@ RULES = (
         bad={"annotations": _boxes("ann", 0) + _boxes("bob", 0)},
         good={"annotations": _boxes("ann", 0) + _boxes("bob", 0.5)},
         check=_copies,
+        requires=("B014",),
     ),
     Rule(
         code="A005",

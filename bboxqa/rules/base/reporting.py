@@ -1,6 +1,7 @@
 """Reporting defects of single records, or of many records at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,15 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
-from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Summary, described_hits, hits
+from bboxqa.rules.base.rule import (
+    Defect,
+    Hits,
+    LazyEdits,
+    Summary,
+    described_hits,
+    hits,
+    part_hits,
+)
 from bboxqa.rules.facts.document import Document, Records
 from bboxqa.rules.facts.image_bounds import figure
 
@@ -33,6 +42,76 @@ def record_defect(document: Document, place: Place, message: str, **more: Any) -
     """
     ids = ids_of(document, place[0], place[1])
     return Defect(message, pointer_to(*place), **{"ids": ids, **more})
+
+
+def record_hits(
+    document: Document,
+    where: BoolArray | IndexArray,
+    says: Callable[[int], str],
+    *keys: str,
+    name: str = "annotations",
+    expected: str = "",
+    found: Callable[[int], Any] | None = None,
+    edits: Callable[[int], Iterable[Edit]] | None = None,
+    summary: Summary | str | None = None,
+    owner: IndexArray | None = None,
+    inner: Callable[[int], tuple[str | int, ...]] | None = None,
+    mark: Callable[[int], str] | None = None,
+    severity: Severity | None = None,
+    **more: Any,
+) -> Iterator[Hits]:
+    """Yield the records of a mask or an index as `Hits`, if there are any.
+
+    Parameters
+    ----------
+    document : Document
+    where : (N,) bool, or (H,) int64
+    says, found, edits, inner, mark : callable
+        Called with the number of a record, or of a part: what is wrong, without what was expected;
+        the value; the edits that fix it; further keys that lead to the value; what identifies the
+        finding where there are several of one record.
+    *keys : str
+        The keys that lead from the record to the value.
+    name : str
+        The list of the records.
+    expected : str
+        What was expected; it is added to the message, and to a summary that is a text.
+    summary
+        As in `hits`.
+    owner : (S,) int64, optional
+        The record of each part, such as a ring.
+    severity : Severity, optional
+        Replaces the rule's severity.
+    **more
+        Further fields of `Hits`.
+    """
+    ends = f"; expected {expected}" if expected else ""
+
+    def describe(at: int) -> Defect:
+        row = at if owner is None else int(owner[at])
+        return record_defect(
+            document,
+            (name, row, *keys, *(inner(at) if inner else ())),
+            says(at) + ends,
+            found=found and found(at),
+            expected=expected,
+            edits=tuple(edits(at)) if edits else (),
+            key=mark(at) if mark else "",
+        )
+
+    if isinstance(summary, str):
+        summary += ends
+    if owner is None:
+        yield from hits(where, describe, severity, name=name, summary=summary, **more)
+    else:
+        for each in part_hits(owner, where, describe, summary=summary, **more):
+            yield replace(each, severity=severity)
+
+
+def record_edit(name: str, row: int, *keys: str | int, value: Any = None) -> tuple[Edit]:
+    """Return the edit that replaces a value of a record, or removes the record or value."""
+    pointer = pointer_to(name, row, *keys)
+    return (Edit(pointer, "remove") if value is None else Edit(pointer, "replace", value),)
 
 
 def summary_defect(

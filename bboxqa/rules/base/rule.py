@@ -264,9 +264,9 @@ class Rule:
     scope : {"record", "data set", "files", "images"}
         Whether the rule checks single records, the whole file, several files together, or the
         images on disk.
-    consequences : tuple of str
-        Codes of rules whose findings follow from a finding of this rule, in the same record and
-        key, or anywhere if it is about the whole file. They are hidden, unless they are more
+    requires : tuple of str
+        Codes of rules whose findings explain those of this rule, in the same record and key, or
+        anywhere if they are about the whole file: then these are hidden, unless they are more
         severe.
     """
 
@@ -281,6 +281,7 @@ class Rule:
     fix: Fix | None = None
     scope: Scope = "record"
     consequences: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # The texts are written as wrapped paragraphs; line breaks have no meaning.

@@ -27,7 +27,7 @@ from bboxqa.rules.facts.box_overlaps import (
 )
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure_unlike
-from bboxqa.rules.facts.layouts.box_layout import in_other_layout
+from bboxqa.rules.facts.layout import in_other_layout
 from bboxqa.rules.facts.turned_overlaps import (
     box_iou,
     compared_boxes,
@@ -274,6 +274,7 @@ RULES = (
         bad={"annotations": [{}, {"bbox": [10, 10, 20, 31]}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [10, 10, 20, 31]}]},
         check=partial(_near, same=True),
+        requires=("B014",),
     ),
     Rule(
         code="D003",
@@ -292,5 +293,6 @@ RULES = (
         bad={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 31]}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
         check=partial(_near, same=False),
+        requires=("B014",),
     ),
 )

@@ -12,7 +12,7 @@ from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits, part_hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure
-from bboxqa.rules.facts.layouts.box_layout import in_other_layout
+from bboxqa.rules.facts.layout import in_other_layout
 from bboxqa.rules.facts.robust import deviations
 
 _FEW = 10
@@ -163,6 +163,7 @@ RULES = (
             ],
         },
         check=_sizes,
+        requires=("F004", "S015", "B002", "B008", "B009", "B010", "B014", "T003"),
     ),
     Rule(
         code="Q003",

@@ -1,6 +1,6 @@
-"""Boxes as columns, with the facts that show their layout, of a document or data set."""
+"""Boxes as columns, of a document or of a data set, and which of them lie in their images."""
 
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,84 +8,57 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.blocks import rows_where
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import row_max, row_min
 
 # How far hand-drawn boxes may extend beyond their image, as a share of its side.
 _PART_OF_SIDE = 0.02
 _PIXELS = 2.0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """N boxes, with the facts that show their layout.
+    """N boxes, with what may show their layout.
 
-    Parameters
+    Attributes
     ----------
     bbox : (N, 4) float64
         The numbers as written; NaN where they are not 4 finite numbers.
     size : (N, 2) float64
         Width and height of the image of each box; NaN where unknown.
-    image : (N,) integers, 0 to ``n_images - 1``
+    image : (N,) integers
         The image of each box; -1 for none.
     n_images : int
     author : (N,) int32
         The annotator of each box, as an index into `names`; -1 for unknown.
-    names : sequence of str
-        The annotators.
-    area : (N,) float64, optional
-        The areas as written; NaN where unknown.
-    bounds : (N, 4) float64, optional
+    names : tuple of str
+    area : (N,) float64, or None
+        The areas as written; NaN where unknown, or where there is an outline.
+    bounds : (N, 4) float64, or None
         Left, top, right and bottom of each outline; NaN where unknown.
-    outlined : (N,) bool, optional
-        Which annotations have an outline of any form.
     """
 
-    def __init__(
-        self,
-        bbox: FloatArray,
-        size: FloatArray,
-        image: IndexArray | IntArray,
-        n_images: int,
-        author: IntArray,
-        names: tuple[str, ...],
-        area: FloatArray | None = None,
-        bounds: FloatArray | None = None,
-        outlined: BoolArray | None = None,
-    ) -> None:
-        self.bbox = bbox
-        self.size = size
-        self.image = image
-        self.n_images = n_images
-        self.author = author
-        self.names = names
-        self.area = area
-        self.bounds = bounds
-        self.outlined = outlined
+    bbox: FloatArray
+    size: FloatArray
+    image: IndexArray | IntArray
+    n_images: int
+    author: IntArray
+    names: tuple[str, ...]
+    area: FloatArray | None = None
+    bounds: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.bbox)
 
-    @cached_property
+    @property
     def has_box(self) -> BoolArray:
         """(N,) bool. Whether the box is four finite numbers with width and height above 0."""
         sound: BoolArray = (self.bbox[:, 2] > 0) & (self.bbox[:, 3] > 0)
         return sound
 
-    @cached_property
-    def largest(self) -> FloatArray:
-        """(N,) float64. The largest number of each box."""
-        return row_max(self.bbox)
-
-    @cached_property
-    def shorter_side(self) -> FloatArray:
-        """(N,) float64. The shorter side of the image of each box in pixels."""
-        return row_min(self.size)
-
 
 def boxes_of(document: Document) -> Boxes:
     """Return the boxes of a document."""
     columns = document.annotations
-    form = columns.form
-    has_bounds = bool(np.isin(form, (Form.RINGS, Form.RLE)).any())
+    outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
     return Boxes(
         columns.bbox,
         document.size,
@@ -93,9 +66,8 @@ def boxes_of(document: Document) -> Boxes:
         len(document.images),
         document.annotator,
         columns.annotator_names,
-        columns.area,
-        document.outline_bounds if has_bounds else None,
-        ~np.isin(form, (Form.ABSENT, Form.EMPTY)),
+        np.where(outlined, np.nan, columns.area),
+        document.outline_bounds if outlined.any() else None,
     )
 
 

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.rules.facts.boxes import Boxes, sized_boxes
+from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.rules.facts.box_overlaps import first_equal
+from bboxqa.rules.facts.boxes import Boxes, boxes_of, sized_boxes
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.layout import in_other_layout
 
 ENOUGH_SIZES = 3
-# Odd random numbers, whose products with the bits of a box make a hash.
-_FACTORS = np.array(
-    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], np.uint64
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,41 +32,28 @@ class Copies:
     n_sizes: IndexArray
 
 
-def copies_of(boxes: Boxes, usable: BoolArray) -> Copies | None:
-    """Return the boxes that are equal on images of several sizes; None if there are none.
+def copies_in(document: Document) -> Copies | None:
+    """Return the boxes of a document that are equal on images of several sizes; None for none."""
+    return copies_of(document.once(boxes_of), ~document.once(in_other_layout))
 
-    Parameters
-    ----------
-    boxes : Boxes
-    usable : (N,) bool
-        The boxes that are compared, if the size of their image is known.
-    """
-    rows, group = _repeated(np.flatnonzero(usable & sized_boxes(boxes)), boxes.bbox)
-    if len(rows) == 0:
-        return None
+
+def copies_of(boxes: Boxes, usable: BoolArray) -> Copies | None:
+    """Return the `usable` boxes, (N,) bool, that are equal on images of several sizes."""
+    rows = np.flatnonzero(usable & sized_boxes(boxes))
+    bbox = boxes.bbox[rows]
+    first = first_equal(len(rows), [side.__getitem__ for side in bbox.T])
+    repeated = np.bincount(first, minlength=len(rows))[first] > 1
+    rows, group = rows[repeated], np.unique(first[repeated], return_inverse=True)[1]
     sizes, size = np.unique(boxes.size[rows], axis=0, return_inverse=True)
     if len(sizes) < ENOUGH_SIZES:
         return None
     pairs = np.unique(group * len(sizes) + size.ravel())
     n_sizes = np.bincount(pairs // len(sizes))
     chosen = n_sizes[group] >= _not_by_chance(n_sizes)
+    if not chosen.any():
+        return None
     kept, place = np.unique(group[chosen], return_inverse=True)
-    order = np.argsort(rows[chosen])
-    return Copies(rows[chosen][order], place[order], n_sizes[kept])
-
-
-def _repeated(rows: IndexArray, every: FloatArray) -> tuple[IndexArray, IndexArray]:
-    """Return the rows of boxes that occur more than once, and the group of each."""
-    bbox = every[rows]
-    # Adding 0 makes -0 equal to 0. Products of unsigned integers wrap around without a warning.
-    bits = (bbox + 0.0).view(np.uint64)
-    key = ((bits ^ (bits >> np.uint64(31))) * _FACTORS).sum(axis=1, dtype=np.uint64)
-    order = np.argsort(key)
-    is_same = (key[order[1:]] == key[order[:-1]]) & (bbox[order[1:]] == bbox[order[:-1]]).all(1)
-    repeated = np.zeros(len(rows) + 1, np.bool_)
-    repeated[1:-1] = is_same
-    kept = repeated[1:] | repeated[:-1]
-    return rows[order[kept]], np.cumsum(~repeated[:-1], dtype=np.int64)[kept]
+    return Copies(rows[chosen], place, n_sizes[kept])
 
 
 def _not_by_chance(n_sizes: IndexArray) -> int:
@@ -82,5 +68,4 @@ def _not_by_chance(n_sizes: IndexArray) -> int:
     """
     number = np.bincount(n_sizes, minlength=ENOUGH_SIZES)[2:]
     falls = np.append((number[1:] < number[:-1]) & (number[1:] > 0), [False])
-    longest_by_chance = 2 + int(np.argmin(falls))
-    return max(ENOUGH_SIZES, 2 * longest_by_chance - 1)
+    return max(ENOUGH_SIZES, 2 * (2 + int(np.argmin(falls))) - 1)

@@ -8,7 +8,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.shapes.masks import decode_counts, run_bounds
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.layouts.box_layout import in_other_layout
+from bboxqa.rules.facts.layout import in_other_layout
 
 # The least number, and share, of masks whose size shows that they go row by row.
 _FEW, _NEARLY_ALL = 5, 0.8

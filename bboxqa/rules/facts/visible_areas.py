@@ -4,7 +4,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.layouts.doubtful_boxes import swapped_images
+from bboxqa.rules.facts.layout import swapped_images
 
 
 def visible_ring_areas(document: Document, rows: IndexArray) -> tuple[IndexArray, FloatArray]:

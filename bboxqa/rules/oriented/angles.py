@@ -151,6 +151,7 @@ RULES = (
         bad=_boxes([30, 765]),
         good=_boxes([30, 45]),
         check=_out_of_range,
+        requires=("F004", "S015"),
     ),
     Rule(
         code="O002",

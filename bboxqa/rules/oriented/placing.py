@@ -184,6 +184,7 @@ RULES = (
         bad=_corners(_RING),
         good=_corners(_INSIDE),
         check=_beyond,
+        requires=("F004", "S015", "B002", "B014", "T003"),
     ),
     Rule(
         code="O007",

@@ -18,7 +18,7 @@ from bboxqa.rules.base.reporting import record_defect, row_edits, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits, part_hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure, overshoot
-from bboxqa.rules.facts.layouts.box_layout import in_other_layout
+from bboxqa.rules.facts.layout import in_other_layout
 
 # In valid files, points are up to 0.6 longer sides outside their boxes.
 _FAR = 1.0

@@ -22,8 +22,7 @@ from bboxqa.rules.facts.image_bounds import (
     row_max,
     size_text,
 )
-from bboxqa.rules.facts.layouts.box_layout import in_other_layout, lie_elsewhere
-from bboxqa.rules.facts.layouts.doubtful_boxes import in_doubtful_pixels, swapped_images
+from bboxqa.rules.facts.layout import doubtful_boxes, in_other_layout, lie_elsewhere, swapped_images
 from bboxqa.rules.facts.misread_masks import row_major_masks
 from bboxqa.rules.facts.oriented_boxes import rows_with_corners
 from bboxqa.rules.facts.ring_shapes import (
@@ -66,9 +65,7 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             f"image{size_text(document.size[row])}; expected an outline inside the image",
             found=document.outline_bounds[row].tolist(),
             expected="an outline inside the image",
-            edits=()
-            if document.once(in_doubtful_pixels)[row]
-            else _clipped(document, settings, row),
+            edits=() if document.once(doubtful_boxes)[row] else _clipped(document, settings, row),
         )
 
     summary = with_span(
@@ -148,7 +145,7 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
     wrong, n_compared = _off_bounds(document, settings)
     wrong = np.setdiff1d(wrong, _bounds_inside(document, wrong, settings))
     outside = np.isin(wrong, _beyond(document, settings.overshoot_px).rows)
-    outside |= document.once(in_doubtful_pixels)[wrong]
+    outside |= document.once(doubtful_boxes)[wrong]
     free = dict(zip(wrong.tolist(), np.logical_not(outside).tolist(), strict=True))
 
     def edits(row: int) -> tuple[Edit, ...]:
@@ -208,6 +205,7 @@ RULES = (
              "segmentation": [[85, 10, 100, 10, 100, 40, 85, 40]]},
         ]},
         check=_outside,
+        requires=("F004", "S015", "B002", "B014", "T003"),
         fix="unsafe",
         consequences=("B003", "B004"),
     ),
@@ -231,6 +229,7 @@ RULES = (
              "area": 600},
         ]},
         check=_not_bounds,
+        requires=("F004", "S015", "B014"),
         fix="unsafe",
     ),
 )  # fmt: skip

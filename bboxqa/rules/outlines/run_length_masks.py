@@ -159,6 +159,7 @@ RULES = (
             {"segmentation": {"size": [80, 100], "counts": [810, 600, 6590]}},
         ]},
         check=_size,
+        requires=("B014",),
         consequences=("B011",),
     ),
     Rule(

@@ -14,7 +14,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import value_hits
 from bboxqa.rules.base.rule import ABSENT, Hits, Rule
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes, in_doubtful_pixels
+from bboxqa.rules.facts.layout import doubtful_boxes
 from bboxqa.rules.facts.oriented_boxes import is_rotated_file
 
 _CROWD = {"0": 0, "1": 1}
@@ -114,7 +114,7 @@ def _areas(document: Document) -> FloatArray:
     with np.errstate(all="ignore"):
         sure = document.has_box & ~document.once(doubtful_boxes)
         of_box = np.where(sure, box[:, 2] * box[:, 3], np.nan)
-        sure = ~document.once(in_doubtful_pixels)
+        sure = ~document.once(doubtful_boxes)
         outline = np.where(sure, document.outline_area, np.nan)
     areas: FloatArray = np.where(np.isnan(outline), of_box, outline)
     return np.where(np.isfinite(areas) & (areas > 0), areas, np.nan)

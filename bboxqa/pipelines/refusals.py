@@ -1,0 +1,395 @@
+"""Refusals: files with defects that would falsify agreement, with the findings of the rules."""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bboxqa.core.arrays import IntArray, find
+from bboxqa.core.errors import DatasetError, OtherKindError
+from bboxqa.core.files import fixed_path
+from bboxqa.core.text import one_line
+from bboxqa.core.types import Files
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.records import (
+    ANNOTATOR_KEYS,
+    ID_KEYS,
+    id_number,
+    ids_of,
+    is_id,
+)
+from bboxqa.formats.coco.archive import COCO_JSON
+from bboxqa.formats.coco.sample import sample_annotations
+from bboxqa.formats.dataset.people.attributed import Attribution
+from bboxqa.formats.dataset.people.wrong_values import composed_names
+from bboxqa.formats.dataset.versions import refuse_other_rounds
+from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.formats.document.content import RawDocument
+from bboxqa.formats.document.origin import STOPPING as TOOL_STOPPING
+from bboxqa.formats.inputs import paths_in
+from bboxqa.formats.registry import format_of
+from bboxqa.formats.translation.choices import as_options, choices
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.outlines import SegmentationKind
+from bboxqa.rules.facts.box_overlaps import are_many, first_equal
+from bboxqa.rules.facts.boxes import Boxes
+from bboxqa.rules.facts.copied_boxes import copies_of
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.file_kinds import RESULTS, FileKind, kind_of
+from bboxqa.rules.facts.layout import diagnose, layout_of, lie_elsewhere
+
+if TYPE_CHECKING:
+    from bboxqa.model.findings import Finding
+    from bboxqa.rules.base.rule import Fix
+
+STOPPING = (
+    "F001", "F002", "F003", "F004", "F005", "F006",
+    "S001", "S002", "S003", "S005", "S006", "S007", "S008", "S009", "S010", "S012", "S015",
+    "I001", "I002", "I004", "B001", "P002", "P003", "R002", "C001", "C008", "A002",
+    "G001", "G003", "E001",
+    *TOOL_STOPPING,
+)  # fmt: skip
+"""Rules on defects that keep a file from being read; findings of other rules are no reason."""
+
+_LAYOUTS = ("B005", "B006", "B007", "P007")
+_LISTED_OF_A_RULE, _LISTED, _DESCRIBED, _FILES_NAMED = 3, 10, 100, 3
+# Sample sizes for the search for repeated boxes, and for outlines.
+_SAMPLE, _OUTLINES = 100_000, 2_000
+_ANYWAY = (
+    "To measure the annotations as they are: --no-checks (in Python checks=False, in bboxqa.toml "
+    "checks = false)."
+)
+_A_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [x, y, width, height], "score": 0.9}, …]'
+_GROUND_TRUTH = " --ground-truth ANNOTATIONS"
+_POINTS = "--similarity keypoints compares key points, which need no bbox."
+
+
+@dataclass(frozen=True, slots=True)
+class _Causes:
+    """Findings of the rules in a file: the first lines, and the number of all."""
+
+    lines: list[str]
+    n_found: int
+    fix: "Fix | None" = None
+    """The kind of fixes that remove all described findings."""
+    is_complete: bool = True
+
+
+def check_files(
+    paths: Sequence[Path],
+    files: Sequence[AnnotationFile],
+    attribution: Attribution,
+    *,
+    boxes: bool,
+    sessions: bool = False,
+) -> tuple[str, ...]:
+    """Refuse files with lists as names of annotators, or with wrong, copied or repeated boxes.
+
+    The boxes that were read show which files are suspect; the rules decide. Raises DatasetError
+    with the findings of all files. `boxes` says whether boxes are compared, `sessions` whether
+    annotators may have annotated an image in several sessions.
+    """
+    found: dict[Path, _Causes] = {}
+    for path, file, author in zip(paths, files, attribution.author, strict=True):
+        read_boxes = _boxes(file, author, attribution.names)
+        layout = layout_of(read_boxes) if boxes else None
+        codes = _suspect_codes(path, file, read_boxes, boxes=boxes)
+        codes += _LAYOUTS if layout is not None else ()
+        names = _composed_names(path, file, attribution.key)
+        causes = _Causes([], 0)
+        read = format_of(path).document
+        if codes and read is not None:
+            causes = _causes(Document(read(path)), codes, errors_only=True)
+        if not causes.lines and layout is not None:
+            # The rules know the common annotator keys only.
+            causes = _Causes([f"{path}: {layout.layout.code} error {layout.message}"], 1)
+        if names or causes.lines:
+            fix = None if names else causes.fix
+            found[path] = _Causes([*names, *causes.lines], len(names) + causes.n_found, fix)
+    if found:
+        truth = paths[0] if attribution.n_beside and paths[-1] in found else None
+        advice, command = _advice(found, truth)
+        lines = [line for each in found.values() for line in each.lines]
+        n_found = sum(each.n_found for each in found.values())
+        raise DatasetError(lines, f"{advice}\n{_ANYWAY}", command=command, total=n_found)
+    if not sessions:
+        refuse_other_rounds(files, attribution.author, attribution.names, _ANYWAY)
+    return ()
+
+
+def _suspect_codes(
+    path: Path, file: AnnotationFile, read: Boxes, *, boxes: bool
+) -> tuple[str, ...]:
+    """Return the codes of rules that the boxes of a file seem to break."""
+    is_coco = format_of(path) in COCO_JSON and file.records == "annotations"
+    codes = _LAYOUTS if boxes and is_coco and _is_sample_suspect(path, file) else ()
+    step = max(1, len(read) // _SAMPLE)
+    if file.records == "annotations":
+        rows = np.flatnonzero(read.image % step == 0)
+        of = file.columns
+        columns = (read.image, of.category_id, read.author, of.iscrowd, *read.bbox.T)
+        first = first_equal(len(rows), [column[rows].__getitem__ for column in columns])
+        if are_many(int((first != np.arange(len(rows))).sum()), len(rows)):
+            codes += ("D001",)
+    if boxes and is_coco and not codes and copies_of(read, read.image % step == 0) is not None:
+        codes += ("B014",)
+    return codes
+
+
+def _boxes(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Boxes:
+    """Return the boxes of a file as they were read; NaN where only key points were drawn."""
+    bbox, points, ids = file.columns.bbox, file.columns.keypoints, ids_of(file.images)
+    if points is not None:
+        bbox = np.where(points.are_extents(bbox)[:, None], np.nan, bbox)
+    sizes = np.array([(i.width or 0, i.height or 0) for i in file.images], np.float64)
+    sizes = np.vstack([sizes.reshape(-1, 2), [[0, 0]]])
+    sizes[~(sizes > 0)] = np.nan
+    image = find(ids, file.columns.image_id)
+    return Boxes(bbox, sizes[image], image, len(ids), author, names)
+
+
+def _is_sample_suspect(path: Path, file: AnnotationFile) -> bool:
+    """Return whether outlines and areas of some annotations of a file contradict the boxes."""
+    annotations = sample_annotations(path)
+    wanted = set(annotations.image_id.tolist())
+    images = [
+        {"id": image.id, "width": image.width, "height": image.height}
+        for image in file.images
+        if id_number(image.id) in wanted
+    ]
+    document = Document(RawDocument(str(path), b"", 0, images=images, annotations=annotations))
+    return diagnose(document) is not None or lie_elsewhere(document)
+
+
+def _composed_names(path: Path, file: AnnotationFile, key: str) -> list[str]:
+    """Return the problems of annotators under the key that are lists or objects."""
+    if not key or file.records == "results":
+        return []
+    named = (file.named_by if key == ANNOTATOR_KEYS[0] else "") or key
+    problems = composed_names(file.shown_ids, named, file.columns.authors[key])
+    return [f"{path}: {each}" for each in problems]
+
+
+def doubts_of(
+    paths: Sequence[Path], files: Sequence[AnnotationFile], attribution: Attribution
+) -> Iterator[str]:
+    """Yield what `check_files` refuses, as notes on annotations that are converted."""
+    try:
+        check_files(paths, files, attribution, boxes=True)
+    except DatasetError as error:
+        yield from (f"{line}; written as they are" for line in error.problems)
+
+
+def check_boxes(data: Dataset) -> Dataset:
+    """Return a data set; raise DatasetError if its boxes are proved to have another layout."""
+    annotations, outlines = data.annotations, data.annotations.segmentation
+    size = data.image_size.astype(np.float64)
+    size[~(size > 0)] = np.nan
+    bounds = None
+    if outlines is not None:
+        bounds = np.full((len(annotations), 4), np.nan)
+        rows = np.flatnonzero(outlines.kind == SegmentationKind.POLYGON)
+        for row in rows[:: max(1, len(rows) // _OUTLINES)].tolist():
+            xy = np.concatenate(outlines.rings(row))
+            if len(xy):
+                bounds[row] = *xy.min(axis=0), *xy.max(axis=0)
+    image, n_images = annotations.image, len(data.image_names)
+    found = layout_of(
+        Boxes(
+            annotations.bbox, size[image], image, n_images, annotations.annotator,
+            data.annotator_names, bounds=bounds,
+        )
+    )  # fmt: skip
+    if found is not None:
+        raise DatasetError([f"{found.layout.code}: {found.message}"], _ANYWAY)
+    return data
+
+
+def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = False) -> _Causes:
+    """Return the findings of some rules in a file: errors, or warnings if there are no errors.
+
+    A file may be refused for a warning, such as its encoding.
+    """
+    from bboxqa.model.findings import Severity
+    from bboxqa.model.settings import ValidateSettings
+    from bboxqa.rules.runner import validate_documents
+
+    if _are_ids_read(document):
+        codes = tuple(code for code in codes if code != "S003")
+    report = validate_documents([document], ValidateSettings(select=codes), _DESCRIBED)
+    all_errors = [each for each in report.findings if each.severity is Severity.ERROR]
+    errors = [each for each in all_errors if not _is_measured(each)]
+    # A missing value is only a warning if readers can do without it.
+    warnings = [
+        each
+        for each in report.findings
+        if each.severity is Severity.WARNING and each.found is not None and not errors_only
+    ]
+    of_code: dict[str, list[Finding]] = {}
+    for each in errors or warnings:
+        of_code.setdefault(each.code, []).append(each)
+    lines = [_line(each) for some in of_code.values() for each in some[:_LISTED_OF_A_RULE]]
+    n_found = sum(report.counts[code] for code in of_code)
+    n_found -= len(all_errors) - len(errors) if "B001" in of_code else 0
+    fixes = {each.fix for each in (*errors, *warnings)}
+    fix: Fix | None = None if None in fixes else "unsafe" if "unsafe" in fixes else "safe"
+    is_complete = all(report.counts[code] <= _DESCRIBED for code in of_code)
+    return _Causes(lines, n_found, fix, is_complete)
+
+
+def _is_measured(finding: "Finding") -> bool:
+    """Return whether an error is about a box with a side of 0, which is compared like others."""
+    box = finding.found
+    return finding.code == "B001" and isinstance(box, list) and len(box) == 4 and min(box[2:]) >= 0
+
+
+def _line(finding: "Finding") -> str:
+    """Return a finding in one line; what stops a run is not called a warning."""
+    from bboxqa.model.findings import Severity
+    from bboxqa.report.findings.concise import concise_line
+    from bboxqa.report.findings.phrases import content, place
+
+    if finding.severity is Severity.ERROR:
+        return concise_line(finding)
+    return f"{place(finding)}: {finding.code} {content(finding)}"
+
+
+def _are_ids_read(document: Document) -> bool:
+    """Return whether all ids are whole numbers or text; S003 reports ids that are text."""
+    of = document.annotations
+    return all((of.whole[key] | (of.kind[key] == Kind.TEXT)).all() for key in ID_KEYS) and all(
+        is_id(record.get("id"))
+        for _, records in document.lists
+        for record in records.values
+        if isinstance(record, dict)
+    )
+
+
+def _validate_command(paths: Iterable[Path]) -> str:
+    """Return the command that validates the first files, read with the current choices."""
+    said = choices()
+    options = as_options(said)
+    if not isinstance(said.image_size, tuple) and said.image_size_file is None:
+        # Sizes that a Python program gave by image are no option.
+        options.pop("image_size", None)
+    words = [
+        word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value)
+    ]
+    return shlex.join(["bboxqa", "validate", *map(str, islice(paths, _FILES_NAMED)), *words])
+
+
+def _advice(found: Mapping[Path, _Causes], truth: Path | None) -> tuple[str, str]:
+    """Return how to go on, and the command in it."""
+    command = _validate_command(found)
+    if truth is not None:
+        command += f" --ground-truth {shlex.quote(str(truth))}"
+    fixes = {each.fix for each in found.values()}
+    if None in fixes:
+        return f"For all findings, and what to do about them: {command}", command
+    if fixes == {"safe"}:
+        return _fix_advice("Safe fixes, written to a copy", f"{command} --fix", found)
+    words = "If an image shows that the finding is right, this fixes a copy"
+    return _fix_advice(words, f"{command} --fix --unsafe-fixes", found)
+
+
+def _fix_advice(words: str, command: str, paths: Iterable[Path]) -> tuple[str, str]:
+    """Return how to fix files with a command that writes copies, and that command.
+
+    Copies beside files in a folder are not read; where there is one already, the command changes
+    the files themselves.
+    """
+    copies = [(path, fixed_path(path)) for path in paths]
+    file, copy = next((each for each in copies if each[1].exists()), copies[0])
+    name, kept = one_line(str(copy)), f"keeps {one_line(str(file))}.bak"
+    if copy.exists():
+        command += " --in-place"
+        found = f"There is a fixed copy, {name}, which bboxqa reads only if you name it."
+        return f"{found}\nTo fix the file itself, which {kept}: {command}", command
+    how = f"The copy will be {name}; bboxqa reads the copy only if you name it. --in-place fixes "
+    return f"{words}: {command}\n{how}the file itself and {kept}.", command
+
+
+def with_findings(error: DatasetError) -> DatasetError:
+    """Return the error with the findings of `validate` in place of the reader's words."""
+    found: dict[Path, _Causes] = {}
+    others: dict[Path, FileKind] = {}
+    are_points, of_truth = False, True
+    for path in dict.fromkeys(path for path in error.files if path is not None):
+        read = format_of(path).document
+        if read is None:
+            continue
+        document = Document(read(path))
+        kind = kind_of(document)
+        if kind.name and not kind.is_measured:
+            others[path] = kind
+            continue
+        causes, columns = _causes(document, STOPPING), document.annotations
+        are_points |= bool(len(columns.keypoints.row)) and bool(np.isnan(columns.bbox).all())
+        if causes.lines:
+            found[path] = causes
+            of_truth &= kind.is_of_truth
+    if others:
+        return _unmeasured(others).with_advice(error.added)
+    if not found:
+        return error.with_advice([_POINTS] if are_points else [])
+    # Problems of annotators or of several files cannot be found in the content of one file.
+    of_files = zip(error.problems, error.files, strict=True)
+    rest = [problem for problem, path in of_files if path not in found]
+    command = _validate_command(found) + _GROUND_TRUTH * of_truth
+    advice = f"For all findings, and what to do about them: {command}"
+    if not rest and all(each.fix == "safe" and each.is_complete for each in found.values()):
+        words = "Safe fixes, written to a copy"
+        advice, command = _fix_advice(words, f"{command} --fix", found)
+    if are_points:
+        advice += f"\n{_POINTS}"
+    lines = [*(line for each in found.values() for line in each.lines), *rest]
+    total = sum(each.n_found for each in found.values()) + len(rest)
+    explained = DatasetError(lines[:_LISTED], advice, command=command, total=total)
+    return explained.with_advice(error.added)
+
+
+def of_predictions(error: DatasetError, path: Path, source: Files) -> DatasetError:
+    """Return the error about a file of results with the findings of `validate`."""
+    from bboxqa.formats.document.tolerant import read_path
+
+    sources = paths_in(source)
+    named = Path(sources[0])
+    truth = read_path(named) if len(sources) == 1 and named.is_file() else None
+    document = Document(read_path(path), truth=truth)
+    kind = kind_of(document)
+    if kind is not RESULTS and isinstance(document.reading.top, list):
+        return DatasetError(error.problems, f"Expected a list of COCO results, {_A_RESULT}")
+    command = _validate_command([path])
+    if kind is not RESULTS:
+        held = kind.name or ("annotations" if len(document.annotations) else "no results")
+        advice = f"What can be checked of it: {command}"
+        if kind.is_measured:
+            advice = f"Annotations of a model are one more file: --annotator NAME={path}"
+            command = ""
+        problem = f"{path}: holds {held}; expected a list of COCO results, {_A_RESULT}"
+        return OtherKindError([problem], advice, command=command, files=[path])
+    found = _causes(document, STOPPING)
+    if not found.lines:
+        return error
+    command += f" --ground-truth {shlex.quote(str(named))}" * (truth is not None)
+    advice = f"For all findings, and what to do about them: {command}"
+    return DatasetError(found.lines[:_LISTED], advice, command=command, total=found.n_found)
+
+
+def _unmeasured(kinds: Mapping[Path, FileKind]) -> OtherKindError:
+    """Return the error about files whose annotations have no boxes and categories."""
+    of_truth = all(kind.is_of_truth and kind.required for kind in kinds.values())
+    command = _validate_command(kinds) + _GROUND_TRUTH * of_truth
+    return OtherKindError(
+        [
+            f"{path}: holds {kind.name}; expected objects with boxes, polygons or masks"
+            for path, kind in kinds.items()
+        ],
+        f"What can be checked of it: {command}",
+        command=command,
+        files=list(kinds),
+    )

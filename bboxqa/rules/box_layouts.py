@@ -1,0 +1,264 @@
+"""B: boxes in another layout than COCO's, swapped sizes of images, and copied boxes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray
+from bboxqa.core.json_values import pointer_to
+from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import summary_defect, summary_hits
+from bboxqa.rules.base.rule import Hits, LazyEdits, Rule, described_hits
+from bboxqa.rules.facts.boxes import inside
+from bboxqa.rules.facts.copied_boxes import ENOUGH_SIZES, copies_in
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import overshoot, rounded_number, rounded_values
+from bboxqa.rules.facts.layout import EXPECTED_LAYOUT, Diagnosis, diagnose, swapped_images
+
+# If at least this share of boxes are copies, other findings about boxes are hidden.
+_NEARLY_ALL = 0.9
+
+
+def _layout(code: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """Yield the finding on boxes in a layout that the rule reports."""
+    found = document.once(diagnose)
+    if found is not None and found.layout.code == code:
+        yield from summary_hits(
+            found.message,
+            "annotations",
+            found.rows,
+            "bbox",
+            expected=EXPECTED_LAYOUT,
+            edits=LazyEdits(partial(_converted, document, found)) if found.is_certain else (),
+        )
+
+
+def _converted(document: Document, found: Diagnosis) -> Iterator[Edit]:
+    """Yield the edits that convert boxes, and from shares also areas and outlines, to pixels."""
+    for row, box in zip(found.rows.tolist(), found.bbox, strict=True):
+        yield Edit(pointer_to("annotations", row, "bbox"), "replace", rounded_values(box))
+    unit = found.layout.unit
+    if not unit:
+        return
+    area, rings = document.annotations.area, document.annotations.rings
+    for row in found.rows[(area[found.rows] > 0) & (area[found.rows] <= 1)].tolist():
+        pixels = float(area[row]) * float(document.size[row].prod())
+        if unit == 1:
+            yield Edit(pointer_to("annotations", row, "area"), "replace", rounded_number(pixels))
+    bounds, wanted = document.outline_bounds, np.zeros(len(area), np.bool_)
+    wanted[found.rows] = True
+    with np.errstate(invalid="ignore"):
+        if unit == 1:
+            wanted &= (bounds.min(axis=1) >= -1) & (bounds.max(axis=1) <= 2)
+        else:
+            apart = np.abs(corners(document.annotations.bbox) - bounds).max(axis=1)
+            wanted &= apart <= unit / 100
+    for ring in np.flatnonzero(wanted[rings.row]).tolist():
+        row, xy = int(rings.row[ring]), rings.xy[rings.offsets[ring] : rings.offsets[ring + 1]]
+        pointer = pointer_to("annotations", row, "segmentation", int(rings.place[ring]))
+        pixels_xy = xy * document.size[row] / unit
+        yield Edit(pointer, "replace", rounded_values(pixels_xy.ravel()))
+
+
+def _order(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    """B005: boxes in another order, and boxes that image files show to be y, x, height, width."""
+    yield from _layout("B005", document, settings)
+    images = document.once(swapped_images)
+    if _are_sizes_right(document, images):
+        of_image = np.append(images, False)[document.image] & document.has_box
+        yield from summary_hits(
+            f"boxes in {images.sum():,} of {len(images):,} images look like y, x, height, width: "
+            "they extend beyond images whose sizes match the image files, but "
+            f"{_n_cured(document, of_image)} lie inside if read this way; expected "
+            f"{EXPECTED_LAYOUT}",
+            "annotations",
+            np.flatnonzero(of_image),
+            "bbox",
+            expected=EXPECTED_LAYOUT,
+        )
+
+
+def _n_cured(document: Document, rows: BoolArray) -> str:
+    n_inside = inside(document.annotations.bbox[rows], document.size[rows][:, ::-1]).sum()
+    which = "all" if n_inside == rows.sum() else f"{n_inside:,} of"
+    return f"{which} their {rows.sum():,} boxes"
+
+
+def _are_sizes_right(document: Document, images: BoolArray) -> bool:
+    """Return whether image files exist, and all of these have the given size."""
+    disk = document.disk
+    if disk is None or not images.any():
+        return False
+    return bool((document.image_size[images] == disk.shown[images]).all())
+
+
+def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """B012: images whose boxes lie inside after width and height are swapped."""
+    images = document.once(swapped_images)
+    rows = np.flatnonzero(images)
+    if len(rows) == 0 or _are_sizes_right(document, images):
+        return
+    of_image = np.append(images, False)[document.image] & document.has_box
+    is_boxes = not np.isfinite(document.outline_bounds[of_image, 0]).any()
+    yield from summary_hits(
+        f"width and height look swapped in {len(rows):,} of {len(images):,} images"
+        f"{', or their boxes are y, x, height, width' if is_boxes else ''}: boxes extend "
+        f"beyond them, but {_n_cured(document, of_image)} lie inside after a swap",
+        "images",
+        rows,
+        expected="the size of the image as it is shown",
+        ids={"image": document.images.get(int(rows[0]), "id")} if len(rows) == 1 else {},
+    )
+
+
+def _copied(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    """B014: boxes with the same numbers on images of several sizes."""
+    copies = document.once(copies_in)
+    if copies is None:
+        return
+    bbox, rows = document.annotations.bbox, copies.rows
+    first = rows[copies.group == np.argmax(copies.n_sizes)]
+    example = ", ".join(f"{number:g}" for number in bbox[first[0]])
+    found = summary_defect(
+        f"{len(rows):,} boxes have the same four numbers as others on images of "
+        f"{ENOUGH_SIZES} or more sizes, such as [{example}] on "
+        f"{len(np.unique(document.image[first])):,} images of {copies.n_sizes.max():,} sizes; "
+        "expected boxes drawn on each image",
+        "annotations",
+        [*first, *np.setdiff1d(rows, first)],
+        "bbox",
+        found=bbox[first[0]].tolist(),
+        expected="boxes drawn on each image",
+    )
+    # If hardly any box was drawn on its image, all other findings about boxes follow from that.
+    nearly_all = len(rows) >= _NEARLY_ALL * document.has_box.sum()
+    beyond = overshoot(bbox[rows], document.size[rows])
+    is_off = bool(np.any(beyond >= np.tile(bbox[rows, 2:], 2)))
+    is_beyond = bool(np.any(beyond > settings.overshoot_px))
+    for each in described_hits([found], Severity.ERROR if nearly_all or is_off else None):
+        concerned = None if nearly_all else rows
+        yield replace(each, hides=nearly_all or is_beyond, concerned=concerned)
+
+
+def _box(*numbers: float) -> dict[str, object]:
+    return {"bbox": list(numbers), "area": 200}
+
+
+_TALL = [
+    _box(10, 82, 20, 10), _box(50, 85, 20, 10), _box(40, 88, 20, 10), _box(20, 60, 20, 10),
+    _box(5, 86, 20, 10), _box(30, 84, 20, 10),
+]  # fmt: skip
+_IMAGES = [{"width": w, "height": h} for w, h in ((100, 80), (120, 80), (100, 120))]
+
+RULES = (
+    Rule(
+        code="B005",
+        title="boxes look like x1, y1, x2, y2, or numbers in another order",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="""Every reader treats the third and fourth number as width and height: boxes become
+            far too large, and AP falls to about 0 without an error.""",
+        explanation="""COCO's boxes are x, y, width, height. These look like two corners, as in
+            Pascal VOC and torchvision. As x, y, width, height, a fifth of the boxes of the file, or
+            of an image of five or more, are not the bounds of their outline or extend beyond their
+            image, or have not the area that is written; as corners, 99 % are right, and in no other
+            layout. The unsafe fix converts the boxes to x, y, width, height. There is no fix if the
+            order y before x holds as well, as in square images. Boxes that lie inside their images
+            in both layouts prove nothing. Look at an image.""",
+        bad={"annotations": [
+            _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
+            _box(75, 65, 95, 75),
+        ]},
+        good={"annotations": [
+            _box(60, 50, 20, 10), _box(50, 60, 20, 10), _box(70, 30, 20, 10), _box(20, 60, 20, 10),
+            _box(75, 65, 20, 10),
+        ]},
+        check=_order,
+        fix="unsafe",
+    ),
+    Rule(
+        code="B006",
+        title="boxes look like centre-x, centre-y, width, height",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="""Every reader treats the first two numbers as the top left corner: boxes are
+            shifted right and down by half their size, and IoU is at most 1/7.""",
+        explanation="""COCO's boxes start with their top left corner. These look as if they started
+            with their centre, as in YOLO: as they are, a fifth of the boxes of the file, or of an
+            image of five or more, are not the bounds of their outline or extend beyond their image;
+            with centres, 99 % are right, and in no other layout. The unsafe fix converts boxes to
+            x, y, width, height.""",
+        bad={"annotations": [
+            _box(88, 50, 20, 10), _box(50, 74, 20, 10), _box(90, 30, 20, 10), _box(20, 60, 20, 10),
+            _box(85, 75, 20, 10),
+        ]},
+        good={"annotations": [
+            _box(78, 45, 20, 10), _box(40, 69, 20, 10), _box(80, 25, 20, 10), _box(10, 55, 20, 10),
+            _box(75, 70, 20, 10),
+        ]},
+        check=partial(_layout, "B006"),
+        fix="unsafe",
+    ),
+    Rule(
+        code="B007",
+        title="boxes look normalised to 0 to 1, 100 or 1000",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="""Every reader treats them as pixels: all boxes lie in the first pixel of their
+            image, and nothing is learned or found.""",
+        explanation="""COCO's boxes are in pixels. These lie between 0 and 1, as in YOLO, which
+            writes fractions of the width and height of the image; or between 0 and 100, as percent
+            in Label Studio, or between 0 and 1000, as language models write them. Small numbers
+            alone do not prove percentages; outlines and areas do, and boxes that would extend
+            beyond their images. The unsafe fix multiplies boxes, and outlines in the same unit, by
+            the size of their image; if the boxes then match B005 or B006, that is fixed next.""",
+        bad={"annotations": [{"bbox": [0.1, 0.2, 0.4, 0.5]}]},
+        good={"annotations": [{"bbox": [0.5, 1, 40, 40]}]},
+        check=partial(_layout, "B007"),
+        fix="unsafe",
+    ),
+    Rule(
+        code="B012",
+        title="width and height of images look swapped",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks="""Tools that clip boxes to the image cut objects off, masks have the wrong shape,
+            and normalised coordinates are wrong.""",
+        explanation="""Boxes extend beyond their images, and all boxes of these images lie inside
+            after width and height are swapped. A program ignored the EXIF orientation of a
+            photograph, or mistook rows for width. Without outlines, boxes written as y, x, height,
+            width look the same; if the image files (`--images`) have the given sizes, rule B005
+            reports them. At least five boxes must show it. Compare with the images (rule M004),
+            then swap the two numbers.""",
+        bad={"annotations": _TALL},
+        good={"images": [{"width": 80, "height": 100}], "annotations": _TALL},
+        check=_swapped,
+        requires=("B014",),
+    ),
+    Rule(
+        code="B014",
+        title="same box on images of several sizes",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks="""Boxes that nobody drew on an image do not fit its objects: training and evaluation
+            take background for objects.""",
+        explanation="""Boxes with the same four numbers are on images of at least 3 sizes: the
+            annotation of one image was copied to others, as in a track that a tool extends over all
+            following images. Large files, where many boxes are equal on 2 or 3 sizes by chance,
+            need more sizes. It is an error if nine tenths of the boxes are such copies, or one of
+            them lies outside its image. Ignore B014 if images are pages or screens with a constant
+            layout.""",
+        bad={"images": _IMAGES, "annotations": [{"image_id": number} for number in (1, 2, 3)]},
+        good={
+            "images": _IMAGES,
+            "annotations": [
+                {"image_id": number, "bbox": [10, 9 + number, 20, 30]} for number in (1, 2, 3)
+            ],
+        },
+        check=_copied,
+    ),
+)  # fmt: skip

@@ -1,1 +1,0 @@
-"""Diagnosing the layout of boxes in a file: possible layouts, evidence, and affected parts."""
