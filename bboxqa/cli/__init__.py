@@ -7,12 +7,12 @@ import click
 from bboxqa.cli.agree import agree
 from bboxqa.cli.batch import batch
 from bboxqa.cli.compare import compare
+from bboxqa.cli.console import robust
 from bboxqa.cli.convert import convert
 from bboxqa.cli.draw import draw
 from bboxqa.cli.example import example
 from bboxqa.cli.explain import explain
 from bboxqa.cli.failures import exit_code_of
-from bboxqa.cli.output.streams import robust
 from bboxqa.cli.plan import plan
 from bboxqa.cli.report import report
 from bboxqa.cli.segments import segments
@@ -51,19 +51,12 @@ def cli() -> None:
     """  # noqa: D301 - click reads the sign
 
 
-cli.add_command(agree)
-cli.add_command(compare)
-cli.add_command(convert)
-cli.add_command(batch)
-cli.add_command(plan)
-cli.add_command(stats)
-cli.add_command(segments)
-cli.add_command(draw)
-cli.add_command(simulate)
-cli.add_command(example)
-cli.add_command(report)
-cli.add_command(validate)
-cli.add_command(explain)
+_COMMANDS = (
+    agree, compare, convert, batch, plan, stats, segments, draw, simulate, example, report,
+    validate, explain,
+)  # fmt: skip
+for _command in _COMMANDS:
+    cli.add_command(_command)
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """`bboxqa agree`: how far annotators agree."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,93 +8,42 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.failures import refuse_inputs
-from bboxqa.cli.options.agree_options import (
-    comparing_options,
-    measuring_options,
-    min_alpha_option,
-    min_f1_option,
-    named_files_option,
-    reading_options,
-    source_of,
-)
-from bboxqa.cli.options.shared_options import (
+from bboxqa.cli.options import (
+    COMPARING,
+    READING,
+    Command,
     agree_settings,
     files_argument,
     format_option,
-    page_options,
-    path_option,
-    pseudonyms_option,
+    minimum_option,
+    options,
     quiet_option,
-    removed_option,
+    read_as_said,
+    source_of,
 )
-from bboxqa.cli.output.agree_targets import check_targets, inputs_of, page_target, write_targets
 from bboxqa.core.errors import BboxqaError
+from bboxqa.core.types import AnyPath
 from bboxqa.report.registry import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
     from bboxqa.model.diagnosis import Diagnosis, Story
     from bboxqa.report.agreement_result import AgreementResult
+    from bboxqa.report.pages.page_file import PageTarget
 
 
-@click.command()
+@click.command(cls=Command)
 @files_argument()
-@comparing_options
-@named_files_option
-@reading_options
-@click.option(
-    "--session-key",
-    metavar="KEY",
-    help="Key on annotations or image records that names the session, where annotators annotated "
-    "images in several: shows how far they agree with themselves. If each file is a session: file.",
+@options("annotator", *READING, "session_key", "time_key", "tracks", "reference", "predictions")
+@options("score", "checks", *COMPARING, "bootstrap", "seed", "config", "memory", "since")
+@minimum_option(
+    "--min-alpha", "Mark images with a lower alpha; exit with 1 if the pooled alpha is lower."
 )
-@click.option(
-    "--time-key",
-    metavar="KEY",
-    help="Key on annotations that says when they were made, such as created_at: shows speed, drift "
-    "and fatigue with --diagnose.",
-)
-@click.option(
-    "--tracks",
-    is_flag=True,
-    help="Read which boxes of a video show one object, such as track_id: shows with --diagnose "
-    "whether annotators follow the same objects (IDF1), and where they switch.",
-)
-@click.option(
-    "--reference",
-    metavar="NAME|FILE",
-    help="Compare each annotator with an expert: one of the annotators, who then has no part in "
-    "alpha, or a COCO file with the right annotations of some or all images.",
-)
-@path_option(
-    "--predictions",
-    "COCO results of a model, which counts as one more annotator: named after this file, and asked "
-    "about all images. Ids of images and categories are those of the annotated files.",
-)
-@click.option(
-    "--score",
-    type=click.FloatRange(0, 1),
-    metavar="NUMBER",
-    help="Lowest score of results that count, in --predictions and in lists of results; default "
-    "0.5.",
-)
-@removed_option("--since", "type `bboxqa compare {value} AFTER`")
-@min_alpha_option("Mark images with a lower alpha; exit with 1 if the pooled alpha is lower.")
-@min_f1_option(
+@minimum_option(
+    "--min-f1",
     "Mark images with a lower F1; exit with 1 if F1 of all pairs of annotators, whether they drew "
-    "the same objects, is lower."
+    "the same objects, is lower.",
 )
-@measuring_options
-@pseudonyms_option
-@click.option(
-    "--diagnose",
-    is_flag=True,
-    help="Print who, what and where lowers agreement as tables, and with --out write them.",
-)
-@path_option(
-    "--report",
-    "Write a page of html that shows the result to this file, or with --split to this folder.",
-)
-@page_options
+@options("diagnose", "report", "images", "split", "top", "out", "force", "raw_csv", "pseudonyms")
 @quiet_option("Print the figures of agreement only.")
 @format_option(*AGREEMENT_VIEWS)
 def agree(
@@ -115,7 +65,7 @@ def agree(
     split: bool,
     quiet: bool,
     output_format: str,
-    **options: Any,
+    **given: Any,
 ) -> int:
     """Measure how far annotators agree (Krippendorff's alpha).
 
@@ -130,20 +80,21 @@ def agree(
     \b
     Exit code 0: measured. 1: below --min-alpha or --min-f1. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.output.console import show, show_notes, tracking
+    from bboxqa.cli.console import show, show_notes, tracking
     from bboxqa.pipelines.agree_files import agree_files
 
     model = _predictions(predictions, score)
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
-    settings = agree_settings(config, options)
+    read_as_said(config, given)
+    settings = agree_settings(config, given)
     source = source_of(paths, named)
-    inputs = inputs_of(source, reference, predictions, config)
+    inputs = _inputs_of(source, reference, predictions, config)
     refuse_inputs([report], inputs, images)
-    check_targets(out, report, pseudonyms, split=split, force=force)
+    _check_targets(out, report, pseudonyms, split=split, force=force)
     if top is not None and report is None and out is None:
         raise click.UsageError("--top is for --report FILE or --out DIR, which are missing")
-    page = page_target(report, images, top, split=split, force=force)
+    page = _page_target(report, images, top, split=split, force=force)
     wanted = diagnose or page is not None
     with tracking() as progress:
         result = agree_files(
@@ -165,7 +116,7 @@ def agree(
     more: dict[str, Any] = {"diagnosis": diagnosis} if is_told else {}
     if in_text:
         more = {"story": story, "diagnose": diagnose or failure is not None}
-    written, notes = write_targets(result, diagnosis, out, page, inputs, raw_csv=raw_csv)
+    written, notes = _write_targets(result, diagnosis, out, page, inputs, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **more)
     show_notes(notes)
     if failure is not None:
@@ -208,3 +159,92 @@ def _predictions(path: Path | None, score: float | None) -> Any:
     from bboxqa.formats.dataset.predictions import Predictions
 
     return None if path is None else Predictions(path, LOWEST_SCORE if score is None else score)
+
+
+def _inputs_of(source: Any, *others: AnyPath | None) -> list[AnyPath | None]:
+    """Return all paths that are read; `source` is files, or a mapping of annotators to files."""
+    from bboxqa.formats.inputs import paths_in
+
+    return [*paths_in(source), *others]
+
+
+def _check_targets(
+    out: Path | None,
+    report: Path | None,
+    pseudonyms: Path | None,
+    *,
+    split: bool,
+    force: bool,
+) -> None:
+    """Refuse targets that must not be written to, before anything is read."""
+    if out is not None:
+        from bboxqa.report.result_files import check_folder
+
+        check_folder(out, force=force)
+        if report is not None and _hides(report, out, split=split):
+            other = f"folder, such as {out / 'report'}" if split else f"file, such as {out}.html"
+            raise click.UsageError(
+                f"--report {report} is where --out {out} writes its files; name another {other}"
+            )
+    if pseudonyms is not None:
+        from bboxqa.core.pseudonyms import check_key
+
+        check_key(pseudonyms, (out, report))
+
+
+def _hides(report: Path, out: Path, *, split: bool) -> bool:
+    """Return whether the page would be the folder of the result, or a folder around it."""
+    page, folder = report.absolute(), out.absolute()
+    return page == folder or (split and page in folder.parents)
+
+
+def _page_target(
+    path: Path | None, images: tuple[Path, ...], top: int | None, *, split: bool, force: bool
+) -> "PageTarget | None":
+    """Return the target of the page, if one was requested."""
+    if path is None:
+        for name, given in (("--images", images), ("--split", split)):
+            if given:
+                raise click.UsageError(f"{name} is for --report FILE, which is missing")
+        return None
+    from bboxqa.report.pages.page_file import PageTarget
+
+    page = PageTarget(path, images, split, top)
+    page.check(force=force)
+    return page
+
+
+def _write_targets(
+    result: "AgreementResult",
+    diagnosis: "Diagnosis | None",
+    out: Path | None,
+    page: "PageTarget | None",
+    inputs: Sequence[AnyPath | None],
+    *,
+    raw_csv: bool,
+) -> tuple[list[Path], tuple[str, ...]]:
+    """Write the requested folder and page; none of the inputs is replaced.
+
+    Return the paths that were written, and notes on the page.
+    """
+    if out is None and page is None:
+        return [], ()
+    from bboxqa.formats.read_files import files_read
+    from bboxqa.report.agreement_summary import summary
+    from bboxqa.report.result_files import documents_of, write_folder
+
+    documents = documents_of(result, summary(result), diagnosis)
+    written: list[Path] = []
+    notes: tuple[str, ...] = ()
+    if out is not None:
+        kept = files_read(inputs)
+        write_folder(result, documents, out, diagnosis=diagnosis, raw_csv=raw_csv, kept=kept)
+        written.append(out)
+    if page is not None:
+        from bboxqa.cli.console import tracking
+        from bboxqa.pipelines.result_pages import write_result
+
+        with tracking() as progress:
+            notes = write_result(documents, page, progress)
+        written.append(page.page)
+    return written, notes

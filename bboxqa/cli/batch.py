@@ -1,106 +1,99 @@
 """`bboxqa batch`: validate and measure many projects."""
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from signal import SIGINT
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.options.agree_options import (
-    asked_option,
-    join_option,
-    map_option,
-    min_alpha_option,
-    min_f1_option,
-)
-from bboxqa.cli.options.shared_options import (
-    RenamedOption,
+from bboxqa.cli.options import (
+    COMPARE,
+    READ,
+    SOURCE_OPTIONS,
+    Command,
     choice_option,
     completed_configs,
-    memory_option,
+    minimum_option,
+    option,
+    options,
     path_option,
-    pseudonyms_option,
     quiet_option,
-    raw_csv_option,
-)
-from bboxqa.cli.options.source_options import reading_of, source_options
-from bboxqa.cli.output.batch_output import (
-    reporting,
-    show_plan,
-    show_result,
-    show_some,
-    warn_of_names,
-    warn_of_settings,
+    read_as_said,
 )
 from bboxqa.core.interrupts import signal_of, signal_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from bboxqa.batch.rows import Settings
+    from bboxqa.batch.projects.discovery import Discovered
+    from bboxqa.batch.rows import Row, Settings
+    from bboxqa.batch.run import BatchResult, Step
+
+_SHOWN = 20
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("root", metavar="ROOT")
-@map_option()
-@join_option
-@asked_option
-@click.option(
-    "--pattern", cls=RenamedOption, metavar="GLOB", help="Read only files whose names match."
-)
-@click.option(
+@options("map", "join", "asked")
+@option("--pattern", group=READ, metavar="GLOB", help="Read only files whose names match.")
+@option(
     "--config",
+    group=COMPARE,
     shell_complete=completed_configs,
     metavar="FILE",
     help="Settings in TOML (docs/batch.md); a bboxqa.toml in a project replaces them.",
 )
 @path_option("--out", "Folder of the results; default bboxqa-batch in the current folder.", "DIR")
-@click.option(
+@option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
     help="Number of projects that run at a time; default one per core.",
 )
-@click.option(
+@option(
     "--project-timeout",
+    rare=True,
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Fail a project that takes longer; default no limit. Not with --scheduler.",
 )
-@click.option(
+@option(
     "--scheduler",
     metavar="ADDRESS",
     help="Run on a Dask cluster: tcp://host:8786, or local:N for N processes here.",
 )
-@click.option(
+@option(
     "--resume/--fresh",
     default=True,
     help="Keep results of projects that are unchanged since the last run (default), or run all.",
 )
-@click.option(
+@option(
     "--force", is_flag=True, help="Write to --out though it has other files, or another ROOT's."
 )
-@click.option("--follow-symlinks", is_flag=True, help="Follow links that lead out of ROOT.")
-@click.option("--images", is_flag=True, help="Examine the image files in images/ as well.")
-@click.option("--pages", is_flag=True, help="Write pages of each project; index.html links them.")
-@min_alpha_option("Fail projects with a lower pooled alpha.")
-@min_f1_option("Fail projects with a lower F1, whether annotators drew the same objects.")
+@option("--follow-symlinks", rare=True, is_flag=True, help="Follow links that lead out of ROOT.")
+@option("--images", is_flag=True, help="Examine the image files in images/ as well.")
+@option("--pages", is_flag=True, help="Write pages of each project; index.html links them.")
+@minimum_option("--min-alpha", "Fail projects with a lower pooled alpha.")
+@minimum_option(
+    "--min-f1", "Fail projects with a lower F1, whether annotators drew the same objects."
+)
 @choice_option(
     "--fail-on",
     ("error", "warning", "info"),
     "Fail projects with findings of this severity or a higher one; default error.",
 )
-@source_options
-@memory_option()
-@raw_csv_option()
-@pseudonyms_option
-@click.option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
-@click.option("--fail-fast", is_flag=True, help="Stop at the first project that fails.")
+@options(*SOURCE_OPTIONS, "memory", "raw_csv", "pseudonyms")
+@option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
+@option("--fail-fast", rare=True, is_flag=True, help="Stop at the first project that fails.")
 @quiet_option("Print the numbers of projects only.")
 @choice_option(
-    "--log-format", ("text", "json"), "Format of progress lines outside a terminal", "text"
+    "--log-format",
+    ("text", "json"),
+    "Format of progress lines outside a terminal",
+    "text",
+    rare=True,
 )
 def batch(
     *,
@@ -117,7 +110,7 @@ def batch(
     fail_fast: bool,
     quiet: bool,
     log_format: str,
-    **options: Any,
+    **given: Any,
 ) -> int:
     """Validate and measure every project below a folder.
 
@@ -139,15 +132,15 @@ def batch(
     from bboxqa.core.parallel import cores
 
     out = out or Path("bboxqa-batch")
-    pseudonyms = options["pseudonyms"]
+    config, pseudonyms = given["config"], given["pseudonyms"]
     _check_options(root, jobs, project_timeout, scheduler, pseudonyms, dry_run=dry_run)
-    settings = _settings(**options)
+    settings = _settings(given)
     if dry_run:
         found = find_projects(root, pattern, skip=out, follow_links=follow_symlinks)
-        show_plan(found)
-        warn_of_settings(root, options["config"], found)
+        _show_plan(found)
+        _warn_of_settings(root, config, found)
         return 0
-    with reporting(log_format, quiet=quiet) as on_project, _interruptible():
+    with _reporting(log_format, quiet=quiet) as on_project, _interruptible():
         result = run_batch(
             root,
             out,
@@ -168,12 +161,12 @@ def batch(
             "Expected a folder for each project, with what `bboxqa agree` reads (docs/formats.md).",
             err=True,
         )
-        show_some(result.found.unreadable, "unreadable: ", err=True)
-        show_some(result.found.not_read, "nothing read in ", err=True)
+        _show_some(result.found.unreadable, "unreadable: ", err=True)
+        _show_some(result.found.not_read, "nothing read in ", err=True)
         return 2
-    show_result(result, out, quiet=quiet)
-    warn_of_names(result.rows, settings)
-    warn_of_settings(root, options["config"], result.found)
+    _show_result(result, out, quiet=quiet)
+    _warn_of_names(result.rows, settings)
+    _warn_of_settings(root, config, result.found)
     return 0 if result.passed else 1
 
 
@@ -210,36 +203,172 @@ def _interruptible() -> "Iterator[None]":
         sys.exit(128 + number)
 
 
-def _settings(
-    *,
-    config: str | None,
-    images: bool,
-    min_alpha: float | None,
-    min_f1: float | None,
-    fail_on: str | None,
-    raw_csv: bool,
-    pages: bool,
-    pseudonyms: Path | None,
-    **agree_options: Any,
-) -> "Settings":
+def _settings(given: dict[str, Any]) -> "Settings":
+    """Return the settings of all projects; those of the command line come first."""
     from bboxqa.batch.rows import Settings
+    from bboxqa.formats.stating import choices_from
     from bboxqa.formats.translation.choices import Choices, choices
     from bboxqa.model.settings import validate_settings_from
-    from bboxqa.model.settings_files import read_validate_settings
+    from bboxqa.model.settings_files import read_reading_settings, read_validate_settings
     from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 
+    config, pseudonyms = given.pop("config"), given.pop("pseudonyms")
+    flags = {name: given.pop(name) for name in ("images", "raw_csv", "pages")}
+    fail_on = given.pop("fail_on")
+    read_as_said(None, given)
     agree = read_agree_settings(config) if config else {}
     validate = dict(read_validate_settings(config)) if config else {}
-    agree_options |= {"min_alpha": min_alpha, "min_f1": min_f1}
-    agree_over = {name: value for name, value in agree_options.items() if value is not None}
+    agree_over = {name: value for name, value in given.items() if value is not None}
     validate_over = {} if fail_on is None else {"fail_on": fail_on}
     names = {name: f"--{name.replace('_', '-')}" for name in agree_over}
     names["category_map"] = "--map"
     agree_settings_from({**agree, **agree_over}, names=names)
     validate_settings_from({**validate, **validate_over})
+    said = choices_from(read_reading_settings(config), Path(config)) if config else Choices()
     return Settings(
-        agree, validate, images, agree_over, validate_over, raw_csv, pages, choices(),
-        Choices() if config is None else reading_of(config),
+        agree=agree,
+        validate=validate,
+        agree_over=agree_over,
+        validate_over=validate_over,
+        choices=choices(),
+        reading=said,
         # Workers may have another current folder.
-        None if pseudonyms is None else pseudonyms.absolute(),
-    )  # fmt: skip
+        pseudonyms=None if pseudonyms is None else pseudonyms.absolute(),
+        **flags,
+    )
+
+
+def _show_plan(found: "Discovered") -> None:
+    """Print the projects that would be run."""
+    from bboxqa.core.text import count, one_line
+
+    for project in found.projects:
+        files = ", ".join(str(file.relative_to(project.folder)) for file in project.files)
+        settings = ", own settings" if project.settings else ""
+        images = ", images" if project.images else ""
+        click.echo(f"{one_line(project.name)}: {one_line(files)}{images}{settings}")
+    click.echo(f"{count(len(found.projects), 'project')}")
+    _show_some(found.left_alone, "not annotations: ", err=True)
+    _show_some(found.unreadable, "unreadable: ", err=True)
+    _show_some(found.not_read, "nothing read in ", err=True)
+
+
+def _warn_of_settings(root: str, config: str | None, found: "Discovered") -> None:
+    """Warn of settings files that do not belong to any project."""
+    from bboxqa.batch.projects.discovery import SETTINGS_FILE
+
+    settings = Path(root) / SETTINGS_FILE
+    of_projects = {project.settings for project in found.projects}
+    if config is None and settings.is_file() and settings not in of_projects:
+        click.echo(
+            f"Warning: {settings} is not in the folder of a project, and is not used; "
+            f"for all projects: --config {settings}",
+            err=True,
+        )
+
+
+def _warn_of_names(rows: "Sequence[Row]", settings: "Settings") -> None:
+    """Warn of projects whose names are those of annotators who have pseudonyms."""
+    from bboxqa.batch.shown_names import n_named_after_people
+    from bboxqa.core.text import count
+
+    if number := n_named_after_people(rows, settings):
+        has = "is" if number == 1 else "are"
+        click.echo(
+            f"Warning: {count(number, 'project')} {has} named after annotators, and results show "
+            "the names of projects; rename the folders, and run with another --out",
+            err=True,
+        )
+
+
+def _show_some(items: "Iterable[object]", before: str, *, err: bool = False) -> None:
+    """Print the first lines, and the number of the others."""
+    from bboxqa.core.text import one_line
+
+    lines = [one_line(str(item)) for item in items]
+    for line in lines[:_SHOWN]:
+        click.echo(f"{before}{line}", err=err)
+    if len(lines) > _SHOWN:
+        click.echo(f"{before}… and {len(lines) - _SHOWN:,} more", err=err)
+
+
+@contextmanager
+def _reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], None] | None]":
+    """Yield a function to call after each project: a bar on a terminal, otherwise lines."""
+    from bboxqa.cli.console import tracking
+
+    if quiet:
+        yield None
+        return
+    with tracking(counted=True) if log_format == "text" else nullcontext() as progress:
+
+        def report(step: "Step") -> None:
+            if progress is None:
+                if log_format == "text" and step.reused and step.row.passed:
+                    return
+                click.echo(_line_of(step, log_format), err=True)
+            else:
+                progress("projects", step.done, step.total)
+
+        yield report
+
+
+def _line_of(step: "Step", log_format: str) -> str:
+    """Return the outcome of a project as a line of text or JSON."""
+    from bboxqa.core.text import clean, count, one_line
+
+    row = step.row
+    if log_format == "json":
+        import dataclasses
+
+        import msgspec
+
+        value = dataclasses.asdict(row) | {
+            "project": clean(row.project),
+            "message": clean(row.message),
+            "reused": step.reused,
+            "done": step.done,
+            "total": step.total,
+        }
+        return msgspec.json.encode(value).decode()
+    figures = (("alpha", row.alpha), ("F1", row.f1))
+    agreement = "".join(f", {name} {value:z.4f}" for name, value in figures if value is not None)
+    errors = "" if row.n_errors is None else f", {count(row.n_errors, 'error')}"
+    again = " (unchanged)" if step.reused else ""
+    note = f": {one_line(row.message)}" if row.message else ""
+    name = one_line(row.project)
+    return f"{step.done}/{step.total} {name}{again}: {row.status}{agreement}{errors}{note}"
+
+
+def _show_result(result: "BatchResult", out: Path, *, quiet: bool) -> None:
+    """Print how many projects were measured, and what each missed."""
+    from bboxqa.batch.rows import state_words
+    from bboxqa.core.text import count
+
+    rows = result.rows
+    said = result.worse or result.found.unreadable or result.found.left_alone
+    if result.n_reused == len(rows) and result.passed and not said:
+        n_places = len(result.found.not_read)
+        others = f"; nothing read in {count(n_places, 'place')}" if n_places else ""
+        page = out / "index.html"
+        click.echo(f"{count(len(rows), 'project')}, unchanged since the last run{others}: {page}")
+        return
+    click.echo(f"{count(len(rows), 'project')}, {result.n_reused:,} unchanged; {state_words(rows)}")
+    if quiet:
+        return
+    if result.n_left:
+        click.echo(f"  stopped: {count(result.n_left, 'project')} not run")
+    bad = [row for row in rows if not row.passed]
+    reasons = {row.message for row in bad}
+    unreadable = (text for text in map(str, result.found.unreadable) if text not in reasons)
+    _show_some(unreadable, "  unreadable: ")
+    _show_some((f"{row.project}: {row.message}" for row in bad), "  ")
+    _show_some((f"{part.project}: {part.what}" for part in result.worse), "  worse: ")
+    names = (f"no measured project has a category called {each!r}" for each in result.unused_names)
+    _show_some(names, "  --map: ")
+    _show_some(result.found.not_read, "  nothing read in ")
+    if result.found.left_alone:
+        n_files = count(len(result.found.left_alone), "file")
+        click.echo(f"  not annotations: {n_files} ignored, listed in {out / 'index.html'}:")
+        _show_some(result.found.left_alone, "    ")
+    click.echo(f"Written: {out / 'index.html'}")

@@ -5,21 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.options.agree_options import (
-    comparing_options,
-    measuring_options,
-    min_alpha_option,
-    min_f1_option,
-    reading_options,
-)
-from bboxqa.cli.options.shared_options import (
+from bboxqa.cli.options import (
     A_PATH,
+    COMPARING,
+    READING,
+    Command,
     agree_settings,
     format_option,
-    pseudonyms_option,
+    minimum_option,
+    options,
     quiet_option,
+    read_as_said,
 )
-from bboxqa.cli.options.source_options import say_as_before
 from bboxqa.core.errors import DatasetError
 from bboxqa.report.registry import COMPARISON_VIEWS
 
@@ -28,15 +25,15 @@ if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("before", metavar="BEFORE", type=A_PATH)
 @click.argument("after", metavar="AFTER", type=A_PATH)
-@comparing_options
-@reading_options
-@min_alpha_option("Exit with 1 if the pooled alpha of AFTER, in all of its images, is lower.")
-@min_f1_option("Exit with 1 if F1 of AFTER, in all of its images, is lower.")
-@measuring_options
-@pseudonyms_option
+@options(*READING, "checks", *COMPARING, "bootstrap", "seed", "config", "memory")
+@minimum_option(
+    "--min-alpha", "Exit with 1 if the pooled alpha of AFTER, in all of its images, is lower."
+)
+@minimum_option("--min-f1", "Exit with 1 if F1 of AFTER, in all of its images, is lower.")
+@options("out", "force", "raw_csv", "pseudonyms")
 @quiet_option("Print the numbers of annotations and alpha only.")
 @format_option(*COMPARISON_VIEWS)
 def compare(
@@ -50,7 +47,7 @@ def compare(
     raw_csv: bool,
     quiet: bool,
     output_format: str,
-    **options: Any,
+    **given: Any,
 ) -> int:
     """Compare two versions of a data set: annotations, and agreement.
 
@@ -69,7 +66,7 @@ def compare(
     Exit code 0: compared. 1: AFTER is below --min-alpha or --min-f1. 2: could not run.
     130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.output.console import show, tracking
+    from bboxqa.cli.console import show, tracking
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.model.comparison import SinceRun
     from bboxqa.pipelines.compare import compare_files
@@ -83,9 +80,8 @@ def compare(
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
     is_saved = is_saved_result(before)
-    if is_saved:
-        say_as_before(saved_reading(before))
-    settings = agree_settings(config, options, saved_settings(before) if is_saved else None)
+    read_as_said(config, given, saved_reading(before) if is_saved else {})
+    settings = agree_settings(config, given, saved_settings(before) if is_saved else None)
     if out is not None:
         from bboxqa.report.result_files import check_folder
 

@@ -5,13 +5,21 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.options.agree_options import named_files_option, reading_options, source_of
-from bboxqa.cli.options.shared_options import A_PATH, completed, pseudonyms_option
+from bboxqa.cli.options import (
+    A_PATH,
+    READING,
+    Command,
+    completed,
+    option,
+    options,
+    read_as_said,
+    source_of,
+)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("paths", nargs=-1, metavar="FILE…|DIR OUT", type=A_PATH)
-@click.option(
+@option(
     "--to",
     required=True,
     metavar="NAME",
@@ -19,19 +27,17 @@ from bboxqa.cli.options.shared_options import A_PATH, completed, pseudonyms_opti
     help="Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, yolo-obb, yolo-pose, dota, "
     "voc, labelme, csv or parquet.",
 )
-@click.option(
+@option(
     "--lossy", is_flag=True, help="Leave out what the format cannot hold; by default it is refused."
 )
-@click.option("--force", is_flag=True, help="Replace OUT.")
-@click.option(
+@option("--force", is_flag=True, help="Replace OUT.")
+@option(
     "--as-predictions",
     is_flag=True,
     help="For Label Studio: write predictions, each annotator as a model, to be corrected there.",
 )
-@named_files_option
-@reading_options
-@pseudonyms_option
-def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **options: Any) -> int:
+@options("annotator", *READING, "pseudonyms")
+def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **more: Any) -> int:
     """Write annotations in the format of another tool.
 
     \b
@@ -45,13 +51,14 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **optio
     \b
     Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.output.console import tracking
+    from bboxqa.cli.console import tracking
     from bboxqa.pipelines.convert import convert as converted
 
     if not paths or (len(paths) == 1 and not named):
         raise click.UsageError("expected FILE and OUT; try: bboxqa convert export.json out.json")
     *files, out = paths
-    given = {key: value for key, value in options.items() if value is not None}
+    read_as_said(None, more)
+    given = {key: value for key, value in more.items() if value is not None}
     given["pattern"] = given.pop("filter", None)
     with tracking() as progress:
         found = converted(source_of(tuple(files), named), out, to=to, progress=progress, **given)

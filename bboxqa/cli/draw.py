@@ -6,25 +6,31 @@ from typing import Any
 import click
 
 from bboxqa.cli.failures import refuse_inputs
-from bboxqa.cli.options.agree_options import reading_options, sigmas_option, similarity_option
-from bboxqa.cli.options.shared_options import (
+from bboxqa.cli.options import (
     A_PATH,
+    READ,
+    READING,
+    Command,
     agree_settings,
     choice_option,
-    completed_configs,
     files_argument,
+    option,
+    options,
     path_option,
-    pseudonyms_option,
-    threshold_options,
+    read_as_said,
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @files_argument()
-@click.option(
-    "--image", required=True, metavar="NAME|ID", help="File name or id of the image to draw."
+@option(
+    "--image",
+    group=READ,
+    required=True,
+    metavar="NAME|ID",
+    help="File name or id of the image to draw.",
 )
-@click.option(
+@option(
     "--images",
     multiple=True,
     type=A_PATH,
@@ -39,22 +45,13 @@ from bboxqa.cli.options.shared_options import (
     "than two annotators), unit (what `agree` matches), or finding (what `validate` finds; other "
     "annotations are left out).",
 )
-@click.option("--side-by-side", is_flag=True, help="Draw a panel for each annotator.")
-@similarity_option
-@sigmas_option
-@threshold_options()
-@reading_options
-@click.option(
-    "--config",
-    shell_complete=completed_configs,
-    metavar="FILE",
-    help="Settings of `agree` in TOML, or a bundled name.",
-)
-@pseudonyms_option
+@option("--side-by-side", is_flag=True, help="Draw a panel for each annotator.")
+@options("similarity", "sigmas", "iou", several=False)
+@options(*READING, "config", "pseudonyms")
 @path_option(
     "--out", "PNG (300 dots per inch), SVG or PDF to write; default IMAGE_BY.png in this folder."
 )
-@click.option("--force", is_flag=True, help="Replace an existing file.")
+@option("--force", is_flag=True, help="Replace an existing file.")
 def draw(
     *,
     paths: tuple[Path, ...],
@@ -66,7 +63,7 @@ def draw(
     pseudonyms: Path | None,
     out: Path | None,
     force: bool,
-    **options: Any,
+    **given: Any,
 ) -> int:
     """Draw an image with its annotations.
 
@@ -82,7 +79,7 @@ def draw(
     \b
     Exit code 0: drawn. 2: could not draw or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.output.console import show_notes, tracking
+    from bboxqa.cli.console import show_notes, tracking
     from bboxqa.pipelines.drawing.draw import draw_with
     from bboxqa.report.drawing.drawing import check_target
 
@@ -91,7 +88,8 @@ def draw(
     if out is not None:
         refuse_inputs([out], [*paths, config, pseudonyms])
         check_target(out, force=force)
-    settings = agree_settings(config, options)
+    read_as_said(config, given)
+    settings = agree_settings(config, given)
     with tracking() as progress:
         drawing = draw_with(
             paths,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from bboxqa.cli.options.shared_options import path_option
+from bboxqa.cli.options import path_option
 
 _NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendorff")
 

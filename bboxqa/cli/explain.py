@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from bboxqa.cli.options.shared_options import completed
+from bboxqa.cli.options import completed
 
 
 @click.command()

@@ -9,7 +9,7 @@ from signal import SIGINT
 
 import click
 
-from bboxqa.cli.options.source_options import FILE_OF_SIZES
+from bboxqa.cli.options import file_of_sizes
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.interrupts import signal_of, signal_words
 from bboxqa.core.text import clean, first_few, one_line
@@ -56,8 +56,7 @@ def refuse_inputs(
     from bboxqa.core.files import refuse_replacing
     from bboxqa.formats.read_files import files_read
 
-    sizes = click.get_current_context().meta.get(FILE_OF_SIZES)
-    refuse_replacing(outputs, files_read([*inputs, sizes], images or ()))
+    refuse_replacing(outputs, files_read([*inputs, file_of_sizes()], images or ()))
 
 
 def exit_code_of(

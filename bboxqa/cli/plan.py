@@ -6,22 +6,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.failures import print_or_write, refuse_inputs
-from bboxqa.cli.options.agree_options import (
-    missing_option,
-    reading_options,
-    seed_option,
-    sigmas_option,
-    similarity_option,
-)
-from bboxqa.cli.options.shared_options import (
+from bboxqa.cli.options import (
+    READING,
+    Command,
     agree_settings,
-    checks_option,
-    completed_configs,
     files_argument,
     format_option,
-    pseudonyms_option,
-    threshold_options,
-    written_option,
+    option,
+    options,
+    read_as_said,
 )
 
 if TYPE_CHECKING:
@@ -30,34 +23,19 @@ if TYPE_CHECKING:
 _FEW = 50
 
 
-@click.command()
+@click.command(cls=Command)
 @files_argument()
-@click.option(
+@option(
     "--target-width",
     required=True,
     type=click.FloatRange(min=0.001, max=2),
     metavar="NUMBER",
     help="Width of the 95 % confidence interval of alpha to reach, such as 0.05.",
 )
-@similarity_option
-@sigmas_option
-@threshold_options()
-@missing_option
-@reading_options
-@click.option(
-    "--bootstrap", type=int, metavar="NUMBER", help="Replicates, 40 to 100,000; default 1000."
-)
-@seed_option
-@checks_option()
-@click.option(
-    "--config",
-    shell_complete=completed_configs,
-    metavar="FILE",
-    help="Settings of `agree` in TOML, or a bundled name.",
-)
-@pseudonyms_option
+@options("similarity", "sigmas", "iou", several=False)
+@options("missing", *READING, "bootstrap", "seed", "checks", "config", "pseudonyms")
 @format_option("text", "json")
-@written_option()
+@options("written")
 def plan(
     *,
     paths: tuple[Path, ...],
@@ -66,7 +44,7 @@ def plan(
     pseudonyms: Path | None,
     output_format: str,
     output: Path | None,
-    **options: Any,
+    **given: Any,
 ) -> int:
     """Plan how many more images must be annotated twice.
 
@@ -81,15 +59,16 @@ def plan(
     \b
     Exit code 0: planned. 2: could not plan or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.output.console import tracking
+    from bboxqa.cli.console import tracking
     from bboxqa.pipelines.plan import plan_images
     from bboxqa.pipelines.read import read_for
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")
     refuse_inputs([output], [*paths, config, pseudonyms])
-    settings = agree_settings(config, options)
-    if options.get("bootstrap") == 0:
+    read_as_said(config, given)
+    settings = agree_settings(config, given)
+    if given.get("bootstrap") == 0:
         raise click.UsageError("--bootstrap is 0; expected 40 to 100,000: a plan needs an interval")
     with tracking() as progress:
         data = read_for(paths, settings, digest=False, pseudonyms=pseudonyms, progress=progress)

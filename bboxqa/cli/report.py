@@ -5,18 +5,17 @@ from pathlib import Path
 import click
 
 from bboxqa.cli.failures import refuse_inputs
-from bboxqa.cli.options.shared_options import A_PATH, page_options, path_option, pseudonyms_option
+from bboxqa.cli.options import A_PATH, option, options, path_option
 
 
 @click.command()
 @click.argument("run", metavar="RUN_DIR", type=A_PATH)
-@page_options
-@pseudonyms_option
+@options("images", "split", "top", "pseudonyms")
 @path_option(
     "--out",
     "Write the page to this file; default RUN_DIR/report.html, and RUN_DIR/report with --split.",
 )
-@click.option(
+@option(
     "--force",
     is_flag=True,
     help="Replace a file that is no page of bboxqa, or with --split an earlier folder of pages.",
@@ -41,7 +40,7 @@ def report(
     The page is one file that opens offline: the verdict, where agreement is lost, the annotators,
     the categories, and the images that cost most agreement with the boxes of each annotator.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.output.console import show_notes, tracking
+    from bboxqa.cli.console import show_notes, tracking
     from bboxqa.core.file_names import folder_problem
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.formats.foreign import refuse_address

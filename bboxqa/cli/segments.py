@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.failures import print_or_write, refuse_inputs
-from bboxqa.cli.options.shared_options import (
+from bboxqa.cli.options import (
+    COMPARE,
+    READ,
+    Command,
     check_bootstrap,
     choice_option,
     files_argument,
     format_option,
-    raw_csv_option,
+    option,
+    options,
     resampling_options,
-    written_option,
 )
 
 if TYPE_CHECKING:
@@ -23,45 +26,49 @@ if TYPE_CHECKING:
 _LONGEST_MS = 10**12
 
 
-@click.command()
+@click.command(cls=Command)
 @files_argument("FILE…")
 @choice_option(
     "--unit",
     ("auto", "ms", "s"),
     "Unit of times without a colon; auto decides by the names of columns and the numbers",
     "auto",
+    group=READ,
 )
-@click.option(
+@option(
     "--duration",
     "duration_ms",
     type=click.IntRange(1, _LONGEST_MS),
     metavar="MS",
     help="Length of the recordings in milliseconds; default up to the last segment.",
+    group=READ,
 )
-@click.option(
+@option(
     "--resolution",
     "resolution_ms",
     type=click.IntRange(1, _LONGEST_MS),
     default=1,
     metavar="MS",
     help="Compare one point in time every so many milliseconds; default 1.",
+    group=COMPARE,
 )
 @choice_option(
     "--support",
     ("all", "marked"),
     "Compare all of the time, or only where somebody marked something",
     "all",
+    group=COMPARE,
 )
 @choice_option(
     "--overlaps",
     ("refuse", "first", "last", "longest"),
     "Which of overlapping segments of one annotator counts",
     "refuse",
+    group=COMPARE,
 )
 @resampling_options(", drawn from recordings")
 @format_option("text", "json", "csv")
-@raw_csv_option()
-@written_option()
+@options("raw_csv", "written")
 def segments(
     *,
     paths: tuple[Path, ...],
@@ -70,7 +77,7 @@ def segments(
     output_format: str,
     raw_csv: bool,
     output: Path | None,
-    **options: Any,
+    **given: Any,
 ) -> int:
     """Measure agreement on segments of time in recordings.
 
@@ -85,17 +92,17 @@ def segments(
     \b
     Exit code 0: measured. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.cli.output.console import tracking
+    from bboxqa.cli.console import tracking
     from bboxqa.formats.recordings.segment_files import read_segments
     from bboxqa.pipelines.ratings.timeline import measure_segments
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa segments ann.csv bob.csv")
     refuse_inputs([output], paths)
-    check_bootstrap(options["bootstrap"])
+    check_bootstrap(given["bootstrap"])
     with tracking() as progress:
         found = measure_segments(
-            read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **options
+            read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **given
         )
     print_or_write(_formatted(found, output_format, raw_csv), output)
     return 0

@@ -6,40 +6,38 @@ from typing import Any
 import click
 
 from bboxqa.cli.failures import refuse_inputs
-from bboxqa.cli.options.shared_options import path_option
+from bboxqa.cli.options import Command, option, path_option
 
 _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
 
 
-@click.command()
+@click.command(cls=Command)
 @path_option("--truth", "COCO file of the true objects; by default random boxes are drawn.")
-@click.option("--images", type=int, metavar="NUMBER", help="Images to draw; default 100.")
-@click.option(
-    "--objects", type=float, metavar="NUMBER", help="Objects per image, on average; default 5."
-)
-@click.option(
+@option("--images", type=int, metavar="NUMBER", help="Images to draw; default 100.")
+@option("--objects", type=float, metavar="NUMBER", help="Objects per image, on average; default 5.")
+@option(
     "--categories",
     metavar="NUMBER|NAMES",
     help='Categories; default 5. Names such as "cow,sheep" may have shares: "cow:99,sheep:1".',
 )
-@click.option(
+@option(
     "--overlap",
     type=float,
     metavar="NUMBER",
     help="Highest IoU of two objects in one image, where there is room; default 0.",
 )
-@click.option(
+@option(
     "--rotated", is_flag=True, help="Rotated boxes: at random angles, or as the truth has them."
 )
-@click.option(
+@option(
     "--keypoints", is_flag=True, help="Key points: people with COCO's 17, or as the truth has them."
 )
-@click.option(
+@option(
     "--annotators",
     metavar="NUMBER|NAMES",
     help='Annotators; default 3: p01, p02 and p03. Or names such as "ann,bob".',
 )
-@click.option(
+@option(
     "--annotator",
     "errors",
     multiple=True,
@@ -47,15 +45,15 @@ _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
     help='Errors of an annotator, as above; "p*: …" is for all. Can be given several times.',
 )
 @path_option("--profiles", "Errors of annotators in TOML, with a table for each.")
-@click.option(
+@option(
     "--per-image",
     type=int,
     metavar="NUMBER",
     help="Annotators of each image, drawn at random; default all.",
 )
-@click.option("--seed", type=int, default=0, metavar="NUMBER", help="Seed; default 0.")
+@option("--seed", type=int, default=0, metavar="NUMBER", help="Seed; default 0.")
 @path_option("--out", "File to write; default simulated.json. Its truth goes beside it.")
-@click.option("--force", is_flag=True, help="Replace existing files.")
+@option("--force", is_flag=True, help="Replace existing files.")
 def simulate(*, out: Path | None, force: bool, **options: Any) -> int:
     """Simulate annotators with known errors.
 

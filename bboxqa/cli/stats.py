@@ -6,22 +6,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.failures import print_or_write, refuse_inputs
-from bboxqa.cli.options.shared_options import (
+from bboxqa.cli.options import (
     A_PATH,
+    COMPARE,
+    READ,
+    Command,
     check_bootstrap,
     choice_option,
     completed,
     format_option,
-    raw_csv_option,
+    option,
+    options,
     resampling_options,
-    written_option,
 )
 
 if TYPE_CHECKING:
     from bboxqa.model.ratings import Ratings, TaskEstimates
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("table", metavar="TABLE", type=A_PATH)
 @choice_option(
     "--layout",
@@ -29,37 +32,45 @@ if TYPE_CHECKING:
     "What a row is: one rating (long), one annotator (raters-x-units), one unit "
     "(units-x-raters), or one unit with the number of times each value was chosen (counts); "
     "default found from the header.",
+    group=READ,
 )
-@click.option(
+@option(
     "--unit",
     default="unit",
     metavar="COLUMN",
     help="Column of units, in long tables; default unit.",
+    group=READ,
 )
-@click.option(
+@option(
     "--annotator",
     default="annotator",
     metavar="COLUMN",
     help="Column of annotators, in long tables; default annotator.",
+    group=READ,
 )
-@click.option(
+@option(
     "--value",
     default="value",
     metavar="COLUMN",
     help="Column of ratings, in long tables; default value.",
+    group=READ,
 )
-@click.option("--by", metavar="COLUMN", help="Column of tasks, which are measured separately.")
-@click.option(
+@option(
+    "--by", metavar="COLUMN", help="Column of tasks, which are measured separately.", group=READ
+)
+@option(
     "--cluster",
     metavar="COLUMN",
     help="Column of clusters that intervals draw, such as the image of a unit; default the units.",
+    group=READ,
 )
-@click.option(
+@option(
     "--n-options",
     metavar="COLUMN",
     help="For tasks of choice: column with the number of objects to choose from.",
+    group=READ,
 )
-@click.option(
+@option(
     "--coefficient",
     "coefficients",
     multiple=True,
@@ -67,37 +78,41 @@ if TYPE_CHECKING:
     shell_complete=completed("bboxqa.agreement.registry:names"),
     help="Such as krippendorff_alpha, or all; default those that suit the table. Can be given "
     "several times.",
+    group=COMPARE,
 )
 @choice_option(
     "--level",
     ("nominal", "ordinal", "interval", "ratio"),
     "Level of measurement, for alpha",
     "nominal",
+    group=COMPARE,
 )
 @choice_option(
     "--weights",
     ("identity", "linear", "quadratic"),
     "Partial agreement of close values, for weighted coefficients; none with identity",
     "identity",
+    group=COMPARE,
 )
-@click.option(
+@option(
     "--annotators",
     is_flag=True,
     help="Show which annotators answer alike instead: the share of equal answers, the cosine of "
     "numbers, and groups by k-means and by a tree.",
+    group=COMPARE,
 )
-@click.option(
+@option(
     "--association",
     nargs=2,
     metavar="COLUMN COLUMN",
     help="Show whether two columns go together instead: chi-square and Cramér's V.",
+    group=COMPARE,
 )
 @resampling_options()
 @format_option("text", "json", "csv")
-@raw_csv_option()
-@written_option()
+@options("raw_csv", "written")
 def stats(
-    *, table: Path, output_format: str, output: Path | None, raw_csv: bool, **options: Any
+    *, table: Path, output_format: str, output: Path | None, raw_csv: bool, **given: Any
 ) -> int:
     """Measure agreement on labels, numbers and choices.
 
@@ -116,15 +131,15 @@ def stats(
     Exit code 0: measured. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     refuse_inputs([output], [table])
-    check_bootstrap(options["bootstrap"])
-    if options["annotators"] and options["association"]:
+    check_bootstrap(given["bootstrap"])
+    if given["annotators"] and given["association"]:
         raise click.UsageError("--annotators and --association show different things; give one")
-    if options["association"]:
-        text = _associated(table, options["association"], output_format, raw_csv)
-    elif options["annotators"]:
-        text = _similar(table, options, output_format, raw_csv)
+    if given["association"]:
+        text = _associated(table, given["association"], output_format, raw_csv)
+    elif given["annotators"]:
+        text = _similar(table, given, output_format, raw_csv)
     else:
-        text = _formatted(_measured(table, options), output_format, raw_csv)
+        text = _formatted(_measured(table, given), output_format, raw_csv)
     print_or_write(text, output)
     return 0
 
@@ -169,7 +184,7 @@ def _ratings(table: Path, options: dict[str, Any]) -> "dict[str | None, Ratings]
 
 def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
     from bboxqa.agreement.registry import named_coefficients
-    from bboxqa.cli.output.console import tracking
+    from bboxqa.cli.console import tracking
     from bboxqa.stats import measure
 
     named_coefficients(options["coefficients"], "--coefficient")

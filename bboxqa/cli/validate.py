@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Iterator, Sequence
 from os import environ
 from pathlib import Path
 from shutil import get_terminal_size
@@ -9,127 +10,133 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import write_output
-from bboxqa.cli.fixing import show_changes, write_fixed_files
-from bboxqa.cli.options.shared_options import (
+from bboxqa.cli.failures import refuse_inputs, write_output
+from bboxqa.cli.options import (
     A_PATH,
+    COMPARE,
+    READ,
+    SOURCE_OPTIONS,
+    Command,
     choice_option,
     completed,
     completed_configs,
     files_argument,
     format_option,
-    memory_option,
+    option,
+    options,
     path_option,
-    pseudonyms_option,
     quiet_option,
-    split_option,
-    top_option,
-    written_option,
+    read_as_said,
 )
-from bboxqa.cli.options.source_options import source_options
-from bboxqa.cli.options.validate_settings import validate_settings
-from bboxqa.cli.validate_checks import check_options, check_outputs
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 if TYPE_CHECKING:
+    from bboxqa.core.files import Identity
     from bboxqa.model.findings import FoundReport
     from bboxqa.model.settings import ValidateSettings
     from bboxqa.report.pages.page_file import PageTarget
+    from bboxqa.rules.fixes import Fixed
 
 # Findings listed per rule: a few for people, all for programs.
 _LISTED = {"text": 10, "html": 100}
 
 
-@click.command()
+_OPTIONS = (
+    option(
+        "--images", group=READ, multiple=True, type=A_PATH, metavar="DIR",
+        help="Folder of the images, or a folder above them and the file: they are opened and "
+        "compared with the file. Can be given several times.",
+    ),
+    path_option("--ground-truth", "The COCO file that results belong to.", group=READ, rare=True),
+    options(*SOURCE_OPTIONS, "memory"),
+    option(
+        "--select", group=COMPARE, metavar="CODES", help="Only these rules, such as P,R0; "
+        "default all.", shell_complete=completed("bboxqa.rules.registry:known_rules"),
+    ),
+    option(
+        "--ignore", group=COMPARE, metavar="CODES", help="Not these rules, such as I007.",
+        shell_complete=completed("bboxqa.rules.registry:known_rules"),
+    ),
+    option(
+        "--per-file-ignores", group=COMPARE, rare=True, multiple=True, metavar="GLOB:CODES",
+        help="Not these rules in files whose names match. Can be given several times.",
+    ),
+    choice_option(
+        "--fail-on", ("error", "warning", "info"),
+        "Exit with 1 if findings have this severity or a higher one; default error.",
+        group=COMPARE,
+    ),
+    choice_option(
+        "--min-severity", ("error", "warning", "info"),
+        "List findings of this severity or a higher one; default info.",
+        group=COMPARE, rare=True,
+    ),
+    path_option("--baseline", "Report only findings that are not in this file.", group=COMPARE),
+    path_option(
+        "--write-baseline", "Write all findings to this file as known, and exit with 0.",
+        group=COMPARE,
+    ),
+    option(
+        "--config", group=COMPARE, metavar="FILE", shell_complete=completed_configs,
+        help="Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the "
+        "nearest pyproject.toml. Options on the command line replace them.",
+    ),
+    option(
+        "--fix", is_flag=True, help="Write NAME.fixed.json with the fixes that lose no information."
+    ),
+    option("--diff", is_flag=True, help="Print what --fix would change, and write nothing."),
+    option(
+        "--in-place", is_flag=True,
+        help="With --fix: change the file itself, and keep NAME.json.bak.",
+    ),
+    option(
+        "--unsafe-fixes", is_flag=True,
+        help="With --fix or --diff: also fixes that may lose or guess information.",
+    ),
+    option(
+        "--force", rare=True, is_flag=True,
+        help="Replace an existing NAME.fixed.json, and with --split a folder of pages.",
+    ),
+    option(
+        "--max-findings", rare=True, type=click.IntRange(min=0), metavar="N",
+        help="List at most N findings for each rule and file, 0 for all; default 10 as text, 100 "
+        "as html, otherwise all.",
+    ),
+    option(
+        "--show-consequences", rare=True, is_flag=True,
+        help="Also list what follows from other findings.",
+    ),
+    option(
+        "-v", "--verbose", rare=True, is_flag=True, help="Print all listed findings and excerpts."
+    ),
+    option("--exit-zero", rare=True, is_flag=True, help="Exit with 0 whatever is found."),
+    option("--statistics", is_flag=True, help="Print the number of findings of each rule."),
+    quiet_option("Print the numbers of findings only."),
+    format_option(*FINDING_VIEWS),
+    options("written"),
+    path_option("--report", "Write a page of html with pictures of the findings to this file."),
+    options("split"),
+    option(
+        "--top", rare=True, type=click.IntRange(min=0), metavar="NUMBER",
+        help="With --report: how many images have pictures on the page; default 50, with --split "
+        "1000.",
+    ),
+    options("pseudonyms"),
+)  # fmt: skip
+
+
+def _with_options(command: Any) -> Any:
+    # click shows options in the reverse order of decoration.
+    for each in reversed(_OPTIONS):
+        command = each(command)
+    return command
+
+
+@click.command(cls=Command)
 @files_argument("PATH…")
-@click.option(
-    "--images",
-    multiple=True,
-    type=A_PATH,
-    metavar="DIR",
-    help="Folder of the images, or a folder above them and the file: they are opened and compared "
-    "with the file. Can be given several times.",
-)
-@path_option("--ground-truth", "The COCO file that results belong to.", "FILE")
-@click.option(
-    "--select",
-    metavar="CODES",
-    shell_complete=completed("bboxqa.rules.registry:known_rules"),
-    help="Only these rules, such as P,R0; default all.",
-)
-@click.option(
-    "--ignore",
-    metavar="CODES",
-    shell_complete=completed("bboxqa.rules.registry:known_rules"),
-    help="Not these rules, such as I007.",
-)
-@click.option(
-    "--per-file-ignores",
-    multiple=True,
-    metavar="GLOB:CODES",
-    help="Not these rules in files whose names match. Can be given several times.",
-)
-@format_option(*FINDING_VIEWS)
-@choice_option(
-    "--fail-on",
-    ("error", "warning", "info"),
-    "Exit with 1 if findings have this severity or a higher one; default error.",
-)
-@choice_option(
-    "--min-severity",
-    ("error", "warning", "info"),
-    "List findings of this severity or a higher one; default info.",
-)
-@click.option(
-    "--show-consequences", is_flag=True, help="Also list what follows from other findings."
-)
-@quiet_option("Print the numbers of findings only.")
-@click.option("-v", "--verbose", is_flag=True, help="Print all listed findings and excerpts.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
-@click.option("--statistics", is_flag=True, help="Print the number of findings of each rule.")
-@click.option(
-    "--fix", is_flag=True, help="Write NAME.fixed.json with the fixes that lose no information."
-)
-@click.option(
-    "--unsafe-fixes",
-    is_flag=True,
-    help="With --fix or --diff: also fixes that may lose or guess information.",
-)
-@click.option("--diff", is_flag=True, help="Print what --fix would change, and write nothing.")
-@click.option(
-    "--in-place", is_flag=True, help="With --fix: change the file itself, and keep NAME.json.bak."
-)
-@click.option(
-    "--force",
-    is_flag=True,
-    help="Replace an existing NAME.fixed.json, and with --split a folder of pages.",
-)
-@path_option("--baseline", "Report only findings that are not in this file.")
-@path_option("--write-baseline", "Write all findings to this file as known, and exit with 0.")
-@click.option(
-    "--max-findings",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="List at most N findings for each rule and file, 0 for all; default 10 as text, 100 as "
-    "html, otherwise all.",
-)
-@source_options
-@memory_option()
-@click.option(
-    "--config",
-    shell_complete=completed_configs,
-    metavar="FILE",
-    help="Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the "
-    "nearest pyproject.toml. Options on the command line replace them.",
-)
-@path_option("--report", "Write a page of html with pictures of the findings to this file.")
-@pseudonyms_option
-@split_option
-@top_option("With --report: how many images have pictures on the page")
-@written_option()
-def validate(
-    *, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **options: Any
-) -> int:
+@_with_options
+def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **given: Any) -> int:
     """Find what is wrong with files of annotations.
 
     PATH is a COCO JSON file, what another tool wrote (docs/formats.md), or a folder of them.
@@ -138,71 +145,72 @@ def validate(
     \b
     Exit code 0: fine. 1: something found, see --fail-on. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    check_options(paths, options)
-    check_outputs(paths, config, options)
-    options["images"] = options["images"] or None
-    settings = validate_settings(config, options)
-    if options["diff"]:
-        changed = show_changes(paths, settings, options)
+    _check_options(paths, given)
+    _check_outputs(paths, config, given)
+    given["images"] = given["images"] or None
+    read_as_said(config, given)
+    settings = _settings(config, given)
+    if given["diff"]:
+        changed = _show_changes(paths, settings, given)
         return 1 if changed and not exit_zero else 0
-    if options["fix"]:
-        paths = write_fixed_files(paths, settings, options)
-    page = _page(options)
-    report = _report(paths, settings, options)
+    if given["fix"]:
+        paths = _write_fixed_files(paths, settings, given)
+    page = _page(given)
+    report = _report(paths, settings, given)
     if page is not None:
-        from bboxqa.cli.output.console import show_notes, tracking
+        from bboxqa.cli.console import show_notes, tracking
         from bboxqa.pipelines.result_pages import write_report
 
         with tracking() as progress:
-            notes = write_report(report, page, progress, settings, _shown_truth(options))
+            notes = write_report(report, page, progress, settings, _shown_truth(given))
         show_notes(notes)
         click.echo(f"Written: {page.page}", err=True)
-    is_for_readers = options["output_format"] == "text" or options["write_baseline"]
+    is_for_readers = given["output_format"] == "text" or given["write_baseline"]
     if is_for_readers:
         _check_examined(report)
-    if options["write_baseline"]:
-        _write_baseline(options["write_baseline"], report)
+    if given["write_baseline"]:
+        _write_baseline(given["write_baseline"], report)
         return 0
-    _show(report, options | {"config": config})
+    _show(report, given | {"config": config})
     if not is_for_readers:
         # Programs that read the output expect it in any case.
         _check_examined(report)
     return 1 if report.at_least(report.fail_on) and not exit_zero else 0
 
 
-def _page(options: dict[str, Any]) -> "PageTarget | None":
+def _page(given: dict[str, Any]) -> "PageTarget | None":
     """Return the target of the page, if one was requested."""
-    if options["report"] is None:
+    if given["report"] is None:
         return None
     from bboxqa.report.pages.page_file import PageTarget
 
-    page = PageTarget(options["report"], options["images"] or (), options["split"], options["top"])
-    page.check(force=options["split"] and options["force"])
+    page = PageTarget(given["report"], given["images"] or (), given["split"], given["top"])
+    page.check(force=given["split"] and given["force"])
     return page
 
 
 def _report(
-    paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
+    paths: tuple[Path, ...], settings: "ValidateSettings", given: dict[str, Any]
 ) -> "FoundReport":
     """Return the findings, without those of the baseline."""
-    from bboxqa.cli.output.console import tracking
+    from bboxqa.cli.console import tracking
     from bboxqa.pipelines.validate import validate_with
     from bboxqa.rules import baseline
 
-    known = None if options["baseline"] is None else baseline.read(options["baseline"])
-    limit = options["max_findings"]
+    known = None if given["baseline"] is None else baseline.read(given["baseline"])
+    limit = given["max_findings"]
     if limit is None:
-        limit = _LISTED.get("html" if options["report"] else options["output_format"], 0)
-    listed = 0 if known is not None or options["write_baseline"] else limit
+        limit = _LISTED.get("html" if given["report"] else given["output_format"], 0)
+    listed = 0 if known is not None or given["write_baseline"] else limit
     with tracking() as progress:
         report = validate_with(
             paths,
             settings,
-            options["images"],
-            options["ground_truth"],
+            given["images"],
+            given["ground_truth"],
             listed,
             progress,
-            options["pseudonyms"],
+            given["pseudonyms"],
         )
     return report if known is None else baseline.new(report, known, limit)
 
@@ -214,27 +222,27 @@ def _write_baseline(path: Path, report: "FoundReport") -> None:
     click.echo(f"Written: {path}, {len(report.findings):,} known findings", err=True)
 
 
-def _show(report: "FoundReport", options: dict[str, Any]) -> None:
+def _show(report: "FoundReport", given: dict[str, Any]) -> None:
     """Print a report, or write it."""
-    output: Path | None = options["output"]
-    if options["statistics"]:
+    output: Path | None = given["output"]
+    if given["statistics"]:
         from bboxqa.report.findings.statistics import statistics_lines
 
         lines = statistics_lines(report)
-    elif options["output_format"] == "text":
+    elif given["output_format"] == "text":
         from bboxqa.report.findings.as_text import summary_lines, text_lines
 
         terminal = output is None and bool(sys.stdout and sys.stdout.isatty())
         colour = terminal and not environ.get("NO_COLOR")
-        verbose = options["verbose"] or options["max_findings"] is not None
+        verbose = given["verbose"] or given["max_findings"] is not None
         width = get_terminal_size().columns if terminal else None
         lines = text_lines(
-            report, colour=colour, options=_typed(options), verbose=verbose, width=width
+            report, colour=colour, options=_typed(given), verbose=verbose, width=width
         )
-        if options["quiet"]:
+        if given["quiet"]:
             lines = summary_lines(report)
     else:
-        lines = view(FINDING_VIEWS, options["output_format"])(report)
+        lines = view(FINDING_VIEWS, given["output_format"])(report)
     if output is None:
         for line in lines:
             click.echo(line)
@@ -242,37 +250,35 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
     write_output(output, "".join(f"{line}\n" for line in lines))
 
 
-def _typed(options: dict[str, Any]) -> str:
+def _typed(given: dict[str, Any]) -> str:
     """Return the options that affect findings, as they are typed."""
     deciding = ("ground_truth", "config", "select", "ignore")
-    given = [("--images", str(folder)) for folder in options["images"] or ()]
-    given += [
-        (f"--{name.replace('_', '-')}", str(options[name]))
+    typed = [("--images", str(folder)) for folder in given["images"] or ()]
+    typed += [
+        (f"--{name.replace('_', '-')}", str(given[name]))
         for name in deciding
-        if options[name] is not None
+        if given[name] is not None
     ]
-    return "".join(f" {name} {shlex.quote(_shown(value, options))}" for name, value in given)
+    return "".join(f" {name} {shlex.quote(_shown(value, given))}" for name, value in typed)
 
 
-def _shown_truth(options: dict[str, Any]) -> Path | None:
+def _shown_truth(given: dict[str, Any]) -> Path | None:
     """Return the path of the ground truth as it is shown."""
-    truth: Path | None = options["ground_truth"]
-    return None if truth is None else Path(_shown(str(truth), options))
+    truth: Path | None = given["ground_truth"]
+    return None if truth is None else Path(_shown(str(truth), given))
 
 
-def _shown(path: str, options: dict[str, Any]) -> str:
+def _shown(path: str, given: dict[str, Any]) -> str:
     """Return a path, with pseudonyms in place of the names in it if there is a key."""
     from bboxqa.core.pseudonyms import pseudonyms_of
     from bboxqa.formats.dataset.people.pseudonymous import file_without_names
 
-    key: Path | None = options["pseudonyms"]
+    key: Path | None = given["pseudonyms"]
     return path if key is None else file_without_names(path, pseudonyms_of(key, ()))
 
 
 def _check_examined(report: "FoundReport") -> None:
     """Raise DatasetError if nothing was examined, which is not a success."""
-    from bboxqa.core.errors import DatasetError
-
     if not report.rules:
         raise DatasetError(
             ["nothing was examined: none of the chosen rules applies"],
@@ -284,3 +290,162 @@ def _check_examined(report: "FoundReport") -> None:
             [f"{file.name}: nothing was examined: no records" for file in report.files],
             "Expected images, annotations or categories: was the export empty?",
         )
+
+
+def _settings(config: str | None, given: dict[str, Any]) -> "ValidateSettings":
+    """Return the settings of a file, overridden by those of the command line."""
+    from bboxqa.model.settings import validate_settings_from
+    from bboxqa.model.settings_files import project_settings, read_validate_settings
+
+    values = dict(read_validate_settings(config) if config else project_settings(Path.cwd()))
+    for name in ("select", "ignore"):
+        if given[name] is not None:
+            values[name] = _codes(given[name])
+            if not values[name]:
+                raise click.UsageError(f"--{name} names no rule")
+    for name in ("fail_on", "min_severity"):
+        if given[name] is not None:
+            values[name] = given[name]
+    if given["show_consequences"]:
+        values["show_consequences"] = True
+    ignores: dict[str, list[str]] = {}
+    for text in given["per_file_ignores"]:
+        pattern, colon, codes = text.rpartition(":")
+        if not (pattern and colon and codes):
+            raise click.UsageError(f"--per-file-ignores is {text!r}; expected GLOB:CODES")
+        ignores.setdefault(pattern, []).extend(_codes(codes))
+    if ignores:
+        values["per_file_ignores"] = ignores
+    names = {name: f"--{name.replace('_', '-')}" for name in values if given.get(name)}
+    settings = validate_settings_from(values, names=names)
+    _check_codes("--select" if given["select"] else "select", settings.select)
+    _check_codes("--ignore" if given["ignore"] else "ignore", settings.ignore)
+    for ignored in settings.per_file_ignores.values():
+        _check_codes("--per-file-ignores" if ignores else "per_file_ignores", ignored)
+    return settings
+
+
+def _codes(text: str) -> list[str]:
+    return [code.strip() for code in text.split(",") if code.strip()]
+
+
+def _check_codes(name: str, codes: Sequence[str]) -> None:
+    """Refuse codes that match no rule, before files are read."""
+    from bboxqa.rules.registry import select
+
+    try:
+        select(codes, ())
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
+
+
+def _check_outputs(paths: tuple[Path, ...], config: str | None, given: dict[str, Any]) -> None:
+    """Refuse to replace files that are read, and to pass on the key of pseudonyms."""
+    from bboxqa.core.pseudonyms import check_key
+
+    outputs = (given["output"], given["write_baseline"], given["report"])
+    inputs = (*paths, given["ground_truth"], given["baseline"], config)
+    refuse_inputs(outputs, inputs, given["images"])
+    if given["pseudonyms"] is not None:
+        check_key(given["pseudonyms"], outputs)
+
+
+def _check_options(paths: tuple[Path, ...], given: dict[str, Any]) -> None:
+    """Refuse options that contradict each other or would have no effect."""
+    fix, diff, text = given["fix"], given["diff"], given["output_format"] == "text"
+    baseline, write_baseline = given["baseline"], given["write_baseline"]
+    refused = (
+        (not paths, "no file given; try: bboxqa validate export.json"),
+        (
+            given["unsafe_fixes"] and not (fix or diff),
+            "--unsafe-fixes goes with --fix or --diff",
+        ),
+        (given["in_place"] and not fix, "--in-place goes with --fix"),
+        (
+            (given["split"] or given["top"] is not None) and given["report"] is None,
+            f"--{'split' if given['split'] else 'top'} is for --report, which is missing",
+        ),
+        (
+            given["pseudonyms"] and (fix or diff),
+            f"--{'fix' if fix else 'diff'} shows the file with names; leave out --pseudonyms",
+        ),
+        (fix and diff, "--diff writes nothing; give either --fix or --diff"),
+        (baseline and write_baseline, "give either --baseline or --write-baseline"),
+        (
+            fix and not given["in_place"] and (baseline or write_baseline),
+            "a baseline is of the file, not of its fixed copy; add --in-place",
+        ),
+        (
+            given["quiet"] and given["verbose"],
+            "give either --quiet or --verbose",
+        ),
+        (
+            (given["quiet"] or given["verbose"]) and (given["statistics"] or not text),
+            "--quiet and --verbose are about text; leave out --statistics and --format",
+        ),
+        (
+            given["statistics"] and not text,
+            "--statistics is a table of its own; leave out --format",
+        ),
+        (
+            diff and (given["statistics"] or given["output"] or not text),
+            "--diff prints only changes; leave out --statistics, --out and --format",
+        ),
+    )
+    for wrong, message in refused:
+        if wrong:
+            raise click.UsageError(message)
+
+
+def _show_changes(
+    paths: tuple[Path, ...], settings: "ValidateSettings", given: dict[str, Any]
+) -> bool:
+    """Print the changes that fixes would make; return whether there are any."""
+    from bboxqa.report.findings.changes import change_lines
+
+    changed = False
+    for file, fixed, _ in _fixed(paths, settings, given):
+        changed = changed or bool(fixed.changes)
+        for line in change_lines(str(file), fixed.changes):
+            click.echo(line)
+    if not changed:
+        click.echo("Nothing to fix.", err=True)
+    return changed
+
+
+def _fixed(
+    paths: tuple[Path, ...], settings: "ValidateSettings", given: dict[str, Any]
+) -> Iterator[tuple[Path, "Fixed", "Identity | None"]]:
+    """Yield files, the results of fixing them, and their identity before they were read."""
+    from bboxqa.core.files import identity_of
+    from bboxqa.formats.inputs import list_files
+    from bboxqa.pipelines.validate import fix_file
+
+    unsafe, images, truth = (given[name] for name in ("unsafe_fixes", "images", "ground_truth"))
+    for file in list_files(paths, only_checked=True):
+        identity = identity_of(file) if file.is_file() else None
+        fixed = fix_file(file, settings, unsafe=unsafe, images=images, ground_truth=truth)
+        yield file, fixed, identity
+
+
+def _write_fixed_files(
+    paths: tuple[Path, ...], settings: "ValidateSettings", given: dict[str, Any]
+) -> tuple[Path, ...]:
+    """Write fixed files; return the files to validate afterwards."""
+    from bboxqa.core.files import check_fixed, fixed_path, write_fixed
+    from bboxqa.report.findings.changes import change_summary
+
+    in_place, result = given["in_place"], []
+    inputs = (*paths, given["ground_truth"], given["baseline"])
+    for file, fixed, identity in _fixed(paths, settings, given):
+        if not fixed.changes:
+            result.append(file)
+            click.echo(f"{file}: nothing to fix", err=True)
+            continue
+        if not in_place:
+            refuse_inputs([fixed_path(file)], inputs)
+        check_fixed(file, in_place=in_place, force=given["force"])
+        target = write_fixed(file, fixed.text, in_place=in_place, fixed=identity)
+        result.append(target)
+        click.echo(f"{file}: {change_summary(fixed.changes)} → {target}", err=True)
+    return tuple(result)

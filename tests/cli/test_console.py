@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bboxqa.cli.output.console import show, tracking
+from bboxqa.cli.console import show, tracking
 
 
 class Terminal(io.StringIO):

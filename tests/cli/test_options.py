@@ -47,9 +47,27 @@ def test_what_is_printed_has_one_option(tmp_path, option):
     ],
 )
 def test_names_of_earlier_versions_are_not_shown(command, earlier):
-    shown = set(re.findall(r"--[a-z-]+", run(command, "--help").stdout))
+    shown = set(re.findall(r"--[a-z0-9-]+", run(command, "--help").stdout))
     assert "--out" in shown
     assert not shown & earlier
+
+
+@pytest.mark.parametrize("command", sorted(cli.commands))
+def test_help_shows_at_most_twenty_options_and_help_all_the_others(command):
+    shown = re.findall(r"^  (-.*?)(?:  |$)", run(command, "--help").stdout, re.MULTILINE)
+    assert len(shown) <= 20
+    named = {name for each in shown for name in re.findall(r"--[a-z0-9-]+", each)}
+    known = {
+        each.opts[-1]
+        for each in cli.commands[command].params
+        if isinstance(each, click.Option) and not each.hidden
+    }
+    if "--help-all" not in named:
+        assert known <= named | {"-q", "-v"}
+        return
+    every = run(command, "--help-all").stdout
+    assert known <= set(re.findall(r"--[a-z0-9-]+", every))
+    assert "What is read:" in every
 
 
 @pytest.mark.parametrize("option", ["--pattern", "--filter"])

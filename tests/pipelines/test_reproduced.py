@@ -13,7 +13,7 @@ from support.cli import run
 from support.datasets import annotation, document, write
 
 from bboxqa.cli.agree import agree
-from bboxqa.cli.options.shared_options import agree_settings
+from bboxqa.cli.options import agree_settings
 from bboxqa.formats.translation.choices import Choices
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.pages.reproduce import command

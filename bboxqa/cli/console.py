@@ -1,11 +1,14 @@
-"""Results on standard output, and progress on standard error."""
+"""Results on standard output, progress on standard error, and streams that do not fail."""
 
+import io
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
+from typing import Any
 
 import click
 
@@ -87,3 +90,53 @@ def show(
         click.echo("\n".join(some))
     for path in written:
         click.echo(f"Written: {path}", err=output_format == "json")
+
+
+class _Discarding(io.RawIOBase):
+    """A stream that discards text after its reader has ended, as `head` does.
+
+    The command continues to its exit code, and a batch to its last project.
+    """
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self._raw.isatty()
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
+
+    def write(self, data: Any) -> int | None:
+        try:
+            return self._raw.write(data)
+        except OSError as error:
+            # Python flushes the rest at exit, which must not fail a second time.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            if isinstance(error, BrokenPipeError):
+                return len(data)
+            raise
+
+
+def robust(stream: Any) -> Any:
+    """Return a text stream that escapes characters that it cannot encode.
+
+    If it is a pipe that is closed at the other end, text is discarded.
+    """
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.reconfigure(errors="backslashreplace")
+    raw = getattr(stream.buffer, "raw", stream.buffer)
+    if not isinstance(raw, io.FileIO):
+        return stream
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Discarding(raw)),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )

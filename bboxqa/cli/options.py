@@ -1,0 +1,554 @@
+"""The options of commands, in groups, and the settings that are built from them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from bboxqa.model.settings import AgreeSettings
+
+READ, COMPARE, OUT = "What is read", "How it is compared", "What comes out"
+"""The groups of options in the help of a command."""
+_MORE = "Further options"
+# Names of earlier versions, which are accepted but not shown.
+_EARLIER = {"--out": "--output", "--format": "--output-format", "--pattern": "--filter"}
+_FILE_OF_SIZES = "bboxqa.file_of_sizes"
+_SIZE_EXPECTED = "expected such as 1920x1080, or a file that has the size of each image"
+_BOX_FORMATS = tuple(
+    form + unit for unit in ("", "-shares", "-pixels") for form in ("xywh", "xyxy", "cxcywh")
+)
+SOURCE_OPTIONS = ("image_size", "missing_txt", "voc_base", "rotated", "columns", "box_format")
+"""The options for information that files of annotation tools lack."""
+
+A_PATH = click.Path(path_type=Path, readable=False)
+"""A file or folder. Whether it can be read is found, and said, where it is read."""
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Decorator = Callable[[_Command], _Command]
+
+
+class Option(click.Option):
+    """An option of a group; a rare one is shown by --help-all alone."""
+
+    def __init__(self, *names: Any, group: str = OUT, rare: bool = False, **more: Any) -> None:
+        super().__init__(*names, **more)
+        self.group, self.rare = group, rare
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Add the option to a parser, under its former name as well."""
+        shown = self.opts
+        self.opts = [*shown, *(_EARLIER[name] for name in shown if name in _EARLIER)]
+        super().add_to_parser(parser, ctx)
+        self.opts = shown
+
+
+class Command(click.Command):
+    """A command whose help shows its options in groups, and the rare ones with --help-all."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, with --help-all where there are rare options."""
+        params = super().get_params(ctx)
+        if any(getattr(each, "rare", False) for each in params):
+            text = "Show all options and exit."
+            flags: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
+            params.append(click.Option(["--help-all"], callback=_show_all, help=text, **flags))
+        return params
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in their groups."""
+        groups: dict[str, list[tuple[str, str]]] = {READ: [], COMPARE: [], OUT: [], _MORE: []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            is_hidden = getattr(param, "rare", False) and not ctx.meta.get("bboxqa.help_all")
+            if record is not None and not is_hidden:
+                groups.setdefault(getattr(param, "group", _MORE), []).append(record)
+        used = {name: records for name, records in groups.items() if records}
+        for name, records in used.items():
+            with formatter.section("Options" if [*used] == [_MORE] else name):
+                formatter.write_dl(records)
+
+
+def _show_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta["bboxqa.help_all"] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+def option(*names: str, group: str = OUT, rare: bool = False, **more: Any) -> _Decorator[Any]:
+    """Return an option of a command; see `Option`."""
+    return click.option(*names, cls=Option, group=group, rare=rare, **more)
+
+
+def path_option(
+    name: str, text: str, metavar: str = "FILE", *, to: str = "out", **more: Any
+) -> _Decorator[Any]:
+    """Return an option that takes a path; the option of the output is also ``-o``.
+
+    `to` is the parameter name of the output.
+    """
+    names = ("-o", name, to) if name == "--out" else (name,)
+    return option(*names, type=A_PATH, metavar=metavar, help=text, **more)
+
+
+def files_argument(metavar: str = "FILE…|DIR") -> _Decorator[Any]:
+    """Return the argument that takes any number of files."""
+    return click.argument("paths", nargs=-1, metavar=metavar, type=A_PATH)
+
+
+def choice_option(
+    name: str, choices: Sequence[str], text: str, default: str | None = None, **more: Any
+) -> _Decorator[Any]:
+    """Return an option with choices; its help ends with the default."""
+    ending = "" if default is None else f"; default {default}."
+    return option(name, type=click.Choice(choices), default=default, help=text + ending, **more)
+
+
+def format_option(*choices: str) -> _Decorator[Any]:
+    """Return the option of the output format: by default text."""
+    text = "What is printed; default text."
+    kind = click.Choice(choices)
+    return option("--format", "output_format", type=kind, default="text", help=text)
+
+
+def removed_option(name: str, instead: str) -> _Decorator[Any]:
+    """Return an option that is no longer there: it exits 2 with what to type instead."""
+
+    def refuse(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            raise click.UsageError(f"{name} was removed: {instead.format(value=value)}")
+
+    return click.option(name, hidden=True, expose_value=False, callback=refuse)
+
+
+def completed(source: str) -> Callable[..., list[str]]:
+    """Return a completer of an option: names that begin with the typed text.
+
+    `source` is a type `Literal` of names, or a function that returns names, as "module:name". It is
+    imported on TAB only.
+    """
+
+    def complete(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
+        found = resolve_name(source)
+        before, comma, last = incomplete.rpartition(",")
+        names = get_args(found) or found()
+        return [before + comma + name for name in names if name.startswith(last)]
+
+    return complete
+
+
+def completed_configs(
+    _context: click.Context, _option: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return completions of --config: names of bundled settings, and files."""
+    from bboxqa.model.settings_files import bundled_configs
+
+    names = [name for name in bundled_configs() if name.startswith(incomplete)]
+    return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]
+
+
+def _sigmas(_ctx: Any, _param: Any, text: str | None) -> str | tuple[float, ...] | None:
+    """Return comma-separated numbers; "estimated" is returned unchanged."""
+    if text is None or text == "estimated":
+        return text
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise click.UsageError(
+            f"--sigmas is {text!r}; expected a number, numbers between commas, or estimated"
+        ) from None
+
+
+def _mapped(_ctx: Any, _param: Any, pairs: Sequence[str]) -> dict[str, str] | None:
+    """Return pairs OLD=NEW as a dictionary; None if there are none."""
+    result: dict[str, str] = {}
+    for pair in pairs:
+        old, equals, new = pair.partition("=")
+        if not (old and equals):
+            raise click.UsageError(f"--map is {pair!r}; expected OLD=NEW, or OLD= to leave it out")
+        if result.setdefault(old, new) != new:
+            raise click.UsageError(f"--map names {old!r} twice")
+    return result or None
+
+
+def _size(context: click.Context, _param: Any, text: str | None) -> Any:
+    """Return the size of all images, or the file that has the size of each."""
+    if text is None:
+        return None
+    from bboxqa.formats.stating import SIZE
+
+    found = SIZE.fullmatch(text.strip())
+    if found is None and not Path(text).exists():
+        raise click.UsageError(f"--image-size is {text!r}, which is no file; {_SIZE_EXPECTED}")
+    if found is None:
+        context.meta[_FILE_OF_SIZES] = text
+    return text if found is None else (int(found[1]), int(found[2]))
+
+
+def _columns(_ctx: Any, _param: Any, text: str | None) -> dict[str, str] | None:
+    """Return pairs WHAT=NAME between commas as a dictionary."""
+    if text is None:
+        return None
+    pairs = [each.partition("=") for each in text.split(",")]
+    wrong = next((f"{key}{sign}{name}" for key, sign, name in pairs if not key or not name), None)
+    if wrong is not None:
+        raise click.UsageError(f"--columns: {wrong!r}; expected such as image=file,x=left")
+    return {key.strip(): name.strip() for key, _, name in pairs}
+
+
+def _number(_ctx: Any, _param: Any, text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+_SHARED: dict[str, _Decorator[Any]] = {
+    "annotator": option(
+        "--annotator", "named", group=READ, multiple=True, metavar="NAME=FILE",
+        help="File or folder of one annotator; give at least one for each annotator.",
+    ),
+    "annotator_key": option(
+        "--annotator-key", group=READ, metavar="KEY",
+        help="Key on annotations that names the annotator.",
+    ),
+    "attribution": option(
+        "--attribution", group=READ, metavar="NAME",
+        shell_complete=completed("bboxqa.model.settings:Attribution"),
+        help="How annotators are found: annotator-key, image-records or files; default the first "
+        "that finds two annotators.",
+    ),
+    "join": choice_option(
+        "--join", ("path", "name", "stem"),
+        "Join images of several files by the whole file_name (path, default), without folders "
+        "(name), or also without suffix and Roboflow's .rf.HASH (stem).",
+        group=READ,
+    ),
+    "map": option(
+        "--map", "category_map", group=READ, multiple=True, metavar="OLD=NEW", callback=_mapped,
+        help="Rename a category, such as Cat=cat, or leave it out, such as shadow=. Can be given "
+        "several times.",
+    ),
+    "asked": choice_option(
+        "--asked", ("authors", "all"),
+        "Who was asked about images that do not list it: those who annotated them (authors, "
+        "default), or all annotators, so that who drew nothing missed the objects (all).",
+        group=READ, rare=True,
+    ),
+    "pattern": option(
+        "--pattern", "filter", group=READ, rare=True, metavar="GLOB",
+        help="In a folder or an archive, read only files whose names match.",
+    ),
+    "image_size": option(
+        "--image-size", group=READ, rare=True, metavar="WIDTHxHEIGHT|FILE", callback=_size,
+        help="The size of images of unknown size, in formats that need it: such as 1920x1080, or a "
+        "table or annotations with the size of each image.",
+    ),
+    "missing_txt": choice_option(
+        "--missing-txt", ("asked", "not-asked"),
+        "YOLO, VOC, LabelMe, DOTA: whether an image without a label file was annotated, and "
+        "nothing found in it (asked), or not annotated (not-asked, default).",
+        group=READ, rare=True,
+    ),
+    "voc_base": choice_option(
+        "--voc-base", ("0", "1"),
+        "Pascal VOC: the number of the first pixel in files that do not state it; default 1.",
+        group=READ, rare=True, callback=_number,
+    ),
+    "rotated": option(
+        "--rotated", group=READ, rare=True, metavar="FORM",
+        help="COCO: what boxes of five numbers hold, such as cxcywh-ccw-degrees: cxcywh or xywh, "
+        "cw or ccw (counter-clockwise), degrees or radians; by default found from outlines beside "
+        "them, else from the angles.",
+    ),
+    "columns": option(
+        "--columns", group=READ, rare=True, metavar="WHAT=NAME,…", callback=_columns,
+        help="Tables: what columns hold, such as image=file,annotator=who,x=left; by default found "
+        "from their names (docs/formats.md). Label Studio: image=KEY of data.",
+    ),
+    "box_format": option(
+        "--box-format", group=READ, rare=True, metavar="FORM[-UNIT]",
+        type=click.Choice(_BOX_FORMATS),
+        help="Tables: whether a box is left, top, width and height (xywh), two corners (xyxy), or "
+        "centre, width and height (cxcywh), and in which unit: xyxy-shares of the image or "
+        "xyxy-pixels; by default inferred from names and numbers.",
+    ),
+    "checks": option(
+        "--checks/--no-checks", group=READ, rare=True, default=None,
+        help="Refuse files in which `bboxqa validate` finds boxes in another layout, many "
+        "annotations twice or lists as names of annotators (default), or measure them as they are.",
+    ),
+    "similarity": option(
+        "--similarity", group=COMPARE, metavar="NAME",
+        shell_complete=completed("bboxqa.geometry.similarities.registry:names"),
+        help="How two annotations are compared: bbox (default), giou, centroid, obb (rotated "
+        "boxes), polygon, mask, pixel, raster or keypoints.",
+    ),
+    "matcher": option(
+        "--matcher", group=COMPARE, metavar="NAME",
+        shell_complete=completed("bboxqa.matching.matchers:names"),
+        help="How annotations are grouped into objects: auto (default; hungarian where two "
+        "annotate an image, greedy where more do), hungarian, greedy, average, complete, or "
+        "recursive (depends on the order of annotators).",
+    ),
+    "category_lenient": option(
+        "--category-lenient", group=COMPARE, rare=True, is_flag=True, default=None,
+        help="Prefer pairs of equal category when matching.",
+    ),
+    "missing": option(
+        "--missing", group=COMPARE, metavar="NAME",
+        shell_complete=completed("bboxqa.model.settings:Missing"),
+        help="A missing annotation counts as a category of its own (category, default) or not at "
+        "all (ignore).",
+    ),
+    "empty_images": option(
+        "--empty-images", group=COMPARE, rare=True, metavar="NAME",
+        shell_complete=completed("bboxqa.model.settings:EmptyImages"),
+        help="Images without annotations count as agreement in the mean over images (agree, "
+        "default), as an object on which all agree as well (unit), or not at all (skip).",
+    ),
+    "all_touched": option(
+        "--all-touched", group=COMPARE, rare=True, is_flag=True, default=None,
+        help="With --similarity raster: fill every pixel that a polygon touches.",
+    ),
+    "sigmas": option(
+        "--sigmas", group=COMPARE, rare=True, metavar="NUMBERS", callback=_sigmas,
+        help="With --similarity keypoints: how far key points scatter, as one number or one for "
+        "each between commas, or estimated; default COCO's.",
+    ),
+    "bootstrap": option(
+        "--bootstrap", group=COMPARE, rare=True, type=int, metavar="NUMBER",
+        help="Replicates for confidence intervals, 40 to 100,000; default 1000, 0 for none.",
+    ),
+    "seed": option(
+        "--seed", group=COMPARE, rare=True, type=int, metavar="NUMBER",
+        help="Seed of the replicates; default 0.",
+    ),
+    "config": option(
+        "--config", group=COMPARE, metavar="FILE", shell_complete=completed_configs,
+        help="Settings in TOML, or the name of settings that come with bboxqa (coco-bbox, "
+        "coco-segm, kalphacv, kalos, …); options on the command line replace them.",
+    ),
+    "pseudonyms": path_option(
+        "--pseudonyms",
+        "Call annotators by pseudonyms in all that is printed and written. They are kept in this "
+        "file, the key, which only you can read; it must not lie in a folder that is written.",
+        rare=True,
+    ),
+    "images": option(
+        "--images", rare=True, multiple=True, metavar="DIR", type=A_PATH,
+        help="Folder of image files, which a page shows behind the boxes. Can be given several "
+        "times.",
+    ),
+    "split": option(
+        "--split", rare=True, is_flag=True,
+        help="Write the page as a folder: index.html, with style, script and images as files.",
+    ),
+    "top": option(
+        "--top", rare=True, type=click.IntRange(min=0), metavar="NUMBER",
+        help="How many of the worst images a page shows; default 50, with --split 1000.",
+    ),
+    "raw_csv": option(
+        "--raw-csv", rare=True, is_flag=True,
+        help="Put no apostrophe before csv cells that spreadsheets would run as formulas. Control "
+        "characters of names are escaped in either case.",
+    ),
+    "written": path_option("--out", "Write to this file instead of printing.", to="output"),
+    "session_key": option(
+        "--session-key", group=READ, rare=True, metavar="KEY",
+        help="Key on annotations or image records that names the session, where annotators "
+        "annotated images in several: shows how far they agree with themselves. If each file is a "
+        "session: file.",
+    ),
+    "time_key": option(
+        "--time-key", group=READ, rare=True, metavar="KEY",
+        help="Key on annotations that says when they were made, such as created_at: shows speed, "
+        "drift and fatigue with --diagnose.",
+    ),
+    "tracks": option(
+        "--tracks", group=READ, rare=True, is_flag=True,
+        help="Read which boxes of a video show one object, such as track_id: shows with --diagnose "
+        "whether annotators follow the same objects (IDF1), and where they switch.",
+    ),
+    "reference": option(
+        "--reference", group=READ, metavar="NAME|FILE",
+        help="Compare each annotator with an expert: one of the annotators, who then has no part "
+        "in alpha, or a COCO file with the right annotations of some or all images.",
+    ),
+    "predictions": path_option(
+        "--predictions",
+        "COCO results of a model, which counts as one more annotator: named after this file, and "
+        "asked about all images. Ids of images and categories are those of the annotated files.",
+        group=READ, rare=True,
+    ),
+    "score": option(
+        "--score", group=READ, rare=True, type=click.FloatRange(0, 1), metavar="NUMBER",
+        help="Lowest score of results that count, in --predictions and in lists of results; "
+        "default 0.5.",
+    ),
+    "diagnose": option(
+        "--diagnose", is_flag=True,
+        help="Print who, what and where lowers agreement as tables, and with --out write them.",
+    ),
+    "report": path_option(
+        "--report",
+        "Write a page of html that shows the result to this file, or with --split to this folder.",
+    ),
+    "out": path_option(
+        "--out", "Write summary.json, manifest.json and the tables as csv to this folder.", "DIR"
+    ),
+    "force": option(
+        "--force", rare=True, is_flag=True, help="Replace existing files in --out."
+    ),
+    "since": removed_option("--since", "type `bboxqa compare {value} AFTER`"),
+    "memory": removed_option(
+        "--memory",
+        "images are always compared block by block; for many projects, use `bboxqa batch`, on "
+        "several machines with --scheduler",
+    ),
+}  # fmt: skip
+READING = ("annotator_key", "attribution", "join", "map", "asked", "pattern", *SOURCE_OPTIONS)
+"""The options of `agree` that say what is read, and how it is joined."""
+COMPARING = (
+    "similarity", "iou", "matcher", "category_lenient", "missing", "empty_images", "all_touched",
+    "sigmas",
+)  # fmt: skip
+"""The options of `agree` that say how annotations are compared."""
+
+
+def options(*names: str, several: bool = True) -> _Decorator[Any]:
+    """Return a decorator that adds shared options to a command, in this order.
+
+    `several` says whether the threshold can be given several times.
+    """
+
+    def decorate(command: Any) -> Any:
+        # click shows options in the reverse order of decoration.
+        for name in reversed(names):
+            decorators = _thresholds(several=several) if name == "iou" else (_SHARED[name],)
+            for each in decorators:
+                command = each(command)
+        return command
+
+    return decorate
+
+
+def _thresholds(*, several: bool) -> tuple[_Decorator[Any], ...]:
+    more = " Can be given several times." if several else ""
+    kind: dict[str, Any] = {"type": float, "multiple": several, "metavar": "NUMBER"}
+    text = f"Least similarity of two annotations of one object; default 0.5.{more}"
+    other = f"The same for a similarity that is not IoU, such as centroid.{more}"
+    return (
+        option("--threshold", group=COMPARE, rare=True, help=other, **kind),
+        option("--iou", group=COMPARE, help=text, **kind),
+    )
+
+
+def minimum_option(name: str, text: str) -> _Decorator[Any]:
+    """Return the option of the smallest accepted alpha or F1."""
+    return option(name, type=float, metavar="NUMBER", help=text)
+
+
+def quiet_option(text: str) -> _Decorator[Any]:
+    """Return the option that shortens the printed text; `text` is its help."""
+    return option("-q", "--quiet", is_flag=True, help=text)
+
+
+def resampling_options(draws: str = "") -> _Decorator[Any]:
+    """Return the options of confidence intervals; `draws` names what is resampled."""
+    replicates = (
+        f"Replicates for confidence intervals{draws}, 40 to 100,000; default 1000, 0 for none."
+    )
+    number: dict[str, Any] = {"type": click.IntRange(min=0), "metavar": "NUMBER", "group": COMPARE}
+    how = "How confidence intervals are computed"
+
+    def decorate(command: Any) -> Any:
+        command = choice_option(
+            "--interval", ("percentile", "bca"), how, "percentile", group=COMPARE
+        )(command)
+        command = option("--seed", default=0, help="Seed of the replicates; default 0.", **number)(
+            command
+        )
+        return option("--bootstrap", default=1000, help=replicates, **number)(command)
+
+    return decorate
+
+
+def check_bootstrap(number: int) -> None:
+    """Refuse a number of replicates that is out of range, before files are read."""
+    from bboxqa.model.settings import settings_from
+
+    settings_from({"bootstrap": number}, names={"bootstrap": "--bootstrap"})
+
+
+def source_of(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:
+    """Return the files, or the annotators with their files."""
+    if bool(paths) == bool(named):
+        raise click.UsageError(
+            "name the files either as FILE… or as --annotator NAME=FILE, not both"
+            if paths
+            else "no file given; try: bboxqa agree export.json, or bboxqa example fruits"
+        )
+    if not named:
+        return paths
+    source: dict[str, list[Path]] = {}
+    for pair in named:
+        name, equals, file = pair.partition("=")
+        if not (name and equals and file):
+            raise click.UsageError(f"--annotator is {pair!r}; expected NAME=FILE")
+        source.setdefault(name, []).append(Path(file))
+    return source
+
+
+def file_of_sizes() -> str | None:
+    """Return the file of --image-size, if one was given."""
+    found: str | None = click.get_current_context().meta.get(_FILE_OF_SIZES)
+    return found
+
+
+def read_as_said(config: str | None, given: dict[str, Any], saved: Mapping[str, str] = {}) -> None:
+    """Apply what the options, a saved result or a settings file say of the files to read.
+
+    The options are taken out of `given`; they come before those of a result and of a file.
+    """
+    from bboxqa.formats.stating import choices_from, reading
+    from bboxqa.formats.translation.choices import choices, chosen, completed
+    from bboxqa.model.settings_files import read_reading_settings
+
+    context = click.get_current_context()
+    values = {name: given.pop(name, None) for name in SOURCE_OPTIONS}
+    for each in context.command.params:
+        name = str(each.name)
+        if name in saved and context.get_parameter_source(name) is ParameterSource.DEFAULT:
+            values[name] = each.process_value(context, saved[name])
+    values = {name: value for name, value in values.items() if value is not None}
+    if values:
+        context.with_resource(reading(**values))
+    if config is not None:
+        said = choices_from(read_reading_settings(config), Path(config))
+        context.with_resource(chosen(completed(choices(), said)))
+
+
+def agree_settings(
+    config: str | None, given: dict[str, Any], saved: Mapping[str, Any] | None = None
+) -> "AgreeSettings":
+    """Return the settings of a file, or saved settings, overridden by the given options.
+
+    Error messages name options as they are typed.
+    """
+    from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
+
+    given = {key: value for key, value in given.items() if value not in (None, ())}
+    names = {key: f"--{key.replace('_', '-')}" for key in given}
+    names["category_map"] = "--map"
+    if {"iou", "threshold"} <= given.keys():
+        raise click.UsageError("--threshold is another name of --iou; give one of them")
+    for name in ("iou", "threshold"):
+        if name in given:
+            given["iou_threshold"], names["iou_threshold"] = given.pop(name), names[name]
+    return agree_settings_from(
+        {**(saved or {}), **(read_agree_settings(config) if config else {}), **given},
+        names={key: names[key] for key in given},
+    )
