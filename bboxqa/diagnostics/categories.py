@@ -33,6 +33,7 @@ from bboxqa.diagnostics.object_cells import (
     object_cells,
     object_reliability,
     pairs_of_units,
+    summed_rows,
 )
 from bboxqa.diagnostics.parts import drawn_objects, parts
 from bboxqa.model.diagnosis import NO_BOX
@@ -463,21 +464,19 @@ def _merged(
 
     The second array has the intervals of the gains, (G + 1, 2).
     """
-    from scipy.sparse import csr_array
-
     n_values, n_shown = found.counts.n_values, len(shown)
     place = np.full(int(group.max(initial=-1)) + 1, -1)
     place[shown] = np.arange(n_shown)
     # Categories outside the shown groups, and missing annotations, are not merged.
     of_value = np.append(place[group], np.full(n_values - len(group), -1))
-    members = np.flatnonzero(of_value >= 0)
-    inside = csr_array(
-        (np.ones(len(members)), (of_value[members], members)), shape=(n_shown, n_values)
-    )
+    members = np.argsort(of_value, kind="stable")[np.count_nonzero(of_value < 0) :]
+    group_of = of_value[members]
 
     def alphas(marginal: FloatArray, agreeing: FloatArray, amount: FloatArray) -> FloatArray:
         # Twice the sum of the products of each two members.
-        more = (inside @ marginal) ** 2 - inside @ marginal**2
+        inside = marginal[members]
+        more = summed_rows(group_of, inside, n_shown) ** 2
+        more -= summed_rows(group_of, inside**2, n_shown)
         rows = np.zeros((1, marginal.shape[1]))
         squares = np.concatenate([rows, more, more.sum(0, keepdims=True)]) + (marginal**2).sum(0)
         same = np.concatenate([rows, amount, amount.sum(0, keepdims=True)]) + agreeing
@@ -627,16 +626,13 @@ def unused_categories(matched: MatchedUnits) -> list[Unused]:
     Bonferroni's correction for annotators and categories. If the annotator drew more of them, the
     confusions show it.
     """
-    from scipy.sparse import csr_array
-
     of, asked = matched.data.annotations, matched.data.assigned
     n_images, n_annotators = asked.shape
     n_categories = len(matched.data.category_names)
     own = _counts(of.annotator, of.category, (n_annotators, n_categories))
     was_asked = asked.astype(np.float64)
-    # Sparse, as an image has few of all categories.
-    in_images = csr_array(
-        (np.ones(len(of)), (of.category, of.image)), shape=(n_categories, n_images)
+    in_images = table_of(
+        of.category.astype(np.int64), of.image, np.ones(len(of)), (n_categories, n_images)
     )
     there = (in_images @ was_asked).T
     together = (was_asked.T @ was_asked) > 0

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,9 +10,17 @@ from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, ratio_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, rows, sum_by
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    compact,
+    frozen_arrays,
+    rows,
+    sum_by,
+)
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.object_cells import alpha_has_meaning
+from bboxqa.diagnostics.object_cells import alpha_has_meaning, summed_rows
 from bboxqa.diagnostics.parts import (
     DrawnObjects,
     Parts,
@@ -401,32 +409,18 @@ def _once(cells: Cells, home: IndexArray, author: IndexArray, rank: IndexArray) 
 
 @frozen_arrays
 class AgreementSums:
-    """Contributions of O objects to the sums of which alpha and F1 are functions.
+    """Contributions of O objects to the sums of which alpha and F1 are functions."""
 
-    `marginal` is a sparse (O, K) array of the pairable values; the last value is the missing
-    annotation. `agreeing` are the coincidences of values with themselves; F1 is the ratio of
-    `matched` to `possible` pairs of annotations; all (O,) float64.
-    """
-
-    marginal: Any
+    place: IndexArray
+    value: IndexArray
+    count: FloatArray
+    """(E,). How often an object has a pairable value, sorted by object; the last value is the
+    missing annotation."""
     agreeing: FloatArray
+    """(O,) float64. The coincidences of values with themselves."""
     matched: FloatArray
     possible: FloatArray
-
-    def of_groups(self, groups: Any) -> "AgreementSums":
-        """Return the sums of groups of objects, given as a sparse (G, O) array."""
-        columns = (self.agreeing, self.matched, self.possible)
-        return AgreementSums(groups @ self.marginal, *(groups @ column for column in columns))
-
-    def alpha(self) -> FloatArray:
-        """Return the nominal alpha of each object or group, NaN where undefined."""
-        total = np.asarray(self.marginal.sum(1)).ravel()
-        squares = np.asarray(self.marginal.power(2).sum(1)).ravel()
-        return nominal_alpha(total, self.agreeing, squares)[0]
-
-    def f1(self) -> FloatArray:
-        """Return the share of matched pairs, NaN where none is possible."""
-        return ratio(self.matched, self.possible)
+    """(O,) float64. F1 is the ratio of matched to possible pairs of annotations."""
 
 
 def agreement_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> AgreementSums:
@@ -435,8 +429,6 @@ def agreement_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> 
     For F1, a unit with m annotations, about which k annotators were asked, has m (m − 1) / 2
     matched pairs of (k − 1) m / 2 possible ones.
     """
-    from scipy.sparse import csr_array
-
     n_values = len(matched.data.category_names)
     units, unit = np.unique(cells.unit, return_inverse=True)
     place = np.zeros(len(units), np.int64)
@@ -450,15 +442,18 @@ def agreement_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> 
         lacking = np.flatnonzero(asked > drawn)
         of, value = np.append(of, lacking), np.append(value, np.full(len(lacking), n_values))
         count = np.append(count, (asked - drawn)[lacking])
-    paired = size[of] > 1
-    of, value, count = of[paired], value[paired], count[paired]
-    shape = len(n_asked), n_values + 1
+    paired = np.flatnonzero(size[of] > 1)
+    paired = paired[np.argsort(place[of[paired]], kind="stable")]
+    of, value, count = of[paired], value[paired], count[paired].astype(np.float64)
+    n = len(n_asked)
     same = count * (count - 1) / (size[of] - 1)
     return AgreementSums(
-        csr_array((count.astype(np.float64), (place[of], value)), shape=shape),
-        sum_by(place[of], same, shape[0]),
-        sum_by(place, drawn * (drawn - 1), shape[0]),
-        sum_by(place, (asked - 1) * drawn, shape[0]),
+        place=place[of],
+        value=value,
+        count=count,
+        agreeing=sum_by(place[of], same, n),
+        matched=sum_by(place, drawn * (drawn - 1), n),
+        possible=sum_by(place, (asked - 1) * drawn, n),
     )
 
 
@@ -469,20 +464,24 @@ def drawn_sums(matched: MatchedUnits) -> AgreementSums:
     return agreement_sums(matched, drawn_cells(matched, objects), objects.n_asked)
 
 
-@remembered
-def whole_sums(matched: MatchedUnits) -> AgreementSums:
-    """Return the sums of all objects, and of empty images if they count, as one row."""
-    from scipy.sparse import csr_array
+class WholeSums(NamedTuple):
+    """The sums of all objects, and of empty images if they count."""
 
-    sums = drawn_sums(matched)
-    whole = sums.of_groups(csr_array(np.ones((1, len(sums.agreeing)))))
-    n = len(empty_units(matched))
-    if n == 0:
-        return whole
-    n_empty = np.zeros((1, whole.marginal.shape[1]))
-    n_empty[0, -1] = n
-    marginal = csr_array(whole.marginal + csr_array(n_empty))
-    return AgreementSums(marginal, whole.agreeing + n, whole.matched, whole.possible)
+    marginal: FloatArray
+    """(K + 1,) float64. How often each value occurs; the last one is the missing annotation."""
+    agreeing: float
+    matched: float
+    possible: float
+
+
+@remembered
+def whole_sums(matched: MatchedUnits) -> WholeSums:
+    """Return the sums of all objects, and of empty images if they count."""
+    sums, n_empty = drawn_sums(matched), len(empty_units(matched))
+    marginal = sum_by(sums.value, sums.count, len(matched.data.category_names) + 1)
+    marginal[-1] += n_empty
+    agreeing = float(sums.agreeing.sum()) + n_empty
+    return WholeSums(marginal, agreeing, float(sums.matched.sum()), float(sums.possible.sum()))
 
 
 def empty_units(matched: MatchedUnits) -> IndexArray:
@@ -526,27 +525,36 @@ def _sums_of(matched: MatchedUnits, objects: DrawnObjects, change: Repair) -> Re
 
 
 def gains(
-    whole: AgreementSums, before: AgreementSums, after: AgreementSums, groups: Any
+    whole: WholeSums, change: RepairSums, group: IndexArray, place: IndexArray, n_groups: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return the rise of alpha and F1 of the whole if a group of objects changes, (G,) each.
 
-    `whole` has one row; `groups` is a sparse (G, O) array.
+    `group` and `place` are the objects of each group, each once.
     """
-    marginal = whole.marginal.toarray()[0]
-    change = groups @ (after.marginal - before.marginal)
+    n_values = len(whole.marginal)
+    keys, counts = [], []
+    for sums, sign in ((change.after, 1), (change.before, -1)):
+        ends = (np.searchsorted(sums.place, place, side) for side in ("left", "right"))
+        entry, offsets = rows(*ends)
+        of_group = np.repeat(group, np.diff(offsets))
+        keys.append(of_group * n_values + sums.value[entry])
+        counts.append(sign * sums.count[entry])
+    cell, at = compact(np.concatenate(keys), n_groups * n_values)
+    more = sum_by(at, np.concatenate(counts), len(cell))
+    of_group, value = np.divmod(cell, n_values)
+    squares = sum_by(of_group, more**2 + 2 * more * whole.marginal[value], n_groups)
     agreeing, matched, possible = (
-        total + np.append(0.0, groups @ (new - old))
+        total + np.append(0.0, sum_by(group, (new - old)[place], n_groups))
         for total, new, old in (
-            (whole.agreeing, after.agreeing, before.agreeing),
-            (whole.matched, after.matched, before.matched),
-            (whole.possible, after.possible, before.possible),
+            (whole.agreeing, change.after.agreeing, change.before.agreeing),
+            (whole.matched, change.after.matched, change.before.matched),
+            (whole.possible, change.after.possible, change.before.possible),
         )
     )
-    squares = np.asarray(change.power(2).sum(1)).ravel() + 2 * (change @ marginal)
     alpha = nominal_alpha(
-        marginal.sum() + np.append(0.0, np.asarray(change.sum(1)).ravel()),
+        whole.marginal.sum() + np.append(0.0, sum_by(of_group, more, n_groups)),
         agreeing,
-        (marginal**2).sum() + np.append(0.0, squares),
+        (whole.marginal**2).sum() + np.append(0.0, squares),
     )[0]
     f1 = ratio(matched, possible)
     return alpha[1:] - alpha[0], f1[1:] - f1[0]
@@ -559,53 +567,56 @@ def gain_intervals(matched: MatchedUnits, values: FloatArray) -> FloatArray:
     """
     if not matched.bootstrap:
         return np.full((*values.shape, 2), np.nan)
-    n = len(Kind)
+    n_images, n_values = len(matched.data.image_names), len(matched.data.category_names) + 1
+    objects, whole, empty = drawn_objects(matched), drawn_sums(matched), empty_units(matched)
+    n_empty = np.bincount(matched.reliability.group[empty], minlength=n_images)
+    keys, images, counts = [], [], []
+    for kind, repaired in repair_sums(matched).items():
+        for sums, sign in ((repaired.after, 1), (repaired.before, -1)):
+            keys.append(kind * n_values + sums.value)
+            images.append(objects.image[sums.place])
+            counts.append(sign * sums.count)
+    changed, row = compact(np.concatenate(keys), len(Kind) * n_values)
+    kinds, value = np.divmod(changed, n_values)
 
     def evaluate(*sums: FloatArray) -> FloatArray:
         marginal, change, agreeing, found, possible = sums
-        changed = marginal + change.reshape(n, *marginal.shape)
-        total, squares = changed.sum(1), (changed**2).sum(1)
-        before = nominal_alpha(marginal.sum(0), agreeing[0], (marginal**2).sum(0))[0]
-        after = nominal_alpha(total, agreeing[0] + agreeing[1:], squares)[0]
+        total, squares = marginal.sum(0), (marginal**2).sum(0)
+        of_change = change * (2 * marginal[value] + change)
+        before = nominal_alpha(total, agreeing[0], squares)[0]
+        after = nominal_alpha(
+            total + summed_rows(kinds, change, len(Kind)),
+            agreeing[0] + agreeing[1:],
+            squares + summed_rows(kinds, of_change, len(Kind)),
+        )[0]
         f1 = ratio(found[0] + found[1:], possible[0] + possible[1:])
         return np.concatenate([after - before, f1 - ratio(found[0], possible[0])])
 
-    tables = _tables(matched)
+    def by_image(name: str) -> FloatArray:
+        """Return a sum of each image, then its change by each repair, (6, I)."""
+        changes = (
+            getattr(each.after, name) - getattr(each.before, name)
+            for each in repair_sums(matched).values()
+        )
+        columns = (getattr(whole, name), *changes)
+        return np.stack([sum_by(objects.image, each, n_images) for each in columns])
+
+    agreeing = by_image("agreeing")
+    agreeing[0] += n_empty
+    tables = (
+        table_of(
+            np.append(whole.value, np.full(n_images, n_values - 1)),
+            np.append(objects.image[whole.place], np.arange(n_images)),
+            np.append(whole.count, n_empty),
+            (n_values, n_images),
+        ),
+        table_of(row, np.concatenate(images), np.concatenate(counts), (len(changed), n_images)),
+        agreeing,
+        by_image("matched"),
+        by_image("possible"),
+    )
     drawn = drawn_intervals(values.ravel(), tables, evaluate, matched.bootstrap, matched.seed)
     return drawn.reshape(*values.shape, 2)
-
-
-def _tables(matched: MatchedUnits) -> tuple[Any, ...]:
-    """Return the sums of each image, and their changes by each repair.
-
-    They are marginals (K, I) and their changes (5 K, I); then coincidences of values with
-    themselves, matched pairs and possible pairs, (6, I) each: the sum, then its five changes.
-    """
-    from scipy.sparse import csr_array, vstack
-
-    objects = drawn_objects(matched)
-    n_objects, n_images = len(objects), len(matched.data.image_names)
-    image = csr_array(
-        (np.ones(n_objects), (objects.image, np.arange(n_objects))), shape=(n_images, n_objects)
-    )
-    whole = drawn_sums(matched).of_groups(image)
-    changes: list[tuple[AgreementSums, AgreementSums]] = [
-        (change.before.of_groups(image), change.after.of_groups(image))
-        for change in repair_sums(matched).values()
-    ]
-    empty = empty_units(matched)
-    n_empty = np.bincount(matched.reliability.group[empty], minlength=n_images)
-    column = csr_array(
-        (n_empty, (np.arange(n_images), np.full(n_images, whole.marginal.shape[1] - 1))),
-        shape=whole.marginal.shape,
-    )
-    return (
-        csr_array((whole.marginal + column).T),
-        csr_array(vstack([(after.marginal - before.marginal).T for before, after in changes])),
-        np.stack([whole.agreeing + n_empty, *(b.agreeing - a.agreeing for a, b in changes)]),
-        np.stack([whole.matched, *(b.matched - a.matched for a, b in changes)]),
-        np.stack([whole.possible, *(b.possible - a.possible for a, b in changes)]),
-    )
 
 
 @frozen_arrays
@@ -774,22 +785,20 @@ class _Parts:
         found, counted = disagreements(matched), counted_objects(matched)
         return _Parts(matched, drawn_objects(matched), found, counted)
 
-    def gains(self, change: RepairSums, groups: Any) -> tuple[FloatArray, FloatArray]:
-        """Return the gains of a repair in groups of objects, (G,) each."""
-        alpha, f1 = gains(whole_sums(self.matched), change.before, change.after, groups)
+    def gains(
+        self, kind: Kind, group: IndexArray, place: IndexArray, n_groups: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the gains of repairing a kind in groups of objects, (G,) each."""
+        change = repair_sums(self.matched)[kind]
+        alpha, f1 = gains(whole_sums(self.matched), change, group, place, n_groups)
         if not alpha_has_meaning(self.matched):
             alpha[:] = np.nan
         return alpha, f1
 
-    def repair(self, kind: Kind) -> RepairSums:
-        """Return the sums of agreement that a repair changes."""
-        return repair_sums(self.matched)[kind]
-
     def gain_of_all(self, kind: Kind) -> tuple[float, float]:
         """Return the gains of repairing a kind everywhere."""
-        from scipy.sparse import csr_array
-
-        alpha, f1 = self.gains(self.repair(kind), csr_array(np.ones((1, len(self.objects)))))
+        n = len(self.objects)
+        alpha, f1 = self.gains(kind, np.zeros(n, np.int64), np.arange(n), 1)
         return float(alpha[0]), float(f1[0])
 
     def by_group(
@@ -802,8 +811,6 @@ class _Parts:
         total: IndexArray,
     ) -> Table:
         """Return counts and gains by group; `kind`, `place` and `group` are entries, (E,) each."""
-        from scipy.sparse import csr_array
-
         n_objects = len(self.objects)
         key = group * len(Kind) + kind
         keys = np.unique(key)
@@ -814,13 +821,12 @@ class _Parts:
         for each in Kind:
             own, rows = np.flatnonzero(kind == each), np.flatnonzero(keys % len(Kind) == each)
             row = np.searchsorted(keys[rows] // len(Kind), group[own])
-            change = self.repair(each)
             # Objects that are joined with another one are counted for that one.
-            column = change.root[place[own]]
-            shape = len(rows), n_objects
-            chosen = csr_array((np.ones(len(own)), (row, column)), shape=shape)
-            chosen.data[:] = 1
-            alpha[rows], f1[rows] = self.gains(change, chosen)
+            column = repair_sums(self.matched)[each].root[place[own]]
+            chosen = np.unique(row * n_objects + column)
+            alpha[rows], f1[rows] = self.gains(
+                each, *np.divmod(chosen, max(n_objects, 1)), len(rows)
+            )
         who = keys // len(Kind)
         return Table(
             {

@@ -19,6 +19,7 @@ from bboxqa.core.arrays import (
     frozen_arrays,
     pairs_within,
     rows,
+    run_starts,
 )
 from bboxqa.core.remembered import remembered
 from bboxqa.model.shapes.rotated_boxes import bounds, smallest_angle
@@ -351,6 +352,21 @@ def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) 
     found[value == null] = 1.0
     found[(n_images < 2) | np.isnan(value)] = np.nan
     return found
+
+
+def summed_rows(group: IndexArray, rows: FloatArray, n_groups: int) -> FloatArray:
+    """Return the sums of the rows of each group, (R, B) → (G, B); `group`, (R,), is sorted.
+
+    Examples
+    --------
+    >>> summed_rows(np.array([0, 2, 2]), np.array([[1.0], [2.0], [5.0]]), 3).ravel()
+    array([1., 0., 7.])
+    """
+    result = np.zeros((n_groups, rows.shape[1]))
+    starts = run_starts(group)
+    if len(starts):
+        result[group[starts]] = np.add.reduceat(rows, starts, axis=0)
+    return result
 
 
 def holm(p_values: FloatArray) -> FloatArray:

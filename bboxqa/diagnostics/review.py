@@ -374,11 +374,7 @@ def _gains(matched: MatchedUnits, objects: DrawnObjects, found: Disagreements) -
 
 def _of_each(matched: MatchedUnits, change: RepairSums, own: IndexArray) -> FloatArray:
     """Return the gains of alpha and F1 if each object of `own` alone changes, (2, K)."""
-    from scipy.sparse import csr_array
-
-    shape = len(own), len(change.root)
-    chosen = csr_array((np.ones(len(own)), (np.arange(len(own)), own)), shape=shape)
-    return np.nan_to_num(gains(whole_sums(matched), change.before, change.after, chosen))
+    return np.nan_to_num(gains(whole_sums(matched), change, np.arange(len(own)), own, len(own)))
 
 
 @frozen_arrays

@@ -9,11 +9,11 @@ import numpy as np
 from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.objects import has_meaning
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero, ratio_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, ratio_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
 from bboxqa.diagnostics.decomposition import AgreementSums, Kind, counted_objects, drawn_sums
-from bboxqa.diagnostics.object_cells import pairs_of_units, unit_members
+from bboxqa.diagnostics.object_cells import pairs_of_units, summed_rows, unit_members
 from bboxqa.diagnostics.parts import DrawnObjects, drawn_objects
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
@@ -181,23 +181,20 @@ def _alphas(
     n_groups: int,
 ) -> dict[str, FloatArray]:
     """Return the alpha of the units of each group with its interval, NaN without meaning."""
-    from scipy.sparse import csr_array
-
-    n_images, n_values = len(matched.data.image_names), sums.marginal.shape[1]
-    entries = sums.marginal.tocoo()
-    kept = np.flatnonzero(place[entries.row] < n_groups)
-    of, value = entries.row[kept], entries.col[kept].astype(np.int64)
+    n_images, n_values = len(matched.data.image_names), len(matched.data.category_names) + 1
+    kept = np.flatnonzero(place[sums.place] < n_groups)
+    of, value = sums.place[kept], sums.value[kept]
     keys, row = compact(place[of] * n_values + value, n_groups * n_values)
     inside = np.flatnonzero(place < n_groups)
     tables = (
-        table_of(row, objects.image[of], entries.data[kept], (len(keys), n_images)),
+        table_of(row, objects.image[of], sums.count[kept], (len(keys), n_images)),
         table_of(place[inside], objects.image[inside], sums.agreeing[inside], (n_groups, n_images)),
     )
-    rows = np.arange(len(keys))
-    groups = csr_array((np.ones(len(keys)), (keys // n_values, rows)), shape=(n_groups, len(keys)))
+    group = keys // n_values
 
     def evaluate(marginal: FloatArray, agreeing: FloatArray) -> FloatArray:
-        return nominal_alpha(groups @ marginal, agreeing, groups @ marginal**2)[0]
+        total, squares = (summed_rows(group, each, n_groups) for each in (marginal, marginal**2))
+        return nominal_alpha(total, agreeing, squares)[0]
 
     alpha = evaluate(*(np.asarray(table.sum(1)).reshape(-1, 1) for table in tables))[:, 0]
     if matched.missing == "category":
@@ -206,7 +203,8 @@ def _alphas(
         drawn = np.bincount(key, minlength=(n_groups + 1) * n_categories).astype(np.float64)
         meaningful = [has_meaning(row) for row in drawn.reshape(-1, n_categories)[:n_groups]]
         alpha[~np.array(meaningful, np.bool_)] = np.nan
-    with_group = n_nonzero(groups @ tables[0])
+    in_images = np.unique(place[of] * n_images + objects.image[of])
+    with_group = np.bincount(in_images // max(n_images, 1), minlength=n_groups)
     bounds = drawn_intervals(
         alpha, tables, evaluate, matched.bootstrap, matched.seed, 1.0, n_images=with_group
     )

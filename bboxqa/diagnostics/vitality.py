@@ -27,7 +27,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.components import component_of_each
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.object_cells import cell_values
+from bboxqa.diagnostics.object_cells import cell_values, summed_rows
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Annotations
@@ -333,14 +333,11 @@ def _alphas(
     The sums have B columns: K marginals, one sum of diagonals, L losses of marginals, and A of the
     sum of diagonals.
     """
-    from scipy.sparse import csr_array
-
-    rows = np.arange(len(lost.annotator))
-    shape = len(lost_diagonal) + 1, len(rows)
-    everyone = csr_array((np.ones(len(rows)), (lost.annotator, rows)), shape=shape)
+    n = len(lost_diagonal) + 1
     before = marginal[lost.value]
-    squares = (marginal**2).sum(0) + everyone @ ((before - lost_marginal) ** 2 - before**2)
-    total = marginal.sum(0) - everyone @ lost_marginal
+    change = (before - lost_marginal) ** 2 - before**2
+    squares = (marginal**2).sum(0) + summed_rows(lost.annotator, change, n)
+    total = marginal.sum(0) - summed_rows(lost.annotator, lost_marginal, n)
     left = np.concatenate([agreeing - lost_diagonal, agreeing])
     alphas: FloatArray = nominal_alpha(total, left, squares)[0]
     return alphas

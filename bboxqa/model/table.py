@@ -183,12 +183,15 @@ def stacked_tables(name: str, parts: Sequence[tuple[float, Table]]) -> Table:
 
 
 def _stacked(columns: Sequence[Column]) -> Column:
-    first = columns[0]
-    if not isinstance(first, Categorical):
-        return np.ma.concatenate(columns) if np.ma.isMA(first) else np.concatenate(columns)
-    if all(isinstance(each, Categorical) and each.names is first.names for each in columns):
-        return Categorical(np.concatenate([each.code for each in columns]), first.names)  # type: ignore[union-attr]
-    return text_column([text for each in columns for text in each.decode()])  # type: ignore[union-attr]
+    texts = [each for each in columns if isinstance(each, Categorical)]
+    if not texts:
+        arrays: list[Any] = [np.ma.asarray(each) for each in columns]
+        joined: NDArray[Any] = np.ma.concatenate(arrays)  # type: ignore[no-untyped-call]
+        return joined if any(np.ma.isMA(each) for each in columns) else np.asarray(joined)
+    names = texts[0].names
+    if all(each.names is names for each in texts):
+        return Categorical(np.concatenate([each.code for each in texts]), names)
+    return text_column([text for each in texts for text in each.decode()])
 
 
 def html_table(table: Table, most: int) -> str:

@@ -85,7 +85,8 @@ def t_quantile(freedom: ArrayLike, share: ArrayLike) -> FloatArray:
         found = np.maximum(found + step, found / 4)
         if not (np.abs(step) > 1e-15 * found).any():
             break
-    return found[place.reshape(n.shape)]
+    quantiles: FloatArray = found[place.reshape(n.shape)]
+    return quantiles
 
 
 def _tails(n: FloatArray, t: FloatArray) -> FloatArray:
