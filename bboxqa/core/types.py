@@ -1,6 +1,6 @@
 """Types used in the signatures of several folders."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Protocol
 
@@ -17,13 +17,6 @@ class Frame(Protocol):
     @property
     def shape(self) -> tuple[int, ...]:
         """The number of rows and of columns."""
-
-
-class Samples(Protocol):
-    """A FiftyOne data set."""
-
-    def iter_samples(self) -> Iterator[Any]:
-        """Return the samples."""
 
 
 Rows = Sequence[Mapping[str, Any]] | Frame

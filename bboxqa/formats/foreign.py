@@ -86,7 +86,7 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
 
 def _columns_in(path: Path) -> list[str]:
     """Return the names in the first line of a table of text; none of other tables."""
-    from bboxqa.formats.box_tables.table_rows import header_of
+    from bboxqa.formats.box_tables.rows import header_of
 
     head = _head(path)
     return [] if head.startswith(PARQUET) else header_of(head)
@@ -125,7 +125,7 @@ def foreign_kind(path: Path) -> str | None:
 
 def _kind_of_table(path: Path, head: bytes) -> str | None:
     """Return the kind of a table of text, by its suffix and its beginning."""
-    from bboxqa.formats.box_tables.table_rows import header_of
+    from bboxqa.formats.box_tables.rows import header_of
 
     suffix = path.suffix.lower()
     if suffix in _LINES and not IS_COCO.match(head):

@@ -9,7 +9,7 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
-from bboxqa.formats.box_tables.table_columns import NAMES, columns_of, plain_name
+from bboxqa.formats.box_tables.columns import NAMES, columns_of, plain_name
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, text_of
 from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.document.content import BYTE_ORDER_MARK

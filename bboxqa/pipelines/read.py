@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
-from bboxqa.core.types import AnyPath, Files, Progress, Rows, Samples
+from bboxqa.core.types import AnyPath, Files, Progress, Rows
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import LOWEST_SCORE
 from bboxqa.formats.annotations.records import LISTS
@@ -31,7 +31,7 @@ from bboxqa.rules.people import names_hidden
 
 
 def read_coco(
-    source: Files | Mapping[str, Any] | Rows | Samples,
+    source: Files | Mapping[str, Any] | Rows,
     *,
     annotator_key: str | None = None,
     attribution: str | None = None,
@@ -57,8 +57,7 @@ def read_coco(
     ----------
     source : path, sequence of paths, mapping of annotators to paths, COCO document, or table
         Files of a format that is read, or folders of them; the content of a COCO file; a frame
-        of pandas or polars, a table of pyarrow or a list of dicts with columns as in files; a data
-        set of FiftyOne; or Detections of supervision, as ``{image: {annotator: Detections}}``.
+        of pandas or polars, a table of pyarrow or a list of dicts with columns as in files.
     annotator_key : str, optional
         The key of annotations that names the annotator; ``"a.b"`` means b inside of a.
     attribution : {"annotator-key", "image-records", "files"}, optional
@@ -153,19 +152,12 @@ def read_coco(
         raise ConfigError(f"is {category_map!r}; expected such as {{'Cat': 'cat'}}", "category_map")
     if isinstance(source, Mapping) and not source:
         raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
-    if not isinstance(source, str | PathLike):
-        from bboxqa.formats.box_tables.library_objects import objects_in
-
-        document = objects_in(source, annotator_key)
-        if document is not None:
-            options["annotator_key"] = None
-            return _read_bytes(document_bytes(document), "dataset.json", **options)
     if isinstance(source, Mapping) and any(
         isinstance(source.get(name), list | tuple) for name in LISTS
     ):
         return _read_bytes(document_bytes(source), "document.json", **options)
     if not isinstance(source, str | PathLike | Mapping):
-        from bboxqa.formats.box_tables.in_memory import rows_in, table_bytes
+        from bboxqa.formats.box_tables.frames import rows_in, table_bytes
 
         rows = rows_in(source)
         if rows is not None:

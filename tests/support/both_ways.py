@@ -28,7 +28,7 @@ def read_both_ways(translate, path: Path) -> tuple[int, int]:
 
 
 def _document(translate, path, *, plain):
-    parts, n_plain = DocumentParts(None), 0
+    parts, n_plain = DocumentParts(), 0
 
     def add_boxes(boxes):
         nonlocal n_plain

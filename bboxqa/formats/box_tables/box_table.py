@@ -23,18 +23,16 @@ def _recognises(path: Path) -> bool:
 
 def _is_table(path: Path) -> bool:
     """Return whether the columns hold boxes; True for any table if the user names its columns."""
-    from bboxqa.formats.box_tables.table_columns import columns_of
+    from bboxqa.formats.box_tables.columns import columns_of
     from bboxqa.formats.translation.choices import choices
 
-    chosen = choices().columns
     header = _header_in(members_of(path)[0])
-    return bool(header) and (bool(chosen) or not columns_of(header, {}).problem)
+    return bool(header) and (bool(choices().columns) or not columns_of(header, {}).problem)
 
 
 def _header_in(member: "Member") -> Sequence[str]:
     """Return the column names of a table; empty if it is none."""
-    from bboxqa.formats.box_tables.parquet_rows import parquet_file
-    from bboxqa.formats.box_tables.table_rows import header_of
+    from bboxqa.formats.box_tables.rows import header_of, parquet_file
 
     head = member.head()
     if not head.startswith(PARQUET):
@@ -50,7 +48,7 @@ def _header_in(member: "Member") -> Sequence[str]:
 
 def _members(path: Path) -> "list[Member]":
     """Return the tables of boxes in an archive."""
-    from bboxqa.formats.box_tables.table_columns import columns_of
+    from bboxqa.formats.box_tables.columns import columns_of
 
     members = readable_members(path)
     named = [each for each in members if (each.name or path.stem).lower().endswith(TABLES)]
@@ -59,7 +57,7 @@ def _members(path: Path) -> "list[Member]":
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
     """Translate a table; see `bboxqa.formats.translation.translated.Translate`."""
-    from bboxqa.formats.box_tables.table_records import translate_table
+    from bboxqa.formats.box_tables.reader import translate_table
 
     found = _members(path) if is_archive(head_of(path)) else members_of(path)
     return translate_table(path, only_file(path, found, "boxes as a table"), add, wanted)

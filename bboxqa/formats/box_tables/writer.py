@@ -10,8 +10,8 @@ import numpy as np
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import guarded
-from bboxqa.formats.box_tables.box_units import UnitCounts
-from bboxqa.formats.box_tables.row_columns import name_in
+from bboxqa.formats.box_tables.boxes import UnitCounts
+from bboxqa.formats.box_tables.reader import name_in
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES, label_losses, losses_of, name_losses
 from bboxqa.formats.writing.outlines import Record
@@ -47,7 +47,7 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     yield from name_losses("annotator", content.annotators, str.strip, why)
     units = UnitCounts()
     boxes = np.array([each["bbox"] for each in content.annotations], np.float64)
-    units.add(np.arange(len(boxes)), boxes)
+    units.add(range(len(boxes)), boxes)
     if units.unit != "pixels":
         why = f"{_TITLE} with only small numbers is read as relative to the image"
         noun = Noun("box of less than a pixel", "boxes of less than a pixel")

@@ -62,7 +62,7 @@ def _doubt(table: TableFile) -> str:
 
 def _boxes_in(header: tuple[str, ...]) -> str:
     """Return a sentence on the command for tables of boxes; "" for other tables."""
-    from bboxqa.formats.box_tables.table_columns import columns_of
+    from bboxqa.formats.box_tables.columns import columns_of
 
     return "" if columns_of(header, {}).problem else "`bboxqa agree` measures its boxes.\n"
 

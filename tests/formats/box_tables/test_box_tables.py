@@ -13,7 +13,7 @@ from support.tool_files import alone, asked, drawn, found, write
 import bboxqa
 from bboxqa import read_coco
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.box_tables.table_columns import NAMES, columns_of
+from bboxqa.formats.box_tables.columns import NAMES, columns_of
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.choices import COLUMNS
 

@@ -8,7 +8,6 @@ from support.tool_files import alone, found, write
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.box_tables.box_units import UnitCounts
 
 HEADER = "image,annotator,category,x1,y1,x2,y2,image_width,image_height"
 SHARE = "0.1,0.2,0.5,0.9"
@@ -93,13 +92,6 @@ def test_one_column_of_boxes_has_the_same_units(tmp_path):
     text = "".join(json.dumps(row | size) + "\n" for row in rows)
     path = write(tmp_path, **{"a.jsonl": text}) / "a.jsonl"
     assert alone(path).annotations.bbox[0].tolist() == [20, 20, 100, 90]
-
-
-@pytest.mark.parametrize("n_larger", [999, 1000])
-def test_later_shares_do_not_change_a_thousand_boxes_of_pixels(n_larger):
-    units = UnitCounts()
-    units.add(np.arange(n_larger), np.full((n_larger, 4), 9.5))
-    assert units.are_surely_pixels() == (n_larger == 1000)
 
 
 def test_a_table_that_reads_as_shares_is_written_with_a_loss(tmp_path):

@@ -11,7 +11,7 @@ from support.tool_files import write
 
 import bboxqa
 from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.box_tables import plain_tables
+from bboxqa.formats.box_tables import rows as table_rows
 from bboxqa.formats.box_tables.box_table import translate as of_table
 from bboxqa.formats.dota.dota_records import translate_dota as of_dota
 from bboxqa.formats.translation.as_file import read_file
@@ -141,7 +141,7 @@ TABLES = [
 
 @pytest.mark.parametrize(("form", "line_end", "is_share"), TABLES)
 def test_tables_of_cells(tmp_path, monkeypatch, form, line_end, is_share):
-    monkeypatch.setattr(plain_tables, "_WINDOW", 500)
+    monkeypatch.setattr(table_rows, "_TOGETHER", 20)
     rng = np.random.default_rng(7)
     rows = [f"image,annotator,category,id,image_width,image_height,{BOXES[form]}"]
     for number in range(300):

@@ -1,45 +1,40 @@
-"""Converting the rows of a table to COCO records."""
+"""Reading tables of boxes: rows to COCO records."""
 
 import csv
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line, unguarded
 from bboxqa.formats.annotations.records import whole_number
-from bboxqa.formats.box_tables.box_kinds import BoxKind, box_kind_of
-from bboxqa.formats.box_tables.box_units import are_beyond, beyond
-from bboxqa.formats.box_tables.box_values import (
+from bboxqa.formats.box_tables.boxes import (
+    BoxKind,
     Cells,
-    as_corner_and_size,
+    are_beyond,
+    beyond,
+    box_kind_of,
     boxes_in,
     numbers_of_box,
+    plain_boxes,
 )
-from bboxqa.formats.box_tables.parquet_rows import class_names
-from bboxqa.formats.box_tables.pictures_beside import size_beside
-from bboxqa.formats.box_tables.plain_tables import PlainRows, parts_of
-from bboxqa.formats.box_tables.row_columns import (
-    OF_GROUPS,
-    boxes_of,
-    in_pixels,
-    is_named,
-    name_in,
-)
-from bboxqa.formats.box_tables.table_columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
-from bboxqa.formats.box_tables.table_rows import QUOTES, names_in, refuse_repeated, without_rows
-from bboxqa.formats.content_kinds import CLASS_NAMES, PARQUET
+from bboxqa.formats.box_tables.columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
+from bboxqa.formats.box_tables.rows import QUOTES, Part, Table, class_names
+from bboxqa.formats.content_kinds import CLASS_NAMES
 from bboxqa.formats.document.origin import Where
 from bboxqa.formats.translation.boxes.turned_boxes import angle_in, turned_box
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.member import MAX_SIZE, Member, opened_file
 from bboxqa.formats.translation.members import archive_around, files_in, members_of
+from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.translated import (
     UNLABELLED,
     Add,
@@ -53,66 +48,98 @@ from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, pla
 
 # Data frames write whole numbers as fractions where some are missing.
 _TRUE = {"1", "1.0", "true"}
+_WHOLE = re.compile(r"(0|-?[1-9]\d*)\.0", re.ASCII)
+_OF_GROUPS = ("image", "image_id", "image_width", "image_height", "annotator")
+"""The keys that rows of one image and annotator share."""
 _ONE_CATEGORY = "no column of categories: all boxes are of one; --columns category=NAME names it"
-SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
-"""The advice if no columns of boxes are found."""
+_SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
 
 
 def translate_table(path: Path, member: Member, add: Add, wanted: Wanted) -> Translated:
     """Translate a table; raises DatasetError if it has no boxes, or their layout is ambiguous."""
-    header = names_in(member)
-    if not header:
-        raise without_rows(member)
-    columns = columns_of(header, choices().columns)
+    table = Table(member)
+    columns = columns_of(table.header, choices().columns)
     if columns.problem:
-        raise DatasetError([f"{member.shown}: has {columns.problem}"], SAY)
-    refuse_repeated(member, [*columns.of.values()])
-    add_boxes = wanted.add_boxes
-    parts = parts_of(member, columns, plain=add_boxes is not None, in_full=wanted.in_full)
-    records = _TableRecords(path, member, columns, box_kind_of(member, columns, parts()), add)
-    for part in parts():
-        if part.plain is None or add_boxes is None or not records.add_plain(part.plain, add_boxes):
+        found = f"has {columns.problem}" if table.header else "has no rows"
+        raise DatasetError([f"{member.shown}: {found}"], _SAY)
+    table.refuse_repeated([*columns.of.values()])
+    records = _TableRecords(path, table, columns, box_kind_of(table, columns), add)
+    # Columns of boxes have no place for these.
+    says_more = wanted.in_full and not columns.of.keys().isdisjoint(
+        ("score", "created_at", "track")
+    )
+    n_rows, problems = 0, []
+    for part in table.parts(columns.of):
+        n_rows += len(part.at)
+        problems += part.problems
+        add_boxes = None if says_more else wanted.add_boxes
+        if add_boxes is None or not records.add_plain(part, add_boxes):
             for at, row in part.rows():
                 records.add_row(at, row)
+        for at, problem in part.problems:
+            records.refuse(at, problem)
+    if not n_rows:
+        at, problem = problems[0] if problems else (0, "")
+        found = f"line {at} {problem}; no row could be read" if problem else "has no rows"
+        raise DatasetError(
+            [f"{member.shown}: {found}"],
+            "Give the first line a name for each column, and put cells that hold the delimiter in "
+            "double quotes.",
+        )
     return records.done()
+
+
+def name_in(cell: str) -> str:
+    """Return the annotator or category that a cell of text names.
+
+    Data frames write whole numbers as fractions if a cell of their column is empty, so 1.0 is 1.
+
+    Examples
+    --------
+    >>> name_in("7.0"), name_in("007"), name_in("1.5"), name_in("'=ann")
+    ('7', '007', '1.5', '=ann')
+    """
+    name = unguarded(cell)
+    found = _WHOLE.fullmatch(name)
+    return found[1] if found else name
 
 
 class _TableRecords:
     """Converts rows to COCO records."""
 
     def __init__(
-        self, path: Path, member: Member, columns: Columns, boxes: BoxKind, add: Add
+        self, path: Path, table: Table, columns: Columns, boxes: BoxKind, add: Add
     ) -> None:
         title = "Open Images csv" if columns.is_open_images else "table"
         self._into = Collector(title, add, lists_images=False)
         self._path = path
-        self._member = member
+        self._member = table.member
         self._columns = columns
         self._boxes = boxes
         self._names = _display_names(path) if columns.is_open_images else {}
-        for key in ("category", "objects"):
-            numbered = enumerate(class_names(member, columns.of.get(key, "")))
+        for key in ("category", "objects") if table.is_parquet else ():
+            numbered = enumerate(class_names(table.member, columns.of.get(key, "")))
             self._names |= {str(number): name for number, name in numbered}
-        head = member.head()
-        has_cells = not head.startswith(PARQUET) and not head.lstrip().startswith(b"{")
         # As bboxqa writes cells that spreadsheets would run as formulas.
-        self._said: Callable[[str], str] = unguarded if has_cells else str
-        self._named: Callable[[str], str] = name_in if has_cells else str
+        self._said: Callable[[str], str] = unguarded if table.is_csv else str
+        self._named: Callable[[str], str] = name_in if table.is_csv else str
         self._of_objects = "objects" in columns.of
-        self._word = "row" if head.startswith(PARQUET) else "line"
+        self._word = "row" if table.is_parquet else "line"
         self._tally: Counter[str] = Counter()
         # Whether rows without a box name annotators, who were asked and drew nothing.
         self._has_empty = False
         self._sides: dict[str, tuple[object, object]] = {}
 
-    def add_row(self, at: int, row: dict[str, object]) -> None:
+    def refuse(self, at: int, problem: str) -> None:
+        """Report a line that is no row."""
+        where = Where(self._member.name, at)
+        self._into.defect("T001", f"{self._word} {at}: {problem}", where)
+
+    def add_row(self, at: int, row: Cells) -> None:
         """Add the boxes of a row."""
         where, label = Where(self._member.name, at), f"{self._word} {at}"
-        if "" in row:
-            self._into.defect("T001", f"{label}: {row['']}", where)
-            return
         try:
-            boxes = boxes_in(row, self._columns)
+            boxes = boxes_in(row)
         except ValueProblemError as error:
             self._into.refuse(label, error, where)
             return
@@ -125,36 +152,55 @@ class _TableRecords:
                 continue
             self._add(cells, numbers, named, where)
 
-    def add_plain(self, rows: PlainRows, add: Callable[[Boxes], None]) -> bool:
+    def add_plain(self, part: Part, add: Callable[[Boxes], None]) -> bool:
         """Add the boxes of rows; return False if any row holds more than a box."""
-        names = [key for key in OF_GROUPS if key in self._columns.of]
-        begins = rows.begins(names)
-        groups = rows.cells(names, begins)
-        category, labels = rows.numbered("category")
-        has_labels = "category" not in self._columns.of or all(map(str.strip, labels))
-        is_crowd = any(each.strip().lower() in _TRUE for each in rows.numbered("iscrowd")[1])
-        is_turned = any(map(angle_in, rows.numbered("rotation")[1]))
-        if is_turned or is_crowd or not has_labels or not all(map(is_named, groups)):
+        cells, boxes = part.cells, plain_boxes(part, self._columns.form)
+        if boxes is None:
             return False
+        keys = [key for key in _OF_GROUPS if key in cells]
+        known: dict[tuple[object, ...], int] = {}
+        try:
+            rows = zip(*(cells[key] for key in keys), strict=True)
+            group = np.array([known.setdefault(each, len(known)) for each in rows])
+            category, labels = _coded(cells.get("category", [""] * len(boxes)))
+            is_crowd = any(map(_is_true, {*cells.get("iscrowd", ())}))
+            is_turned = any(map(angle_in, {*cells.get("rotation", ())}))
+        except TypeError:
+            # A list or an object is no plain cell.
+            return False
+        groups = [dict(zip(keys, each, strict=True)) for each in known]
+        has_labels = "category" not in cells or all(labels)
+        if is_turned or is_crowd or not has_labels or not all(map(_is_named, groups)):
+            return False
+        firsts = np.unique(group, return_index=True)[1].tolist()
         images, people = [], []
-        for row, cells in zip(begins.tolist(), groups, strict=True):
-            where = Where(self._member.name, rows.line + row)
-            image = self._image(self._said(cells["image"].strip()), cells, where)
-            annotator = self._named(cells.get("annotator", "").strip())
+        for row, each in zip(firsts, groups, strict=True):
+            where = Where(self._member.name, part.at[row])
+            image = self._image(self._said(plain_text(each["image"])), each, where)
+            annotator = self._named(plain_text(each.get("annotator")))
             if annotator:
                 self._into.ask(image, annotator)
             images.append(image)
             people.append(annotator)
-        if self._boxes.is_share and (
-            not all("width" in image for image in images) or are_beyond(rows.boxes).any()
-        ):
-            return False
-        group = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(rows.boxes)))
-        kind, line = self._boxes, rows.line + np.arange(len(group))
-        lines = Lines([self._member.name], np.zeros(len(group), np.int64), line)
-        bbox = in_pixels(rows, kind.form, images, group, is_share=kind.is_share)
+        bbox = self._boxes.in_corner_and_size(boxes)
+        if self._boxes.is_share:
+            if not all("width" in image for image in images) or are_beyond(boxes).any():
+                return False
+            bbox *= np.array([[image["width"], image["height"]] * 2 for image in images])[group]
+        lines = Lines([self._member.name], np.zeros(len(bbox), np.int64), np.array(part.at))
         category_id = self._categories_of(category, labels, lines)
-        self._into.boxes(boxes_of(rows, bbox, (images, people, group), category_id, lines), add)
+        annotators = [*dict.fromkeys(filter(None, people))]
+        codes = {"": -1} | {name: code for code, name in enumerate(annotators)}
+        found = Boxes(
+            np.array([image["id"] for image in images])[group],
+            category_id,
+            bbox,
+            lines,
+            np.array([codes[name] for name in people])[group],
+            annotators,
+            self._own_ids(part),
+        )
+        self._into.boxes(found, add)
         return True
 
     def _categories_of(
@@ -162,12 +208,19 @@ class _TableRecords:
     ) -> IndexArray:
         """Return the category id of each row, (N,), from the code of its label."""
         begins = np.unique(category, return_index=True)[1].tolist()
-        said = [self._named(each.strip()) for each in labels]
+        said = map(self._named, labels)
         names = [self._names.get(each, each) or UNLABELLED for each in said]
         named = zip(names, begins, strict=True)
         ids = np.array([self._into.category(name, lines.where(row)) for name, row in named])
         found: IndexArray = ids[category]
         return found
+
+    def _own_ids(self, part: Part) -> list[str]:
+        shown = [f"row {at}" for at in part.at] if self._word == "row" else []
+        given = [self._said(plain_text(each)) for each in part.cells.get("id", ())]
+        if given and shown:
+            return [own or label for own, label in zip(given, shown, strict=True)]
+        return given or shown
 
     def _add(self, cells: Cells, numbers: list[float] | None, label: str, where: Where) -> None:
         given = cells.get("image")
@@ -183,7 +236,8 @@ class _TableRecords:
         if numbers is None:
             self._has_empty |= bool(annotator)
             return
-        bbox, problem = as_corner_and_size(numbers, self._boxes.form), ""
+        box, problem = np.array([numbers], np.float64), ""
+        bbox: FloatArray = self._boxes.in_corner_and_size(box)
         if self._boxes.is_share:
             if "width" not in image:
                 self._tally["sizeless"] += 1
@@ -193,11 +247,12 @@ class _TableRecords:
             except ValueProblemError as error:
                 self._into.refuse(label, error, where)
                 return
-            sides = (image["width"], image["height"]) * 2
-            bbox = [number * side for number, side in zip(bbox, sides, strict=True)]
-        record: Record = {"image_id": image["id"], "bbox": bbox, **self._shared(cells, label)}
+            bbox = bbox * ((image["width"], image["height"]) * 2)
+        (corner_and_size,) = bbox.tolist()
+        record: Record = {"image_id": image["id"], "bbox": corner_and_size}
+        record |= self._shared(cells, label)
         if degrees := angle_in(cells.get("rotation")):
-            record |= turned_box(bbox, degrees)
+            record |= turned_box(corner_and_size, degrees)
         if annotator:
             record["annotator"] = annotator
         category = self._named(plain_text(cells.get("category")))
@@ -217,7 +272,7 @@ class _TableRecords:
         if self._sides.get(name) != sides:
             self._sides[name] = sides
             size = self._into.size(image, name, sides, where)
-            size = size or size_beside(self._path, name) or given_size(name)
+            size = size or _size_beside(self._path, name) or given_size(name)
             if size is not None and "width" not in image:
                 image |= {"width": size[0], "height": size[1]}
         return image
@@ -226,7 +281,7 @@ class _TableRecords:
         is_shown = self._of_objects or self._word == "row"
         own = self._said(plain_text(cells.get("id"))) or (label if is_shown else "")
         shared: Record = {"own_id": own} if own else {}
-        if "iscrowd" in cells and str(cells["iscrowd"]).strip().lower() in _TRUE:
+        if "iscrowd" in cells and _is_true(cells["iscrowd"]):
             shared["iscrowd"] = 1
         if "created_at" in cells and (made := plain_text(cells["created_at"])):
             shared["created_at"] = made
@@ -284,3 +339,40 @@ def _pairs_in(file: Member) -> Iterator[list[str]]:
     except csv.Error as error:
         problem = f"{file.shown}: line {line + 1}: cannot be split into cells: {error}"
         raise DatasetError([f"{problem}; expected a code and a name"], QUOTES) from None
+
+
+def _coded(values: Sequence[object]) -> tuple[IndexArray, list[str]]:
+    """Return (N,) codes of cells, and the distinct texts."""
+    known: dict[str, int] = {}
+    codes = [known.setdefault(each, len(known)) for each in map(plain_text, values)]
+    return np.array(codes, np.int64), [*known]
+
+
+def _is_true(cell: object) -> bool:
+    return str(cell).strip().lower() in _TRUE
+
+
+def _is_named(cells: Mapping[str, object]) -> bool:
+    """Return whether cells name the image, and the annotator if there is a column for it."""
+    annotator = plain_text(cells.get("annotator", "-"))
+    # Two different names may look the same once escaped.
+    is_plain = annotator.isprintable() and "\\" not in annotator
+    return bool(plain_text(cells["image"]) and annotator) and is_plain
+
+
+def _size_beside(table: Path, name: str) -> tuple[int, int] | None:
+    """Return the size of a picture that a table called metadata names by its path from there.
+
+    None for other tables, and where there is no such picture in the folder of the table.
+    """
+    if table.stem != "metadata" or not is_picture(name):
+        return None
+    try:
+        folder = table.parent.resolve()
+        picture = (folder / name).resolve()
+        if not picture.is_relative_to(folder) or not picture.is_file():
+            return None
+    except (OSError, ValueError, RuntimeError):
+        # The name is too long for a path, or has a null character.
+        return None
+    return size_of_picture(Member(name, str(picture), MAX_SIZE, partial(opened_file, picture)))

@@ -1,0 +1,397 @@
+"""Boxes in the cells of a table: their numbers, their layout and their unit."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.box_tables.columns import FORMS, NAMES, Columns, plain_name
+from bboxqa.formats.box_tables.rows import Part, Table
+from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.untrusted import (
+    LARGEST,
+    LEAST_PIXELS,
+    MOST_BEYOND,
+    ValueProblemError,
+    items,
+    number_in,
+    number_of,
+)
+
+Cells = dict[str, Any]
+"""The cells of one box, by the keys of `NAMES`."""
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+# What is read of objects, and its usual names in lower case without punctuation, the best first.
+_OF_OBJECTS = {
+    "bbox": (*NAMES["bbox"], "bboxes", "boxes", "boundingboxes"),
+    "category": (
+        "category", "categoryname", "label", "labelname", "class", "classname",
+        "categories", "categorynames", "labels", "labelnames", "classes", "classnames",
+        "categoryid", "labelid", "classid", "categoryids", "labelids", "classids",
+    ),
+    "annotator": (*NAMES["annotator"], "annotators"),
+    "id": ("id", "bboxid", *NAMES["id"][1:], "ids"),
+    "iscrowd": NAMES["iscrowd"],
+}  # fmt: skip
+_WORDS = {
+    "bbox": ("box", "boxes"),
+    "category": ("category", "categories"),
+    "annotator": ("annotator", "annotators"),
+    "id": ("id", "ids"),
+    "iscrowd": ("mark", "marks"),
+}
+_EXPECTED = "expected four numbers of each in 'bbox'"
+_NOTHING = (None, "", "nan", "NaN", "None", "null")
+_ENOUGH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class BoxKind:
+    """The layout and the unit of the boxes of a table."""
+
+    form: str
+    is_share: bool
+
+    def in_corner_and_size(self, boxes: FloatArray) -> FloatArray:
+        """Return (N, 4) boxes as left, top, width and height.
+
+        Examples
+        --------
+        >>> BoxKind("cxcywh", is_share=False).in_corner_and_size(np.array([[5, 5, 4, 2.0]]))
+        array([[3., 4., 4., 2.]])
+        """
+        first, second = boxes[:, :2], boxes[:, 2:]
+        if self.form == "xyxy":
+            return np.concatenate([first, second - first], 1)
+        if self.form == "cxcywh":
+            return np.concatenate([first - second / 2, second], 1)
+        return boxes
+
+
+@dataclass(slots=True)
+class UnitCounts:
+    """Numbers of boxes that are shares or pixels if taken alone.
+
+    Boxes of 0 and 1 only, which stand for an image without objects in some tables, are neither.
+    """
+
+    shares: int = 0
+    larger: int = 0
+    largest: float = 0.0
+    first: dict[str, int] = field(default_factory=dict)
+    """The line of the first box of shares, and of the first one with larger numbers."""
+
+    def add(self, lines: Sequence[int], boxes: FloatArray) -> None:
+        """Count (N, 4) boxes in N lines of a table."""
+        if len(boxes) == 0:
+            return
+        most = np.abs(boxes).max(axis=1)
+        is_larger = most > 1 + MOST_BEYOND
+        is_share = ~is_larger & (boxes != np.round(boxes)).any(axis=1)
+        self.shares += int(is_share.sum())
+        self.larger += int(is_larger.sum())
+        self.largest = max(self.largest, float(most.max()))
+        for name, which in (("shares", is_share), ("larger", is_larger)):
+            if name not in self.first and which.any():
+                self.first[name] = lines[int(which.argmax())]
+
+    @property
+    def unit(self) -> Literal["shares", "pixels", "either"]:
+        """The unit of all boxes; "either" if many are of each kind.
+
+        Examples
+        --------
+        >>> units = UnitCounts()
+        >>> units.add([2, 3], np.array([[0.1, 0.2, 0.5, 0.9], [0.2, 0.2, 1.01, 0.8]]))
+        >>> units.unit
+        'shares'
+        """
+        n = self.shares + self.larger
+        if 10 * self.shares <= n:
+            return "pixels"
+        # Images of two pixels are rarer than boxes beyond their image.
+        least = n / 2 if self.largest <= LEAST_PIXELS else 0.9 * n
+        return "shares" if self.shares >= least else "either"
+
+    def are_shares(self, shown: str, form: str) -> bool:
+        """Return whether boxes are in shares of the image.
+
+        Raises DatasetError if many are of either kind; it names the table `shown`, and how to say
+        of which kind boxes of the layout `form` are.
+        """
+        if self.unit != "either":
+            return self.unit == "shares"
+        first = f"{count(self.shares, 'box', 'boxes')} of numbers up to 1, such as in line"
+        other = f"{self.larger:,} of larger ones, such as in line"
+        lines = f"{first} {self.first['shares']}, and {other} {self.first['larger']}"
+        raise DatasetError(
+            [f"{shown}: has {lines}; expected either shares of the image or pixels"],
+            f"Write all boxes in one unit, or say it: --box-format {form}-shares or {form}-pixels",
+        )
+
+
+def box_kind_of(table: Table, columns: Columns) -> BoxKind:
+    """Return the kind of boxes of a table, from its numbers unless the user says it.
+
+    Raises DatasetError if the numbers fit several kinds.
+    """
+    said, _, unit = (choices().box_format or "").partition("-")
+    form = said or columns.form
+    if unit:
+        return BoxKind(form, is_share=unit == "shares")
+    shown, units = table.member.shown, UnitCounts()
+    found, sizes = [], []
+    for part in table.parts(columns.of):
+        at, boxes, sides = _boxes_in_part(part, columns)
+        units.add(at, boxes)
+        # The unit of a thousand boxes of pixels does not change.
+        if form and units.shares == 0 and units.larger >= _ENOUGH:
+            return BoxKind(form, is_share=False)
+        if not form:
+            found.append(boxes)
+            sizes.append(sides)
+    is_share = units.are_shares(shown, form or "xyxy")
+    if not form and units.shares + units.larger:
+        boxes, known = np.concatenate(found), np.concatenate(sizes)
+        form = form_of(boxes, np.ones_like(known) if is_share else known)
+        if not form:
+            name = one_line(columns.of.get("bbox") or columns.of["objects"])
+            both = f"{name!r} may hold left, top, width and height, or two corners"
+            raise DatasetError(
+                [f"{shown}: {both}: all numbers fit both"],
+                "Say which it is: --box-format xywh, xyxy or cxcywh",
+            )
+    return BoxKind(form or "xywh", is_share)
+
+
+def _boxes_in_part(part: Part, columns: Columns) -> tuple[Sequence[int], FloatArray, FloatArray]:
+    """Return lines, (N, 4) boxes and the (N, 2) sizes of their images; other cells are left out."""
+    plain = plain_boxes(part, columns.form)
+    if plain is not None:
+        return part.at, plain, np.full((len(plain), 2), np.nan)
+    at, boxes, sizes = [], [], []
+    for line, row in part.rows():
+        with suppress(ValueProblemError):
+            size = [_side(row.get(f"image_{each}")) for each in ("width", "height")]
+            for cells in boxes_in(row):
+                with suppress(ValueProblemError):
+                    if (box := numbers_of_box(cells, columns.form)) is not None:
+                        at.append(line)
+                        boxes.append(box)
+                        sizes.append(size)
+    return at, np.array(boxes).reshape(-1, 4), np.array(sizes, np.float64).reshape(-1, 2)
+
+
+def _side(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def plain_boxes(part: Part, form: str) -> FloatArray | None:
+    """Return the (N, 4) numbers of rows with a box each; None if any cell is no number."""
+    if not form or not part.at:
+        return None
+    try:
+        numbers = np.array([part.cells[key] for key in FORMS[form]], np.float64)
+    except (TypeError, ValueError):
+        return None
+    with np.errstate(over="ignore"):
+        is_sound = (np.abs(numbers).sum(0) < LARGEST).all()
+    return np.ascontiguousarray(numbers.T) if is_sound else None
+
+
+def form_of(boxes: FloatArray, sizes: FloatArray) -> str:
+    """Return the only layout that fits the numbers of all boxes; "" if several fit.
+
+    Parameters
+    ----------
+    boxes : (N, 4) float64
+    sizes : (N, 2) float64
+        Width and height of the images; NaN where unknown.
+
+    Examples
+    --------
+    >>> sizes = np.array([[100.0, 100.0]])
+    >>> form_of(np.array([[60.0, 50.0, 90.0, 80.0]]), sizes)
+    'xyxy'
+    >>> form_of(np.array([[60.0, 50.0, 20.0, 30.0]]), sizes)
+    'xywh'
+    >>> form_of(np.array([[10.0, 10.0, 20.0, 30.0]]), sizes)
+    ''
+    """
+    if (boxes[:, 2:] < boxes[:, :2]).any():
+        return "xywh"
+    # One pixel is allowed for rounding.
+    with np.errstate(invalid="ignore"):
+        is_beyond = (boxes[:, :2] + boxes[:, 2:] > sizes + 1).any()
+    return "xyxy" if is_beyond else ""
+
+
+def are_beyond(boxes: FloatArray) -> BoolArray:
+    """Return whether (N, 4) boxes of shares extend beyond their images, (N,)."""
+    return np.asarray(((boxes < -MOST_BEYOND) | (boxes > 1 + MOST_BEYOND)).any(axis=1))
+
+
+def beyond(box: list[float], names: tuple[str, ...]) -> str:
+    """Return what is wrong with a box of shares that extends beyond its image; "" if it does not.
+
+    Raises ValueProblemError if the box is in pixels. `names` are those of its numbers.
+
+    Examples
+    --------
+    >>> beyond([0.1, 0.2, 1.01, 0.9], ("x1", "y1", "x2", "y2"))
+    'x2 is 1.01; expected 0 to 1, a share of the image'
+    """
+    share, name = max(zip(box, names, strict=True), key=lambda each: abs(each[0] - 0.5))
+    if -MOST_BEYOND <= share <= 1 + MOST_BEYOND:
+        return ""
+    if abs(share) > LEAST_PIXELS:
+        raise ValueProblemError(
+            f"{name} is {share:g}, which is in pixels; expected 0 to 1, as in the other boxes"
+        )
+    return f"{name} is {share:g}; expected 0 to 1, a share of the image"
+
+
+def boxes_in(row: Mapping[str, Any]) -> list[Cells]:
+    """Return the cells of each box in a row; for an image without objects, cells without a box.
+
+    Raises ValueProblemError if the column of objects holds anything else.
+    """
+    if "objects" not in row:
+        return [{**row}]
+    cells = {**row}
+    listed = _listed(cells.pop("objects"))
+    return [{**cells, **_cells_of(each)} for each in listed] or [cells]
+
+
+def _listed(objects: object) -> list[Any]:
+    """Return the objects of an image, which cells of csv hold as JSON."""
+    if _is_empty(objects):
+        return []
+    if isinstance(objects, str):
+        text = objects
+        try:
+            objects = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            raise ValueProblemError(f"objects is {text[:40]!r}; expected JSON") from None
+    if isinstance(objects, dict):
+        return [*_by_rows(objects)]
+    if not isinstance(objects, list):
+        raise ValueProblemError(f"objects is {str(objects)[:40]}; expected a list")
+    return objects
+
+
+def _by_rows(objects: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the objects in parallel lists.
+
+    Raises ValueProblemError if there are no boxes, or not as many as of anything else.
+    """
+    names = {key: name for key, name in _names_in(objects).items() if objects[name] is not None}
+    if "bbox" not in names:
+        if any(map(_holds, objects.values())):
+            raise ValueProblemError(f"objects has {_listing(objects)}, but no boxes; {_EXPECTED}")
+        return
+    lists = {key: objects[name] for key, name in names.items()}
+    for key, each in lists.items():
+        if not isinstance(each, list):
+            found = f"objects has {str(each)[:40]!r} in {one_line(names[key])!r}"
+            raise ValueProblemError(
+                f"{found}; expected a list with one {_WORDS[key][0]} per object"
+            )
+        if len(each) != len(lists["bbox"]):
+            boxes, others = (
+                f"{count(len(lists[of]), *_WORDS[of])} in {one_line(names[of])!r}"
+                for of in ("bbox", key)
+            )
+            expected = f"expected as many {_WORDS[key][1]} as boxes"
+            raise ValueProblemError(f"objects has {boxes} and {others}; {expected}")
+    for place in range(len(lists["bbox"])):
+        yield {key: each[place] for key, each in lists.items()}
+
+
+def _names_in(given: dict[str, Any]) -> dict[str, str]:
+    """Return the name of each known key of objects: the best one that holds anything.
+
+    Raises ValueProblemError if two names hold different boxes.
+    """
+    plain = {plain_name(name): name for name in reversed(given)}
+    found = {}
+    for key, usual in _OF_OBJECTS.items():
+        there = [plain[name] for name in usual if name in plain]
+        holding = [name for name in there if _holds(given[name])]
+        if key == "bbox" and any(given[name] != given[holding[0]] for name in holding):
+            raise ValueProblemError(
+                f"objects has different boxes in {_listing(holding)}; expected one of them"
+            )
+        if there:
+            found[key] = (holding or there)[0]
+    return found
+
+
+def _cells_of(given: object) -> Cells:
+    """Return the known values of an object, by the keys of `NAMES`.
+
+    What cannot be read has the key "problem", so that the other objects of the row are read.
+    """
+    if not isinstance(given, dict):
+        return {"problem": f"is {str(given)[:40]}; {_EXPECTED}"} if _holds(given) else {}
+    try:
+        names = _names_in(given)
+    except ValueProblemError as error:
+        return {"problem": str(error)}
+    found = {key: given[name] for key, name in names.items() if given[name] is not None}
+    # An annotator who was asked and drew nothing has no box.
+    others = [name for name in given if name != names.get("annotator") and _holds(given[name])]
+    if others and not _holds(found.get("bbox")):
+        return {"problem": f"has {_listing(others)}, but no box; {_EXPECTED}"}
+    return found
+
+
+def _holds(value: object) -> bool:
+    return not _is_empty(value) and value not in ([], {})
+
+
+def _listing(names: Iterable[str]) -> str:
+    """Return the first names, quoted."""
+    return ", ".join(repr(one_line(name)[:40]) for name in [*names][:3])
+
+
+def numbers_of_box(cells: Cells, form: str) -> list[float] | None:
+    """Return the four numbers of a box; None where all are empty.
+
+    Raises ValueProblemError if they are not numbers.
+    """
+    if form:
+        values = [cells.get(key) for key in FORMS[form]]
+        if all(_is_empty(each) for each in values):
+            return None
+        return [_number(each, key) for each, key in zip(values, FORMS[form], strict=True)]
+    if "problem" in cells:
+        raise ValueProblemError(cells["problem"])
+    given = cells.get("bbox")
+    if not _holds(given):
+        return None
+    values = _NUMBER.findall(given) if isinstance(given, str) else items(given)
+    if len(values) != 4:
+        raise ValueProblemError(f"bbox is {str(given)[:40]}; expected four numbers")
+    return [_number(each, "bbox") for each in values]
+
+
+def _is_empty(value: object) -> bool:
+    if isinstance(value, str):
+        return value.strip() in _NOTHING
+    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
+
+
+def _number(value: object, name: str) -> float:
+    return number_in(value, name) if isinstance(value, str) else number_of(value, name)
