@@ -20,7 +20,8 @@ from bboxqa.formats.translation.choices import as_options, completed
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.csv_cells import csv_line
 from bboxqa.report.json_text import json_text
-from bboxqa.report.pages.html_document import interval, number, render
+from bboxqa.report.numbers import interval, number
+from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.reproduce import settings_table
 from bboxqa.report.result_files import manifest
 

@@ -10,7 +10,7 @@ from bboxqa.batch.projects.discovery import Project
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.validate import validate_with
-from bboxqa.report.findings.as_json import jsonl_lines
+from bboxqa.report.findings.formats import jsonl_lines
 
 # Findings listed for each rule and file; all are counted.
 _LISTED = 1000

@@ -226,11 +226,11 @@ def _show(report: "FoundReport", given: dict[str, Any]) -> None:
     """Print a report, or write it."""
     output: Path | None = given["output"]
     if given["statistics"]:
-        from bboxqa.report.findings.statistics import statistics_lines
+        from bboxqa.report.findings.text import statistics_lines
 
         lines = statistics_lines(report)
     elif given["output_format"] == "text":
-        from bboxqa.report.findings.as_text import summary_lines, text_lines
+        from bboxqa.report.findings.text import summary_lines, text_lines
 
         terminal = output is None and bool(sys.stdout and sys.stdout.isatty())
         colour = terminal and not environ.get("NO_COLOR")
@@ -401,7 +401,7 @@ def _show_changes(
     paths: tuple[Path, ...], settings: "ValidateSettings", given: dict[str, Any]
 ) -> bool:
     """Print the changes that fixes would make; return whether there are any."""
-    from bboxqa.report.findings.changes import change_lines
+    from bboxqa.report.findings.text import change_lines
 
     changed = False
     for file, fixed, _ in _fixed(paths, settings, given):
@@ -433,7 +433,7 @@ def _write_fixed_files(
 ) -> tuple[Path, ...]:
     """Write fixed files; return the files to validate afterwards."""
     from bboxqa.core.files import check_fixed, fixed_path, write_fixed
-    from bboxqa.report.findings.changes import change_summary
+    from bboxqa.report.findings.text import change_summary
 
     in_place, result = given["in_place"], []
     inputs = (*paths, given["ground_truth"], given["baseline"])

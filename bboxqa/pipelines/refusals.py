@@ -250,8 +250,7 @@ def _is_measured(finding: "Finding") -> bool:
 def _line(finding: "Finding") -> str:
     """Return a finding in one line; what stops a run is not called a warning."""
     from bboxqa.model.findings import Severity
-    from bboxqa.report.findings.concise import concise_line
-    from bboxqa.report.findings.phrases import content, place
+    from bboxqa.report.findings.phrases import concise_line, content, place
 
     if finding.severity is Severity.ERROR:
         return concise_line(finding)

@@ -16,11 +16,9 @@ from bboxqa.formats.translation.choices import as_options, choices
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.pipelines.drawing.pictures import other_size, pictures
-from bboxqa.pipelines.drawing.thumbnails import fitted, inline, thumbnail
-from bboxqa.report.findings.as_html import findings_page, pictured_images
+from bboxqa.pipelines.drawing.pictures import fitted, inline, other_size, pictures, thumbnail
+from bboxqa.report.findings.page import findings_page, pictured_images
 from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages
-from bboxqa.report.pages.image_pages import INDEX
 from bboxqa.report.pages.page_file import (
     PIXELS,
     PageTarget,
@@ -29,7 +27,7 @@ from bboxqa.report.pages.page_file import (
     write_page,
     write_pages,
 )
-from bboxqa.report.pages.pictures import BLANK_CANVAS, Pixels, worst_first
+from bboxqa.report.pages.pictures import BLANK_CANVAS, INDEX, Pixels, worst_first
 from bboxqa.report.pages.reproduce import validate_command
 from bboxqa.report.result_files import manifest
 
@@ -143,13 +141,10 @@ def _made(
     reading = as_options(choices())
     found = manifest(settings, sources, reading)
     defaults = msgspec.json.decode(msgspec.json.encode(ValidateSettings()))
-    beside = {"images": [*map(str, images)]} | {name: [text] for name, text in reading.items()}
-    if ground_truth is not None:
-        beside["ground_truth"] = [str(ground_truth)]
-    return {
-        "manifest": found,
-        "command": validate_command(names, found["settings"], defaults, **beside),
-    }
+    given = {"images": [*map(str, images)]} | {name: [text] for name, text in reading.items()}
+    given["ground_truth"] = [] if ground_truth is None else [str(ground_truth)]
+    command = validate_command(names, found["settings"], defaults, given)
+    return {"manifest": found, "command": command}
 
 
 def _findings(

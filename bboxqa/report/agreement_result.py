@@ -53,11 +53,13 @@ class AgreementResult(MeasuredAgreement):
         return super().diagnose()
 
     def _repr_html_(self) -> str:
+        from bboxqa.report.agreement_summary import summary
         from bboxqa.report.agreement_text import MISSING
-        from bboxqa.report.charts.figures import CHART_WIDTH, new_axes, page_style
-        from bboxqa.report.charts.svg import image_element
+        from bboxqa.report.charts.intervals import intervals
+        from bboxqa.report.charts.svg import chart_image
 
         parts = self.thresholds
+        gates = {"min_alpha": self.settings.min_alpha, "min_f1": self.settings.min_f1}
         columns = {
             parts[0].measure: np.array([t.iou_threshold for t in parts]),
             "alpha": np.array([t.alpha for t in parts]),
@@ -76,9 +78,8 @@ class AgreementResult(MeasuredAgreement):
             f"{self.n_annotations:,} annotations · similarity {self.settings.similarity} · "
             f"matcher {self.settings.matcher} · missing {MISSING[self.settings.missing]}"
         )
-        with page_style():
-            ax = self.plot.intervals(new_axes(CHART_WIDTH, 2.5))
-        picture = image_element(ax, "Agreement with its 95 % intervals")
+        chart = intervals(summary(self)["thresholds"][0], measure=parts[0].measure, **gates)
+        picture = chart_image(chart, "Agreement with its 95 % intervals")
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         table = html_table(Table(columns), 50)
         return f"<p>{escape(head)}</p>{picture}{table}<ul>{notes}</ul>"

@@ -8,7 +8,7 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import one_line
 from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Story
 from bboxqa.model.table import Categorical, Column, Table
-from bboxqa.report.charts.copied import note_left_out
+from bboxqa.report.pages.cards import note_left_out
 from bboxqa.report.table_excerpt import table_excerpt
 
 _OF_GROUP = ("n_objects", "f1", "missed_share", "badly_placed_share", "class_share")

@@ -1,8 +1,15 @@
-"""Numbers in text, with four decimals, and in JSON, with null where they are undefined."""
+"""Numbers and names as text, pages, charts and JSON show them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import isnan, nan
 from typing import Any
+from unicodedata import bidirectional
+
+from bboxqa.core.text import one_line
+
+THE_OTHERS = "the others"
+"""What several other annotators are called."""
+MINUS = "\N{MINUS SIGN}"
 
 
 def decimal(value: float | None) -> str:
@@ -28,6 +35,22 @@ def interval_text(interval: Sequence[float] | None) -> str:
     return "" if isnan(low) or isnan(high) else f"[{decimal(low)}, {decimal(high)}]"
 
 
+def estimate_text(value: float | None, interval: Sequence[float] | None = None) -> str:
+    """Return a number with its interval, if it has one; a dash where undefined.
+
+    Examples
+    --------
+    >>> estimate_text(0.5, (0.25, 0.75)), estimate_text(None)
+    ('0.5000 [0.2500, 0.7500]', '–')
+    """
+    return f"{decimal(value) or '–'} {interval_text(interval)}".rstrip()
+
+
+def difference_text(value: float) -> str:
+    """Return a difference with its sign; a dash where undefined."""
+    return "–" if isnan(value) else f"{value:+z.4f}"
+
+
 def json_number(value: float) -> float | None:
     """Return a number for JSON; None where undefined."""
     return None if isnan(value) else float(value)
@@ -49,3 +72,126 @@ def json_figure(row: Mapping[str, Any], name: str) -> dict[str, Any]:
     """
     bounds = [row[f"{name}_low"], row[f"{name}_high"]]
     return {"value": row[name], "interval": None if None in bounds else bounds}
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a number for a page or a chart; a dash for None.
+
+    Examples
+    --------
+    >>> number(0.98765), number(None), number(1234), number(-0.001), number(-0.5)
+    ('0.99', '–', '1,234', '0.00', '−0.50')
+    """
+    if value is None:
+        return "–"
+    text = f"{value:,}" if isinstance(value, int) else f"{value:z,.{digits}f}"
+    return text.replace("-", MINUS)
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """Return a share for a page.
+
+    Examples
+    --------
+    >>> percent(0.256), percent(None)
+    ('25.6 %', '–')
+    """
+    return "–" if value is None else f"{number(100 * value, digits)} %"
+
+
+def percents(bounds: Sequence[float] | None) -> str:
+    """Return the bounds of the interval of a share.
+
+    Examples
+    --------
+    >>> percents([0.9241, 0.96]), percents(None)
+    ('[92.4 %, 96.0 %]', '')
+    """
+    return "" if bounds is None else f"[{percent(bounds[0])}, {percent(bounds[1])}]"
+
+
+def signed(value: float | None, digits: int = 1) -> str:
+    """Return a number with its sign; zero has none.
+
+    Examples
+    --------
+    >>> signed(5.04), signed(-0.01), signed(None)
+    ('+5.0', '0.0', '–')
+    """
+    text = number(value, digits)
+    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
+
+
+def interval(bounds: Sequence[float] | None, digits: int = 2) -> str:
+    """Return the bounds of an interval in brackets; "" for None.
+
+    Examples
+    --------
+    >>> interval([0.12, 0.345]), interval(None)
+    ('[0.12, 0.34]', '')
+    """
+    return "" if bounds is None else f"[{number(bounds[0], digits)}, {number(bounds[1], digits)}]"
+
+
+def figure_text(figure: Mapping[str, Any], digits: int = 2) -> str:
+    """Return the value of a figure in JSON, and its interval if there is one.
+
+    Examples
+    --------
+    >>> figure_text({"value": 0.8038, "interval": [0.7677, 0.8383]})
+    '0.80 [0.77, 0.84]'
+    """
+    return f"{number(figure['value'], digits)} {interval(figure['interval'], digits)}".rstrip()
+
+
+def short_name(name: str, most: int = 28) -> str:
+    """Return a name on one line, with its middle cut out if it is longer than `most` characters.
+
+    Examples
+    --------
+    >>> short_name("a_very_long_name_of_a_category", 15)
+    'a_very_…ategory'
+    """
+    line = one_line(name)
+    if len(line) <= most:
+        return line
+    end = (most - 1) // 2
+    return f"{line[: most - 1 - end]}…{line[-end:]}"
+
+
+def set_apart(name: str) -> str:
+    r"""Return a name isolated from the direction of the surrounding text, if it is right-to-left.
+
+    Invisible characters isolate it (UAX 9).
+
+    Examples
+    --------
+    >>> set_apart("ann"), set_apart("\u05d3\u05e0\u05d4") == "\u2068\u05d3\u05e0\u05d4\u2069"
+    ('ann', True)
+    """
+    if all(bidirectional(sign) not in ("R", "AL", "AN") for sign in name):
+        return name
+    return f"\u2068{name}\u2069"
+
+
+def others_of(name: str, every: Collection[str]) -> str:
+    """Return what the annotators beside one are called: a single one by name.
+
+    Examples
+    --------
+    >>> others_of("ann", ["ann", "bob"]), others_of("ann", ["ann", "bob", "eve"])
+    ('bob', 'the others')
+    """
+    others = [each for each in every if each != name]
+    return set_apart(short_name(others[0])) if len(others) == 1 else THE_OTHERS
+
+
+def part_of(shown: int, total: int, noun: str) -> str:
+    """Return how many of all items are shown, in words; empty if all are.
+
+    Examples
+    --------
+    >>> part_of(30, 1203, "categories"), part_of(5, 5, "categories")
+    ('30 of 1,203 categories', '')
+    """
+    return "" if shown == total else f"{shown:,} of {total:,} {noun}"

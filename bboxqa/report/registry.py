@@ -19,14 +19,14 @@ AGREEMENT_VIEWS: dict[str, str] = {
 """Views of an `AgreementResult`."""
 
 FINDING_VIEWS: dict[str, str] = {
-    "text": "bboxqa.report.findings.as_text:text_lines",
-    "concise": "bboxqa.report.findings.concise:concise_lines",
-    "json": "bboxqa.report.findings.as_json:json_lines",
-    "jsonl": "bboxqa.report.findings.as_json:jsonl_lines",
-    "sarif": "bboxqa.report.findings.sarif:sarif_lines",
-    "github": "bboxqa.report.findings.github:github_lines",
-    "junit": "bboxqa.report.findings.junit:junit_lines",
-    "html": "bboxqa.report.findings.as_html:html_lines",
+    "text": "bboxqa.report.findings.text:text_lines",
+    "concise": "bboxqa.report.findings.text:concise_lines",
+    "json": "bboxqa.report.findings.formats:json_lines",
+    "jsonl": "bboxqa.report.findings.formats:jsonl_lines",
+    "sarif": "bboxqa.report.findings.formats:sarif_lines",
+    "github": "bboxqa.report.findings.formats:github_lines",
+    "junit": "bboxqa.report.findings.formats:junit_lines",
+    "html": "bboxqa.report.findings.page:html_lines",
 }
 """Views of a `Report`."""
 

@@ -14,9 +14,9 @@ from matching_parts import (
 from PIL import Image
 from sheet import DASHES, Rectangle, Sheet
 
-from bboxqa.report.charts.figures import page_style
+from bboxqa.report.charts.axes import page_style
 from bboxqa.report.drawing.canvas import Scale, draw_outlines
-from bboxqa.report.drawing.looks import Look, Outline
+from bboxqa.report.drawing.scene import Look, Outline
 
 __all__ = ["draw_hungarian"]
 

@@ -12,9 +12,9 @@ from scenes import draw_scene
 from sheet import DASHES, GREY, PALE, PALETTE, PATTERNS, Sheet, text_size
 
 from bboxqa.examples import read_expected
-from bboxqa.report.charts.figures import page_style
+from bboxqa.report.charts.axes import page_style
 from bboxqa.report.drawing.canvas import Scale, draw_outlines
-from bboxqa.report.drawing.looks import Look, Outline
+from bboxqa.report.drawing.scene import Look, Outline
 
 __all__ = ["annotated_scene", "overlay_scene", "scene_axes"]
 

@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch
 from PIL import Image
 
-from bboxqa.report.charts.figures import page_style
+from bboxqa.report.charts.axes import page_style
 from bboxqa.report.drawing.canvas import text_width
-from bboxqa.report.drawing.looks import readable_on
+from bboxqa.report.drawing.scene import readable_on
 
 Rectangle: TypeAlias = tuple[float, float, float, float]
 

@@ -16,8 +16,8 @@ from support.rectangles import inside, overlap
 from write_pictures import drawings, png, write_pictures
 
 from bboxqa.examples import SCENES, example_picture, read_expected
-from bboxqa.report.charts.figures import page_style
-from bboxqa.report.drawing.looks import Look
+from bboxqa.report.charts.axes import page_style
+from bboxqa.report.drawing.scene import Look
 
 PICTURE_SIZES = {
     "fruits.png": (676, 576),

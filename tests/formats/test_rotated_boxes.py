@@ -13,7 +13,7 @@ from bboxqa.formats import windows
 from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.stating import reading
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
-from bboxqa.pipelines.drawing.data_scene import data_scene
+from bboxqa.pipelines.drawing.scenes import data_scene
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.rules.facts.document import Document

@@ -14,7 +14,7 @@ from support.layouts import WRITTEN, by_annotators, document
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.report.findings.concise import concise_lines
+from bboxqa.report.findings.text import concise_lines
 
 XYXY = WRITTEN["x1, y1, x2, y2"][1]
 # What images alone tell, and what needs areas or outlines.

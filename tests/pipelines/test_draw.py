@@ -13,9 +13,10 @@ import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.examples import example_file
 from bboxqa.formats.document.tolerant import read_path
-from bboxqa.pipelines.drawing.data_scene import data_scene
-from bboxqa.pipelines.drawing.finding_scene import finding_scene
+from bboxqa.pipelines.drawing.scenes import data_scene, finding_scene
 from bboxqa.rules.facts.document import Document
+
+EMPTY = "nobody drew a box in this image (--similarity keypoints draws key points)"
 
 
 def document(**changes):
@@ -54,17 +55,6 @@ def test_an_image_is_named_by_file_or_id(file, image):
     assert bboxqa.draw(document(), image).name == "a.png"
 
 
-def test_an_image_is_named_as_tables_shorten_it(tmp_path):
-    names = [f"input_video_mp4-{number:04}_jpg.rf.{number % 2}{'0' * 30}.jpg" for number in (1, 2)]
-    images = [{"id": n, "file_name": name, "width": 9, "height": 9} for n, name in enumerate(names)]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"images": images, "annotations": [], "categories": []}))
-    wanted = f"{names[1][:18]}…{names[1][-36:]}"
-    assert bboxqa.draw(path, wanted).name == names[1]
-    with pytest.raises(DatasetError, match="there is no image 'input…jpg' among 2 images"):
-        bboxqa.draw(path, "input…jpg")
-
-
 def test_a_name_comes_before_an_id():
     of = document()
     for record, name in zip(of["images"], ("7", "0"), strict=True):
@@ -91,7 +81,7 @@ def test_an_image_that_is_not_there_is_named_with_those_that_are(file, image, me
 
 def test_an_image_without_annotations_is_drawn_empty(file):
     drawing = bboxqa.draw(file, 7)
-    assert (n_drawn(drawing), drawing.notes) == (0, ("nobody annotated anything in this image",))
+    assert (n_drawn(drawing), drawing.notes) == (0, (EMPTY,))
 
 
 def test_without_a_size_the_canvas_ends_at_the_annotations():
@@ -185,9 +175,7 @@ def test_key_points_without_boxes_are_noted(file, in_memory):
     content["annotations"] += [{"id": 9, **own}, {"id": 10, **own}]
     file.write_text(json.dumps(content), "utf-8")
     source = content if in_memory else file
-    assert bboxqa.draw(source, 7).notes == (
-        "2 annotations have key points and no box: --similarity keypoints draws them",
-    )
+    assert bboxqa.draw(source, 7).notes == (EMPTY,)
     with_points = bboxqa.draw(source, 7, similarity="keypoints")
     assert (n_drawn(with_points), with_points.notes) == (2, ())
 
@@ -369,10 +357,3 @@ def crowded(n_annotators):
     images = [{"id": 1, "file_name": "a.png", "width": 90, "height": 5}]
     categories = [{"id": 1, "name": "a category"}, {"id": 2, "name": "another category"}]
     return {"images": images, "annotations": records, "categories": categories}
-
-
-def test_an_image_that_is_hardly_seen_is_noted():
-    of = document(images=[{"id": 0, "file_name": "a.png", "width": 20000, "height": 80}])
-    assert bboxqa.draw(of, 0).notes[0] == (
-        "the image is 250 times as wide as it is high: what is in it can hardly be seen"
-    )

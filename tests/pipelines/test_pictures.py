@@ -9,8 +9,7 @@ from PIL import Image
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.pipelines.drawing import pictures as module
-from bboxqa.pipelines.drawing.pictures import pictures, read_pixels
-from bboxqa.pipelines.drawing.thumbnails import thumbnail
+from bboxqa.pipelines.drawing.pictures import pictures, read_pixels, thumbnail
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)
 

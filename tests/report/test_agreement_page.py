@@ -24,12 +24,12 @@ from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.agreement_text import text_lines
-from bboxqa.report.pages import page_charts
+from bboxqa.report.numbers import interval, number, percent
 from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages, measure_of
 from bboxqa.report.pages.cards import annotator_cards
-from bboxqa.report.pages.html_document import interval, number, percent, prose
+from bboxqa.report.pages.html_document import prose
 from bboxqa.report.pages.page_file import PageTarget
-from bboxqa.report.pages.pictures import Pixels, legend, line_style, pictures
+from bboxqa.report.pages.pictures import Legend, Pixels, line_style, shown_images
 from bboxqa.report.pages.verdict import verdict
 from bboxqa.report.result_files import documents_of
 
@@ -373,19 +373,7 @@ def test_without_a_diagnosis_the_page_says_how_to_make_one(found):
 
 
 def test_the_same_documents_are_the_same_page(found, page):
-    page_charts._drawn_once.cache_clear()
     assert page == agreement_page(json.loads(json.dumps(found)))
-
-
-def test_charts_are_drawn_again_where_their_figures_differ_only(found):
-    assert "0.12 [" not in agreement_page(found)
-    before = page_charts._drawn_once.cache_info().misses
-    agreement_page(found, top=3)
-    assert page_charts._drawn_once.cache_info().misses == before
-    other = deepcopy(found)
-    other["summary"]["thresholds"][0]["existence"]["f1"] = 0.125
-    assert "0.12 [" in agreement_page(other)
-    assert page_charts._drawn_once.cache_info().misses == before + 1
 
 
 def part(**changes):
@@ -653,7 +641,9 @@ def test_a_card_tells_what_its_annotator_confuses_and_not_what_another_one_does(
     rows += [(image, who, 1, (60, 60, 20, 20)) for image in range(12) for who in range(4)]
     found = documents(dataset(rows, size=(90, 90)))
     ann, bob, cid, dan = (row["name"] for row in found["diagnosis"]["annotators"])
-    told = {card.name: card.confused for card in annotator_cards(found["diagnosis"], legend([]))}
+    told = {
+        card.name: card.confused for card in annotator_cards(found["diagnosis"], Legend({}, {}, 0))
+    }
     confused = "most often differs on: category 0001, where most others say category 0000"
     assert told == {ann: "", bob: "", cid: f"{confused} (1 object)", dan: f"{confused} (4 objects)"}
 
@@ -666,7 +656,7 @@ def test_of_two_annotators_each_card_names_the_other_one():
     rows += [(image, who, 1, (60, 60, 20, 20)) for image in range(12) for who in range(2)]
     found = documents(dataset(rows, size=(90, 90)))
     ann, bob = (row["name"] for row in found["diagnosis"]["annotators"])
-    cards = {card.name: card for card in annotator_cards(found["diagnosis"], legend([]))}
+    cards = {card.name: card for card in annotator_cards(found["diagnosis"], Legend({}, {}, 0))}
     assert cards[ann].figures[1][0] == f"F1 with {bob}"
     assert cards[bob].figures[1][0] == f"F1 with {ann}"
     assert f"dashed: {bob}<" in cards[ann].chart
@@ -692,7 +682,7 @@ def test_a_card_shows_who_draws_twice_splits_and_merges():
     titles = {"drawn twice": "twice_rate", "split": "split_rate", "merged": "merge_rate"}
     shown = []
     for card, row in zip(
-        sorted(annotator_cards(found["diagnosis"], legend([])), key=lambda card: card.name),
+        sorted(annotator_cards(found["diagnosis"], Legend({}, {}, 0)), key=lambda card: card.name),
         people["rows"],
         strict=True,
     ):
@@ -711,7 +701,7 @@ def test_of_many_annotators_those_who_draw_twice_have_cards():
             if image != who or who == 25]  # fmt: skip
     rows += [(image, 25, 0, (11, 11, 40, 20)) for image in (0, 1)]
     found = documents(dataset(rows, size=(60, 60)))
-    cards = annotator_cards(found["diagnosis"], legend([]))
+    cards = annotator_cards(found["diagnosis"], Legend({}, {}, 0))
     assert len(cards) == 24
     assert found["diagnosis"]["annotators"][25]["name"] in {card.name for card in cards}
 
@@ -776,8 +766,7 @@ def image_of(*names):
 
 
 def test_broken_lines_are_drawn_above_solid_ones_with_their_gaps_open():
-    of = legend([image_of("a0", "a1")], ("a1", "a0"))
-    (only,) = pictures([image_of("a0", "a1")], of, {})
+    (only,) = shown_images(None, [image_of("a0", "a1")], {}, ("a1", "a0")).pictures
     assert [shape.style for shape in only.shapes] == [line_style(0), line_style(1)]
     assert [shape.dash for shape in only.shapes] == ["dash-0", "dash-1"]
 
@@ -786,17 +775,17 @@ def test_annotators_have_the_lines_of_their_cards():
     """Where there are more annotators than lines, those of one image differ all the same."""
     few, many = (tuple(f"a{n}" for n in range(total)) for total in (12, 161))
     images = [image_of("a11", "a2"), image_of("a3")]
-    of = legend(images, few)
-    assert [*of.annotators.items()] == [("a2", 2), ("a3", 3), ("a11", 11)]
-    (first, _) = pictures(images, of, {})
+    shown = shown_images(None, images, {}, few)
+    assert [*shown.legend.annotators.items()] == [("a2", 2), ("a3", 3), ("a11", 11)]
+    (first, _) = shown.pictures
     assert first.asked == [("a11", line_style(11)), ("a2", line_style(2))]
     assert [shape.style for shape in first.shapes] == [line_style(11), line_style(2)]
     # Numbers 0, 32 and 64 would have one line.
     crowded = [image_of("a0", "a32", "a64")]
-    of = legend(crowded, many)
-    (only,) = pictures(crowded, of, {})
+    shown = shown_images(None, crowded, {}, many)
+    (only,) = shown.pictures
     assert [shape.style for shape in only.shapes] == [line_style(n) for n in range(3)]
-    assert of.style("a0") == ""
+    assert shown.legend.style("a0") == ""
 
 
 def test_with_one_category_nothing_is_said_of_categories():

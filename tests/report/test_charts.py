@@ -1,42 +1,363 @@
-"""Charts as a part of a page: nothing inline, nothing of the user is markup."""
+"""Charts: the values that they show, as SVG of a page, and on axes by `result.plot`."""
 
-import re
+import subprocess
+import sys
+import warnings
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from io import BytesIO
+from math import inf
+from urllib.parse import unquote
 
 import matplotlib as mpl
 import pytest
-from matplotlib.lines import Line2D
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
-from bboxqa.report.charts.figures import new_axes, page_style
+import bboxqa
+from bboxqa.examples import example_file
+from bboxqa.report.charts.axes import draw_chart, page_style
+from bboxqa.report.charts.chart import Dot, Path, Text, layout, round_numbers, text_width
+from bboxqa.report.charts.charts import (
+    confusion_matrix,
+    decomposition,
+    image_costs,
+    offsets,
+    pair_matrix,
+    rotated_offsets,
+    severities,
+)
+from bboxqa.report.charts.intervals import (
+    annotator_intervals,
+    category_intervals,
+    intervals,
+    sensitivity,
+)
 from bboxqa.report.charts.palette import CLASSES
-from bboxqa.report.charts.svg import figure_svg
+from bboxqa.report.charts.plots import Plots
+from bboxqa.report.charts.svg import chart_image, chart_svg
+
+HOSTILE = ["<script>alert(1)</script>", "$x^2$ & $", "قطة", "😀", "two\nlines", "日本", "a" * 300]
+EMPTY = {"f1": None, "interval": None, "alpha": None, "alpha_interval": None, "reason": None}
+NAMES = [
+    "intervals", "category_intervals", "sensitivity", "pair_matrix", "confusion_matrix", "offsets",
+    "decomposition", "image_costs",
+]  # fmt: skip
+
+
+def of_threshold(**changed):
+    return {
+        "alpha": 0.6,
+        "interval": [0.5, 0.75],
+        "status": "ok",
+        "existence": EMPTY | {"f1": 0.8, "interval": [0.7, 0.9], "reason": "1 image"},
+        "class": {"alpha": -0.25, "interval": [-0.45, 0.1], "status": "ok"},
+        "place": {"mean_iou": 0.9, "interval": None},
+    } | changed
+
+
+def category(name, alpha=None, low=None, high=None, **more):
+    return {
+        "category": name, "alpha": alpha, "low": low, "high": high, "f1": 0.5, "f1_low": 0.25,
+        "f1_high": 0.75, "n_annotations": 7,
+    } | more  # fmt: skip
+
+
+def pair(first, second, f1, n_units=5, alpha=None):
+    return {
+        "annotator_1": first, "annotator_2": second, "f1": f1, "alpha": alpha, "n_units": n_units,
+    }  # fmt: skip
+
+
+def confusion(annotator, category, others, n):
+    return {"annotator": annotator, "category": category, "others": others, "n": n}
+
+
+def edge(name, percent, px=None, low=None, high=None, *, systematic=False):
+    return {
+        "annotator": "ann", "edge": name, "offset_percent": percent, "offset_px": px,
+        "offset_px_low": low, "offset_px_high": high, "systematic": systematic,
+    }  # fmt: skip
+
+
+def kind(name, n, share, low=None, high=None, gain=None):
+    return {
+        "kind": name, "n_objects": 6, "n_any": n, "share_any": share, "share_any_low": low,
+        "share_any_high": high, "alpha_gain": gain, "f1_gain": 0.125,
+    }  # fmt: skip
+
+
+def image(name, cost, alpha=0.5):
+    return {"file_name": name, "cost": cost, "alpha": alpha, "f1": 0.75}
+
+
+def dots(chart):
+    return [(mark.x, mark.y) for mark in chart.marks if isinstance(mark, Dot)]
+
+
+def paths(chart, *, filled=False):
+    found = [mark for mark in chart.marks if isinstance(mark, Path)]
+    return [mark.pieces for mark in found if (mark.fill != "none") is filled]
+
+
+def spans(chart):
+    """Return the ends of horizontal lines, and where they are."""
+    lines = [piece[0] for piece in paths(chart) if len(piece) == 1 and len(piece[0]) == 2]
+    return [(left[0], right[0], left[1]) for left, right in lines if left[1] == right[1]]
+
+
+def widths(chart):
+    return [piece[1][0] - piece[0][0] for (piece,) in paths(chart, filled=True)]
+
+
+def cells(chart):
+    """Return the row, column and colour of each cell of a matrix."""
+    found = [mark for mark in chart.marks if isinstance(mark, Path) and mark.fill != "none"]
+    return {(m.pieces[0][0][1] + 0.5, m.pieces[0][0][0] + 0.5): m.fill for m in found}
+
+
+def texts(chart):
+    return [mark.text for mark in chart.marks if isinstance(mark, Text)]
+
+
+def test_intervals_are_dots_and_bars_at_their_values():
+    chart = intervals(of_threshold())
+    assert dots(chart) == [(0.6, 0), (0.8, 1), (-0.25, 3), (0.9, 4)]
+    assert spans(chart) == [(0.5, 0.75, 0), (0.7, 0.9, 1), (-0.45, 0.1, 3)]
+    assert chart.x == (-0.5, 1)
+    assert texts(chart) == ["0.60 [0.50, 0.75]", "0.80 [0.70, 0.90]", "1 image", "–",
+                            "−0.25 [−0.45, 0.10]", "0.90"]  # fmt: skip
+
+
+def test_intervals_show_the_gates_and_why_there_is_no_value():
+    chart = intervals(of_threshold(alpha=None, status="undefined: no pairs"), min_f1=0.7)
+    assert [[(0.7, 0.6), (0.7, 1.4)]] in paths(chart)
+    assert chart.rows[1] == "Existence: F1\nat least 0.7"
+    assert texts(chart)[:2] == ["undefined: no pairs", "–"]
+
+
+def test_categories_come_lowest_first_and_at_most_30_are_drawn():
+    found = [category(f"c{each}", 1 - each / 1203, 0.25, 0.5) for each in range(1203)]
+    chart = category_intervals([*found, category("none")])
+    assert chart.rows[:2] == ["c1202 (7)", "c1201 (7)"]
+    assert dots(chart)[0] == (pytest.approx(1 / 1203), 0)
+    assert len(dots(chart)) == 30
+    assert "30 of 1,204 categories, lowest first" in chart.legend
+
+
+def test_categories_without_alpha_have_f1():
+    chart = category_intervals([category("cow"), category("pig", f1=0.75, f1_low=None)])
+    assert (dots(chart), spans(chart)) == ([(0.5, 0), (0.75, 1)], [(0.25, 0.75, 0)])
+    assert chart.title == "F1 of categories"
+
+
+def test_annotators_come_lowest_first_with_the_first_figure_written():
+    def figure(value, *ends):
+        return {"value": value, "interval": [*ends] or None}
+
+    people = [
+        {"name": "ann", "f1": figure(0.9, 0.8, 0.95), "others": figure(None)},
+        {"name": "bob", "f1": figure(0.5), "others": figure(0.7)},
+        {"name": "cid", "f1": figure(None), "others": figure(None)},
+    ]
+    chart = annotator_intervals("F1", people, {"f1": "F1 with itself", "others": "F1 with others"})
+    assert chart.rows == ["bob", "ann"]
+    assert texts(chart) == ["0.50", "0.90 [0.80, 0.95]"]
+    assert [key.name for key in chart.keys] == ["F1 with itself", "F1 with others"]
+    assert dots(chart) == [(0.5, -0.11), (0.9, 0.89), (0.7, 0.11)]
+    assert texts(annotator_intervals("F1", people[2:], {"f1": "F1"})) == [
+        "nobody has such a figure"
+    ]
+
+
+def of_thresholds(**columns):
+    names = ("alpha", "f1", "class_alpha")
+    table = {f"{name}{end}": [None] * 3 for name in names for end in ("", "_low", "_high")}
+    table |= {"threshold": [0.1, 0.5, 0.9], "f1_by_chance": [0.3, 0.1, 0.0]} | columns
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+def test_sensitivity_draws_curves_bands_and_the_chosen_threshold():
+    f1 = {"f1": [0.9, 0.8, None], "f1_low": [0.7, 0.7, None], "f1_high": [1, 0.9, None]}
+    chart = sensitivity(of_thresholds(**f1), 0.5)
+    assert paths(chart) == [
+        [[(0.1, 0.9), (0.5, 0.8)]],
+        [[(0.1, 0.3), (0.5, 0.1), (0.9, 0.0)]],
+        [[(0.5, -inf), (0.5, inf)]],
+    ]
+    assert paths(chart, filled=True) == [[[(0.1, 0.7), (0.5, 0.7), (0.5, 0.9), (0.1, 1)]]]
+    assert [key.name for key in chart.keys] == ["existence: F1", "F1 by chance"]
+
+
+def test_pairs_are_cells_in_the_order_given_and_hatched_where_nothing_is_shared():
+    chart = pair_matrix(["c", "a", "b"], [pair("a", "b", 0.5, 1234), pair("b", "c", None)])
+    assert {*cells(chart)} == {(1, 2), (2, 1)}
+    hatched = paths(chart)[0]
+    # The middle one of the five lines of a cell goes through its centre.
+    middles = {((a[1] + b[1]) / 2, (a[0] + b[0]) / 2) for a, b in hatched}
+    assert {(0, 1), (1, 0)} == {each for each in middles if each[0] % 1 == 0 == each[1] % 1}
+    assert chart.rows == ["c", "a", "b"]
+    assert sorted(texts(chart)) == ["0.50\n1,234", "0.50\n1,234", "–\n5", "–\n5"]
+    assert [*filter(None, chart.legend)] == [
+        "hatched: no units", "below the value: units of the pair"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("n", "n_units"), [(3, 9), (10, 498), (10, 12345)])
+def test_the_letters_in_cells_fit_them(n, n_units):
+    names = [f"p{each:02}" for each in range(n)]
+    chart = pair_matrix(names, [pair(a, b, 0.94, n_units) for a in names for b in names if a < b])
+    found = [mark for mark in chart.marks if isinstance(mark, Text)]
+    assert len(found) == n * (n - 1)
+    assert max(text_width(mark.text, mark.size) for mark in found) < chart.width / n
+
+
+def test_of_many_annotators_those_who_share_most_are_drawn_without_numbers():
+    names = [f"w{each:02}" for each in range(42)]
+    shared = [pair(name, "w41", 0.5, 100 - place) for place, name in enumerate(names[:41])]
+    chart = pair_matrix(names, shared)
+    assert chart.rows == [*names[:39], "w41"]
+    assert "40 of 42 annotators, with most units" in chart.legend
+    assert texts(chart) == []
+    assert chart.legend[-1].startswith("darkest: 0.48")
+
+
+@pytest.mark.parametrize("values", [(1.0, 1.0), (0.99, 1.0), (0.3, 1.0), (0.0, 0.0), (0.0, 0.01)])
+def test_the_colours_of_pairs_are_between_the_ends_of_the_map(values):
+    chart = pair_matrix(["a", "b", "c"], [pair("a", "b", values[0]), pair("b", "c", values[1])])
+    for color in cells(chart).values():
+        assert 0 <= int(color[1:], 16) <= int("fee838", 16)
+    assert len({*cells(chart).values()}) == len({*values})
+
+
+def test_confusions_are_shares_of_a_row():
+    found = [
+        confusion("a", "cow", "cow", 3), confusion("b", "cow", "cow", 3),
+        confusion("a", "cow", "(no box)", 2), confusion("b", "(no box)", "cow", 5),
+    ]  # fmt: skip
+    chart = confusion_matrix(found)
+    assert texts(chart) == ["75", "25", "100"]
+    assert [*cells(chart)] == [(0, 0), (0, 1), (1, 0)]
+    assert chart.rows == ["cow (8)", "no box (5)"]
+    assert texts(confusion_matrix(found, "a")) == ["60", "40"]
+
+
+def test_names_from_the_right_are_set_apart_and_not_escaped():
+    cow, ann = "\u05e4\u05e8\u05d4", "\u05d0\u05df"
+    chart = confusion_matrix([confusion(ann, cow, cow, 3), confusion(ann, "(no box)", cow, 5)], ann)
+    assert chart.rows == [f"\u2068{cow}\u2069 (3)", "no box (5)"]
+    assert chart.columns == [cow, "no box"]
+    assert f"row: category by \u2068{ann}\u2069; in brackets: pairs" in chart.legend
+
+
+def test_of_many_categories_the_confused_are_drawn_and_the_others_are_a_column():
+    names = [f"c{each:02}" for each in range(30)]
+    found = [confusion("a", name, name, 9) for name in names]
+    found += [confusion("a", "c29", name, 1) for name in ("c28", "c00", *names[20:27])]
+    chart = confusion_matrix(found)
+    # c29 with each of 9, and then those that come first of those used most: c00, c20 … c26, c28.
+    kept = {"c29", "c28", "c00", *names[20:27]}
+    assert kept < {label.partition(" ")[0] for label in chart.rows}
+    assert len(chart.rows) == 21
+    assert "20 of 30 categories, confused most" in chart.legend
+
+
+def test_offsets_move_the_edges_so_much_larger_as_is_said():
+    chart = offsets(
+        [edge("left", -2.0, -3.25, -4.0, -2.5, systematic=True), edge("top", 0.0, 0.0),
+         edge("right", 4.0, 6.5), edge("bottom", None)]
+    )  # fmt: skip
+    (box,) = paths(chart)[1]
+    # 5 times 4 % is the most that fits in a quarter of the side.
+    assert sorted({x for x, _ in box}) == pytest.approx([-0.1, 1.2])
+    assert sorted({y for _, y in box}) == [0, 1]
+    assert "drawn 5 times as large" in chart.legend
+    assert texts(chart) == ["−3.2 px\n[−4.0, −2.5]", "0.0 px", "+6.5 px", "–"]
+
+
+def test_offsets_by_chance_are_numbers_without_an_arrow():
+    small = [edge("left", 0.2, 0.2, -0.1, 0.5), edge("top", -0.3, -0.3, -0.6, 0.0)]
+    chart = offsets(small)
+    assert {*paths(chart)[1][0]} == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    assert "no systematic offset" in chart.legend
+    assert texts(chart) == ["+0.2 px\n[−0.1, +0.5]", "−0.3 px\n[−0.6, 0.0]"]
+    assert "drawn 10 times smaller" in offsets([edge("left", -200.0, -9.0)]).legend
+
+
+def test_rotated_boxes_are_drawn_turned():
+    measures = (("centre x", "px"), ("centre y", "px"), ("width", "px"), ("angle", "degrees"))
+    rows = [
+        {"annotator": "ann", "measure": name, "unit": unit, "offset": 4.0, "offset_percent": 0.0,
+         "offset_low": 3.0, "offset_high": 5.0, "systematic": name == "angle"}
+        for name, unit in (*measures[:3], ("height", "px"), measures[3])
+    ]  # fmt: skip
+    chart = rotated_offsets(rows)
+    (level,), (turned,) = paths(chart)
+    assert level[0] == (-0.5, -0.25)
+    # 5 times 4 degrees, clockwise: the left end rises, which is a smaller y.
+    assert turned[0] == pytest.approx((-0.3843, -0.4059), abs=1e-4)
+    assert "differences 5 times as large" in chart.legend
+    assert "+4.0° [+3.0, +5.0]" in texts(chart)
+
+
+def test_kinds_are_bars_of_per_cent_with_intervals():
+    found = [kind("all agree", 6, 0.75, 0.5, 0.875), kind("missed", 2, 0.25, gain=0.1)]
+    chart = decomposition(found)
+    assert widths(chart) == [75, 25]
+    assert spans(chart) == [(50, 87.5, 0)]
+    assert texts(chart) == ["6 objects", "2 objects\nalpha +0.100 if settled"]
+
+
+def test_costs_are_bars_and_those_unknown_are_left_out():
+    chart = image_costs([image("a", 0.25), image("b", -0.5, None), image("c", None)], 9)
+    assert widths(chart) == [0.25, 0.5]
+    assert texts(chart) == ["0.50", "–"]
+    assert "2 of 9 images, costliest first" in chart.legend
+    assert texts(image_costs([image("a", 0.25)], 1, "F1")) == ["0.75"]
+
+
+def test_severities_are_bars():
+    chart = severities({"error": 2, "warning": 0, "info": 1500})
+    assert widths(chart) == [2, 0, 1500]
+    assert texts(chart) == ["2", "0", "1,500"]
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        category_intervals([]), sensitivity([]), pair_matrix([], []), pair_matrix(["a"], []),
+        confusion_matrix([]), offsets([]), rotated_offsets([]), decomposition([]),
+        image_costs([], 0),
+    ],
+)  # fmt: skip
+def test_nothing_to_draw_is_said(chart):
+    assert len(texts(chart)) == 1
+    assert len(draw_chart(chart, Figure().subplots()).texts) == 1
+
+
+@pytest.mark.parametrize(
+    ("ends", "numbers"),
+    [((0, 80), [0, 20, 40, 60, 80]), ((-0.13, 0.02), [-0.1, -0.05, 0]), ((0, 1e-3), None)],
+)
+def test_axes_have_a_few_round_numbers(ends, numbers):
+    found = round_numbers(*ends)
+    assert found == numbers or (numbers is None and 2 <= len(found) <= 7)
 
 
 @pytest.fixture(scope="module")
 def svg():
-    with page_style():
-        ax = new_axes(4, 2)
-        ax.bar([0, 1], [1, 2], hatch="//", label="bars")
-        ax.plot([0, 1], [0, 1], label="a line")
-        ax.set_title("<script>alert(1)</script> $x_1$")
-        ax.legend()
-        return figure_svg(ax.figure, "one", 'a "chart"')
+    found = [category(name, 0.5, 0.25, 0.75) for name in HOSTILE]
+    return chart_svg(category_intervals(found), 'a "chart"')
 
 
-def test_no_inline_style_and_no_style_sheet(svg):
+def test_nothing_of_a_chart_is_inline_or_markup(svg):
+    root = ET.fromstring(svg)  # noqa: S314
     assert "style" not in svg
-
-
-def test_texts_are_text_and_not_markup_or_mathematics(svg):
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; $x_1$" in svg
     assert "<script" not in svg
-
-
-def test_ids_begin_with_the_name_and_what_is_referred_to_exists(svg):
-    ids = set(re.findall(r' id="([^"]*)"', svg))
-    assert all(each.startswith("one-") for each in ids)
-    referred = set(re.findall(r'(?:href="|url\()#([^")]*)', svg))
-    assert referred
-    assert referred <= ids
+    shown = ["".join(each.itertext()) for each in root.iter() if each.tag.endswith("text")]
+    assert {"<script>alert(1)</script> (7)", "$x^2$ & $ (7)", "two\\nlines (7)"} < {*shown}
+    assert f"{'a' * 14}…{'a' * 13} (7)" in shown
+    assert 'aria-label="a &quot;chart&quot;"' in svg
 
 
 def test_colours_of_the_palette_are_classes(svg):
@@ -45,39 +366,137 @@ def test_colours_of_the_palette_are_classes(svg):
     assert not [color for color in CLASSES if color in svg]
 
 
-def test_the_label_is_escaped(svg):
-    assert 'aria-label="a &quot;chart&quot;"' in svg
+@pytest.mark.parametrize(
+    "chart",
+    [
+        image_costs([image("A LONG NAME, AS OF A PICTURE OF A CAMERA.PNG", 0.25)], 1),
+        category_intervals([category("W" * 40, 0.5, 0.25, 0.75), category("b")]),
+        decomposition([kind("all agree", 6000, 0.99, 0.9, 1, 0.1)]),
+    ],
+)
+def test_all_texts_have_room(chart):
+    found = layout(chart)
+    place = found.place(chart)
+    for mark in chart.marks:
+        if isinstance(mark, Text):
+            x, y = place(mark.x, mark.y)
+            assert x + mark.shift + text_width(mark.text, mark.size) <= found.total_width
+            assert 0 <= y <= found.total_height
+    assert all(text_width(name, chart.row_size) < found.left for name in chart.rows)
 
 
-def test_the_same_figure_is_the_same_text():
-    def drawn():
+@pytest.fixture(scope="module")
+def result():
+    data = bboxqa.read_coco(example_file("fruits"))
+    return bboxqa.agree(data, iou_threshold=[0.55, 0.9], min_alpha=0.8, min_f1=0.7)
+
+
+def test_each_chart_is_drawn_on_the_axes_given(result):
+    methods = [name for name in vars(Plots) if not name.startswith("_")]
+    assert methods == NAMES
+    for name in NAMES:
+        ax = Figure().subplots()
+        arguments = ("Ann1",) if name == "offsets" else ()
+        assert getattr(result.plot, name)(*arguments, ax=ax) is ax
+        assert ax.get_title("left") or name == "intervals"
+
+
+def test_axes_show_the_figures_of_the_first_threshold(result):
+    first = result.thresholds[0]
+    ax = result.plot.intervals(Figure().subplots())
+    assert list(ax.lines[0].get_xdata()) == [first.alpha]
+    assert list(ax.lines[1].get_xdata()) == [first.existence.f1]
+    assert ax.get_yticklabels()[0].get_text() == "Alpha, pooled\nat least 0.8"
+    ax = result.plot.pair_matrix(Figure().subplots(), figure="alpha")
+    order = result.diagnose().tables["agreement_matrix"]["annotator"].tolist()
+    assert [label.get_text() for label in ax.get_yticklabels()] == order
+
+
+def test_the_diagnosis_is_made_once(result):
+    assert result.plot is result.plot
+    calls = []
+
+    class Counted:
+        def diagnosis(self, of):
+            calls.append(of)
+            return result.diagnoser.diagnosis(of)
+
+    counted = replace(result, diagnoser=Counted())
+    for _ in range(2):
+        counted.plot.decomposition(Figure().subplots())
+        counted.plot.offsets("Ann2", Figure().subplots())
+        counted.diagnose()
+    assert len(calls) == 1
+
+
+def test_without_axes_pyplot_shows_the_chart_and_settings_of_the_session_stay(result):
+    before = dict(mpl.rcParams)
+    ax = result.plot.decomposition()
+    try:
+        assert plt.gcf() is ax.figure
+        assert dict(mpl.rcParams) == before
+    finally:
+        plt.close(ax.figure)
+
+
+def test_what_a_notebook_sets_while_a_chart_is_drawn_stays():
+    before = mpl.rcParams["interactive"]
+    try:
         with page_style():
-            ax = new_axes(3, 2)
-            ax.plot([0, 1])
-            return figure_svg(ax.figure, "a", "a")
-
-    assert drawn() == drawn()
-
-
-def test_a_figure_is_drawn_once():
-    draws = []
-
-    class Counted(Line2D):
-        def draw(self, renderer):
-            draws.append(renderer)
-            super().draw(renderer)
-
-    with page_style():
-        ax = new_axes(3, 2)
-        ax.add_line(Counted([0, 1], [0, 1]))
-        figure_svg(ax.figure, "a", "a")
-    assert len(draws) == 1
+            mpl.rcParams["interactive"] = not before
+        assert mpl.rcParams["interactive"] is not before
+    finally:
+        mpl.rcParams["interactive"] = before
 
 
-def test_a_style_within_the_style_changes_nothing():
-    size = mpl.rcParams["font.size"]
-    with page_style():
-        mpl.rcParams["font.size"] = 17
-        with page_style():
-            assert mpl.rcParams["font.size"] == 17
-    assert mpl.rcParams["font.size"] == size
+def test_names_of_any_kind_are_drawn_on_axes_without_a_warning():
+    ax = draw_chart(category_intervals([category(name, 0.5) for name in HOSTILE]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax.figure.savefig(BytesIO(), bbox_inches="tight")
+    plt.close(ax.figure)
+
+
+def test_names_that_do_not_exist_are_refused(result):
+    with pytest.raises(bboxqa.ConfigError, match="annotator is 'Bob'; expected one of Ann1, Ann2"):
+        result.plot.confusion_matrix("Bob")
+    with pytest.raises(bboxqa.ConfigError, match="figure is 'F1'; expected one of f1, alpha"):
+        result.plot.pair_matrix(figure="F1")
+
+
+def test_of_two_annotators_the_drawing_of_offsets_names_the_other_one():
+    errors = {"p01": "jitter=1", "p02": "offset=5,0"}
+    simulated = bboxqa.simulate(images=12, annotators=2, errors=errors, seed=2)
+    found = bboxqa.agree(bboxqa.read_coco(simulated.document()), bootstrap=50)
+    for name, other in (("p01", "p02"), ("p02", "p01")):
+        ax = found.plot.offsets(name, Figure().subplots())
+        assert f"dashed: {other}" in [text.get_text() for text in ax.texts]
+
+
+def test_a_notebook_shows_the_intervals_as_a_picture(result):
+    html = result._repr_html_()
+    before, _, rest = html.partition('src="data:image/svg+xml,')
+    assert before.endswith('<img alt="Agreement with its 95 % intervals" ')
+    root = ET.fromstring(unquote(rest.partition('"')[0]))  # noqa: S314
+    found = ["".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "Existence: F1" in found
+    assert len(html) < 20_000
+    assert "class=" not in unquote(chart_image(severities({"error": 1}), "a"))
+
+
+def test_only_charts_on_axes_import_matplotlib():
+    script = (
+        "import sys, bboxqa\n"
+        "from bboxqa.examples import example_file\n"
+        "from bboxqa.report.agreement_summary import summary\n"
+        "from bboxqa.report.pages.agreement_page import agreement_page\n"
+        "from bboxqa.report.result_files import documents_of\n"
+        "found = bboxqa.agree(bboxqa.read_coco(example_file('fruits')))\n"
+        "agreement_page(documents_of(found, summary(found), found.diagnose()))\n"
+        "found._repr_html_()\n"
+        "bboxqa.validate(example_file('fruits'))._repr_html_()\n"
+        "print('matplotlib' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script]
+    found = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert found.stdout == "False\n", found.stderr

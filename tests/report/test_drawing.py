@@ -10,14 +10,18 @@ from matplotlib.patches import FancyBboxPatch
 
 from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
-from bboxqa.report.charts.figures import new_axes, page_style
-from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES, TEXT
+from bboxqa.report.charts.axes import page_style, quiet_figure
+from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES, TEXT, series_style
 from bboxqa.report.drawing.canvas import draw_outlines, visible
-from bboxqa.report.drawing.drawing import Drawing
-from bboxqa.report.drawing.figure import scene_figure
-from bboxqa.report.drawing.looks import Look, Outline, outlines_by, series_look
-from bboxqa.report.drawing.scene import Scene, Shape
+from bboxqa.report.drawing.drawing import Drawing, scene_figure
+from bboxqa.report.drawing.scene import Look, Outline, Scene, Shape, outlines_by
 from bboxqa.report.pages.pictures import line_style
+
+
+def series_look(place):
+    color, dashes = series_style(place)
+    return Look(SERIES[color], DASHES[dashes])
+
 
 TRIANGLE = np.array([(10.0, 20), (30, 20), (20, 50)])
 
@@ -133,7 +137,7 @@ def test_colours_and_lines_differ_and_are_those_of_a_page():
 @pytest.fixture
 def ax():
     with page_style():
-        yield new_axes(7, 5)
+        yield quiet_figure(figsize=(7, 5), layout="constrained").subplots()
 
 
 def drawn_paths(ax):
@@ -226,7 +230,7 @@ def test_lines_and_letters_are_smaller_in_smaller_axes():
     found = []
     with page_style():
         for inches in (2, 4, 7):
-            ax = new_axes(inches, inches)
+            ax = quiet_figure(figsize=(inches, inches), layout="constrained").subplots()
             draw_outlines(ax, (100, 100), [outline])
             found.append((ax.collections[1].get_linewidths()[0], ax.texts[0].get_fontsize()))
     assert [sorted(each) for each in zip(*found, strict=True)] == [

@@ -11,7 +11,7 @@ from support.reports import HOSTILE, finding, report
 
 import bboxqa
 from bboxqa.model.findings import FoundBox, Severity
-from bboxqa.report.findings.as_html import findings_page
+from bboxqa.report.findings.page import findings_page
 from bboxqa.report.pages.pictures import Pixels
 from bboxqa.report.registry import FINDING_VIEWS, view
 

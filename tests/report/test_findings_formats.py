@@ -11,8 +11,8 @@ from support.reports import HOSTILE, finding, report
 from support.validation import report_of
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.report.findings.as_html import findings_page
-from bboxqa.report.findings.statistics import statistics_lines
+from bboxqa.report.findings.page import findings_page
+from bboxqa.report.findings.text import statistics_lines
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 VIEWS = {
@@ -45,7 +45,7 @@ def test_a_format_is_loaded_when_it_is_used():
         "import sys; from bboxqa.report.registry import FINDING_VIEWS, view\n"
         "view(FINDING_VIEWS, 'concise')\n"
         "names = [name.rpartition('.')[2] for name in sys.modules if 'report.findings.' in name]\n"
-        "assert set(names) == {'concise', 'phrases'}, names\n"
+        "assert set(names) == {'text', 'phrases'}, names\n"
         "assert not any(name.startswith('bboxqa.rules') for name in sys.modules)\n"
         "assert not {'click', 'rich', 'numpy'} & set(sys.modules)"
     )

@@ -7,8 +7,7 @@ import pytest
 from support.reports import RULES, finding, report
 
 from bboxqa.model.findings import Severity
-from bboxqa.report.findings.as_text import text_lines
-from bboxqa.report.findings.statistics import statistics_lines
+from bboxqa.report.findings.text import statistics_lines, text_lines
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 

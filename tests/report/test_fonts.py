@@ -8,7 +8,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 import bboxqa
-from bboxqa.report.charts.fonts import families_of, fonts_for, missing_note
+from bboxqa.report.charts.axes import fonts_for, missing_note
 
 # Of a script of the Bronze Age, which hardly any font has.
 RARE = "\U00012f90"
@@ -54,17 +54,6 @@ def named(category):
         "categories": [{"id": 1, "name": category}, {"id": 2, "name": "cow"}],
         "annotations": records,
     }
-
-
-def test_the_first_font_that_has_a_sign_is_taken(tmp_path):
-    fonts = [
-        ("Empty", str(tmp_path / "none.ttf")),
-        ("One", font(tmp_path / "one.ttf", "One", "ab")),
-        ("Two", font(tmp_path / "two.ttf", "Two", "bc")),
-        ("Three", font(tmp_path / "three.ttf", "Three", "a")),
-    ]
-    assert families_of(set("abcd"), fonts) == (["One", "Two"], {"d"})
-    assert families_of(set("ab"), fonts) == (["One"], set())
 
 
 def test_a_sign_that_no_font_has_is_said_once(tmp_path):

@@ -8,11 +8,9 @@ import pytest
 
 import bboxqa
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.charts.annotator_charts import annotator_intervals
-from bboxqa.report.pages.agreement_page import agreement_page
-from bboxqa.report.pages.html_document import number
+from bboxqa.report.numbers import number
+from bboxqa.report.pages.agreement_page import SECTIONS, agreement_page
 from bboxqa.report.pages.reproduce import IN_MEMORY, command
-from bboxqa.report.pages.sections.registry import sections
 from bboxqa.report.result_files import documents_of
 
 OPTIONS = {"images": 8, "annotators": 3, "categories": ("cow", "sheep"), "seed": 1}
@@ -24,6 +22,10 @@ FURTHER = {"reference", "model", "repeats", "time"}
 def simulated():
     errors = {"*": {"miss": 0.1, "jitter": 2}, "p03": {"offset": [5, 0]}}
     return bboxqa.simulate(errors=errors, objects=6, **OPTIONS)
+
+
+def sections(found):
+    return [each for make in SECTIONS if (each := make(found)) is not None]
 
 
 def documents(data, **settings):
@@ -241,45 +243,3 @@ def test_one_annotator_with_a_reference(simulated, tmp_path):
     shown = {*re.findall(r'<section id="(\w+)">', page)}
     assert shown >= {"figures", "reference", "reproduce"}
     assert shown.isdisjoint({"annotators", "categories", "images"})
-
-
-def figure(value, low=None, high=None):
-    return {"value": value, "interval": None if low is None else [low, high]}
-
-
-def test_a_chart_of_annotators_draws_their_figures():
-    people = [
-        {"name": "ann", "f1": figure(0.9, 0.8, 0.95), "recall": figure(0.7)},
-        {"name": "bob", "f1": figure(None), "recall": figure(0.4, 0.3, 0.5)},
-        {"name": "cid", "f1": figure(0.6, 0.5, 0.7), "recall": figure(None)},
-        {"name": "dan", "f1": figure(None), "recall": figure(None)},
-    ]
-    ax = annotator_intervals("F1 and recall", people, {"f1": "F1", "recall": "recall"})
-    # The lowest F1 first, those without one last, and those without any figure not at all.
-    assert [each.get_text() for each in ax.get_yticklabels()] == ["cid", "ann", "bob"]
-    of_f1, of_recall = ax.lines
-    assert [*of_f1.get_xdata()] == [0.6, 0.9]
-    assert [*of_recall.get_xdata()] == [0.7, 0.4]
-    assert [round(y) for y in of_recall.get_ydata()] == [1, 2]
-    bars = [[end[0] for end in bar] for each in ax.collections for bar in each.get_segments()]
-    assert bars == [[0.5, 0.7], [0.8, 0.95], [0.3, 0.5]]
-    assert [each.get_text() for each in ax.texts[:3]] == [
-        "0.60 [0.50, 0.70]", "0.90 [0.80, 0.95]", "–",
-    ]  # fmt: skip
-
-
-def test_a_figure_that_nobody_has_is_left_out():
-    people = [{"name": "ann", "drift": figure(None), "fatigue": figure(-0.1)}]
-    ax = annotator_intervals("Change", people, {"drift": "drift", "fatigue": "fatigue"})
-    assert [*ax.lines[0].get_xdata()] == [-0.1]
-    assert ax.get_legend() is None
-    nobody = annotator_intervals("Change", people, {"drift": "drift"})
-    assert nobody.texts[0].get_text() == "nobody has such a figure"
-
-
-def test_of_many_annotators_a_chart_has_thirty():
-    people = [{"name": f"p{n}", "speed": figure(float(n))} for n in range(161)]
-    ax = annotator_intervals("Speed", people, {"speed": "speed"}, highest_first=True)
-    assert [each.get_text() for each in ax.get_yticklabels()][:2] == ["p160", "p159"]
-    assert len(ax.lines[0].get_xdata()) == 30
-    assert "30 of 161 annotators, highest first" in [each.get_text() for each in ax.texts]

@@ -20,16 +20,12 @@ from bboxqa.geometry.similarities.registry import needs_keypoints
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.agree import settings_of_keywords
-from bboxqa.pipelines.drawing.chosen_image import chosen_image
-from bboxqa.pipelines.drawing.data_scene import data_scene
-from bboxqa.pipelines.drawing.finding_scene import finding_scene
 from bboxqa.pipelines.drawing.pictures import other_size, pictures
+from bboxqa.pipelines.drawing.scenes import chosen_image, data_scene, finding_scene
 from bboxqa.pipelines.read import read_coco, read_for
-from bboxqa.report.charts.figures import page_style
-from bboxqa.report.charts.fonts import fonts_for, missing_note
+from bboxqa.report.charts.axes import fonts_for, missing_note, page_style
 from bboxqa.report.drawing.canvas import bounds
-from bboxqa.report.drawing.drawing import Drawing
-from bboxqa.report.drawing.figure import draw_scene, drawn_texts, scene_figure
+from bboxqa.report.drawing.drawing import Drawing, draw_scene, drawn_texts, scene_figure
 from bboxqa.report.drawing.scene import By, Scene
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.people import names_hidden, people_of
@@ -39,8 +35,7 @@ if TYPE_CHECKING:
 
 # Pixels of the longer side: 8 inches at 300 dots per inch.
 _SIDE = 2400
-# Aspect ratio above which little can be seen in a drawing.
-_NARROW = 50
+_EMPTY = "nobody drew a box in this image (--similarity keypoints draws key points)"
 # More panels would be too small: they are not suggested.
 _MOST_PANELS = 9
 
@@ -129,10 +124,9 @@ def draw_with(
             sources = [each.reading.name for each in documents]
         else:
             scene, by, notes, sources = _scene(source, image, settings, by, reading)
-            notes += [] if scene.shapes else [_why_empty(source, image, settings, reading)]
+            notes += [] if scene.shapes else [_EMPTY]
     scene, of_pixels, file = _with_pixels(scene, images, sources)
     scene, of_size = _with_size(scene, "findings" if by == "finding" else "annotations")
-    notes += _about_shape(scene)
     texts = drawn_texts(scene, by, side_by_side=side_by_side)
     with page_style(), fonts_for(texts) as missing:
         if ax is None:
@@ -185,20 +179,6 @@ def _scene(
     chosen: By = by or ("category" if is_one or not data.attribution else "annotator")
     scene = data_scene(data, name, settings if chosen == "unit" else None)
     return scene, chosen, [*data.left_out], [each.name for each in data.sources]
-
-
-def _why_empty(
-    source: Source, image: str | int, settings: AgreeSettings, reading: dict[str, Any]
-) -> str:
-    """Return why an image has nothing to draw: nobody annotated it, or only with key points."""
-    if not isinstance(source, Dataset) and not needs_keypoints(settings.similarity):
-        of_points = msgspec.structs.replace(settings, similarity="keypoints")
-        scene, *_ = _scene(source, image, of_points, "annotator", reading)
-        if scene.shapes:
-            found = count(len(scene.shapes), "annotation")
-            have = "has" if len(scene.shapes) == 1 else "have"
-            return f"{found} {have} key points and no box: --similarity keypoints draws them"
-    return "nobody annotated anything in this image"
 
 
 def _is_document(source: Source) -> TypeGuard[Mapping[str, Any]]:
@@ -267,16 +247,6 @@ def _instead(scene: Scene, by: By, *, side_by_side: bool) -> str:
     if by in ("annotator", "category") and 1 < n_panels <= _MOST_PANELS and not side_by_side:
         return "; --by category --side-by-side shows categories as colours, annotators as panels"
     return "; --by category shows categories as colours" if by == "annotator" else ""
-
-
-def _about_shape(scene: Scene) -> list[str]:
-    """Return a note on an image that is so narrow that little can be seen in a drawing."""
-    sides = {"wide": scene.width, "high": scene.height}
-    (short, low), (long, high) = sorted(sides.items(), key=lambda side: side[1])
-    if high < _NARROW * low:
-        return []
-    times = f"{high / low:,.0f} times as {long} as it is {short}"
-    return [f"the image is {times}: what is in it can hardly be seen"]
 
 
 def _with_size(scene: Scene, drawn: str) -> tuple[Scene, list[str]]:

@@ -1,15 +1,20 @@
-"""The pixels of images, for drawings and thumbnails."""
+"""The pixels of images, for drawings, and as WebP for pages."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import ByteArray, frozen_arrays
+from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.image_opening import (
     MOST_PIXELS,
     MOST_WHOLE,
@@ -22,16 +27,26 @@ from bboxqa.core.image_opening import (
     silent_libtiff,
     turn_of,
 )
-from bboxqa.core.text import quoted
+from bboxqa.core.text import as_written, quoted
 from bboxqa.core.types import Progress
+from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.model.file_places import is_id_as_name
-from bboxqa.pipelines.drawing.picture_places import places_of_names
+from bboxqa.report.pages.pictures import Pixels
 from bboxqa.rules.facts.image_folder import check_folders
-from bboxqa.rules.facts.image_places import ImageState, Place
+from bboxqa.rules.facts.image_places import ImageSearch, ImageState, Place
 
 # Percentiles of images of more than 8 bits that are shown as black and white.
 _PERCENTILES = (2, 98)
 _UNKNOWN = "it is not an image of a known format, or its header is broken"
+# Pillow's transpose method for each EXIF orientation other than 1.
+_TURNS = {
+    2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE", 6: "ROTATE_270",
+    7: "TRANSVERSE", 8: "ROTATE_90",
+}  # fmt: skip
+_QUALITY = 80
+# Longer side and WebP quality for images that are too large for a page, from the best down.
+_SMALLER = ((640, 60), (480, 60), (320, 55), (200, 50), (128, 40))
+_INLINE = "data:image/webp;base64,"
 
 
 @frozen_arrays
@@ -81,7 +96,7 @@ def pictures(
     """
     check_folders(folders)
     known = sizes or [(0, 0)] * len(names)
-    places = places_of_names(names, folders, [*map(Path, sources)])
+    places = _places(names, folders, [*map(Path, sources)])
     for done, (name, place, size) in enumerate(zip(names, places, known, strict=True), 1):
         if place.state == ImageState.FOUND:
             found = read_pixels(Path(place.file), side, size)
@@ -197,21 +212,11 @@ def _upright(image: Any, turn: int, side: int) -> ByteArray:
     """Return the pixels of an open image, turned and reduced."""
     from PIL import Image
 
-    turned = _turns()
     image = _colored(image)
     image.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=2)
-    if turn in turned:
-        image = image.transpose(turned[turn])
+    if turn in _TURNS:
+        image = image.transpose(Image.Transpose[_TURNS[turn]])
     return np.asarray(image)
-
-
-def _turns() -> dict[int, Any]:
-    """Return Pillow's transpose method for each EXIF orientation other than 1."""
-    from PIL.Image import Transpose
-
-    names = ("FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM", "TRANSPOSE", "ROTATE_270",
-             "TRANSVERSE", "ROTATE_90")  # fmt: skip
-    return {turn: Transpose[name] for turn, name in enumerate(names, 2)}
 
 
 def _is_deep(image: Any) -> bool:
@@ -270,3 +275,103 @@ def _with_rasterio(path: Path, driver: str, side: int) -> Picture | None:
         return Picture(np.ascontiguousarray(np.broadcast_to(values, (*shape[1:], 3))), size)
     hidden = np.moveaxis(np.ma.getmaskarray(read), 0, -1)
     return Picture(_scaled(np.where(hidden, np.nan, values.astype(np.float32))), size)
+
+
+def _places(names: Sequence[str], folders: Sequence[Path], sources: Sequence[Path]) -> list[Place]:
+    """Return the place of the file of each name below folders; see `ImageSearch`.
+
+    A name may have escapes for control characters, or letters with marks in the other Unicode form.
+    """
+    search = ImageSearch([folder.resolve() for folder in folders], sources)
+    places = search.find(names)
+    for spelling in (as_written, partial(normalize, "NFC"), partial(normalize, "NFD")):
+        other = {
+            number: spelled
+            for number, (name, place) in enumerate(zip(names, places, strict=True))
+            if place.state != ImageState.FOUND and (spelled := spelling(name)) != name
+        }
+        for number, place in zip(other, search.find([*other.values()]), strict=True):
+            places[number] = place
+    for number, (name, place) in enumerate(zip(names, places, strict=True)):
+        if place.state == ImageState.MISSING and not is_picture(name):
+            places[number] = _with_suffix(as_written(name), search) or place
+    return places
+
+
+def _with_suffix(name: str, search: ImageSearch) -> Place | None:
+    """Return the place of the only image file that has a name and a suffix; None if not one has.
+
+    Labels of DOTA, for instance, name their image without it.
+    """
+    tried = [name + each for suffix in IMAGE_SUFFIXES for each in (suffix.upper(), suffix)]
+    found = [each for each in search.find(tried) if each.state == ImageState.FOUND]
+    # Where upper and lower case are the same, each file is found twice.
+    distinct = {each.file.lower(): each for each in found}
+    return distinct.popitem()[1] if len(distinct) == 1 else None
+
+
+def thumbnail(picture: Picture) -> bytes:
+    """Return a picture as WebP.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> thumbnail(Picture(np.zeros((2, 3, 3), np.uint8), (3, 2)))[8:12]
+    b'WEBP'
+    """
+    from PIL import Image
+
+    content = BytesIO()
+    Image.fromarray(picture.pixels).save(content, "WEBP", quality=_QUALITY, method=4)
+    return content.getvalue()
+
+
+def inline(content: bytes) -> str:
+    """Return a WebP as a data URL."""
+    return _INLINE + b64encode(content).decode()
+
+
+def fitted(pixels: Mapping[str, Pixels], room: int) -> dict[str, Pixels]:
+    """Return pixels whose data URLs have at most `room` characters in total.
+
+    The largest images are reduced first. If even the smallest versions do not fit, they are
+    returned all the same.
+    """
+    found = dict(pixels)
+    for side, quality in _SMALLER:
+        most = _share([len(each.address) for each in found.values()], room)
+        large = [name for name, each in found.items() if len(each.address) > most]
+        for name in large:
+            address = _smaller(pixels[name].address, side, quality)
+            found[name] = replace(pixels[name], address=address, is_reduced=True)
+        if not large:
+            break
+    return found
+
+
+def _share(sizes: Sequence[int], room: int) -> int:
+    """Return the size limit for each that makes all fit in `room` together.
+
+    Examples
+    --------
+    >>> _share([10, 50, 80], 100), _share([10, 20], 100)
+    (45, 90)
+    """
+    share = room
+    for n_left, size in zip(range(len(sizes), 0, -1), sorted(sizes), strict=True):
+        share = room // n_left
+        if size > share:
+            break
+        room -= size
+    return share
+
+
+def _smaller(address: str, side: int, quality: int) -> str:
+    """Return the data URL of the same picture with fewer pixels or lower quality."""
+    from PIL import Image
+
+    content = BytesIO()
+    with Image.open(BytesIO(b64decode(address.removeprefix(_INLINE)))) as image:
+        image.thumbnail((side, side), Image.Resampling.LANCZOS)
+        image.save(content, "WEBP", quality=quality, method=4)
+    return inline(content.getvalue())

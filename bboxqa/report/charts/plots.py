@@ -1,24 +1,16 @@
 """The charts of a result, by name."""
 
-from collections.abc import Callable, Iterable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.charts import (
-    bar_charts,
-    heat_maps,
-    interval_charts,
-    offset_chart,
-    rotated_offset_chart,
-)
-from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style, shown_axes
-from bboxqa.report.charts.fonts import fonts_for
-from bboxqa.report.charts.labels import others_of
-from bboxqa.report.charts.sensitivity_chart import sensitivity
+from bboxqa.report.charts import charts, intervals
+from bboxqa.report.charts.axes import draw_chart
+from bboxqa.report.charts.chart import Chart
+from bboxqa.report.numbers import others_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,31 +51,19 @@ class Plots:
         >>> result.plot.intervals(Figure().subplots()).texts[0].get_text()
         '0.02'
         """
-        settings = self._result.settings
-        return interval_charts.intervals(
-            self._threshold,
-            min_alpha=settings.min_alpha,
-            min_f1=settings.min_f1,
-            measure=self._result.thresholds[0].measure,
-            axes=_maker(ax),
-        )
+        return draw_chart(self._intervals(), ax)
 
     def category_intervals(self, ax: "Axes | None" = None) -> "Axes":
         """Draw alpha of each category with its 95 % interval, the lowest first.
 
         At most 30 categories are drawn. Where none has an alpha, F1 is drawn.
         """
-        rows = self._threshold["categories"]
-        return _with_fonts(
-            [row["category"] for row in rows],
-            lambda: interval_charts.category_intervals(rows, axes=_maker(ax)),
-        )
+        return draw_chart(intervals.category_intervals(self._threshold["categories"]), ax)
 
     def sensitivity(self, ax: "Axes | None" = None) -> "Axes":
         """Draw alpha, F1 and class alpha by threshold, with 95 % bands and the chosen threshold."""
-        return sensitivity(
-            self._rows("sensitivity"), self._threshold["iou_threshold"], axes=_maker(ax)
-        )
+        chosen = self._threshold["iou_threshold"]
+        return draw_chart(intervals.sensitivity(self._rows("sensitivity"), chosen), ax)
 
     def pair_matrix(
         self, ax: "Axes | None" = None, *, figure: Literal["f1", "alpha"] = "f1"
@@ -106,10 +86,7 @@ class Plots:
         if figure not in ("f1", "alpha"):
             raise ConfigError(f"figure {unknown_name(figure, ('f1', 'alpha'))}")
         order = [row["annotator"] for row in self._rows("agreement_matrix")]
-        pairs = self._threshold["pairs"]
-        return _with_fonts(
-            order, lambda: heat_maps.pair_matrix(order, pairs, figure, axes=_maker(ax))
-        )
+        return draw_chart(charts.pair_matrix(order, self._threshold["pairs"], figure), ax)
 
     def confusion_matrix(self, annotator: str | None = None, ax: "Axes | None" = None) -> "Axes":
         """Draw the confusion matrix of annotators with the others.
@@ -130,14 +107,8 @@ class Plots:
         """
         if annotator is not None:
             self._check_annotator(annotator)
-        rows = self._rows("confusion_matrix")
-        names = {row[key] for row in rows for key in ("annotator", "category", "others")}
-        return _with_fonts(
-            names,
-            lambda: heat_maps.confusion_matrix(
-                rows, annotator, copies=self._rows("copies"), axes=_maker(ax)
-            ),
-        )
+        rows, copies = self._rows("confusion_matrix"), self._rows("copies")
+        return draw_chart(charts.confusion_matrix(rows, annotator, copies=copies), ax)
 
     def offsets(self, annotator: str, ax: "Axes | None" = None) -> "Axes":
         """Draw a box with its edges where an annotator draws them on average.
@@ -172,18 +143,15 @@ did you mean 'Ann3'?
         is_rotated = "rotated_offsets" in tables
         if not is_rotated and "offsets" not in tables:
             raise ConfigError("key points have no edges; the table joint_annotators has offsets")
-        draw = rotated_offset_chart.rotated_offsets if is_rotated else offset_chart.offsets
+        draw = charts.rotated_offsets if is_rotated else charts.offsets
         rows = self._rows("rotated_offsets" if is_rotated else "offsets")
-        rows = [row for row in rows if row["annotator"] == annotator]
-        copies = self._rows("copies")
+        own = [row for row in rows if row["annotator"] == annotator]
         others = others_of(annotator, self._annotators())
-        return _with_fonts(
-            [annotator, others], lambda: draw(rows, copies=copies, others=others, axes=_maker(ax))
-        )
+        return draw_chart(draw(own, copies=self._rows("copies"), others=others), ax)
 
     def decomposition(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the share of objects of each kind of disagreement, with its 95 % interval."""
-        return bar_charts.decomposition(self._rows("decomposition"), axes=_maker(ax))
+        return draw_chart(charts.decomposition(self._rows("decomposition")), ax)
 
     def image_costs(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the rise of alpha, or of F1 if there is no alpha, without each image.
@@ -192,17 +160,18 @@ did you mean 'Ann3'?
         """
         worst = self._result.diagnose().worst_images
         figure = "F1" if self._threshold["alpha"] is None else "alpha"
-        return _with_fonts(
-            [row["file_name"] for row in worst["images"]],
-            lambda: bar_charts.image_costs(
-                worst["images"], worst["n_images"], figure, axes=_maker(ax)
-            ),
-        )
+        return draw_chart(charts.image_costs(worst["images"], worst["n_images"], figure), ax)
 
     @cached_property
     def _threshold(self) -> dict[str, Any]:
         found: dict[str, Any] = summary(self._result)["thresholds"][0]
         return found
+
+    def _intervals(self) -> Chart:
+        settings = self._result.settings
+        measure = self._result.thresholds[0].measure
+        gates = {"min_alpha": settings.min_alpha, "min_f1": settings.min_f1}
+        return intervals.intervals(self._threshold, measure=measure, **gates)
 
     def _rows(self, table: str) -> list[dict[str, Any]]:
         return self._result.diagnose().tables[table].records()
@@ -212,27 +181,6 @@ did you mean 'Ann3'?
         return names
 
     def _check_annotator(self, name: str) -> None:
-        """Raise ConfigError if no annotator has the name."""
         names = self._annotators()
         if name not in names:
             raise ConfigError(f"annotator {unknown_name(name, names)}")
-
-
-def _with_fonts(texts: Iterable[str], chart: "Callable[[], Axes]") -> "Axes":
-    """Return the axes of a chart drawn with fonts that have the characters of `texts`."""
-    import matplotlib as mpl
-    from matplotlib.text import Text
-
-    with page_style(), fonts_for(texts):
-        ax = chart()
-        families = mpl.rcParams["font.family"]
-        if len(families) > 1:
-            # Existing labels of the user's axes keep their fonts.
-            for text in ax.findobj(Text):
-                text.set_fontfamily(families)
-    return ax
-
-
-def _maker(ax: "Axes | None") -> AxesMaker:
-    """Return a function that makes the axes of a chart: those given, or new ones."""
-    return shown_axes if ax is None else partial(new_axes, ax=ax)

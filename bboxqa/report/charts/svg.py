@@ -1,120 +1,204 @@
-"""Figures as SVG elements of a page."""
+"""Charts as SVG elements of a page or of a notebook."""
 
+from collections.abc import Callable, Iterator
 from html import escape
-from io import StringIO
-from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
-from xml.etree import ElementTree as ET
 
 from bboxqa.core.text import one_line
-from bboxqa.report.charts.figures import CHART_WIDTH, page_style
-from bboxqa.report.charts.palette import BACK, CLASSES
+from bboxqa.report.charts.chart import (
+    LARGE,
+    MOST_SLANTED,
+    SMALL,
+    TITLE,
+    WIDTH,
+    Chart,
+    Dot,
+    Layout,
+    Path,
+    Point,
+    Text,
+    layout,
+    round_numbers,
+    text_width,
+)
+from bboxqa.report.charts.palette import BACK, CLASSES, DIM, LINE, TEXT
+from bboxqa.report.numbers import MINUS
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-_COLORED = ("fill", "stroke")
-# Properties that the style of the page sets.
-_LEFT_OUT = ("font", "font-family", "-inkscape-font-specification")
 _PIXELS_PER_POINT = 96 / 72
 # Charts that are wider by more than this are scrolled on a phone instead of scaled.
 _MOST_SCALED = 1.1
-_NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+_LINE_HEIGHT = 1.15
+# From the middle of a line of text to its baseline, as a share of the size of its letters.
+_BASELINE = 0.35
+_TICK = 3.0
+
+Paint = Callable[[str, str], str]
+"""Returns the attributes for the colours of an area and of a line."""
 
 
-def figure_svg(figure: "Figure", name: str, label: str) -> str:
-    """Return a figure as an `svg` element.
+def chart_svg(chart: Chart, label: str) -> str:
+    """Return a chart as an `svg` element of a page.
 
-    It is shown unchanged by a page whose policy forbids inline styles: properties are attributes,
-    and colours of the palette are classes, such as ``fill-text``, that the page defines for light
-    and dark screens. Texts remain texts.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    name : str
-        Prefix of ids, which must be unique in a page.
-    label : str
-        Description of the figure for screen readers.
+    A page whose policy forbids inline styles shows it unchanged: properties are attributes, and
+    colours of the palette are classes, such as ``fill-text``, that the page defines for light and
+    dark screens. Texts remain texts.
     """
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    file = StringIO()
-    for ax in figure.axes:
-        for axis in (ax.xaxis, ax.yaxis):
-            if not axis.get_label_text():
-                # Placing a label beside the tick labels automatically is slow.
-                axis.set_label_coords(0, 0)
-    canvas: Any = FigureCanvasSVG(figure)
-    with page_style():
-        # Not `savefig`, which draws the figure twice.
-        canvas.print_svg(file, metadata=_NO_METADATA)
-    # The text comes from matplotlib, so that it holds no foreign entities.
-    root = ET.fromstring(file.getvalue())  # noqa: S314
-    for parent in [*root.iter()]:
-        for child in [*parent]:
-            if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"):
-                parent.remove(child)
-    for element in root.iter():
-        _restyle(element)
-        _rename(element, name)
-    for side in ("width", "height"):
-        points = float(root.attrib[side].removesuffix("pt"))
-        root.set(side, f"{points * _PIXELS_PER_POINT:.7g}")
-    broad = figure.get_figwidth() > _MOST_SCALED * CHART_WIDTH
-    root.attrib.update(
-        {"class": "chart broad" if broad else "chart", "role": "img", "aria-label": one_line(label)}
-    )
-    ET.register_namespace("", _SVG)
-    ET.register_namespace("xlink", _XLINK)
-    return ET.tostring(root, encoding="unicode")
+    broad = " broad" if layout(chart).total_width > 72 * _MOST_SCALED * WIDTH else ""
+    head = f'class="chart{broad}" role="img" aria-label="{escape(one_line(label))}"'
+    return _svg(chart, head, _classes)
 
 
-def image_element(ax: "Axes", label: str) -> str:
-    """Return the figure of axes as an `img` element that holds its SVG, on white."""
-    figure: Any = ax.figure
-    file = StringIO()
-    with page_style():
-        figure.savefig(file, format="svg", metadata=_NO_METADATA, facecolor=BACK)
-    content = quote(file.getvalue(), safe=" /:;=,()")
+def chart_image(chart: Chart, label: str) -> str:
+    """Return a chart as an `img` element that holds its SVG, on white."""
+    head = f'font-family="sans-serif" style="background: {BACK}"'
+    content = quote(_svg(chart, head, _attributes), safe=" /:;=,()")
     return f'<img alt="{escape(label)}" src="data:image/svg+xml,{content}">'
 
 
-def _restyle(element: ET.Element) -> None:
-    """Turn the style of an element into attributes and classes."""
-    style = element.attrib.pop("style", "")
-    pairs = (part.partition(":") for part in style.split(";") if ":" in part)
-    properties = {name.strip(): value.strip() for name, _, value in pairs}
-    if "font" in properties:
-        # Written as: 10px 'DejaVu Sans', …
-        size = next(part for part in properties["font"].split() if part.endswith("px"))
-        properties["font-size"] = size
-        if "bold" in properties["font"] or "700" in properties["font"].split():
-            properties["font-weight"] = "700"
-    classes = []
-    for name, value in properties.items():
-        known = CLASSES.get(value.lower()) if name in _COLORED else None
-        if known is not None:
-            classes.append(f"{name}-{known}")
-        elif name not in _LEFT_OUT:
-            element.set(name, value)
-    for name in _COLORED:
-        known = CLASSES.get(element.get(name, "").lower())
-        if known is not None:
-            classes.append(f"{name}-{known}")
-            del element.attrib[name]
-    if classes:
-        element.set("class", " ".join(classes))
+def _attributes(fill: str, stroke: str) -> str:
+    return f'fill="{fill}" stroke="{stroke}"'
 
 
-def _rename(element: ET.Element, name: str) -> None:
-    """Prefix ids and references to them with a name."""
-    for key, value in [*element.attrib.items()]:
-        if key == "id":
-            element.set(key, f"{name}-{value}")
-        elif key in ("href", f"{{{_XLINK}}}href") and value.startswith("#"):
-            element.set(key, f"#{name}-{value[1:]}")
-        elif value.startswith("url(#"):
-            element.set(key, f"url(#{name}-{value[5:]}")
+def _classes(fill: str, stroke: str) -> str:
+    pairs = (("fill", fill), ("stroke", stroke))
+    known = " ".join(f"{name}-{CLASSES[color]}" for name, color in pairs if color in CLASSES)
+    other = "".join(f' {name}="{color}"' for name, color in pairs if color not in CLASSES)
+    return (f'class="{known}"' if known else "") + other
+
+
+def _svg(chart: Chart, head: str, paint: Paint) -> str:
+    found = layout(chart)
+    place = found.place(chart)
+    width, height = found.total_width, found.total_height
+    sides = (f"{each * _PIXELS_PER_POINT:.6g}" for each in (width, height))
+    start = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.6g} {height:.6g}" '
+        'width="{}" height="{}" '.format(*sides)
+    )
+    parts = [f"{start}{head}>", *_axes(chart, found, paint)]
+    for mark in chart.marks:
+        if isinstance(mark, Path):
+            parts.append(_path(mark, place, paint))
+        elif isinstance(mark, Dot):
+            x, y = place(mark.x, mark.y)
+            color = paint(mark.color, "none")
+            parts.append(f'<circle cx="{x:.6g}" cy="{y:.6g}" r="{mark.radius:g}" {color}/>')
+        else:
+            parts.append(_text(mark, place(mark.x, mark.y), paint))
+    return "\n".join([*parts, *_titles(chart, paint), *_keys(chart, found, paint), "</svg>"])
+
+
+def _path(mark: Path, place: Callable[[float, float], Point], paint: Paint) -> str:
+    """Return lines as one path; thousands of elements would make a page slow."""
+    pieces = (
+        map("{0[0]:.6g} {0[1]:.6g}".format, (place(*each) for each in piece))
+        for piece in mark.pieces
+    )
+    data = "".join(f"M{'L'.join(piece)}" for piece in pieces)
+    more = "" if mark.opacity == 1 else f' opacity="{mark.opacity:g}"'
+    if mark.color != "none":
+        more += f' stroke-width="{mark.width:g}"'
+    if mark.dashes:
+        more += f' stroke-dasharray="{" ".join(f"{mark.width * each:g}" for each in mark.dashes)}"'
+    return f'<path d="{data}" {paint(mark.fill, mark.color)}{more}/>'
+
+
+def _text(mark: Text, at: Point, paint: Paint) -> str:
+    x, y, lines = at[0] + mark.shift, at[1] - mark.rise, mark.text.split("\n")
+    y += mark.size * (_BASELINE - _LINE_HEIGHT * (len(lines) - 1) / 2)
+    color, step = paint(mark.color, "none"), _LINE_HEIGHT * mark.size
+    return "".join(
+        _words(line, (x, y + place * step), mark.size, color, mark.align, bold=mark.bold)
+        for place, line in enumerate(lines)
+    )
+
+
+def _words(
+    text: str, at: Point, size: float, color: str, align: str = "start", *, bold: bool = False
+) -> str:
+    more = "" if align == "start" else f' text-anchor="{align}"'
+    more += ' font-weight="700"' * bold
+    return (
+        f'<text x="{at[0]:.6g}" y="{at[1]:.6g}" font-size="{size:g}" {color}{more}>'
+        f"{escape(one_line(text))}</text>"
+    )
+
+
+def _titles(chart: Chart, paint: Paint) -> Iterator[str]:
+    """Yield the title, and below it the lines of a legend in small letters."""
+    left, y = layout(chart).left, 14.0
+    widest = max(
+        [text_width(chart.title, TITLE) * 1.1, *(text_width(each, SMALL) for each in chart.legend)]
+    )
+    # A long title begins at the left of the names of rows.
+    left = max(min(left, layout(chart).total_width - widest), 2.0)
+    if chart.title:
+        yield _words(chart.title, (left, y), TITLE, paint(TEXT, "none"), bold=True)
+    for line in filter(None, chart.legend):
+        y += 11
+        yield _words(line, (left, y), SMALL, paint(DIM, "none"))
+
+
+def _axes(chart: Chart, found: Layout, paint: Paint) -> Iterator[str]:
+    """Yield the lines of the axes, with their numbers or names."""
+    place = found.place(chart)
+    left, bottom = found.left, found.top + found.height
+    right, text = left + found.width, paint(TEXT, "none")
+
+    def line(start: Point, end: Point, color: str) -> str:
+        return _path(Path([[start, end]], color), lambda across, down: (across, down), paint)
+
+    low, high = sorted(chart.x)
+    for value, name in _numbers(low, high) if "x" in chart.frame else ():
+        x = place(value, 0)[0]
+        if chart.grid == "x":
+            yield line((x, found.top), (x, bottom), LINE)
+        yield line((x, bottom), (x, bottom + _TICK), DIM)
+        yield _words(name, (x, bottom + 14), LARGE, text, "middle")
+    for value, name in _numbers(*sorted(chart.y)) if "y" in chart.frame else ():
+        y = place(0, value)[1]
+        if chart.grid == "y":
+            yield line((left, y), (right, y), LINE)
+        yield line((left - _TICK, y), (left, y), DIM)
+        yield _words(name, (left - 6, y + _BASELINE * LARGE), LARGE, text, "end")
+    if "x" in chart.frame:
+        yield line((left, bottom), (right, bottom), DIM)
+    if "y" in chart.frame:
+        yield line((left, found.top), (left, bottom), DIM)
+    for row, name in enumerate(chart.rows or ()):
+        mark = Text(0, 0, name, size=chart.row_size, align="end")
+        yield _text(mark, (left - 6, place(0, row)[1]), paint)
+    for column, name in enumerate(chart.columns or ()):
+        x, y = place(column, 0)[0], bottom + 8
+        turn = -45 if len(chart.columns or ()) <= MOST_SLANTED else -90
+        turned = f'transform="rotate({turn} {x:.6g} {y:.6g})" {text}'
+        yield _words(name, (x + _BASELINE * chart.row_size, y), chart.row_size, turned, "end")
+    if chart.x_label:
+        middle = (left + right) / 2
+        yield _words(chart.x_label, (middle, bottom + 28), LARGE, text, "middle")
+
+
+def _keys(chart: Chart, found: Layout, paint: Paint) -> Iterator[str]:
+    """Yield the entries of the legend in rows below the plot."""
+    left, y = max(found.left - 4, 2.0), found.total_height - 6.0
+    n_rows = -(-len(chart.keys) // found.row_of_keys)
+    widest = max((key.width for key in chart.keys), default=0.0)
+    for place, key in enumerate(chart.keys):
+        row, column = divmod(place, found.row_of_keys)
+        x = left + column * widest
+        baseline = y - 13 * (n_rows - 1 - row)
+        sample = baseline - 3
+        if key.is_dot:
+            color = paint(key.color, "none")
+            yield f'<circle cx="{x + 10:.6g}" cy="{sample:.6g}" r="2.5" {color}/>'
+        else:
+            line = Path([[(x, sample), (x + 20, sample)]], key.color, width=2, dashes=key.dashes)
+            yield _path(line, lambda across, down: (across, down), paint)
+        yield _words(key.name, (x + 25, baseline), SMALL, paint(TEXT, "none"))
+
+
+def _numbers(low: float, high: float) -> list[tuple[float, str]]:
+    """Return the numbers of an axis with their texts, all with as many decimals."""
+    values = round_numbers(low, high)
+    digits = max(len(f"{value:.10g}".partition(".")[2]) for value in values)
+    return [(value, f"{value:,.{digits}f}".replace("-", MINUS)) for value in values]

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bboxqa.core.arrays import ByteArray, FloatArray
-from bboxqa.report.charts.labels import short_name
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray
 from bboxqa.report.charts.palette import BACK, LINE
-from bboxqa.report.drawing.label_places import Rectangle, place_labels
-from bboxqa.report.drawing.looks import Look, Outline, readable_on
-from bboxqa.report.drawing.scene import Box
+from bboxqa.report.drawing.scene import Box, Look, Outline, readable_on
+from bboxqa.report.numbers import short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Rectangle = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
 
 _BLANK = "#f3f4f6"
 _FILLED = 0.1
@@ -31,9 +32,9 @@ _MOST_COVERED = 0.25
 # The most characters of a label; fewer if labels would cover too much.
 _LENGTHS = (28, 16, 10, 7)
 _CASING = 1.4
-# In font sizes: the height of a label, its margins, its distance from others, its distance from
-# its box, and the height of capitals.
-_HEIGHT, _MARGIN, _GAP, _REACH, _CAPITAL = 1.4, 0.35, 0.12, 2.0, 0.73
+# In font sizes: the height of a label, its margins, its distance from others, and the height of
+# capitals.
+_HEIGHT, _MARGIN, _GAP, _CAPITAL = 1.4, 0.35, 0.12, 0.73
 # In font sizes: the longer side of outlines that a label could hide.
 _TINY = 3.0
 # Screens move letters to whole pixels, which makes texts wider.
@@ -41,6 +42,8 @@ _HINTED = 1.04
 _SURROUNDING, _RIM = 0.5, 0.004
 # In line widths.
 _DOT = 2.5
+# A label hides a box if it covers more than this share of it.
+_HIDDEN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ def visible(width: float, height: float, outlines: Sequence[Outline]) -> Rectang
 
     Examples
     --------
-    >>> from bboxqa.report.drawing.looks import Look
+    >>> from bboxqa.report.drawing.scene import Look
     >>> visible(100, 80, [Outline((90, 10, 20, 20), Look("#000000"))])
     (-0.44, -0.44, 110.44, 80.44)
     """
@@ -245,7 +248,7 @@ def _draw_labels(ax: "Axes", outlines: Sequence[Outline], scale: Scale, part: Re
         return len(labelled)
     shown = np.clip(corners, 0, (width, height, width, height))
     boxes = [(a, b, c, d) for a, b, c, d in shown.tolist()]
-    places = place_labels(boxes, sizes, (0, 0, width, height), _GAP * letter, _REACH * letter)
+    places = place_labels(boxes, sizes, (0, 0, width, height), _GAP * letter)
     for outline, text, place in zip(labelled, texts, places, strict=True):
         if place is not None:
             _draw_label(ax, text, outline.look, np.array(place) / scale.pixel + origin, scale)
@@ -294,3 +297,98 @@ def text_width(text: str, size: float) -> float:
         warnings.simplefilter("ignore")
         found = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)
     return float(found[0]) * _HINTED
+
+
+def place_labels(
+    boxes: Sequence[Rectangle],
+    sizes: Sequence[tuple[float, float]],
+    bounds: Rectangle,
+    gap: float = 1,
+) -> list[Rectangle | None]:
+    """Return a place for the label of each box, at the box and clear of all other labels.
+
+    The corners of the box are tried first, outside and inside, then the middles of its edges. Of
+    the free places, the one that hides the fewest boxes is chosen, of these the one that crosses
+    the fewest outlines of other boxes, in a tie the one tried first. Small boxes come before large
+    ones, which have more alternatives.
+
+    Parameters
+    ----------
+    boxes : sequence of (left, top, right, bottom)
+    sizes : sequence of (width, height)
+        The size of the label of each box.
+    bounds : (left, top, right, bottom)
+        Labels stay inside these.
+    gap : float
+        Smallest distance between two labels.
+
+    Returns
+    -------
+    list
+        (left, top, right, bottom) of each label in the order of `boxes`; None if there is no free
+        place.
+
+    Examples
+    --------
+    >>> place_labels([(20, 20, 60, 60), (20, 20, 60, 60)], [(10, 8), (10, 8)], (0, 0, 99, 99))
+    [(20.0, 12.0, 30.0, 20.0), (50.0, 12.0, 60.0, 20.0)]
+    """
+    every = np.array(boxes, np.float64).reshape(-1, 4)
+    area = (every[:, 2:] - every[:, :2]).prod(1)
+    placed: list[Rectangle | None] = [None] * len(boxes)
+    taken = np.zeros((0, 4))
+    rim, margin = np.array([bounds], np.float64), np.array([-gap, -gap, gap, gap])
+    for index in np.argsort(area, kind="stable").tolist():
+        places = _beside(every[index], np.array(sizes[index], np.float64))
+        places = places[_within(places, rim)[:, 0] & ~_overlap(places, taken).any(1)]
+        if len(places):
+            others = np.delete(every, index, 0)
+            crosses = (_overlap(places, others) & ~_within(places, others)).sum(1)
+            best = places[np.lexsort((crosses, _n_hidden(places, every, area)))[0]]
+            left, top, right, bottom = best.tolist()
+            placed[index] = (left, top, right, bottom)
+            taken = np.vstack([taken, best + margin])
+    return placed
+
+
+def _beside(box: FloatArray, size: FloatArray) -> FloatArray:
+    """Return (18, 4) places at the corners and edges of a box."""
+    left, top, right, bottom = box.tolist()
+    width, height = size.tolist()
+    middle, centre = (left + right - width) / 2, (top + bottom - height) / 2
+    starts = [
+        *((x, y) for y in (top - height, top) for x in (left, right - width)),
+        *((x, y) for y in (bottom, bottom - height) for x in (left, right - width)),
+        *((x, y) for y in (top, bottom - height) for x in (left - width, right)),
+        *((middle, y) for y in (top - height, top, bottom, bottom - height)),
+        *((x, centre) for x in (left - width, left, right, right - width)),
+    ]
+    first = np.array(starts)
+    return np.hstack([first, first + size])
+
+
+def _n_hidden(places: FloatArray, boxes: FloatArray, area: FloatArray) -> IndexArray:
+    """Return (K,) how many boxes each place hides; boxes without area cannot be hidden."""
+    low = np.maximum(places[:, None, :2], boxes[None, :, :2])
+    high = np.minimum(places[:, None, 2:], boxes[None, :, 2:])
+    covered = np.maximum(high - low, 0).prod(2)
+    n_hidden: IndexArray = ((area > 0) & (covered > _HIDDEN * area)).sum(1)
+    return n_hidden
+
+
+def _overlap(places: FloatArray, others: FloatArray) -> BoolArray:
+    """Return (K, N) bool: whether rectangles share an area."""
+    places, others = places[:, None], others[None]
+    shared: BoolArray = (
+        (places[..., :2] < others[..., 2:]) & (others[..., :2] < places[..., 2:])
+    ).all(2)
+    return shared
+
+
+def _within(places: FloatArray, others: FloatArray) -> BoolArray:
+    """Return (K, N) bool: whether the first rectangles lie inside the second."""
+    places, others = places[:, None], others[None]
+    inside: BoolArray = (
+        (others[..., :2] <= places[..., :2]) & (places[..., 2:] <= others[..., 2:])
+    ).all(2)
+    return inside

@@ -1,20 +1,28 @@
-"""Drawings that can be looked at and saved."""
+"""Drawings of an image: one panel, or one for each annotator, with a legend below."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from io import BytesIO
+from itertools import compress
+from math import ceil, inf
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import refuse_replacing, write_atomically
-from bboxqa.core.text import one_line
+from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath
-from bboxqa.report.charts.figures import page_style
+from bboxqa.report.charts.axes import page_style, quiet_figure
+from bboxqa.report.charts.palette import BACK, DIM
+from bboxqa.report.drawing.canvas import Rectangle, draw_outlines, text_width, visible
+from bboxqa.report.drawing.scene import NO_LOOK, By, Key, Outline, Scene, outlines_by
+from bboxqa.report.numbers import set_apart, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _DPI = 300
 _ON_SCREEN = 110
@@ -29,6 +37,19 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 SUFFIXES = tuple(_METADATA)
 """Suffixes of the file formats of drawings."""
+
+# Inches.
+_WIDTHS = {1: 7.0, 2: 4.6, 3: 3.4}
+_TALLEST = 8.0
+_MARGIN, _BETWEEN, _TITLE, _ROW = 0.06, 0.12, 0.24, 0.17
+_LETTER, _TITLE_LETTER = 8.0, 9.0
+# The line of a legend entry, and the space around it, in font sizes.
+_SAMPLE, _AROUND = 2.4, 2.6
+_MOST_KEYS = 24
+_LEGEND: dict[str, Any] = {
+    "fontsize": _LETTER, "handlelength": _SAMPLE, "borderaxespad": 0.3, "borderpad": 0,
+    "labelcolor": DIM, "labelspacing": 0.42, "columnspacing": 1.4,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -105,3 +126,139 @@ def check_target(path: Path, *, force: bool) -> None:
         raise OutputError(f"{path}: ends with {path.suffix or 'nothing'!r}; expected {expected}")
     if path.exists() and not force:
         raise OutputError(f"{path}: already exists; move it away, or give --force")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Panel:
+    title: str
+    outlines: Sequence[Outline]
+
+
+def drawn_texts(scene: Scene, by: By, *, side_by_side: bool = False) -> list[str]:
+    """Return the texts of a drawing: labels, the legend, and the titles of panels."""
+    outlines, keys = outlines_by(scene, by)
+    titles = [panel.title for panel in _side_by_side(scene, by)] if side_by_side else []
+    return [*(outline.label for outline in outlines), *(name for name, _ in keys), *titles]
+
+
+def draw_scene(ax: "Axes", scene: Scene, by: By) -> int:
+    """Draw a scene with its legend on given axes; return the number of labels without room."""
+    outlines, keys = outlines_by(scene, by)
+    n_hidden = draw_outlines(ax, (scene.width, scene.height), outlines, scene.pixels)
+    handles, names = _legend(keys)
+    if handles:
+        figure: Any = ax.figure
+        _, n_columns = _legend_size(keys, ax.get_window_extent().width / figure.dpi)
+        ax.legend(
+            handles, names, loc="upper left", bbox_to_anchor=(0, 0), ncols=n_columns,
+            **_LEGEND,
+        )  # fmt: skip
+    return n_hidden
+
+
+def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["Figure", int]:
+    """Return a figure of a scene, and the number of labels without room.
+
+    Each panel has the scale of the image, so that lines and labels keep their place and size.
+    """
+    every, keys = outlines_by(scene, by)
+    panels = _side_by_side(scene, by) if side_by_side else [_Panel("", every)]
+    if side_by_side and by == "annotator":
+        # The titles say who drew what.
+        keys = [key for key in keys if key[1] == NO_LOOK]
+    part = visible(scene.width, scene.height, every)
+    n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
+    n_rows = ceil(len(panels) / n_columns)
+    across, down = _panel_size(part, n_columns)
+    cell = max(across, *(text_width(panel.title, _TITLE_LETTER) / 72 for panel in panels))
+    inside = max(n_columns * (cell + _BETWEEN) - _BETWEEN, _widest(keys))
+    width = 2 * _MARGIN + inside
+    n_lines, n_keys = _legend_size(keys, inside)
+    head = _TITLE if side_by_side else 0
+    legend = n_lines * _ROW + (_BETWEEN if n_lines else 0)
+    height = 2 * _MARGIN + n_rows * (down + head) + (n_rows - 1) * _BETWEEN + legend
+    figure = quiet_figure(figsize=(width, height), facecolor=BACK)
+    n_hidden = 0
+    for place, panel in enumerate(panels):
+        row, column = divmod(place, n_columns)
+        left = _MARGIN + column * (cell + _BETWEEN)
+        top = height - _MARGIN - row * (down + head + _BETWEEN) - head
+        ax = figure.add_axes((left / width, (top - down) / height, across / width, down / height))
+        if panel.title:
+            y = (top + 0.07) / height
+            figure.text(left / width, y, panel.title, fontsize=_TITLE_LETTER, va="baseline")
+        size = (scene.width, scene.height)
+        n_hidden += draw_outlines(ax, size, panel.outlines, scene.pixels, part)
+    _draw_legend(figure, keys, n_keys)
+    return figure, n_hidden
+
+
+def _side_by_side(scene: Scene, by: By) -> list[_Panel]:
+    """Return a panel for each annotator who was asked, or drew something."""
+    drew = {shape.annotator for shape in scene.shapes}
+    names = [name for name in scene.annotators if name in drew or name in scene.asked]
+    together, _ = outlines_by(scene, by)
+    panels = []
+    for name in names:
+        is_own = [shape.annotator == name for shape in scene.shapes]
+        own = tuple(compress(scene.shapes, is_own))
+        if by == "annotator":
+            # What has no label in one panel has none in the others.
+            outlines = [*compress(together, is_own)]
+        else:
+            outlines, _ = outlines_by(replace(scene, shapes=own), by)
+        number = count(len(own), "annotation") + " with findings" * (by == "finding")
+        panels.append(_Panel(f"{set_apart(short_name(name))}: {number}", outlines))
+    return panels
+
+
+def _panel_size(part: Rectangle, n_columns: int) -> tuple[float, float]:
+    """Return width and height of a panel in inches."""
+    ratio = (part[3] - part[1]) / (part[2] - part[0])
+    across = min(_WIDTHS[n_columns], _TALLEST / ratio)
+    return across, across * ratio
+
+
+def _legend(keys: Sequence[Key]) -> tuple[list["Line2D"], list[str]]:
+    """Return the lines and names of the entries that a legend shows."""
+    from matplotlib.lines import Line2D
+
+    shown = keys if len(keys) <= _MOST_KEYS else keys[: _MOST_KEYS - 1]
+    handles = [
+        Line2D([], [], color=look.color, linewidth=1.6, linestyle=(0, look.dashes or ()))
+        if look.dashes else Line2D([], [], color=look.color, linewidth=1.6)
+        for _, look in shown
+    ]  # fmt: skip
+    names = [name for name, _ in shown]
+    if len(shown) < len(keys):
+        handles.append(Line2D([], [], color="none"))
+        names.append(f"and {len(keys) - len(shown):,} more")
+    return handles, names
+
+
+def _widest(keys: Sequence[Key]) -> float:
+    """Return the width of the widest entry of a legend in inches; 0 without entries."""
+    widest = max((text_width(name, _LETTER) for name, _ in keys[:_MOST_KEYS]), default=-inf)
+    return max(widest + (_SAMPLE + _AROUND) * _LETTER, 0) / 72
+
+
+def _legend_size(keys: Sequence[Key], width: float) -> tuple[int, int]:
+    """Return the numbers of rows and columns of a legend of a width in inches."""
+    if not keys:
+        return 0, 1
+    n_shown = min(len(keys), _MOST_KEYS)
+    n_columns = min(max(int(width / _widest(keys)), 1), n_shown)
+    n_rows = ceil(n_shown / n_columns)
+    return n_rows, ceil(n_shown / n_rows)
+
+
+def _draw_legend(figure: "Figure", keys: Sequence[Key], n_columns: int) -> None:
+    """Draw the legend at the lower left corner of a figure."""
+    handles, names = _legend(keys)
+    if not handles:
+        return
+    width = figure.get_figwidth()
+    figure.legend(
+        handles, names, loc="lower left", bbox_to_anchor=(_MARGIN / width, 0), ncols=n_columns,
+        **_LEGEND,
+    )  # fmt: skip

@@ -1,16 +1,43 @@
-"""An image and its annotations, to be drawn."""
+"""An image and its annotations: what is drawn, and in which colours, lines and labels."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from bboxqa.core.arrays import ByteArray, FloatArray
 from bboxqa.model.findings import Severity
+from bboxqa.report.charts.palette import (
+    DASHES,
+    N_TOLD_APART,
+    SERIES,
+    TEXT,
+    series_style,
+    styles_beside,
+)
+from bboxqa.report.numbers import set_apart, short_name
 
 By = Literal["annotator", "category", "unit", "finding"]
 """What colours and labels of a drawing stand for."""
 
 Box = tuple[float, float, float, float]
 """Left, top, width and height in pixels."""
+
+# Edges nearer than this part of the longer side are hard to distinguish.
+_CLOSE = 0.1
+# A category with more annotations than this, and with this share of all, has no labels.
+_MOST_EQUAL_LABELS, _NEARLY_ALL = 20, 0.75
+# The box of an outline is thinner than the outline, so that the two can be told apart.
+_BOX_WEIGHT = 0.5
+# All pairs are compared, up to this number of boxes in an image.
+_MOST_COMPARED = 2000
+_SEVERITY_COLORS = {
+    Severity.ERROR: SERIES[1],
+    Severity.WARNING: SERIES[4],
+    Severity.INFO: SERIES[0],
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,3 +76,167 @@ class Scene:
     """The annotators who were asked about this image."""
     rules: tuple[tuple[str, Severity, str], ...] = ()
     """Code, severity and title of each rule that found something, the most severe first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A colour and the dashes of a line, empty for a solid line."""
+
+    color: str
+    dashes: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outline:
+    """An annotation as it is drawn."""
+
+    bbox: Box
+    look: Look
+    label: str = ""
+    rings: tuple[FloatArray, ...] = ()
+    points: FloatArray | None = None
+    limbs: tuple[tuple[int, int], ...] = ()
+    weight: float = 1
+    """The width of its line, as a multiple of that of the picture."""
+
+
+NO_LOOK = Look("none")
+"""Of an entry of a legend that stands for no line."""
+
+Key = tuple[str, Look]
+"""An entry of a legend: a name and what it looks like."""
+
+
+def readable_on(color: str) -> str:
+    """Return black or white, whichever is more readable on a colour.
+
+    Examples
+    --------
+    >>> readable_on("#e69f00"), readable_on("#0072b2")
+    ('#000000', '#ffffff')
+    """
+    red, green, blue = (int(color[start : start + 2], 16) for start in (1, 3, 5))
+    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
+
+
+def outlines_by(scene: Scene, by: By) -> tuple[list[Outline], list[Key]]:
+    """Return the annotations of a scene as they are drawn, and the entries of the legend."""
+    return _BY[by](scene)
+
+
+def _outlined(
+    shapes: Sequence[Shape], looks: Sequence[Look], labels: Sequence[str]
+) -> list[Outline]:
+    return [
+        Outline(shape.bbox, look, short_name(label), shape.rings, shape.points, shape.limbs)
+        for shape, look, label in zip(shapes, looks, labels, strict=True)
+    ]
+
+
+def _named_looks(
+    names: Sequence[str], every: Sequence[str], asked: Sequence[str] = ()
+) -> tuple[list[Look], list[Key]]:
+    """Return the look of each name, and the entries of the legend with their numbers.
+
+    `every` are all names of the data set in order; `asked` are names that are always shown.
+    """
+    number = Counter(names)
+    present = [name for name in every if number[name] or name in asked]
+    # With more names than looks, names of the image get the looks in their order.
+    distinguished = every if len(every) <= N_TOLD_APART else present
+    own = {name: place for place, name in enumerate(distinguished)}
+    look = {}
+    for name, place in zip(present, styles_beside([own[name] for name in present]), strict=True):
+        color, dashes = series_style(place)
+        look[name] = Look(SERIES[color], DASHES[dashes])
+    keys = [(_counted(name, number[name]), look[name]) for name in present]
+    return [look[name] for name in names], keys
+
+
+def _counted(name: str, number: int | str) -> str:
+    return f"{set_apart(short_name(name))} ({number})"
+
+
+def _by_annotator(scene: Scene) -> tuple[list[Outline], list[Key]]:
+    names = [shape.annotator for shape in scene.shapes]
+    looks, keys = _named_looks(names, scene.annotators, scene.asked)
+    number = Counter(shape.category for shape in scene.shapes)
+    # Labels of one category would repeat all over the image.
+    plain = [
+        name
+        for name, n in number.items()
+        if n > _MOST_EQUAL_LABELS and n >= _NEARLY_ALL * len(scene.shapes)
+    ]
+    if len(scene.categories) > 1:
+        keys += [(f"no label: {_counted(name, number[name])}", NO_LOOK) for name in plain]
+    else:
+        plain = [*scene.categories]
+    labels = ["" if shape.category in plain else shape.category for shape in scene.shapes]
+    return _outlined(scene.shapes, looks, labels), keys
+
+
+def _by_category(scene: Scene) -> tuple[list[Outline], list[Key]]:
+    looks, keys = _named_looks([shape.category for shape in scene.shapes], scene.categories)
+    one = len({shape.annotator for shape in scene.shapes}) < 2
+    labels = [shape.category if one else shape.annotator for shape in scene.shapes]
+    return _outlined(scene.shapes, looks, labels), keys
+
+
+def _by_unit(scene: Scene) -> tuple[list[Outline], list[Key]]:
+    drawn: dict[int, list[Shape]] = {}
+    for shape in scene.shapes:
+        drawn.setdefault(shape.unit, []).append(shape)
+    # Units of the same colour are distinguished by their numbers.
+    look = {unit: Look(SERIES[(unit - 1) % len(SERIES)]) for unit in drawn}
+    keys = []
+    for unit, shapes in sorted(drawn.items()):
+        named = " / ".join(dict.fromkeys(shape.category for shape in shapes))
+        whose = f"{len(shapes)} of {len(scene.asked)}" if unit else len(shapes)
+        keys.append((f"{unit or 'crowd'}  {_counted(named, whose)}", look[unit]))
+    # One label is enough for annotations of one object.
+    first = {id(shapes[0]): unit for unit, shapes in drawn.items()}
+    labels = [str(first.get(id(shape)) or "") for shape in scene.shapes]
+    return _outlined(scene.shapes, [look[shape.unit] for shape in scene.shapes], labels), keys
+
+
+def _by_finding(scene: Scene) -> tuple[list[Outline], list[Key]]:
+    look = {code: Look(_SEVERITY_COLORS[severity]) for code, severity, _ in scene.rules}
+    number = Counter(code for shape in scene.shapes for code in shape.codes)
+    keys = [
+        (f"{code} {severity}: {title} ({number[code]})", look[code])
+        for code, severity, title in scene.rules
+        if number[code]
+    ]
+    outlines = []
+    for shape, n_below in zip(scene.shapes, _coinciding(scene.shapes), strict=True):
+        of, label = look[shape.codes[0]], ", ".join(shape.codes)
+        if n_below:
+            of = Look(TEXT, DASHES[n_below % len(DASHES)])
+        # Outline and box are both drawn, as either may be wrong.
+        if shape.rings:
+            outlines.append(Outline(shape.bbox, of, rings=shape.rings))
+        weight = _BOX_WEIGHT if shape.rings else 1
+        outlines.append(Outline(shape.bbox, of, label, weight=weight))
+    return outlines, keys
+
+
+def _coinciding(shapes: Sequence[Shape]) -> list[int]:
+    """Return for each shape how many earlier ones have nearly its box and the same first code."""
+    if len(shapes) > _MOST_COMPARED:
+        return [0] * len(shapes)
+    boxes = np.array([shape.bbox for shape in shapes], np.float64).reshape(-1, 4)
+    corners = np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]])
+    codes = np.array([shape.codes[0] for shape in shapes])
+    n_below = []
+    for place, box in enumerate(corners):
+        close = np.abs(corners[:place] - box).max(axis=1) <= _CLOSE * np.abs(boxes[place, 2:]).max()
+        n_below.append(int((close & (codes[:place] == codes[place])).sum()))
+    return n_below
+
+
+_BY = {
+    "annotator": _by_annotator,
+    "category": _by_category,
+    "unit": _by_unit,
+    "finding": _by_finding,
+}

@@ -168,3 +168,8 @@ def severity_counts(report: FoundReport) -> str:
         f"{count(numbers[Severity.ERROR], 'error')}, "
         f"{count(numbers[Severity.WARNING], 'warning')}, {numbers[Severity.INFO]:,} info"
     )
+
+
+def concise_line(finding: Finding) -> str:
+    """Return `file:line:column: CODE severity message`."""
+    return f"{place(finding)}: {finding.code} {finding.severity} {content(finding)}"

@@ -1,30 +1,42 @@
 """What a page says about each annotator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bboxqa.core.text import count, names_in_words
 from bboxqa.model.diagnosis import NO_BOX
-from bboxqa.report.charts.copied import images_compared
-from bboxqa.report.charts.labels import THE_OTHERS, others_of
-from bboxqa.report.pages.html_document import interval, number, percent
-from bboxqa.report.pages.page_charts import offset_charts
+from bboxqa.report.charts.charts import offsets, rotated_offsets
+from bboxqa.report.charts.svg import chart_svg
+from bboxqa.report.numbers import (
+    THE_OTHERS,
+    interval,
+    json_figure,
+    number,
+    others_of,
+    percent,
+    short_name,
+)
 from bboxqa.report.pages.pictures import Legend
-from bboxqa.report.pages.sections.section import table_rows
+from bboxqa.report.pages.sections import table_rows
 
 MOST = 24
 """Annotators that have a card; all are in the table."""
+# With more annotators, only systematic offsets are drawn.
+_MOST_DRAWN = 12
 # Fewer annotators cannot form two groups of two or more.
 _FEWEST_OF_GROUPS = 4
-# The most members of a group that are named.
-_MOST_NAMED = 12
+# The most members of a group that are named, and annotators whose images are counted in a note.
+_MOST_NAMED, _MOST_NOTED = 12, 4
 # Columns of `boxes_per_object` that a card shows: title, count and rate.
 _SHAPES = (
     ("drawn twice", "n_twice", "twice_rate"),
     ("split", "n_split", "split_rate"),
     ("merged", "n_merged", "merge_rate"),
 )
+
+Entry = tuple[str, str, str]
+"""The title, value and interval of a figure on a card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +45,7 @@ class Card:
 
     name: str
     style: str
-    figures: Sequence[tuple[str, str, str]]
-    """Title, value and interval."""
+    figures: Sequence[Entry]
     chart: str
     confused: str
     n: int
@@ -46,42 +57,131 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Car
     """Return cards of annotators with errors in most objects, the lowest F1 first."""
     if diagnosis is None:
         return []
-    shapes = _shapes(diagnosis)
-    rows = table_rows(diagnosis["tables"]["annotators"])
-    rows.sort(key=lambda row: -_n_errors(row, shapes[row["annotator"]]))
-    compared = {row["annotator"]: images_compared(row) for row in rows}
-    names = {row["annotator"] for row in rows[:MOST]}
-    charts = offset_charts(diagnosis, names)
-    cells = table_rows(diagnosis["tables"]["confusion_matrix"])
-    confused = _confusions(cells, [*compared])
+    tables = diagnosis["tables"]
+    shapes = _by_annotator(tables["boxes_per_object"])
+    rows = _by_annotator(tables["annotators"])
+    order = sorted(rows, key=lambda name: -_n_errors(rows[name], shapes[name]))
+    cells = table_rows(tables["confusion_matrix"])
+    confused = _confusions(cells, [*rows])
     several = len({row["category"] for row in cells} - {NO_BOX}) > 1
-    grouped = _grouped(diagnosis)
+    groups, charts = _grouped(diagnosis), _offset_charts(diagnosis, order[:MOST])
     work = {row["name"]: row for row in diagnosis.get("work", ())[1:]}
-    shown = [row for row in diagnosis["annotators"] if row["name"] in names]
+    shown = [row for row in diagnosis["annotators"] if row["name"] in order[:MOST]]
     # Those without an F1 come last.
     shown.sort(key=lambda row: (row["f1"]["value"] is None, row["f1"]["value"] or 0.0))
+    cards = []
+    for row in shown:
+        name = row["name"]
+        figures = [
+            *_figures(row, images_compared(rows[name]), others_of(name, [*rows]), several=several),
+            *_of_shapes(shapes[name]),
+            *_of_group(groups.get(name)),
+            *_of_time(work.get(name)),
+        ]
+        # Objects to which others gave another category may not match, such as parts of a group.
+        differs = "" if row["class_share"]["value"] == 1 else confused.get(name, "")
+        style = of.style(name) if name in of.annotators else ""
+        misses, extras = row["miss_rate"]["value"], row["extra_rate"]["value"]
+        chart = charts.get(name, "")
+        cards.append(Card(name, style, figures, chart, differs, row["n"], misses, extras))
+    return cards
+
+
+def _by_annotator(table: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {row["annotator"]: row for row in table_rows(table)}
+
+
+def _n_errors(row: Mapping[str, Any], shapes: Mapping[str, Any]) -> int:
+    """Return the number of objects that an annotator missed, added, repeated, split or merged."""
+    return int(row["n_missed"] + row["n_extra"] + sum(shapes[n] for _, n, _ in _SHAPES))
+
+
+def _figures(
+    row: Mapping[str, Any], compared: str, others: str, *, several: bool
+) -> Iterator[Entry]:
+    yield "annotations", number(row["n"]), ""
+    if compared:
+        yield "images without shared boxes", compared, ""
+    yield f"F1 with {others}", number(row["f1"]["value"]), interval(row["f1"]["interval"])
+    yield _share("misses", row["miss_rate"])
+    yield _share("extras", row["extra_rate"])
+    if several:
+        yield _share("same category", row["class_share"])
+
+
+def _share(title: str, figure: Mapping[str, Any]) -> Entry:
+    bounds = figure["interval"] and [100 * each for each in figure["interval"]]
+    return title, percent(figure["value"]), interval(bounds, 1)
+
+
+def _of_shapes(row: Mapping[str, Any]) -> list[Entry]:
+    """Return the rates of objects drawn twice, split and merged that are not zero."""
+    return [_share(title, json_figure(row, rate)) for title, n, rate in _SHAPES if row[n]]
+
+
+def _of_group(row: Mapping[str, Any] | None) -> list[Entry]:
+    if row is None:
+        return []
     return [
-        Card(
-            name=row["name"],
-            style=of.style(row["name"]) if row["name"] in of.annotators else "",
-            figures=[
-                *_figures(
-                    row, compared[row["name"]], others_of(row["name"], [*compared]),
-                    several_categories=several,
-                ),
-                *_of_shapes(shapes[row["name"]]),
-                *_of_group(grouped.get(row["name"])),
-                *_of_time(work.get(row["name"])),
-            ],
-            chart=charts.get(row["name"], ""),
-            # Objects to which others gave another category may not match, such as parts of a group.
-            confused="" if row["class_share"]["value"] == 1 else confused.get(row["name"], ""),
-            n=row["n"],
-            misses=row["miss_rate"]["value"],
-            extras=row["extra_rate"]["value"],
-        )
-        for row in shown
-    ]  # fmt: skip
+        ("group", number(row["group"]), ""),
+        ("F1 with category in the group", number(row["within"]), ""),
+        ("F1 with category outside it", number(row["between"]), ""),
+    ]
+
+
+def _of_time(row: Mapping[str, Any] | None) -> list[Entry]:
+    # The results of a model have no times.
+    if row is None or not row["n_sessions"]:
+        return []
+    speed = row["per_minute"]
+    return [
+        ("annotations a minute", number(speed["value"], 1), interval(speed["interval"], 1)),
+        ("sessions", number(row["n_sessions"]), ""),
+    ]
+
+
+def _offset_charts(diagnosis: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+    """Return charts of offsets by annotator; none for key points."""
+    from markupsafe import Markup
+
+    tables = diagnosis["tables"]
+    name = next((each for each in ("rotated_offsets", "offsets") if each in tables), None)
+    if name is None:
+        return {}
+    own: dict[str, list[Mapping[str, Any]]] = {}
+    for row in table_rows(tables[name]):
+        if row["annotator"] in names:
+            own.setdefault(row["annotator"], []).append(row)
+    draw = rotated_offsets if name == "rotated_offsets" else offsets
+    copies, every = table_rows(tables["copies"]), [row["name"] for row in diagnosis["annotators"]]
+    return {
+        who: Markup(  # noqa: S704 - `chart_svg` escapes texts
+            chart_svg(draw(rows, title="", copies=copies, others=others_of(who, every)),
+                      f"Offsets of {who}"))
+        for who, rows in own.items()
+        if len(own) <= _MOST_DRAWN or any(row["systematic"] for row in rows)
+    }  # fmt: skip
+
+
+def _confusions(rows: Sequence[Mapping[str, Any]], every: Sequence[str]) -> dict[str, str]:
+    """Return the most frequent difference of each annotator from most others, in words.
+
+    It is compared with the majority: in pairs, the errors of one would show up for all others.
+    """
+    worst: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        if NO_BOX not in (row["category"], row["others"]) and row["category"] != row["others"]:
+            most = worst.get(row["annotator"], {})
+            # Results of earlier versions do not have the number.
+            if row.get("n_most", 0) > most.get("n_most", 0):
+                worst[row["annotator"]] = row
+    return {name: _confusion(row, others_of(name, every)) for name, row in worst.items()}
+
+
+def _confusion(row: Mapping[str, Any], others: str) -> str:
+    who = "most others say" if others == THE_OTHERS else f"{others} says"
+    own, theirs = names_in_words((row["category"], row["others"]))
+    return f"most often differs on: {own}, where {who} {theirs} ({count(row['n_most'], 'object')})"
 
 
 def group_sentences(diagnosis: Mapping[str, Any] | None) -> list[str]:
@@ -107,96 +207,38 @@ def group_sentences(diagnosis: Mapping[str, Any] | None) -> list[str]:
 
 def _grouped(diagnosis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return the row of each annotator in the table of groups; none if all are one group."""
-    rows = table_rows(diagnosis["tables"]["agreement_groups"])
-    several = len({row["group"] for row in rows}) > 1
-    return {row["annotator"]: row for row in rows} if several else {}
+    rows = _by_annotator(diagnosis["tables"]["agreement_groups"])
+    return rows if len({row["group"] for row in rows.values()}) > 1 else {}
 
 
-def _shapes(diagnosis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return how often each annotator draws objects twice, splits or merges them."""
-    rows = table_rows(diagnosis["tables"]["boxes_per_object"])
-    return {row["annotator"]: row for row in rows}
+def images_compared(row: Mapping[str, Any]) -> str:
+    """Return the number of images of an annotator's figures; empty if all images count.
 
-
-def _n_errors(row: Mapping[str, Any], shapes: Mapping[str, Any]) -> int:
-    """Return the number of objects that an annotator missed, added, repeated, split or merged."""
-    return int(row["n_missed"] + row["n_extra"] + sum(shapes[n] for _, n, _ in _SHAPES))
-
-
-def _of_shapes(row: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the rates of objects drawn twice, split and merged that are not zero."""
-    figures = []
-    for title, n, rate in _SHAPES:
-        if row[n]:
-            ends = [row[f"{rate}_low"], row[f"{rate}_high"]]
-            bounds = None if None in ends else [100 * each for each in ends]
-            figures.append((title, percent(row[rate]), interval(bounds, 1)))
-    return figures
-
-
-def _of_group(row: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
-    if row is None:
-        return []
-    return [
-        ("group", number(row["group"]), ""),
-        ("F1 with category in the group", number(row["within"]), ""),
-        ("F1 with category outside it", number(row["between"]), ""),
-    ]
-
-
-def _of_time(row: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
-    # The results of a model have no times.
-    if row is None or not row["n_sessions"]:
-        return []
-    speed = row["per_minute"]
-    return [
-        ("annotations a minute", number(speed["value"], 1), interval(speed["interval"], 1)),
-        ("sessions", number(row["n_sessions"]), ""),
-    ]
-
-
-def _confusions(rows: Sequence[Mapping[str, Any]], every: Sequence[str]) -> dict[str, str]:
-    """Return the most frequent difference of each annotator from most others, in words.
-
-    `every` are all annotators.
-
-    It is compared with the majority: in pairs, the errors of one would show up for all others.
+    Examples
+    --------
+    >>> images_compared({"n_images": 47, "n_images_asked": 143})
+    '47 of 143'
     """
-    worst: dict[str, Mapping[str, Any]] = {}
-    for row in rows:
-        if NO_BOX not in (row["category"], row["others"]) and row["category"] != row["others"]:
-            most = worst.get(row["annotator"])
-            if _n_most(row) > (_n_most(most) if most else 0):
-                worst[row["annotator"]] = row
-    return {name: _confusion(row, others_of(name, every)) for name, row in worst.items()}
+    # Results of earlier versions have the first count only.
+    n_asked = row.get("n_images_asked", row["n_images"])
+    return f"{row['n_images']:,} of {n_asked:,}" if row["n_images"] < n_asked else ""
 
 
-def _confusion(row: Mapping[str, Any], others: str) -> str:
-    who = "most others say" if others == THE_OTHERS else f"{others} says"
-    own, theirs = names_in_words((row["category"], row["others"]))
-    number = count(_n_most(row), "object")
-    return f"most often differs on: {own}, where {who} {theirs} ({number})"
+def note_left_out(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return a note on the rows of the table "annotators"; empty if nothing is left out.
 
-
-def _n_most(row: Mapping[str, Any]) -> int:
-    # Results of earlier versions do not have it.
-    return int(row.get("n_most", 0))
-
-
-def _figures(
-    row: Mapping[str, Any], compared: str, others: str, *, several_categories: bool
-) -> list[tuple[str, str, str]]:
-    figures = [("annotations", number(row["n"]), "")]
-    if compared:
-        figures.append(("images without shared boxes", compared, ""))
-    for title, key in (
-        (f"F1 with {others}", "f1"),
-        ("misses", "miss_rate"),
-        ("extras", "extra_rate"),
-        ("same category", "class_share"),
-    ):
-        value, bounds = row[key]["value"], row[key]["interval"]
-        text = number(value) if key == "f1" else percent(value)
-        scale = bounds if key == "f1" or bounds is None else [100 * each for each in bounds]
-        figures.append((title, text, interval(scale, 2 if key == "f1" else 1)))
-    return figures if several_categories else figures[:-1]
+    Examples
+    --------
+    >>> note_left_out([{"annotator": "ann", "n_images": 47, "n_images_asked": 143}])[28:]
+    'boxes that annotators share: of ann, 47 of 143 images count; n and vitality are of all'
+    """
+    compared = [(row["annotator"], images_compared(row)) for row in rows]
+    parts = [f"of {short_name(name)}, {images}" for name, images in compared if images]
+    if not parts:
+        return ""
+    if more := len(parts[_MOST_NOTED:]):
+        parts[_MOST_NOTED:] = [f"{more} more in annotators.csv"]
+    return (
+        f"Rates and offsets leave out boxes that annotators share: {'; '.join(parts)} images "
+        "count; n and vitality are of all"
+    )

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.text import FROM_THE_RIGHT, count, one_line
 from bboxqa.core.version import __version__
-from bboxqa.report.charts.labels import short_name
+from bboxqa.report.numbers import MINUS, interval, number, percent, short_name, signed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
-
 
 ASSETS = ("page.css", "page.js")
 """The style and the script of all pages."""
@@ -36,24 +35,17 @@ def render(template: str, *, linked: bool = False, **values: Any) -> str:
     the folder of the page, and the policy allows files from there.
     """
     style, script = map(asset, ASSETS)
-    styles, scripts, images = (
-        ("'self'", "'self'", "'self'")
-        if linked
-        else (f"'{_hash(style)}'", f"'{_hash(script)}'", "data:")
-    )
-    policy = (
-        f"default-src 'none'; style-src {styles}; script-src {scripts}; img-src {images}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    page = _environment().get_template(f"{template}.html.j2")
-    return page.render(
-        policy=policy,
+    sources = ["'self'"] * 3 if linked else [f"'{_hash(style)}'", f"'{_hash(script)}'", "data:"]
+    styles, scripts, images = sources
+    return _environment().get_template(f"{template}.html.j2").render(
+        policy=f"default-src 'none'; style-src {styles}; script-src {scripts}; img-src {images}; "
+        "base-uri 'none'; form-action 'none'",
         linked=linked,
         style=style,
         script=script,
         generator=f"bboxqa {__version__}",
         **values,
-    )
+    )  # fmt: skip
 
 
 @cache
@@ -68,20 +60,19 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         finalize=_shown,
     )
-    environment.filters.update(
-        counted=count,
-        short=short_name,
-        prose=prose,
-        marked_up=marked_up,
-        breakable=breakable,
-        number=number,
-        percent=percent,
-        interval=interval,
-        signed=signed,
-        as_cell=as_cell,
-        anchor=table_anchor,
-        number_columns=number_columns,
+    shown = (
+        prose,
+        marked_up,
+        breakable,
+        number,
+        percent,
+        interval,
+        signed,
+        as_cell,
+        number_columns,
     )
+    environment.filters.update({each.__name__: each for each in shown})
+    environment.filters.update(counted=count, short=short_name, anchor=table_anchor)
     return environment
 
 
@@ -112,7 +103,7 @@ def prose(text: str) -> "Markup":
     # Every second piece is such a run.
     pieces = [
         Markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', str(escape(piece))))  # noqa: S704
-        for piece in FROM_THE_RIGHT.split(_HYPHEN.sub("\N{MINUS SIGN}", one_line(text)))
+        for piece in FROM_THE_RIGHT.split(_HYPHEN.sub(MINUS, one_line(text)))
     ]
     pieces[1::2] = [Markup("<bdi>{}</bdi>").format(piece) for piece in pieces[1::2]]
     return Markup().join(pieces)
@@ -130,11 +121,10 @@ def marked_up(text: str) -> "Markup":
     """
     from markupsafe import Markup
 
-    # Every second piece is code.
-    pieces = _CODE.split(text)
     code = Markup("<code>{}</code>")
     return Markup().join(
-        code.format(piece) if place % 2 else prose(piece) for place, piece in enumerate(pieces)
+        code.format(piece) if place % 2 else prose(piece)
+        for place, piece in enumerate(_CODE.split(text))
     )
 
 
@@ -202,8 +192,7 @@ def as_cell(value: object) -> Cell:
     if isinstance(value, bool):
         return Cell("yes" if value else "no", str(value))
     if isinstance(value, int | float):
-        shown = number(value, 4)
-        raw = str(value)
+        shown, raw = number(value, 4), str(value)
         return Cell(shown, None if raw == shown else raw, is_number=True)
     return Cell(value)
 
@@ -219,64 +208,6 @@ def number_columns(rows: Sequence[Sequence[object]]) -> set[int]:
     return {
         place
         for place, values in enumerate(zip(*rows, strict=True))
-        if any(value is not None and as_cell(value).is_number for value in values)
-    }
-
-
-def number(value: float | None, digits: int = 2) -> str:
-    """Return a number for a page; a dash for None.
-
-    Examples
-    --------
-    >>> number(0.98765), number(None), number(1234), number(-0.001), number(-0.5)
-    ('0.99', '–', '1,234', '0.00', '−0.50')
-    """
-    if value is None:
-        return "–"
-    text = f"{value:,}" if isinstance(value, int) else f"{value:z,.{digits}f}"
-    return text.replace("-", "\N{MINUS SIGN}")
-
-
-def percent(value: float | None, digits: int = 1) -> str:
-    """Return a share for a page.
-
-    Examples
-    --------
-    >>> percent(0.256), percent(None)
-    ('25.6 %', '–')
-    """
-    return "–" if value is None else f"{number(100 * value, digits)} %"
-
-
-def percents(bounds: list[float] | None) -> str:
-    """Return the bounds of the interval of a share.
-
-    Examples
-    --------
-    >>> percents([0.9241, 0.96]), percents(None)
-    ('[92.4 %, 96.0 %]', '')
-    """
-    return "" if bounds is None else f"[{percent(bounds[0])}, {percent(bounds[1])}]"
-
-
-def signed(value: float | None, digits: int = 1) -> str:
-    """Return a number with its sign.
-
-    Examples
-    --------
-    >>> signed(5.04), signed(-0.01), signed(None)
-    ('+5.0', '0.0', '–')
-    """
-    text = number(value, digits)
-    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
-
-
-def interval(bounds: list[float] | None, digits: int = 2) -> str:
-    """Return the bounds of an interval in brackets; "" for None.
-
-    Examples
-    --------
-    >>> interval([0.12, 0.345]), interval(None)
-    ('[0.12, 0.34]', '')
-    """
-    return "" if bounds is None else f"[{number(bounds[0], digits)}, {number(bounds[1], digits)}]"
+        if any((isinstance(value, int | float) and not isinstance(value, bool))
+               or (isinstance(value, Cell) and value.is_number) for value in values)
+    }  # fmt: skip

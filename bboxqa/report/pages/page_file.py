@@ -9,8 +9,7 @@ from pathlib import Path
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder, write_atomically
 from bboxqa.report.pages.html_document import ASSETS, asset
-from bboxqa.report.pages.image_pages import INDEX
-from bboxqa.report.pages.pictures import TOP
+from bboxqa.report.pages.pictures import INDEX, TOP
 
 PIXELS = "images"
 """The folder of the pixels of images in a folder of pages."""
@@ -21,8 +20,8 @@ _HEAD = 4096
 _TOP_OF_FOLDER = 1000
 # Bytes of a page in one file: per image, at least, and at most.
 _OF_IMAGE, _OF_FEW, _OF_ANY = 100_000, 5_000_000, 20_000_000
-# File names of a folder of pages, and of a folder of pixels.
-_OWN = re.compile(rf"{re.escape(INDEX)}|{'|'.join(map(re.escape, ASSETS))}|images-\d+\.html")
+# File names of a folder of pages, and of its folder of pixels.
+_OWN = re.compile(rf"{'|'.join(map(re.escape, (INDEX, *ASSETS)))}|images-\d+\.html")
 _OWN_PIXELS = re.compile(r"\d+\.webp")
 
 
@@ -70,9 +69,7 @@ def check_page(path: Path, *, force: bool) -> None:
         raise OutputError(f"{path}: cannot be written: there is no folder {path.parent}")
     if path.is_dir():
         raise OutputError(f"{path}: is a folder; name a file, or give --split")
-    if force or not path.is_file():
-        return
-    if not _is_page(path):
+    if not force and path.is_file() and not _is_page(path):
         raise OutputError(f"{path}: is no page of bboxqa; name another file, or give --force")
 
 
@@ -85,29 +82,27 @@ def check_page_folder(folder: Path, *, force: bool) -> None:
         raise OutputError(f"{folder}: is a file; name a folder, or leave out --split")
     try:
         found = [*folder.iterdir()] if folder.is_dir() else []
-        if not found:
-            return
-        if other := _other_file(found):
-            problem = f"holds {other.relative_to(folder)}, which is no part of a page"
-            raise OutputError(f"{folder}: {problem}; name another folder")
-        if not _is_page(folder / INDEX):
-            raise OutputError(f"{folder}: holds no page of bboxqa; name another folder")
+        other = next(_other_files(found), None)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be read: {error.strerror}") from None
-    if not force:
+    if other is not None:
+        problem = f"holds {other.relative_to(folder)}, which is no part of a page"
+        raise OutputError(f"{folder}: {problem}; name another folder")
+    if found and not _is_page(folder / INDEX):
+        raise OutputError(f"{folder}: holds no page of bboxqa; name another folder")
+    if found and not force:
         raise OutputError(f"{folder}: holds a page; name another folder, or give --force")
 
 
-def _other_file(found: Iterable[Path]) -> Path | None:
-    """Return a file or folder that does not belong to a folder of pages, if there is one."""
+def _other_files(found: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files and folders that do not belong to a folder of pages."""
     for each in found:
         if each.name == PIXELS and each.is_dir() and not each.is_symlink():
             for file in each.iterdir():
                 if not (_OWN_PIXELS.fullmatch(file.name) and file.is_file()):
-                    return file
+                    yield file
         elif not (_OWN.fullmatch(each.name) and each.is_file()):
-            return each
-    return None
+            yield each
 
 
 def _is_page(path: Path) -> bool:
@@ -122,10 +117,7 @@ def _is_page(path: Path) -> bool:
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page completely or not at all.
-
-    Raises OutputError if it cannot be written.
-    """
+    """Write a page completely or not at all; raise OutputError if it cannot be written."""
     write_atomically(path, encoded(page))
 
 

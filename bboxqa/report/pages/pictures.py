@@ -1,19 +1,22 @@
-"""The worst images as a page draws them."""
+"""The worst images as pages draw them, and the pages of a folder that show them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.report.charts.palette import N_TOLD_APART, series_style
-from bboxqa.report.pages.shape_paths import dots_path, outline_path
+from bboxqa.report.pages.html_document import render
 
 TOP = 50
 """The number of images that a page shows by default."""
+INDEX = "index.html"
+"""The page that those of images belong to."""
 BLANK_CANVAS = "drawn on a blank canvas"
-_SOLID = "dash-0"
-# As a share of the longer side of an image.
+# Images per page, so that browsers can open a page with many annotations.
+_OF_A_PAGE = 50
+# The size of letters as a share of the longer side of an image.
 _LETTER = 1 / 44
 
 
@@ -40,17 +43,17 @@ class Pixels:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """An annotation on a picture."""
+    """An annotation on a picture, as paths in pixels of the image."""
 
     d: str
-    """The path of its outline, in pixels of the image."""
+    """Its outline."""
     annotator: int
     category: int
     number: int
     style: str
     text: str
     dots: str = ""
-    """The path of its key points, each a line of length 0 with round ends."""
+    """Its key points, each a line of length 0 with round ends."""
     hidden: str = ""
 
     @property
@@ -127,10 +130,14 @@ class ShownImages:
 
     pictures: Sequence[Picture]
     legend: Legend
-    kinds: Sequence[str]
     n_images: int
     """The number of images of the result."""
     measure: str
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of disagreement in the images."""
+        return sorted({kind for each in self.pictures for kind in each.kinds})
 
     @property
     def title(self) -> str:
@@ -165,31 +172,16 @@ def line_style(place: int) -> str:
     return f"stroke-series-{color} dash-{dash}"
 
 
-def legend(images: Sequence[Mapping[str, Any]], every: Sequence[str] = ()) -> Legend:
-    """Return the annotators and categories of images, the annotators in the order of `every`."""
-    present = {name for image in images for name in _people(image)}
-    given = {shape["category"] for image in images for shape in image["shapes"]}
-    order = [*every, *sorted(present - {*every})]
-    return Legend(
-        {name: place for place, name in enumerate(order) if name in present},
-        {name: place for place, name in enumerate(sorted(given))},
-        len(order),
+def outline_path(shape: Mapping[str, Any]) -> str:
+    """Return the outline of a shape, or its box, as the data of an SVG path."""
+    lines = "".join("M{:.7g} {:.7g}L{:.7g} {:.7g}".format(*line) for line in shape.get("lines", ()))
+    if not shape.get("rings"):
+        x, y, width, height = (f"{side:.7g}" for side in shape["bbox"])
+        return f"M{x} {y}h{width}v{height}H{x}z{lines}"
+    return lines + "".join(
+        "M" + "L".join(f"{x:.7g} {y:.7g}" for x, y in zip(ring[::2], ring[1::2], strict=True)) + "z"
+        for ring in shape["rings"]
     )
-
-
-def _people(image: Mapping[str, Any]) -> list[str]:
-    """Return who was asked about an image or drew in it."""
-    return sorted({*image["asked"], *(shape["annotator"] for shape in image["shapes"])})
-
-
-def pictures(
-    images: Sequence[Mapping[str, Any]], of: Legend, pixels: Mapping[str, Pixels]
-) -> list[Picture]:
-    """Return images of the document "worst_images" as a page draws them."""
-    return [
-        _picture(number, image, of, pixels.get(image["file_name"]))
-        for number, image in enumerate(images, 1)
-    ]
 
 
 def worst_first(worst: Mapping[str, Any] | None, *, every: bool) -> list[Mapping[str, Any]]:
@@ -215,15 +207,26 @@ def shown_images(
 
     `every` are the annotators of the result, in the order of their styles.
     """
-    names = legend(images, every)
-    shown = pictures(images, names, pixels)
-    return ShownImages(
-        shown,
-        names,
-        sorted({kind for each in shown for kind in each.kinds}),
-        0 if worst is None else worst["n_images"],
-        "IoU" if worst is None else str(worst["measure"]),
+    present = {name for image in images for name in _people(image)}
+    order = [*every, *sorted(present - {*every})]
+    given = {shape["category"] for image in images for shape in image["shapes"]}
+    names = Legend(
+        {name: place for place, name in enumerate(order) if name in present},
+        {name: place for place, name in enumerate(sorted(given))},
+        len(order),
     )
+    shown = [
+        _picture(number, image, names, pixels.get(image["file_name"]))
+        for number, image in enumerate(images, 1)
+    ]
+    if worst is None:
+        return ShownImages(shown, names, 0, "IoU")
+    return ShownImages(shown, names, worst["n_images"], worst["measure"])
+
+
+def _people(image: Mapping[str, Any]) -> list[str]:
+    """Return who was asked about an image or drew in it."""
+    return sorted({*image["asked"], *(shape["annotator"] for shape in image["shapes"])})
 
 
 def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | None) -> Picture:
@@ -231,7 +234,7 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | 
     pixels = found if found is not None and found.address else None
     shapes = [_drawn(shape, of, people) for shape in image["shapes"]]
     # Where outlines coincide, the gaps of a broken line show the solid line below it.
-    shapes.sort(key=lambda shape: shape.dash != _SOLID)
+    shapes.sort(key=lambda shape: shape.dash != "dash-0")
     width, height = _size(image, pixels)
     letter = round(max(width, height) * _LETTER, 2)
     disagreed = [each for each in image["objects"] if each["kind"] != ALL_AGREE]
@@ -272,6 +275,7 @@ def _size(image: Mapping[str, Any], pixels: Pixels | None) -> tuple[float, float
 
 
 def _drawn(shape: Mapping[str, Any], of: Legend, people: Sequence[str]) -> Drawn:
+    hidden = shape.get("hidden_points", ())
     return Drawn(
         d=outline_path(shape),
         annotator=of.annotators[shape["annotator"]],
@@ -282,16 +286,18 @@ def _drawn(shape: Mapping[str, Any], of: Legend, people: Sequence[str]) -> Drawn
             f"{shape['object']}: {shape['category']} by {shape['annotator']} "
             f"(annotation {shape['annotation']})"
         ),
-        dots=dots_path([*shape.get("visible_points", ()), *shape.get("hidden_points", ())]),
-        hidden=dots_path(shape.get("hidden_points", ())),
+        dots=_dots([*shape.get("visible_points", ()), *hidden]),
+        hidden=_dots(hidden),
     )
+
+
+def _dots(points: Sequence[Sequence[float]]) -> str:
+    return "".join(f"M{x:.7g} {y:.7g}h0" for x, y in points)
 
 
 def _labels(image: Mapping[str, Any], letter: float) -> list[Label]:
     """Return the labels of objects on which annotators disagree."""
-    corners: dict[int, tuple[float, float]] = {
-        each["object"]: (inf, inf) for each in image["objects"] if each["kind"] != ALL_AGREE
-    }
+    corners = {each["object"]: (inf, inf) for each in image["objects"] if each["kind"] != ALL_AGREE}
     for shape in image["shapes"]:
         number, (x, y, _, _) = shape["object"], shape["bbox"]
         if number in corners:
@@ -302,3 +308,30 @@ def _labels(image: Mapping[str, Any], letter: float) -> list[Label]:
         Label(number, round(max(x, 0.0), 1), round(max(y - letter / 6, letter), 1))
         for number, (x, y) in corners.items()
     ]
+
+
+def image_address(number: int) -> str:
+    """Return the URL at which the image of a number is shown.
+
+    Examples
+    --------
+    >>> image_address(50), image_address(51)
+    ('images-1.html#image-50', 'images-2.html#image-51')
+    """
+    return f"images-{(number - 1) // _OF_A_PAGE + 1}.html#image-{number}"
+
+
+def image_pages(images: ShownImages) -> Iterator[tuple[str, str]]:
+    """Yield the pages of images, each with its name."""
+    n_images = len(images.pictures)
+    starts = range(0, n_images, _OF_A_PAGE)
+    others = [
+        (f"images-{place}.html", f"{start + 1:,} to {min(start + _OF_A_PAGE, n_images):,}")
+        for place, start in enumerate(starts, 1)
+    ]
+    for (name, numbers), start in zip(others, starts, strict=True):
+        shown = images.pictures[start : start + _OF_A_PAGE]
+        yield name, render(
+            "images", linked=True, title=f"Images {numbers}", name=name, index=INDEX,
+            others=others, images=images, pictures=shown,
+        )  # fmt: skip

@@ -1,14 +1,13 @@
 """The meaning of a result in words, for those who decide about annotations."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from bboxqa.core.text import count, joined, names_in_words
-from bboxqa.model.diagnosis import ALL_AGREE
-from bboxqa.report.pages.html_document import number, percent
-from bboxqa.report.pages.sections.section import table_rows
-from bboxqa.report.pages.story import story_lines
+from bboxqa.model.diagnosis import ALL_AGREE, Line
+from bboxqa.report.numbers import number, percent
+from bboxqa.report.pages.sections import table_rows
 
 # Krippendorff (2018), Content Analysis, 4th edition, chapter 12: from 0.8 on data are reliable, and
 # between 0.667 and 0.8 they allow tentative conclusions only.
@@ -25,28 +24,24 @@ _ADVICE = {
     "drawn twice by one": "Delete the second of two annotations of one object; they are listed "
     "below.",
 }
-
+_ADVICE_OF_JOINTS = (
+    "Show with examples where joints are, and which side is left, and have those below drawn again."
+)
 _LITTLE = (
     "Little is left to gain, less than 0.01 for each kind of disagreement: have the objects below "
     "checked, if each one counts."
 )
+_NOTHING = "Nothing has to be settled: the annotators agree on all objects of these images."
 # The gain of a kind of disagreement below which it needs no new guideline.
 _LEAST_GAIN = 0.01
-
 # Figures have one or two digits after the point, and more only where they would round to a limit.
 _MOST_DIGITS = 4
-
-_NOTHING = "Nothing has to be settled: the annotators agree on all objects of these images."
-
 # With two annotators who differ, there is no one to begin with.
-_FEWEST_PEOPLE = 3
-_MOST_PEOPLE = 4
-
+_FEWEST_PEOPLE, _MOST_PEOPLE = 3, 4
 # Names of similarities that are not overlaps.
 _NO_IOU = {"keypoints": "similarity (OKS)", "centroid": "similarity", "giou": "GIoU"}
-_ADVICE_OF_JOINTS = (
-    "Show with examples where joints are, and which side is left, and have those below drawn again."
-)
+
+Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,55 +56,41 @@ class Verdict:
     """What would raise agreement most; empty if unknown."""
 
 
-def verdict(
-    summary: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    diagnosis: Mapping[str, Any] | None,
-) -> Verdict:
+def verdict(summary: Record, settings: Record, diagnosis: Record | None) -> Verdict:
     """Return the meaning of a result at its first threshold.
 
     `summary` and `diagnosis` are the documents of these names, `settings` those of the manifest.
     """
     parts = summary["thresholds"]
     part = parts[0]
-    names = [f" at threshold {each['iou_threshold']:g}" for each in parts] if parts[1:] else [""]
     failures = [
         text
-        for each, name in zip(parts, names, strict=True)
-        for text in _failures(each, settings, name)
+        for each in parts
+        for text in _failures(
+            each, settings, f" at threshold {each['iou_threshold']:g}" if parts[1:] else ""
+        )
     ]
-    gates = _gates(settings)
+    asked = {"alpha": settings["min_alpha"], "F1": settings["min_f1"]}
+    gates = [f"{name} is at least {least:g}" for name, least in asked.items() if least is not None]
     if failures:
         status, title = "failed", f"Not accepted: {failures[0]}"
     elif gates:
-        status, title = "passed", f"Accepted: {gates}"
+        status, title = "passed", f"Accepted: {' and '.join(gates)}"
     else:
         status, title = "open", _level(part)
-    figures = (
-        *_alpha(part),
-        *_existence(part),
-        *_class(part),
-        *_place(part, settings["similarity"]),
-    )
+    figures = _figures(part, settings["similarity"])
     if "reference" in part and not summary["n_images"]:
-        figures = ("No image has two annotators: their agreement with each other is not measured.",)
+        figures = iter(
+            ["No image has two annotators: their agreement with each other is not measured."]
+        )
     sentences = (*failures[1:], *figures, *_reference(part))
     return Verdict(status, title, sentences, _next_step(diagnosis, settings["similarity"]))
 
 
-def _gates(settings: Mapping[str, Any]) -> str:
-    """Return the gates that were reached, in words; empty without gates."""
-    asked = {"alpha": settings["min_alpha"], "F1": settings["min_f1"]}
-    return " and ".join(
-        f"{name} is at least {least:g}" for name, least in asked.items() if least is not None
-    )
-
-
-def _failures(part: Mapping[str, Any], settings: Mapping[str, Any], where: str) -> list[str]:
-    """Return the gates that are not reached at a threshold, which `where` names."""
+def _failures(part: Record, settings: Record, where: str) -> Iterator[str]:
+    """Yield the gates that are not reached at a threshold, which `where` names."""
     complete = 0 < part["n_units"] == part["n_complete_units"]
     all_agree = part["alpha"] is None and complete and not part["observed_disagreement"]
-    found = []
     for name, value, least, reason in (
         ("alpha", part["alpha"], settings["min_alpha"], part["alpha_reason"]),
         ("F1", part["existence"]["f1"], settings["min_f1"], part["existence"]["reason"]),
@@ -117,27 +98,23 @@ def _failures(part: Mapping[str, Any], settings: Mapping[str, Any], where: str) 
         if least is None or (name == "alpha" and all_agree):
             continue
         if value is None:
-            found.append(f"there is no {name}{where} to compare with {least:g}: {reason}")
+            yield f"there is no {name}{where} to compare with {least:g}: {reason}"
         elif value < least:
-            found.append(
-                f"{name}{where} is {_below(least, value, number, 2)}, and {least:g} was asked for"
-            )
-    return found
+            found = _below(least, value, number, 2)
+            yield f"{name}{where} is {found}, and {least:g} was asked for"
 
 
-def _level(part: Mapping[str, Any]) -> str:
+def _level(part: Record) -> str:
     """Return the level of agreement in words, for results without gates."""
-    alpha = part["alpha"]
-    least = _least_right(part)
-    if alpha is None and part["existence"]["f1"] is None and least is not None:
-        return f"F1 of {least['name']} with the reference is {number(least['f1']['value'])}"
-    if alpha is None:
-        f1 = part["existence"]["f1"]
-        if f1 is None:
-            return "There is nothing to compare"
+    alpha, f1, least = part["alpha"], part["existence"]["f1"], _least_right(part)
+    if alpha is not None:
+        low, high = (_word(bound) for bound in part["interval"] or (alpha, alpha))
+        return f"Agreement is {low}" if low == high else f"Agreement is {low} to {high}"
+    if f1 is not None:
         return f"Two annotators draw the same object in {_below(1, f1, percent, 0)} of the cases"
-    low, high = (_word(bound) for bound in part["interval"] or (alpha, alpha))
-    return f"Agreement is {low}" if low == high else f"Agreement is {low} to {high}"
+    if least is None:
+        return "There is nothing to compare"
+    return f"F1 of {least['name']} with the reference is {number(least['f1']['value'])}"
 
 
 def _word(alpha: float) -> str:
@@ -163,58 +140,47 @@ def _below(limit: float, value: float, shown: Callable[[float, int], str], digit
     return f"nearly {shown(float(limit), digits)}"
 
 
-def _alpha(part: Mapping[str, Any]) -> Sequence[str]:
-    alpha, bounds = part["alpha"], part["interval"]
+def _figures(part: Record, similarity: str) -> Iterator[str]:
+    """Yield alpha, existence, class and place in sentences."""
+    yield _alpha(part)
+    f1, share, mean = part["existence"]["f1"], part["class"]["share"], part["place"]["mean_iou"]
+    if f1 is not None:
+        cases = f"{_below(1, f1, percent, 1)} of the cases"
+        yield f"What one annotator drew, another one drew too in {cases}."
+    # With one category, all give the same.
+    if share is not None and (part["class"]["alpha"] is not None or share != 1):
+        same = f"the same category in {_below(1, share, percent, 1)}"
+        yield f"Where two drew the same object, they gave it {same}."
+    if mean is not None and similarity in _NO_IOU:
+        what = f"mean {_NO_IOU[similarity]} of their annotations of one object"
+        yield f"The {what} is {_below(1, mean, number, 2)}, where 1 is identical."
+    elif mean is not None:
+        on_average = f"overlap by {_below(1, mean, number, 2)} on average, where 1 is identical."
+        yield f"Their annotations of one object {on_average}"
+
+
+def _alpha(part: Record) -> str:
+    alpha = part["alpha"]
     if alpha is None:
-        return (f"Alpha is not given ({part['alpha_reason']}).",)
+        return f"Alpha is not given ({part['alpha_reason']})."
     custom = f"it is customary to rely on data from {_RELIABLE} on"
     if alpha < _RELIABLE:
         custom += f", and to draw tentative conclusions from {_TENTATIVE} on"
     text = f"Alpha is {_below(1, alpha, number, 2)}, where 1 is perfect and 0 is chance: {custom}."
-    if bounds is None:
-        return (text,)
-    low, high = bounds
+    low, high = part["interval"] or (alpha, alpha)
     doubtful = [each for each in (_RELIABLE, _TENTATIVE) if low < each <= high]
     if doubtful:
         text += (
             f" The images are too few to tell on which side of {doubtful[0]} it lies: other images "
             f"of this kind could give {number(low)} to {number(high)} (95 % interval)."
         )
-    return (text,)
+    return text
 
 
-def _existence(part: Mapping[str, Any]) -> Sequence[str]:
-    f1 = part["existence"]["f1"]
-    if f1 is None:
-        return ()
-    cases = f"{_below(1, f1, percent, 1)} of the cases"
-    return (f"What one annotator drew, another one drew too in {cases}.",)
-
-
-def _class(part: Mapping[str, Any]) -> Sequence[str]:
-    share = part["class"]["share"]
-    # With one category, all give the same.
-    if share is None or (part["class"]["alpha"] is None and share == 1):
-        return ()
-    same = f"the same category in {_below(1, share, percent, 1)}"
-    return (f"Where two drew the same object, they gave it {same}.",)
-
-
-def _place(part: Mapping[str, Any], similarity: str) -> Sequence[str]:
-    mean = part["place"]["mean_iou"]
-    if mean is None:
-        return ()
-    if similarity in _NO_IOU:
-        what = f"mean {_NO_IOU[similarity]} of their annotations of one object"
-        return (f"The {what} is {_below(1, mean, number, 2)}, where 1 is identical.",)
-    on_average = f"overlap by {_below(1, mean, number, 2)} on average, where 1 is identical."
-    return (f"Their annotations of one object {on_average}",)
-
-
-def _reference(part: Mapping[str, Any]) -> Sequence[str]:
+def _reference(part: Record) -> Iterator[str]:
     least = _least_right(part)
     if least is None:
-        return ()
+        return
     found = part["reference"]
     most = max(found["annotators"], key=lambda row: row["f1"]["value"] or 0.0)
     name, best, reference = (names_in_words([each["name"]])[0] for each in (least, most, found))
@@ -226,29 +192,35 @@ def _reference(part: Mapping[str, Any]) -> Sequence[str]:
     else:
         low, high = (number(row["f1"]["value"]) for row in (least, most))
         text = f"F1 of annotators is from {low} ({name}) to {high} ({best})"
-    return (f"Compared with the reference {reference}, {text}.",)
+    yield f"Compared with the reference {reference}, {text}."
 
 
-def _least_right(part: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _least_right(part: Record) -> Record | None:
     """Return the annotator with the lowest F1 with the reference, if there is one."""
     found = part.get("reference", {"annotators": []})["annotators"]
-    known: list[Mapping[str, Any]] = [row for row in found if row["f1"]["value"] is not None]
+    known: list[Record] = [row for row in found if row["f1"]["value"] is not None]
     return min(known, key=lambda row: row["f1"]["value"], default=None)
 
 
-def _next_step(diagnosis: Mapping[str, Any] | None, similarity: str) -> str:
+def story_lines(diagnosis: Record) -> list[Line]:
+    """Return the lines of a diagnosis document; those of earlier versions have no subjects."""
+    nothing: dict[str, Any] = {"annotators": (), "see": ""}
+    subjects = diagnosis.get("subjects", [nothing] * len(diagnosis["story"]))
+    return [
+        Line(text, tuple(each["annotators"]), each["see"])
+        for text, each in zip(diagnosis["story"], subjects, strict=True)
+    ]
+
+
+def _next_step(diagnosis: Record | None, similarity: str) -> str:
     """Return advice on copies, annotators, and the kind of disagreement that costs most."""
     if diagnosis is None:
         return ""
-    advice = (
-        _about_copies(diagnosis),
-        _about_people(diagnosis),
-        _about_kinds(diagnosis, similarity),
-    )
-    return " ".join(filter(None, advice))
+    copies, people = _about_copies(diagnosis), _about_people(diagnosis)
+    return " ".join(filter(None, (copies, people, _about_kinds(diagnosis, similarity))))
 
 
-def _about_people(diagnosis: Mapping[str, Any]) -> str:
+def _about_people(diagnosis: Record) -> str:
     """Return advice to begin with certain annotators; empty if no line is about just one."""
     names = [row["name"] for row in diagnosis["annotators"]]
     if len(names) < _FEWEST_PEOPLE:
@@ -258,12 +230,12 @@ def _about_people(diagnosis: Mapping[str, Any]) -> str:
     named = [*dict.fromkeys(words[people[0]] for people in subjects if len(people) == 1)]
     if not named:
         return ""
-    shown, more = named[:_MOST_PEOPLE], named[_MOST_PEOPLE:]
-    parts = [*shown, count(len(more), "other")] if more else shown
-    return f"Begin with what “Where agreement is lost” says about {joined(parts)}."
+    more = [count(len(named) - _MOST_PEOPLE, "other")] if named[_MOST_PEOPLE:] else []
+    people = joined([*named[:_MOST_PEOPLE], *more])
+    return f"Begin with what “Where agreement is lost” says about {people}."
 
 
-def _about_copies(diagnosis: Mapping[str, Any]) -> str:
+def _about_copies(diagnosis: Record) -> str:
     """Return advice on shared boxes; empty if there are none."""
     copied = [row for row in table_rows(diagnosis["tables"]["copies"]) if row["copied"]]
     if not copied:
@@ -278,7 +250,7 @@ def _about_copies(diagnosis: Mapping[str, Any]) -> str:
     )
 
 
-def _about_kinds(diagnosis: Mapping[str, Any], similarity: str) -> str:
+def _about_kinds(diagnosis: Record, similarity: str) -> str:
     """Return advice on the kind of disagreement that costs most."""
     rows = diagnosis["decomposition"]
     gains = {
@@ -288,11 +260,10 @@ def _about_kinds(diagnosis: Mapping[str, Any], similarity: str) -> str:
     }
     if [row["kind"] for row in rows if row["n_any"]] == [ALL_AGREE]:
         return _NOTHING
-    if not gains or max(gains.values()) <= 0:
+    kind = max(gains, key=gains.__getitem__, default="")
+    if gains.get(kind, 0) <= 0:
         return ""
-    if max(gains.values()) < _LEAST_GAIN:
+    if gains[kind] < _LEAST_GAIN:
         return _LITTLE
-    kind = max(gains, key=gains.__getitem__)
-    if similarity == "keypoints" and kind == "badly placed":
-        return _ADVICE_OF_JOINTS
-    return _ADVICE[kind]
+    is_of_joints = similarity == "keypoints" and kind == "badly placed"
+    return _ADVICE_OF_JOINTS if is_of_joints else _ADVICE[kind]

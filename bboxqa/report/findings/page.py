@@ -18,9 +18,8 @@ from bboxqa.report.findings.phrases import (
     severity_counts,
 )
 from bboxqa.report.pages.html_document import render
-from bboxqa.report.pages.pictures import TOP, Pixels
+from bboxqa.report.pages.pictures import TOP, Pixels, outline_path
 from bboxqa.report.pages.reproduce import inputs_table, settings_table
-from bboxqa.report.pages.shape_paths import outline_path
 
 # Boxes are drawn up to this far outside their image, as a share of its side.
 _BEYOND = 4.0
@@ -90,19 +89,20 @@ def findings_page(
         URL of a parent page to link to; empty for none.
     """
     found, pixels = groups(report), pixels or {}
-    names = _with_boxes(found)
+    names, files = _with_boxes(found), {file.name for file in report.files}
+    validated = PurePath(*files).name if len(files) == 1 else count(len(files), "file")
     number = {name: place for place, name in enumerate(names[:top], 1)}
     return render(
         "findings",
         linked=linked,
         above=above,
         title="Findings of bboxqa validate",
-        kicker=_kicker(report.files),
+        kicker=f"Validation of {validated}",
         report=report,
         counts=severity_counts(report),
         next_step=_next_step(found),
         files=[_file(file) for file in report.files],
-        groups=_groups(report, found, number, pixels),
+        groups=[*_groups(report, found, number, pixels)],
         n_rules=len(report.rules),
         manifest=manifest,
         command=command,
@@ -112,14 +112,6 @@ def findings_page(
         n_with_boxes=len(names),
         n_reduced=sum(pixels[name].is_reduced for name in number if name in pixels),
     )
-
-
-def _kicker(files: Sequence[FileReport]) -> str:
-    """Return what was validated, in words."""
-    named = {file.name for file in files}
-    if len(named) != 1:
-        return f"Validation of {count(len(named), 'file')}"
-    return f"Validation of {PurePath(*named).name}"
 
 
 def _next_step(found: Sequence[Group]) -> str:
@@ -161,9 +153,8 @@ def _with_boxes(found: Iterable[Group]) -> list[str]:
 
 def _file(file: FileReport) -> list[object]:
     name = f"{file.name}: {file.kind}" if file.kind else file.name
-    return [
-        name, file.exporter or "not known", file.n_images, file.n_annotations, file.n_categories
-    ]  # fmt: skip
+    counts = (file.n_images, file.n_annotations, file.n_categories)
+    return [name, file.exporter or "not known", *counts]
 
 
 def _groups(
@@ -171,30 +162,24 @@ def _groups(
     found: Sequence[Group],
     number: Mapping[str, int],
     pixels: Mapping[str, Pixels],
-) -> list[dict[str, object]]:
-    """Return the template's values for each rule; `number` maps images with pictures to numbers."""
+) -> Iterator[dict[str, object]]:
+    """Yield the template's values for each rule; `number` maps images with pictures to numbers."""
     drawn: set[str] = set()
-    return [
-        _group(report, group, [*_pictures(group.listed, number, pixels, drawn)]) for group in found
-    ]
-
-
-def _group(
-    report: FoundReport, group: Group, pictures: Sequence[FoundPicture]
-) -> dict[str, object]:
-    return {
-        "rule": group.rule,
-        "severity": group.severity,
-        "total": group.total,
-        "n_records": group.n_records,
-        "fix": ", ".join(dict.fromkeys(finding.fix or "none" for finding in group.listed))
-        or "none",
-        "rows": [_row(finding) for finding in group.listed],
-        "more": group.total - len(group.listed),
-        "hidden": hidden_by(report, group.rule.code),
-        "pictures": pictures,
-        "has_outlines": any(any(picture.outlines) for picture in pictures),
-    }
+    for group in found:
+        pictures = [*_pictures(group.listed, number, pixels, drawn)]
+        fixes = dict.fromkeys(finding.fix or "none" for finding in group.listed)
+        yield {
+            "rule": group.rule,
+            "severity": group.severity,
+            "total": group.total,
+            "n_records": group.n_records,
+            "fix": ", ".join(fixes) or "none",
+            "rows": [_row(finding) for finding in group.listed],
+            "more": group.total - len(group.listed),
+            "hidden": hidden_by(report, group.rule.code),
+            "pictures": pictures,
+            "has_outlines": any(any(picture.outlines) for picture in pictures),
+        }
 
 
 def _row(finding: Finding) -> dict[str, Any]:
@@ -215,7 +200,7 @@ def _pictures(
     number: Mapping[str, int],
     pixels: Mapping[str, Pixels],
     drawn: set[str],
-) -> Iterable[FoundPicture]:
+) -> Iterator[FoundPicture]:
     """Yield a picture for each finding and numbered image that has boxes to show.
 
     Images whose pixels were `drawn` before are included by reference.

@@ -1,0 +1,296 @@
+"""Charts on matplotlib axes, in the style of the pages, with fonts for names in any script."""
+
+import unicodedata
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from bboxqa.core.text import count, joined
+from bboxqa.report.charts.chart import (
+    LARGE,
+    MOST_SLANTED,
+    SMALL,
+    TITLE,
+    Chart,
+    Dot,
+    Path,
+    Text,
+    layout,
+)
+from bboxqa.report.charts.palette import BACK, DIM, LINE, SERIES, TEXT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_STYLE: dict[str, Any] = {
+    "axes.edgecolor": DIM, "axes.labelcolor": TEXT, "axes.titlecolor": TEXT,
+    "axes.facecolor": "none", "figure.facecolor": "none", "text.color": TEXT,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": False,
+    "axes.titlelocation": "left", "axes.titlesize": TITLE, "axes.titleweight": "bold",
+    "axes.titley": 1.0,
+    "font.size": LARGE, "grid.color": LINE, "grid.linewidth": 0.8, "legend.frameon": False,
+    "xtick.color": DIM, "ytick.color": DIM, "xtick.labelcolor": TEXT, "ytick.labelcolor": TEXT,
+    "patch.edgecolor": BACK, "text.parse_math": False, "svg.fonttype": "none",
+    "svg.hashsalt": "bboxqa", "pdf.fonttype": 42,
+}  # fmt: skip
+# Parameters of a user's session, which a style must not change.
+_OF_SESSION = ("backend", "interactive", "figure.max_open_warning")
+_DEFAULT_FONT = "DejaVu Sans"
+# A font with a box for every character, which helps nobody.
+_NO_FONT = "Last Resort"
+_FIRST_FONTS = ("Noto Sans CJK", "Noto Sans", "Noto")
+_IDEOGRAPHS = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC")
+
+
+@contextmanager
+def page_style() -> Iterator[None]:
+    """Use the style of the pages inside the context, whatever style the user has chosen."""
+    import matplotlib as mpl
+    from cycler import cycler
+
+    if mpl.rcParams["svg.hashsalt"] == _STYLE["svg.hashsalt"]:
+        # The style is already active: setting it again takes as long as drawing a line.
+        yield
+        return
+    settings: Any = {**mpl.rcParamsDefault, **_STYLE, "axes.prop_cycle": cycler(color=SERIES)}
+    for name in _OF_SESSION:
+        del settings[name]
+    # Not rc_context: it would undo the settings that a notebook makes with its first figure.
+    before: Any = {name: mpl.rcParams[name] for name in settings}
+    mpl.rcParams.update(settings)
+    try:
+        yield
+    finally:
+        mpl.rcParams.update(before)
+
+
+def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
+    """Draw a chart on given axes, or on those of a new figure that a notebook shows."""
+    with page_style(), fonts_for(chart.texts):
+        ax = _new_axes(chart) if ax is None else ax
+        ax.set(xlim=chart.x, ylim=chart.y)
+        ax.set_title(chart.title, loc="left", pad=7 + 11 * len([*filter(None, chart.legend)]))
+        for place, line in enumerate(reversed([*filter(None, chart.legend)])):
+            at: Any = (0, 5 + 11 * place)
+            ax.annotate(line, (0, 1), at, color=DIM, fontsize=SMALL, xycoords="axes fraction",
+                        textcoords="offset points")  # fmt: skip
+        _draw_axes(ax, chart)
+        for mark in chart.marks:
+            _draw_mark(ax, mark)
+        _draw_keys(ax, chart)
+        _set_fonts(ax)
+    return ax
+
+
+def _set_fonts(ax: "Axes") -> None:
+    """Use further fonts in labels that the axes had before."""
+    import matplotlib as mpl
+    from matplotlib.text import Text as Label
+
+    families = mpl.rcParams["font.family"]
+    for label in ax.findobj(Label) if len(families) > 1 else ():
+        label.set_fontfamily(families)  # type: ignore[attr-defined]
+
+
+def quiet_figure(**options: Any) -> "Figure":
+    """Return a figure that draws texts in any script without warnings of missing characters."""
+    return _quiet_class()(**options)
+
+
+@cache
+def _quiet_class() -> "type[Figure]":
+    from matplotlib.figure import Figure
+
+    class QuietFigure(Figure):
+        def draw(self, renderer: Any) -> None:
+            with _any_script():
+                super().draw(renderer)
+
+        def get_tightbbox(self, *args: Any, **keywords: Any) -> Any:
+            with _any_script():
+                return super().get_tightbbox(*args, **keywords)
+
+    return QuietFigure
+
+
+@contextmanager
+def _any_script() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from (current )?font")
+        warnings.filterwarnings("ignore", "Matplotlib currently does not support")
+        yield
+
+
+def _new_axes(chart: Chart) -> "Axes":
+    from matplotlib import pyplot as plt
+
+    found = layout(chart)
+    size = (found.total_width / 72, found.total_height / 72)
+    figure = plt.figure(
+        FigureClass=_quiet_class(), figsize=size, layout="constrained", facecolor=BACK
+    )
+    return figure.subplots()
+
+
+def _draw_axes(ax: "Axes", chart: Chart) -> None:
+    if not chart.frame:
+        ax.spines[:].set_visible(False)
+        ax.set(xticks=[], yticks=[])
+    if chart.width is not None:
+        ax.set_aspect("equal")
+    if chart.rows is not None:
+        ax.set_yticks(range(len(chart.rows)), chart.rows, fontsize=chart.row_size)
+        ax.tick_params(left=False)
+        ax.spines[["left"]].set_visible(False)
+    if chart.columns is not None:
+        slanted = len(chart.columns) <= MOST_SLANTED
+        turned = {"rotation": 45, "va": "top"} if slanted else {"rotation": 90, "va": "center"}
+        ax.set_xticks(
+            range(len(chart.columns)), chart.columns, fontsize=chart.row_size, ha="right",
+            rotation_mode="anchor", **turned,
+        )  # fmt: skip
+        ax.tick_params(length=0)
+    if chart.x_label:
+        ax.set_xlabel(chart.x_label)
+    if chart.grid:
+        ax.grid(visible=True, axis=chart.grid)
+        ax.set_axisbelow(True)
+
+
+def _draw_mark(ax: "Axes", mark: Path | Dot | Text) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
+
+    if isinstance(mark, Text):
+        limits = (ax.get_xlim(), ax.get_ylim())
+        at: Any = [_inside(each, ends) for each, ends in zip((mark.x, mark.y), limits, strict=True)]
+        away: Any = (mark.shift, mark.rise)
+        ax.annotate(
+            mark.text, at, away, color=mark.color, fontsize=mark.size, textcoords="offset points",
+            ha={"start": "left", "middle": "center", "end": "right"}[mark.align], va="center",
+            weight="bold" if mark.bold else "normal", linespacing=1.1,
+        )  # fmt: skip
+    elif isinstance(mark, Dot):
+        ax.plot(
+            [mark.x], [mark.y], "o", color=mark.color, markersize=2 * mark.radius, clip_on=False
+        )
+    else:
+        ends = ax.get_ylim()
+        pieces = [[(x, _inside(y, ends)) for x, y in piece] for piece in mark.pieces]
+        codes = [[Outline.MOVETO, *[Outline.LINETO] * (len(piece) - 1)] for piece in pieces]
+        outline = Outline([*chain.from_iterable(pieces)], [*chain.from_iterable(codes)])
+        style: Any = (0, mark.dashes) if mark.dashes else "-"
+        ax.add_patch(
+            PathPatch(outline, facecolor=mark.fill, edgecolor=mark.color, linewidth=mark.width,
+                      linestyle=style, alpha=mark.opacity, clip_on=False, capstyle="butt")
+        )  # fmt: skip
+
+
+def _inside(value: float, ends: tuple[float, float]) -> float:
+    return ends[value > 0] if abs(value) == float("inf") else value
+
+
+def _draw_keys(ax: "Axes", chart: Chart) -> None:
+    from matplotlib.lines import Line2D
+
+    if not chart.keys:
+        return
+    handles = [
+        Line2D([], [], color=key.color, marker="o", linestyle="none") if key.is_dot
+        else Line2D([], [], color=key.color, linewidth=2,
+                    linestyle=(0, key.dashes) if key.dashes else "-")
+        for key in chart.keys
+    ]  # fmt: skip
+    below = 14.0 + (24 if chart.x_label else 12)
+    ax.legend(
+        handles, [key.name for key in chart.keys], loc="upper left", fontsize=SMALL,
+        bbox_to_anchor=(0, -below / chart.height), ncols=layout(chart).row_of_keys,
+    )  # fmt: skip
+
+
+@contextmanager
+def fonts_for(texts: Iterable[str]) -> Iterator[str]:
+    """Use fonts that can show `texts` inside the context; yield the characters that no font has.
+
+    Fonts other than the default one are looked for only if they are needed.
+    """
+    import matplotlib as mpl
+    from matplotlib import font_manager
+
+    signs = {sign for text in texts for sign in text if sign.isprintable()}
+    missing = signs - _signs(str(font_manager.findfont(_DEFAULT_FONT)))
+    families = []
+    for family, path in _installed() if missing else ():
+        if shown := missing & _signs(path):
+            families.append(family)
+            missing -= shown
+    before = mpl.rcParams["font.family"]
+    if families:
+        mpl.rcParams["font.family"] = [_DEFAULT_FONT, *families]
+    try:
+        yield "".join(sorted(missing))
+    finally:
+        mpl.rcParams["font.family"] = before
+
+
+def missing_note(signs: str) -> str:
+    """Return a note on characters that no font has, with the remedy.
+
+    Examples
+    --------
+    >>> missing_note("日")
+    'no font has 日, which is a box in PNG and PDF: install fonts-noto-cjk, or another font'
+    """
+    more = [count(len(signs) - 3, "more sign")] if len(signs) > 3 else []
+    packages = " and ".join(sorted({_package(sign) for sign in signs}))
+    which = "which PNG and PDF show as boxes" if len(signs) > 1 else "which is a box in PNG and PDF"
+    return (
+        f"no font has {joined([*signs[:3], *more])}, {which}: install {packages}, or another font"
+    )
+
+
+def _package(sign: str) -> str:
+    """Return the package of Debian and Ubuntu with a font that can be drawn."""
+    if unicodedata.name(sign, "").startswith(_IDEOGRAPHS):
+        return "fonts-noto-cjk"
+    # Colour fonts hold bitmaps, which matplotlib does not draw.
+    return "fonts-symbola" if unicodedata.category(sign) == "So" else "fonts-noto"
+
+
+def _installed() -> list[tuple[str, str]]:
+    """Return the family and path of each font that can be drawn, large fonts first."""
+    from matplotlib import font_manager
+
+    manager = font_manager.fontManager
+    known = {entry.fname for entry in manager.ttflist}
+    # Matplotlib caches the list on disk; it may name fonts that no longer exist.
+    for path in sorted({*font_manager.findSystemFonts()} - known):
+        with suppress(OSError, RuntimeError):
+            manager.addfont(path)
+    found = {
+        entry.name: entry.fname
+        for entry in reversed(manager.ttflist)
+        if entry.style == "normal" and not entry.name.startswith(_NO_FONT)
+    }
+    return sorted(found.items(), key=lambda each: (_rank(each[0]), each[0]))
+
+
+def _rank(family: str) -> int:
+    """Return the index of the first prefix that matches a family."""
+    fitting = [place for place, begin in enumerate(_FIRST_FONTS) if family.startswith(begin)]
+    return min(fitting, default=len(_FIRST_FONTS))
+
+
+@cache
+def _signs(path: str) -> frozenset[str]:
+    """Return the characters of a font; none if it cannot be read."""
+    from matplotlib import font_manager
+
+    try:
+        return frozenset(map(chr, font_manager.get_font(path).get_charmap()))
+    except (OSError, RuntimeError):
+        return frozenset()

@@ -1,0 +1,477 @@
+"""Charts of kinds of disagreement, images, pairs of annotators, categories, offsets, findings."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import cos, radians, sin, sqrt
+from typing import Any, Literal
+
+from bboxqa.core.text import count
+from bboxqa.model.diagnosis import NO_BOX
+from bboxqa.report.charts.chart import (
+    MOST_SLANTED,
+    SMALL,
+    Chart,
+    Mark,
+    Path,
+    Point,
+    Text,
+    bar,
+    in_rows,
+    nothing,
+    span,
+    upright,
+)
+from bboxqa.report.charts.palette import BACK, DIM, SERIES, TEXT
+from bboxqa.report.numbers import (
+    THE_OTHERS,
+    json_figure,
+    number,
+    part_of,
+    set_apart,
+    short_name,
+    signed,
+)
+
+Rows = Sequence[Mapping[str, Any]]
+
+_MOST_IMAGES, _MOST_ANNOTATORS, _MOST_CATEGORIES = 30, 40, 20
+_SEVERITY_COLORS = {"error": SERIES[1], "warning": SERIES[4], "info": SERIES[5]}
+_OTHER = "(other)"
+# Characters of a name beside a row and below a column.
+_LONGEST_BESIDE, _LONGEST_BELOW = 36, 20
+# The colour map cividis at 0, 0.1, … 1, which people with colour vision deficiencies can read.
+_CIVIDIS = (
+    "#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78", "#948e77", "#aea371",
+    "#c8b866", "#e5cf52", "#fee838",
+)  # fmt: skip
+# Text colours in cells, whose colours are the same on a light and a dark page.
+_ON_LIGHT, _ON_DARK = "#101418", "#fdfdfd"
+_NOT_MOVED = "no systematic offset"
+# The largest offset is drawn as at most this share of the side of the box, or these degrees.
+_LARGEST_DRAWN, _LARGEST_ANGLE = 0.25, 20.0
+_FACTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
+# For each edge, its midpoint in a box from 0 to 1, its direction, and where its offset is written.
+_EDGES: dict[str, tuple[Point, Point, Point, Literal["start", "middle", "end"]]] = {
+    "left": ((0, 0.5), (1, 0), (-0.32, 0.5), "end"),
+    "top": ((0.5, 0), (0, 1), (0.5, -0.42), "middle"),
+    "right": ((1, 0.5), (1, 0), (1.32, 0.5), "start"),
+    "bottom": ((0.5, 1), (0, 1), (0.5, 1.45), "middle"),
+}
+_Place = tuple[int, int]
+_MEASURES = {"centre x": "middle, right", "centre y": "middle, down"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The cells of a matrix by row and column, and the values of its darkest and lightest one."""
+
+    values: Mapping[_Place, float]
+    texts: Mapping[_Place, str]
+    scale: tuple[float, float]
+    apart: Sequence[_Place] = ()
+    """Cells that are hatched."""
+
+
+def decomposition(rows: Rows) -> Chart:
+    """Draw the share of objects with each kind of disagreement, with its 95 % interval.
+
+    `rows` are the rows of the table "decomposition". Objects may have several kinds. Beside each
+    bar are the number of objects, and the rise of alpha (or F1 without alpha) if annotators settled
+    them.
+    """
+    title = "Objects by kind of disagreement"
+    if not rows or not any(row["n_objects"] for row in rows):
+        return nothing(title, "there are no objects")
+    gain = "f1_gain" if all(row["alpha_gain"] is None for row in rows) else "alpha_gain"
+    marks: list[Mark] = []
+    ends = []
+    for place, row in enumerate(rows):
+        share = json_figure(row, "share_any")
+        low, high = (100 * each for each in share["interval"] or [share["value"] or 0] * 2)
+        marks.append(bar(0, 100 * (share["value"] or 0), place, SERIES[0 if place else 2]))
+        if share["interval"] is not None:
+            marks.append(span(low, high, place, TEXT, 1.2, 1))
+        ends.append(high)
+        marks.append(Text(high, place, _gain_text(row, gain), 5))
+    return Chart(
+        title, marks, (0, 1.05 * max([*ends, 1])), in_rows(len(rows)), 25 * len(rows),
+        legend=("an object may have several kinds",), rows=[row["kind"] for row in rows],
+        x_label="per cent of objects",
+    )  # fmt: skip
+
+
+def _gain_text(row: Mapping[str, Any], gain: str) -> str:
+    text = count(row["n_any"], "object")
+    if row[gain] is None or abs(row[gain]) < 0.0005:
+        return text
+    return f"{text}\n{'F1' if gain == 'f1_gain' else 'alpha'} {signed(row[gain], 3)} if settled"
+
+
+def image_costs(images: Rows, n_images: int, figure: str = "alpha") -> Chart:
+    """Draw the costs of the costliest images in alpha, or in F1 where alpha has no meaning.
+
+    `images` and `n_images` are from the document "worst_images"; `figure` is "alpha" or "F1". At
+    most 30 images are drawn.
+    """
+    title = f"What images cost in {figure}"
+    worst = [row for row in images if row["cost"] is not None][:_MOST_IMAGES]
+    if not worst:
+        return nothing(title, f"there are no two images with {figure}")
+    marks: list[Mark] = [upright(0, -0.5, len(worst) - 0.5)]
+    for place, row in enumerate(worst):
+        marks.append(bar(min(row["cost"], 0), max(row["cost"], 0), place, SERIES[1]))
+        marks.append(Text(max(row["cost"], 0), place, number(row[figure.lower()]), 5))
+    costs = [0.0, *(row["cost"] for row in worst)]
+    low, high = min(costs), max(costs)
+    margin = 0.05 * (high - low) or 0.01
+    shown = part_of(len(worst), n_images, "images")
+    legend = (
+        shown and f"{shown}, costliest first",
+        f"bar: rise of {figure} without the image",
+        f"number: {figure} of the image",
+    )
+    return Chart(
+        title, marks, (low - margin * (low < 0), high + margin), in_rows(len(worst)),
+        16 * len(worst), legend=legend, rows=[short_name(row["file_name"]) for row in worst],
+    )  # fmt: skip
+
+
+def severities(counts: Mapping[str, int]) -> Chart:
+    """Draw the number of findings of each severity."""
+    marks: list[Mark] = []
+    for place, (name, n) in enumerate(counts.items()):
+        marks += [bar(0, n, place, _SEVERITY_COLORS[name]), Text(n, place, f"{n:,}", 5)]
+    ends = (0.0, 1.15 * max(1, *counts.values()))
+    return Chart("", marks, ends, in_rows(len(counts)), 75, rows=[*counts], frame="")
+
+
+def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"] = "f1") -> Chart:
+    """Draw the agreement of each pair of annotators, with the number of their units.
+
+    Cells of annotators without a shared image are hatched. `order` has the annotators of the table
+    "agreement_matrix"; `pairs` are from one of ``summary["thresholds"]``. With more than 40
+    annotators, those with most units are drawn.
+    """
+    names = _most_shared(order, pairs)
+    place = {name: index for index, name in enumerate(names)}
+    title = f"{'Alpha' if figure == 'alpha' else 'F1'} of pairs of annotators"
+    if len(names) < 2:
+        return nothing(title, "there are no two annotators")
+    values: dict[_Place, float] = {}
+    texts = {}
+    for pair in pairs:
+        row, column = (place.get(pair[f"annotator_{side}"], -1) for side in (1, 2))
+        if row >= 0 and column >= 0 and pair["n_units"]:
+            for cell in ((row, column), (column, row)):
+                texts[cell] = f"{number(pair[figure])}\n{pair['n_units']:,}"
+                if pair[figure] is not None:
+                    values[cell] = pair[figure]
+    cells = [(row, column) for row in range(len(names)) for column in range(len(names))]
+    apart = [cell for cell in cells if cell[0] != cell[1] and cell not in texts]
+    is_written = len(names) <= MOST_SLANTED
+    low, high = _scale([*values.values()])
+    shown = part_of(len(names), len(order), "annotators")
+    legend = [
+        shown and f"{shown}, with most units",
+        "hatched: no units" if apart else "",
+        "below the value: units of the pair" if is_written
+        else f"darkest: {number(low)}, lightest: {number(high)}",
+    ]  # fmt: skip
+    beside, below = (
+        [short_name(name, most) for name in names] for most in (_LONGEST_BESIDE, _LONGEST_BELOW)
+    )
+    shown_texts = texts if is_written else {}
+    return _matrix(title, legend, beside, below, _Cells(values, shown_texts, (low, high), apart))
+
+
+def _most_shared(order: Sequence[str], pairs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the annotators to draw, in their order."""
+    shared: Counter[str] = Counter()
+    for pair in pairs:
+        shared.update({pair["annotator_1"]: pair["n_units"], pair["annotator_2"]: pair["n_units"]})
+    kept = sorted(order, key=lambda name: -shared[name])[:_MOST_ANNOTATORS]
+    return [name for name in order if name in set(kept)]
+
+
+def confusion_matrix(rows: Rows, annotator: str | None = None, *, copies: Rows = ()) -> Chart:
+    """Draw the confusion matrix of annotators with the others, in percent of rows.
+
+    `rows` and `copies` are the rows of the tables "confusion_matrix" and "copies"; with
+    `annotator`, only this annotator's rows count. With more than 20 categories, the most confused
+    ones are drawn, and the others together as a column.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        if annotator is None or row["annotator"] == annotator:
+            counts[row["category"], row["others"]] += row["n"]
+    title = "Confusion of categories"
+    if not counts:
+        return nothing(
+            title, reason_left_out(copies, "no object has several annotators", annotator)
+        )
+    names, total = _most_confused(rows, counts)
+    own = [*names, NO_BOX]
+    others = own if len(names) == total else [*names, _OTHER, NO_BOX]
+    n: Counter[_Place] = Counter()
+    for (name, other), number_of in counts.items():
+        if name in own:
+            n[own.index(name), others.index(other if other in others else _OTHER)] += number_of
+    sums: Counter[int] = Counter()
+    for (line, _), number_of in n.items():
+        sums[line] += number_of
+    values = {cell: 100 * number_of / sums[cell[0]] for cell, number_of in n.items() if number_of}
+    texts = {cell: "<1" if value < 1 else f"{value:.0f}" for cell, value in values.items()}
+    who = "one annotator" if annotator is None else set_apart(short_name(annotator))
+    shown = part_of(len(names), total, "categories")
+    legend = [
+        shown and f"{shown}, confused most",
+        f"row: category by {who}; in brackets: pairs",
+        "column: category by another, % of the row",
+    ]
+    beside = [f"{set_apart(_shown(name))} ({sums[line]:,})" for line, name in enumerate(own)]
+    below = [_shown(each, _LONGEST_BELOW) for each in others]
+    return _matrix(title, legend, beside, below, _Cells(values, texts, (0, 100)))
+
+
+def _most_confused(rows: Rows, counts: Mapping[tuple[str, str], int]) -> tuple[list[str], int]:
+    """Return the categories to draw, sorted, and how many there are."""
+    names = sorted({name for row in rows for name in (row["category"], row["others"])} - {NO_BOX})
+    confused: Counter[str] = Counter()
+    used: Counter[str] = Counter()
+    for (own, other), n in counts.items():
+        used[own] += n
+        if own != other and NO_BOX not in (own, other):
+            confused.update({own: n, other: n})
+    kept = sorted(names, key=lambda name: (-confused[name], -used[name]))[:_MOST_CATEGORIES]
+    return sorted(kept), len(names)
+
+
+def _shown(name: str, longest: int = 28) -> str:
+    return name.strip("()") if name in (NO_BOX, _OTHER) else short_name(name, longest)
+
+
+def _matrix(
+    title: str, legend: Sequence[str], rows: Sequence[str], columns: Sequence[str], cells: _Cells
+) -> Chart:
+    """Return square cells with names of rows and columns, and texts as large as they fit."""
+    most = max(len(rows), len(columns))
+    longest = max([3, *(len(line) for text in cells.texts.values() for line in text.split("\n"))])
+    side = 72 * min(max(2.8 / most, 0.36, 0.065 * longest), 0.8)
+    if most > MOST_SLANTED:
+        side = 72 * (0.3 if most < 25 else 0.19)
+    letter = min(max(0.9 * side / (0.62 * longest), 7), 10)
+    marks: list[Mark] = [*_hatched(cells.apart), *_colored(cells)]
+    for (row, column), text in cells.texts.items():
+        value = cells.values.get((row, column))
+        color = DIM if value is None else _readable(_color(value, cells.scale))
+        marks.append(Text(column, row, text, 0, letter, "middle", color))
+    size = 9 if most <= MOST_SLANTED else 8 if most <= 25 else 7
+    return Chart(
+        title, marks, (-0.5, len(columns) - 0.5), in_rows(len(rows)), side * len(rows),
+        side * len(columns), legend, rows, columns, frame="", letter=size,
+    )  # fmt: skip
+
+
+def _colored(cells: _Cells) -> Iterable[Mark]:
+    for (row, column), value in cells.values.items():
+        left, right, top, bottom = column - 0.5, column + 0.5, row - 0.5, row + 0.5
+        corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
+        yield Path([corners], BACK, _color(value, cells.scale), 0.8)
+
+
+def _hatched(cells: Iterable[_Place]) -> Iterable[Mark]:
+    """Yield the lines that hatch cells, as one path; those of neighbours continue each other."""
+    steps = [each / 3 for each in range(-2, 3)]
+    ends = [(max(step - 0.5, -0.5), min(step + 0.5, 0.5)) for step in steps]
+    pieces = [
+        [(column + low, row + high), (column + high, row + low)]
+        for row, column in cells
+        for low, high in ends
+    ]
+    return [Path(pieces, DIM, width=0.6)] if pieces else []
+
+
+def _scale(values: Sequence[float]) -> tuple[float, float]:
+    """Return the values of the darkest and the lightest colour, none above 1."""
+    if not values:
+        return 0.0, 1.0
+    least, most = min(values), max(values)
+    high = min(max(most, (least + most) / 2 + 0.02), 1.0)
+    low = min(least, high - 0.04)
+    # No negative numbers for values that cannot be negative.
+    return (0.0, high - low) if low < 0 <= least else (low, high)
+
+
+def _color(value: float, scale: tuple[float, float]) -> str:
+    """Return the colour of a value, between two neighbours of the map."""
+    share = 10 * (value - scale[0]) / (scale[1] - scale[0])
+    first = min(max(int(share), 0), 9)
+    pairs = zip(_channels(_CIVIDIS[first]), _channels(_CIVIDIS[first + 1]), strict=True)
+    mixed = (round(one + (other - one) * (share - first)) for one, other in pairs)
+    return "#" + "".join(f"{each:02x}" for each in mixed)
+
+
+def _channels(color: str) -> list[int]:
+    return [int(color[start : start + 2], 16) for start in (1, 3, 5)]
+
+
+def _readable(color: str) -> str:
+    red, green, blue = _channels(color)
+    return _ON_LIGHT if 0.3 * red + 0.59 * green + 0.11 * blue > 127 else _ON_DARK
+
+
+def offsets(
+    edges: Rows, *, title: str | None = None, copies: Rows = (), others: str = THE_OTHERS
+) -> Chart:
+    """Draw a box with its four edges where an annotator draws them on average.
+
+    `edges` are the rows of one annotator of the table "offsets". Arrows from the edges of the
+    others to those of the annotator are magnified by the factor in the legend; the numbers are
+    pixels with their 95 % intervals. Only systematic offsets are drawn, since magnified chance
+    would look like a finding; offsets without an interval are grey. The title is by default the
+    name of the annotator. `copies` are the rows of the table of this name; `others` is what the
+    other annotators are called.
+    """
+    name = (short_name(edges[0]["annotator"]) if edges else "") if title is None else title
+    known = [row for row in edges if row["offset_percent"] is not None]
+    if not known:
+        return _no_offsets(name, edges, copies)
+    moved = [row for row in known if _is_drawn(row, row["offset_px_low"])]
+    largest = max((abs(row["offset_percent"]) for row in moved), default=0) / 100
+    factor = _factor(largest / _LARGEST_DRAWN)
+    drawn = {row["edge"]: factor * row["offset_percent"] / 100 for row in moved}
+    ends = [drawn.get(edge, 0.0) for edge in ("left", "top", "right", "bottom")]
+    marks: list[Mark] = [
+        Path([_box((0, 0), (1, 1))], DIM, dashes=(3.7, 1.6)),
+        Path([_box((ends[0], ends[1]), (1 + ends[2], 1 + ends[3]))], TEXT, width=1.5),
+    ]
+    for row in edges:
+        middle, (right, down), at, align = _EDGES[row["edge"]]
+        away = drawn.get(row["edge"], 0.0)
+        if abs(away) > 0.005:
+            end = (middle[0] + right * away, middle[1] + down * away)
+            marks += _arrow(middle, end, SERIES[1] if row["systematic"] else DIM)
+        text = _offset_text(row, "offset_px", " px", "\n")
+        marks.append(Text(*at, text, 0, SMALL, align, bold=row["systematic"]))
+    legend = (f"dashed: {others}", _how_large("drawn", factor) if moved else _NOT_MOVED)
+    return Chart(name, marks, (-1.2, 2.2), (1.8, -0.8), 160, 209, legend, frame="")
+
+
+def rotated_offsets(
+    rows: Rows, *, title: str | None = None, copies: Rows = (), others: str = THE_OTHERS
+) -> Chart:
+    """Draw a box as an annotator draws it on average, over that of the others.
+
+    `rows` are the rows of one annotator of the table "rotated_offsets". Differences are magnified
+    by the factor in the legend; the numbers are pixels and degrees clockwise with their 95 %
+    intervals. Only systematic ones, in bold, and those without an interval are drawn. The title is
+    by default the name of the annotator; `others` is what the other annotators are called.
+    """
+    name = (short_name(rows[0]["annotator"]) if rows else "") if title is None else title
+    if not rows or rows[0]["offset"] is None:
+        return _no_offsets(name, rows, copies)
+    moved = [_is_drawn(row, row["offset_low"]) for row in rows]
+    off = [
+        each * (row["offset"] if row["unit"] == "degrees" else (row["offset_percent"] or 0) / 100)
+        for row, each in zip(rows, moved, strict=True)
+    ]
+    shares = [abs(each) for each in off[:-1]]
+    factor = _factor(max(*(each / 0.2 for each in shares), abs(off[-1]) / _LARGEST_ANGLE))
+    size = sqrt(0.5)
+    x, y, width, height, angle = (factor * each for each in off)
+    color = SERIES[1] if any(row["systematic"] for row in rows) else TEXT
+    turned = _turned((size * x, size * y), (1 + width, 0.5 * (1 + height)), angle)
+    marks: list[Mark] = [
+        Path([_turned((0, 0), (1, 0.5), 0)], DIM, dashes=(3.7, 1.6)),
+        Path([turned], color, width=1.5),
+    ]
+    for place, row in enumerate(rows):
+        unit = "°" if row["unit"] == "degrees" else " px"
+        measure = _MEASURES.get(row["measure"], row["measure"])
+        text = _offset_text(row, "offset", unit, " ")
+        marks.append(Text(-1.1, 0.85 + 0.22 * place, measure))
+        marks.append(Text(0.1, 0.85 + 0.22 * place, text, bold=row["systematic"]))
+    times = _how_large("differences", factor) if any(moved) else _NOT_MOVED
+    legend = (f"dashed: {others}", times)
+    return Chart(name, marks, (-1.2, 1.2), (1.9, -0.6), 180, 173, legend, frame="")
+
+
+def _no_offsets(name: str, rows: Rows, copies: Rows) -> Chart:
+    who = rows[0]["annotator"] if rows else None
+    return nothing(name, reason_left_out(copies, "no object was drawn by others as well", who), 209)
+
+
+def _is_drawn(row: Mapping[str, Any], low: float | None) -> bool:
+    """Return whether an offset is drawn: if it is systematic, or has no interval."""
+    return low is None or bool(row["systematic"])
+
+
+def _factor(largest: float) -> float:
+    """Return the magnification of offsets, given the largest as a share of what may be drawn."""
+    return max((each for each in _FACTORS if each * largest <= 1), default=_FACTORS[0])
+
+
+def _how_large(what: str, factor: float) -> str:
+    """Return the magnification of a drawing in words.
+
+    Examples
+    --------
+    >>> _how_large("drawn", 20), _how_large("drawn", 0.5)
+    ('drawn 20 times as large', 'drawn 2 times smaller')
+    """
+    if factor < 1:
+        return f"{what} {1 / factor:g} times smaller"
+    return "true to scale" if factor == 1 else f"{what} {factor:g} times as large"
+
+
+def _offset_text(row: Mapping[str, Any], name: str, unit: str, between: str) -> str:
+    figure = json_figure(row, name)
+    if figure["value"] is None:
+        return "–"
+    ends = figure["interval"]
+    bounds = "" if ends is None else f"{between}[{signed(ends[0])}, {signed(ends[1])}]"
+    return f"{signed(figure['value'])}{unit}{bounds}"
+
+
+def _box(first: Point, second: Point) -> list[Point]:
+    (left, top), (right, bottom) = first, second
+    return [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
+
+
+def _turned(middle: Point, size: Point, degrees: float) -> list[Point]:
+    """Return the corners of a box that is turned clockwise."""
+    across, down = size[0] / 2, size[1] / 2
+    turn, sides = radians(degrees), _box((-across, -down), (across, down))
+    return [
+        (middle[0] + x * cos(turn) - y * sin(turn), middle[1] + x * sin(turn) + y * cos(turn))
+        for x, y in sides
+    ]
+
+
+def _arrow(start: Point, end: Point, color: str) -> list[Mark]:
+    x, y = end[0] - start[0], end[1] - start[1]
+    length = sqrt(x * x + y * y)
+    x, y = 0.09 * x / length, 0.09 * y / length
+    head = [end, (end[0] - x - y / 2, end[1] - y + x / 2), (end[0] - x + y / 2, end[1] - y - x / 2)]
+    return [Path([[start, end]], color, width=2), Path([[*head, end]], fill=color)]
+
+
+def reason_left_out(copies: Rows, otherwise: str, annotator: str | None = None) -> str:
+    """Return why a chart is empty: because shared boxes are left out, or `otherwise`.
+
+    `copies` are the rows of the table "copies"; with `annotator`, only the boxes of this one count.
+
+    Examples
+    --------
+    >>> copies = [{"annotator_1": "ann", "annotator_2": "bob", "copied": True}]
+    >>> reason_left_out(copies, "nobody drew anything")
+    'left out, since ann and bob share boxes'
+    >>> reason_left_out(copies, "nobody drew anything", "cat")
+    'nobody drew anything'
+    """
+    for row in copies:
+        pair = row["annotator_1"], row["annotator_2"]
+        if row["copied"] and (annotator is None or annotator in pair):
+            return f"left out, since {' and '.join(map(short_name, pair))} share boxes"
+    return otherwise

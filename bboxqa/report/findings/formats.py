@@ -1,0 +1,272 @@
+"""Findings for other programs: JSON, SARIF, GitHub's workflow commands and JUnit XML."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from bboxqa.core.json_values import json_line, json_safe
+from bboxqa.core.text import count, one_line
+from bboxqa.model.findings import (
+    FileReport,
+    Finding,
+    FoundReport,
+    RuleText,
+    Severity,
+    identities,
+)
+from bboxqa.report.findings.phrases import (
+    content,
+    labelled,
+    missing,
+    named_records,
+    place,
+    rule_text,
+)
+
+_SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+# GitHub keeps at most this many results of a run.
+_MOST_RESULTS = 5000
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_MESSAGE_SIGNS = "%\r\n"
+_PROPERTY_SIGNS = "%\r\n:,"
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def json_lines(report: FoundReport) -> Iterator[str]:
+    """Yield one JSON object, as `findings_schema` describes it, with a line for each finding."""
+    exporters = {file.name: file.exporter for file in report.files} or None
+    head = {
+        "version": report.version,
+        "exporter": report.files[0].exporter if len(report.files) == 1 else exporters,
+        "files": [_file(file) for file in report.files],
+        "counts": report.counts,
+        "severities": {severity: report.severities.get(severity, 0) for severity in Severity},
+        "hidden": report.hidden,
+        "notes": report.notes,
+    }
+    yield "{"
+    for key, value in head.items():
+        yield f'"{key}": {json_line(value)},'
+    yield '"findings": ['
+    last = len(report.findings) - 1
+    for number, finding in enumerate(report.findings):
+        yield json_line(_finding(finding)) + ("," if number < last else "")
+    yield "]"
+    yield "}"
+
+
+def jsonl_lines(report: FoundReport) -> Iterator[str]:
+    """Yield each finding as a JSON object on one line."""
+    for finding in report.findings:
+        yield json_line(_finding(finding))
+
+
+def _file(file: FileReport) -> dict[str, Any]:
+    kind = {"kind": file.kind} if file.kind else {}
+    numbers = ("n_images", "n_annotations", "n_categories")
+    counted = {name: getattr(file, name) for name in numbers}
+    return {"name": file.name, **kind, "exporter": file.exporter, **counted}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    spot = finding.spot
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "message": finding.message,
+        "file": finding.file,
+        "pointer": finding.pointer,
+        "line": None if spot is None else spot.line,
+        "column": None if spot is None else spot.column,
+        "ids": finding.ids,
+        "found": finding.found,
+        "expected": finding.expected,
+        "fixable": finding.fix,
+        "count": finding.count,
+        "examples": finding.examples,
+    }
+
+
+def finding_keys() -> tuple[str, ...]:
+    """Return the keys of a finding, in their order."""
+    return tuple(findings_schema()["$defs"]["finding"]["required"])
+
+
+def findings_schema() -> dict[str, Any]:
+    """Return the JSON schema (2020-12) of `json_lines`."""
+    text = files("bboxqa.report.findings").joinpath("findings.schema.json").read_bytes()
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def sarif_lines(report: FoundReport) -> Iterator[str]:
+    """Yield a SARIF log of one run, with at most 5,000 results, the worst first."""
+    log = {"$schema": _SARIF, "version": "2.1.0", "runs": [_sarif_run(report)]}
+    yield from json.dumps(json_safe(log), indent=1, allow_nan=False).split("\n")
+
+
+def _sarif_run(report: FoundReport) -> dict[str, Any]:
+    index = {code: number for number, code in enumerate(report.rules)}
+    named = list(zip(report.findings, identities(report.findings), strict=True))
+    named.sort(key=lambda pair: -pair[0].severity.rank)
+    invocation: dict[str, Any] = {"executionSuccessful": True}
+    if left_out := missing(report) + max(len(named) - _MOST_RESULTS, 0):
+        text = (
+            f"{left_out:,} more findings are not among the results: at most {_MOST_RESULTS:,} are "
+            "written, the worst first, and of each rule as many as --max-findings says."
+        )
+        notification = {"level": "warning", "message": {"text": text}}
+        invocation["toolExecutionNotifications"] = [notification]
+    rules = [_sarif_rule(rule) for rule in report.rules.values()]
+    return {
+        "tool": {"driver": {"name": "bboxqa", "version": report.version, "rules": rules}},
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "results": [_sarif_result(finding, name, index) for finding, name in named[:_MOST_RESULTS]],
+    }
+
+
+def _sarif_rule(rule: RuleText) -> dict[str, Any]:
+    fixable = {
+        None: "",
+        "safe": " It can be fixed with --fix.",
+        "unsafe": " It can be fixed with --fix --unsafe-fixes.",
+    }[rule.fix]
+    title = rule.title[:1].upper() + rule.title[1:]
+    explained = f"{rule.explanation} {rule.breaks}".strip()
+    return {
+        "id": rule.code,
+        "shortDescription": {"text": title},
+        "fullDescription": {"text": rule.breaks},
+        "help": {"text": f"{explained}{fixable}"},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _sarif_result(finding: Finding, name: str, index: dict[str, int]) -> dict[str, Any]:
+    where: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.file)}}
+    if finding.spot is not None:
+        where["region"] = {"startLine": finding.spot.line, "startColumn": finding.spot.column}
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "level": _LEVELS[finding.severity],
+        # In a SARIF message, brackets would turn text of the file into a link.
+        "message": {"text": re.sub(r"([\\\[\]])", r"\\\1", content(finding))},
+        "locations": [{"physicalLocation": where}],
+        # GitHub uses the first one only; a hash of the line would be the same for all findings
+        # in a file without line ends.
+        "partialFingerprints": {"primaryLocationLineHash": name, "bboxqaIdentity/v1": name},
+        "properties": {"pointer": finding.pointer, "ids": finding.ids, "fixable": finding.fix},
+    }
+    if finding.count > 1 and (named := named_records(finding)):
+        result["properties"]["records"] = named
+    if finding.code in index:
+        result["ruleIndex"] = index[finding.code]
+    return result
+
+
+def _uri(file: str) -> str:
+    r"""Return the path of a file as a URI, relative where the path is.
+
+    Examples
+    --------
+    >>> _uri("a b/ü:1.json")
+    'a%20b/%C3%BC%3A1.json'
+    """
+    try:
+        os.fsencode(file)
+    except UnicodeEncodeError:
+        # A name from a program that this file system cannot hold.
+        file = json_safe(file)
+    path = PurePath(file)
+    if path.is_absolute():
+        return path.as_uri()
+    return quote(os.fsencode(path.as_posix()))
+
+
+def github_lines(report: FoundReport) -> Iterator[str]:
+    """Yield `::error file=…,line=…,col=…,title=…::message` for each finding."""
+    # GitHub shows the first few of each kind only.
+    for finding in sorted(report.findings, key=lambda finding: -finding.severity.rank):
+        properties = {"file": one_line(finding.file)}
+        if finding.spot is not None:
+            properties |= {"line": str(finding.spot.line), "col": str(finding.spot.column)}
+        properties["title"] = labelled(rule_text(report, finding.code))
+        listed = ",".join(
+            f"{key}={_percent_escaped(value, _PROPERTY_SIGNS)}" for key, value in properties.items()
+        )
+        message = _percent_escaped(content(finding), _MESSAGE_SIGNS)
+        yield f"::{_COMMANDS[finding.severity]} {listed}::{message}"
+
+
+def _percent_escaped(text: str, signs: str) -> str:
+    return "".join(f"%{ord(sign):02X}" if sign in signs else sign for sign in text)
+
+
+def junit_lines(report: FoundReport) -> Iterator[str]:
+    """Yield a suite for each file, with a test for each rule that was applied.
+
+    A test fails if its rule has findings of a severity that fails the run; milder findings are
+    written as its output.
+    """
+    found: dict[str, dict[str, list[Finding]]] = {file.name: {} for file in report.files}
+    for finding in report.findings:
+        found.setdefault(finding.file, {}).setdefault(finding.code, []).append(finding)
+    codes = [*report.rules, *sorted(set(report.counts) - set(report.rules))]
+    failed = {
+        name: sum(_fails(findings, report.fail_on) for findings in by_code.values())
+        for name, by_code in found.items()
+    }
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    tests = len(codes) * len(found)
+    yield f'<testsuites name="bboxqa" tests="{tests}" failures="{sum(failed.values())}" errors="0">'
+    exporters = {file.name: file.exporter for file in report.files}
+    for name, by_code in found.items():
+        yield (
+            f'<testsuite name="{_xml(name)}" tests="{len(codes)}" '
+            f'failures="{failed[name]}" errors="0" skipped="0">'
+        )
+        if exporter := exporters.get(name):
+            property_ = f'<property name="exporter" value="{_xml(exporter)}"/>'
+            yield f"<properties>{property_}</properties>"
+        for code in codes:
+            yield from _case(report, name, code, by_code.get(code, []))
+        yield "</testsuite>"
+    yield "</testsuites>"
+
+
+def _fails(findings: list[Finding], least: Severity) -> bool:
+    return any(finding.severity.rank >= least.rank for finding in findings)
+
+
+def _case(report: FoundReport, name: str, code: str, findings: list[Finding]) -> Iterator[str]:
+    rule = rule_text(report, code)
+    head = f'<testcase classname="{_xml(name)}" name="{_xml(labelled(rule))}"'
+    if not findings:
+        yield head + "/>"
+        return
+    yield head + ">"
+    lines = [f"{place(each)}: {each.severity} {content(each)}" for each in findings]
+    if _fails(findings, report.fail_on):
+        worst = max((each.severity for each in findings), key=lambda severity: severity.rank)
+        summary = f"{count(len(findings), 'finding')}: {rule.title}"
+        yield f'<failure type="{worst}" message="{_xml(summary)}">'
+        yield from (_xml(line) for line in [*lines, rule.breaks])
+        yield "</failure>"
+    else:
+        yield "<system-out>"
+        yield from map(_xml, lines)
+        yield "</system-out>"
+    yield "</testcase>"
+
+
+def _xml(text: str) -> str:
+    """Return text for an element or an attribute, without what XML cannot hold."""
+    return escape(_NOT_XML.sub("", one_line(text)))

@@ -1,0 +1,288 @@
+"""Sections of the page of an agreement that only some results have."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bboxqa.core.text import count, names_in_words
+from bboxqa.model.annotations import EDGES
+from bboxqa.model.diagnosis import CHANGE_UNITS
+from bboxqa.report.charts.chart import Chart
+from bboxqa.report.charts.intervals import annotator_intervals
+from bboxqa.report.numbers import (
+    figure_text,
+    json_figure,
+    number,
+    set_apart,
+    short_name,
+    signed,
+)
+
+Documents = Mapping[str, Mapping[str, Any]]
+"""The JSON files of a result by name: "summary", "manifest", and those of a diagnosis, if any."""
+
+_SIDES = ("annotator_1", "annotator_2")
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A table of a page, which a click shows."""
+
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """A chart and its tables; only tables where there is nothing to draw."""
+
+    tables: Sequence[Data]
+    chart: Chart | None = None
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """A section with its title; `name` is its anchor."""
+
+    name: str
+    title: str
+    sentences: Sequence[str]
+    evidence: Sequence[Evidence]
+
+
+def column_names(columns: Iterable[str], measure: str) -> list[str]:
+    """Return names of columns; those of other similarities are not called IoU.
+
+    Examples
+    --------
+    >>> column_names(["f1", "mean_iou"], "OKS"), column_names(["mean_iou"], "IoU")
+    (['f1', 'mean_similarity'], ['mean_iou'])
+    """
+    own = "mean_iou" if measure == "IoU" else "mean_similarity"
+    return [name.replace("mean_iou", own) for name in columns]
+
+
+def table_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a table of the document "diagnosis", by column."""
+    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+
+
+def data_of(name: str, records: Sequence[Mapping[str, Any]]) -> Data:
+    """Return records as a table; figures with intervals become three columns.
+
+    Examples
+    --------
+    >>> found = data_of("F1", [{"name": "ann", "f1": {"value": 0.9, "interval": [0.8, 0.95]}}])
+    >>> found.columns, found.rows
+    (['name', 'f1', 'f1_low', 'f1_high'], [['ann', 0.9, 0.8, 0.95]])
+    """
+    flat = [dict(_cells(record)) for record in records]
+    return Data(name, [*flat[0]] if flat else [], [[*row.values()] for row in flat])
+
+
+def _cells(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            low, high = value["interval"] or (None, None)
+            yield from ((key, value["value"]), (f"{key}_low", low), (f"{key}_high", high))
+        else:
+            yield key, value
+
+
+def reference_section(documents: Documents) -> Section | None:
+    """Return precision, recall, F1, class, place and offsets of each annotator."""
+    found = documents["summary"]["thresholds"][0].get("reference")
+    if found is None:
+        return None
+    people = found["annotators"]
+    figures = [{key: row[key] for key in row if "offset" not in key} for row in people]
+    names = {"f1": "F1", "precision": "precision", "recall": "recall"}
+    chart = annotator_intervals("Agreement with the reference", people, names)
+    caption = (
+        "F1, precision (how much of what the annotator drew is right) and recall (how much of the "
+        "reference was drawn), with their 95 % intervals"
+    )
+    text = (
+        f"{names_in_words([found['name']])[0]}: {found['n_images']:,} of its "
+        f"{count(found['n_reference_images'], 'image')} were annotated; it has "
+        f"{count(found['n_annotations'], 'object')} there."
+    )
+    if found["n_empty_images"]:
+        empty = count(found["n_empty_images"], "image")
+        text += f" {empty} of it have none: all that was drawn there is wrong."
+    table = data_of("Annotators against the reference", figures)
+    evidence = [Evidence([table], chart, caption), *_offsets(people)]
+    return Section("reference", "Against the reference", [text], evidence)
+
+
+def _offsets(people: Sequence[Mapping[str, Any]]) -> Iterator[Evidence]:
+    """Yield the offsets of edges, or of rotated boxes, from the reference."""
+    rotated = [
+        {"name": row["name"], **{_measure(each): each for each in row["rotated_offsets"]}}
+        for row in people
+        if row.get("rotated_offsets")
+    ]
+    edges = [
+        {"name": row["name"], **dict(zip(EDGES, row["offset_px"], strict=True))}
+        for row in people
+        if row["offset_px"]
+    ]
+    if rotated:
+        yield Evidence([data_of("Rotated boxes against those of the reference", rotated)])
+    if edges:
+        yield Evidence([data_of("Edges (px) against those of the reference", edges)])
+
+
+def _measure(offset: Mapping[str, Any]) -> str:
+    unit = "°, clockwise" if offset["unit"] == "degrees" else "px"
+    return f"{offset['measure']} ({unit})"
+
+
+def model_section(documents: Documents) -> Section | None:
+    """Return F1 of the predictions of a model with each annotator."""
+    given = [each for each in documents["manifest"]["inputs"] if each["role"] == "predictions"]
+    if not given:
+        return None
+    name, lowest = given[0]["annotator"], given[0]["score"]
+    every = documents["summary"]["thresholds"][0]["pairs"]
+    pairs = [row for row in every if name in (row[side] for side in _SIDES)]
+    title = f"F1 of {set_apart(short_name(name))} with each annotator"
+    figures = [
+        {"name": row[_SIDES[row[_SIDES[0]] == name]], "f1": json_figure(row, "f1")} for row in pairs
+    ]
+    chart = annotator_intervals(title, figures, {"f1": title})
+    columns = [*pairs[0]] if pairs else []
+    table = Data("Pairs with the model", columns, [[*row.values()] for row in pairs])
+    caption = "How far the model and each annotator drew the same objects, with the 95 % interval"
+    said = (
+        f"{name} is a model: its results with a score of {lowest:g} or more count as annotations "
+        "of one more annotator."
+    )
+    compared = _compared(documents.get("diagnosis", {}).get("annotators", ()), name)
+    evidence = [Evidence([table], chart, caption)]
+    return Section("model", "Results of a model", [said, *compared], evidence)
+
+
+def _compared(rows: Sequence[Mapping[str, Any]], name: str) -> list[str]:
+    """Return a comparison of the model's F1 with that of the annotators."""
+    own = next((row["f1"] for row in rows if row["name"] == name), {"value": None})
+    known = [row["f1"]["value"] for row in rows if row["name"] != name]
+    known = [value for value in known if value is not None]
+    if own["value"] is None or not known:
+        return []
+    above = sum(value > own["value"] for value in known)
+    text = (
+        f"Its F1 with all annotators is {figure_text(own)}; theirs with all others, and with "
+        f"the model, is from {number(min(known))} to {number(max(known))}, and higher for {above} "
+        f"of {len(known)}."
+    )
+    return [text]
+
+
+def repeats_section(documents: Documents) -> Section | None:
+    """Return F1 of each annotator between sessions, beside the one with the others."""
+    found = documents["summary"]["thresholds"][0].get("repeats")
+    if found is None:
+        return None
+    everyone, *people = found
+    others = {
+        row["name"]: row["f1"] for row in documents.get("diagnosis", {}).get("annotators", ())
+    }
+    nothing = {"value": None, "interval": None}
+    figures = [
+        {"name": row["annotator"], "f1": row["f1"], "others": others.get(row["annotator"], nothing)}
+        for row in people
+    ]
+    names = {"f1": "F1 with themselves", "others": "F1 with the others"}
+    chart = annotator_intervals("Agreement of annotators with themselves", figures, names)
+    named = [row | {"annotator": row["annotator"] or "all annotators"} for row in found]
+    caption = "How far annotators drew the same objects again, with the 95 % interval"
+    text = (
+        f"In {count(everyone['n_images'], 'image')} that were annotated again, F1 of annotators "
+        f"with themselves is {figure_text(everyone['f1'])}. Who agrees with others less than with "
+        "themselves understands the task differently; who does not agree with themselves is not "
+        "sure about it."
+    )
+    evidence = [Evidence([data_of("Annotators with themselves", named)], chart, caption)]
+    return Section("repeats", "The same images again", [text], evidence)
+
+
+def time_section(documents: Documents) -> Section | None:
+    """Return speed, drift and fatigue of each annotator."""
+    diagnosis = documents.get("diagnosis", {})
+    if "work" not in diagnosis:
+        return None
+    everyone, *people = diagnosis["work"]
+    speed = changes = None
+    if _are_known(people, ["per_minute"]):
+        title = "Annotations a minute"
+        speed = annotator_intervals(title, people, {"per_minute": title}, highest_first=True)
+    if _are_known(people, CHANGE_UNITS):
+        figures = {name: f"{unit} ({name})" for name, unit in CHANGE_UNITS.items()}
+        changes = annotator_intervals("Change of F1 with the others", people, figures, at_zero=True)
+    titles = {"work": "Time", "work_sessions": "Sessions", "work_hours": "Hours of sessions"}
+    time, *sessions = (_data(diagnosis["tables"][name], title) for name, title in titles.items())
+    sentences = [_speed(everyone), *(_change(everyone, people, name) for name in CHANGE_UNITS)]
+    caption = (
+        "Left of 0, agreement falls. A change does not say why: images may differ, too. "
+        "Annotators with too little work to tell are in the table only"
+    )
+    evidence = [
+        Evidence([time], speed, "Within sessions, with the 95 % interval"),
+        Evidence(sessions, changes, caption),
+    ]
+    return Section("time", "Time", sentences, evidence)
+
+
+def _data(table: Mapping[str, Any], title: str) -> Data:
+    return Data(title, table["columns"], table["rows"])
+
+
+def _are_known(people: Sequence[Mapping[str, Any]], names: Iterable[str]) -> bool:
+    """Return whether any annotator has one of the figures."""
+    return any(row[name]["value"] is not None for row in people for name in names)
+
+
+def _speed(everyone: Mapping[str, Any]) -> str:
+    worked = (
+        f"Annotators worked {number(everyone['hours'], 1)} hours in "
+        f"{count(everyone['n_sessions'], 'session')}"
+    )
+    if everyone["per_minute"]["value"] is None:
+        return f"{worked}. Their speed is unknown."
+    return f"{worked}, and drew {figure_text(everyone['per_minute'], 1)} annotations a minute."
+
+
+def _change(everyone: Mapping[str, Any], people: Sequence[Mapping[str, Any]], name: str) -> str:
+    """Return the change of F1 of all annotators together, and whether it is significant."""
+    found, unit = everyone[name], CHANGE_UNITS[name]
+    if found["value"] is None:
+        reasons = " or ".join(dict.fromkeys(row[name]["status"] for row in people))
+        return f"How F1 changes {unit} is unknown: each annotator has {reasons}."
+    text = f"F1 of all annotators together changes by {signed(found['value'], 3)}"
+    if found["interval"] is None:
+        return f"{text} {unit}, without an interval."
+    low, high = found["interval"]
+    change = f"{text} [{signed(low, 3)}, {signed(high, 3)}] {unit}"
+    return f"{change}." if low > 0 or high < 0 else f"{change}, which may be chance."
+
+
+def tracks_section(documents: Documents) -> Section | None:
+    """Return IDF1 and identity switches of each pair of annotators."""
+    tables = documents.get("diagnosis", {}).get("tables", {})
+    rows = table_rows(tables["tracks"]) if "tracks" in tables else []
+    if not rows:
+        return None
+    lowest = min(rows, key=lambda row: row["idf1"])
+    people = f"{lowest['annotator_1']} and {lowest['annotator_2']}"
+    switches = len(tables["track_switches"]["rows"])
+    said = figure_text(json_figure(lowest, "idf1"))
+    middle = f"is lowest of {people}, {said}" if len(rows) > 1 else f"of {people} is {said}"
+    text = f"IDF1 {middle}; {count(switches, 'identity switch', 'identity switches')} in all."
+    shown = [
+        _data(tables[name], title)
+        for name, title in (("tracks", "Tracks"), ("track_switches", "Identity switches"))
+    ]
+    return Section("tracks", "Tracks", [text], [Evidence(shown)])

@@ -1,1 +1,0 @@
-"""Sections of the page of an agreement that only some results have."""
