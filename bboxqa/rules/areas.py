@@ -22,8 +22,7 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import overshoot, rounded_number
 from bboxqa.rules.facts.layout import doubtful_boxes, in_other_layout
 from bboxqa.rules.facts.ring_measures import ring_lengths
-from bboxqa.rules.facts.ring_shapes import RingState, ring_states
-from bboxqa.rules.facts.visible_areas import visible_areas
+from bboxqa.rules.facts.rings import RingState, ring_states, visible_areas
 
 # Fewer cases are not taken as a habit of the exporter.
 _ENOUGH = 5

@@ -10,7 +10,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.model.findings import Finding, FoundBox
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.ring_shapes import ring_rows
+from bboxqa.rules.facts.rings import ring_rows
 
 # Number of findings of a rule that a page shows with pictures.
 _MOST_PICTURED = 6

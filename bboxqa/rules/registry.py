@@ -7,7 +7,7 @@ from functools import cache
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
-from bboxqa.rules import areas, box_layouts, boxes
+from bboxqa.rules import areas, box_layouts, boxes, keypoints, masks, outlines
 from bboxqa.rules.annotators import attendance, habits, naming
 from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.categories import category_maps, category_names, category_use
@@ -30,17 +30,6 @@ from bboxqa.rules.images import (
     related_images,
 )
 from bboxqa.rules.oriented import angles, corners, placing, sides
-from bboxqa.rules.outlines import (
-    keypoint_places,
-    keypoint_scale,
-    keypoints,
-    mask_contents,
-    repeated_rings,
-    ring_crossings,
-    ring_forms,
-    ring_geometry,
-    run_length_masks,
-)
 from bboxqa.rules.panoptic import png_files, segments
 from bboxqa.rules.results import scores
 from bboxqa.rules.selection import is_selected, prefixes
@@ -60,9 +49,8 @@ _MODULES = (
     id_types, identifiers, references, licences, listed_categories, tracks, videos,
     image_files, image_names, image_sizes, image_splits, image_bytes, related_images,
     boxes, box_layouts, areas,
-    ring_forms, ring_crossings, ring_geometry, repeated_rings, run_length_masks, mask_contents,
+    outlines, masks, keypoints,
     angles, corners, placing, sides,
-    keypoints, keypoint_places, keypoint_scale,
     category_maps, category_names, category_use,
     attendance, habits, naming,
     duplicates, statistics, tracked,
@@ -88,6 +76,9 @@ FAMILIES = {
     "T": "Formats of annotation tools",
 }
 """The titles of families by letter, in the order in which rules are listed."""
+
+RESERVED = frozenset({"B013", "K005", "K007", "K008", "R006"})
+"""Codes of rules that are gone; they are never used for others."""
 
 _GROUP = "bboxqa.rules"
 _CODE = re.compile(r"[A-Z]+[0-9]+")
@@ -118,7 +109,7 @@ def known_rules() -> Mapping[str, Rule]:
                 problem = f"expected a Rule or a tuple of rules, found {type(rule).__name__}"
             elif not _CODE.fullmatch(rule.code):
                 problem = f"rule code {rule.code!r}; expected capital letters, then digits"
-            elif rule.code in rules:
+            elif rule.code in rules or rule.code in RESERVED:
                 problem = f"rule code {rule.code} is already in use"
             else:
                 rules[rule.code] = rule
@@ -144,7 +135,12 @@ def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
     """
     rules = known_rules()
     selected, ignored = tuple(select), tuple(ignore)
-    for prefix in prefixes((*selected, *ignored)):
+    if gone := RESERVED.intersection(prefixes(selected)):
+        raise ConfigError(
+            f"rule {min(gone)} is gone, as no file and no loader needed it; "
+            "`bboxqa explain` lists all rules"
+        )
+    for prefix in prefixes((*selected, *(each for each in ignored if each not in RESERVED))):
         if prefix and not any(code.startswith(prefix) for code in rules):
             near = nearest(prefix, rules) or ";"
             raise ConfigError(

@@ -10,8 +10,9 @@ import pytest
 from support.validation import codes, report_of
 
 import bboxqa.rules
+from bboxqa.core.errors import ConfigError
 from bboxqa.model.findings import Severity
-from bboxqa.rules.registry import FAMILIES, RULES
+from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, select
 
 # What is large depends on the settings; see test_file.py.
 ON_FILES = [
@@ -75,3 +76,10 @@ def test_every_module_with_rules_is_in_the_registry():
 def test_a_clean_file_gives_nothing_above_info():
     report = report_of({})
     assert report.severities[Severity.ERROR] == report.severities[Severity.WARNING] == 0
+
+
+def test_codes_of_rules_that_are_gone_are_not_used_again():
+    assert not RESERVED & RULES.keys()
+    with pytest.raises(ConfigError, match="rule B013 is gone"):
+        select(["B013"], [])
+    assert len(select([], ["B013"])) == len(RULES)

@@ -8,8 +8,6 @@ from functools import cache
 
 import numpy as np
 
-from bboxqa.model.shapes.masks import compress_counts
-
 __all__ = ["MUTATIONS", "clean", "kinds", "mutant"]
 
 N_IMAGES = 8
@@ -216,18 +214,6 @@ def r005(document, rng):
     second["segmentation"] = {"size": [480, 640], "counts": "PPYo1"}
 
 
-def r006(document, rng):
-    annotation = one(document, rng)
-    x, y, *_ = annotation["bbox"]
-    # A run of 44 pixels is written with a backslash.
-    first = x * 480 + y
-    runs = [first, *[44, 480 - 44] * 3, 44, 640 * 480 - first - 3 * 480 - 44]
-    counts = compress_counts(np.array(runs), 480, 640).decode()
-    assert "\\" in counts
-    annotation["segmentation"] = {"size": [480, 640], "counts": counts.replace("\\", "/")}
-    annotation.update(bbox=[x, y, 4, 44], area=4 * 44)
-
-
 def r007(document, rng):
     annotation = one(document, rng)
     x, y, width, height = annotation["bbox"]
@@ -254,12 +240,6 @@ def posed(change):
     return mutate
 
 
-def swap_points(document, rng):
-    for annotation in document["annotations"]:
-        x, y, seen, *other = annotation["keypoints"]
-        annotation["keypoints"] = [y, x, seen, other[1], other[0], other[2]]
-
-
 def tracked(document, rng):
     n = len(document["annotations"])
     document["videos"] = [{"id": 1}]
@@ -267,13 +247,6 @@ def tracked(document, rng):
     for number, annotation in enumerate(document["annotations"], 1):
         annotation["track_id"] = number
     one(document, rng)["track_id"] = n + int(rng.integers(1, 99))
-
-
-def scale_points(document, rng):
-    scale = pick(rng, 2, 3, 0.25, 0.5)
-    for annotation in document["annotations"]:
-        scaled = [scale * number for number in annotation["keypoints"]]
-        annotation["keypoints"] = [*scaled[:2], 2, *scaled[3:5], 1]
 
 
 def c005(document, rng):
@@ -414,7 +387,6 @@ MUTATIONS = {
     "R003": crowds,
     "R004": update(one, {"iscrowd": 1}),
     "R005": r005,
-    "R006": r006,
     "R007": r007,
     "R008": update(one, {"segmentation": {"size": [480, 640], "counts": [640 * 480]}}),
     "K001": posed(
@@ -425,12 +397,7 @@ MUTATIONS = {
     "K002": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(2, pick(rng, 3, -1, 0.9))),
     "K003": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(slice(0, 2), [0, 0])),
     "K004": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(pick(rng, 0, 1), 700)),
-    "K005": posed(swap_points),
     "K006": posed(lambda d, rng: category(d, rng).update(skeleton=pick(rng, [[0, 1]], [[1, 3]]))),
-    "K007": posed(scale_points),
-    "K008": posed(
-        lambda d, rng: [a.update(keypoints=[20, 20, 2, 90, 90, 2]) for a in d["annotations"]]
-    ),
     "C001": lambda d, rng: d["categories"][0].update(id=2),
     "C002": lambda d, rng: d["categories"][0].update(name="dog"),
     "C003": lambda d, rng: d["categories"][0].update(name=pick(rng, "Dog", "dog ", " DOG")),

@@ -139,20 +139,6 @@ def cut_off(annotation, _image):
     annotation["segmentation"]["counts"] = counts[: len(counts) // 2]
 
 
-def slashed(annotation, _image):
-    """Write slashes for backslashes; there may be none."""
-    mask = annotation["segmentation"]
-    mask["counts"] = mask["counts"].replace("\\", "/")
-
-
-def with_backslash(document, step):
-    """Return how many masks get slashes for their backslashes."""
-    pairs = [pair for pair in some(document, step) if "\\" in pair[0]["segmentation"]["counts"]]
-    for annotation, image in pairs:
-        slashed(annotation, image)
-    return len(pairs)
-
-
 def shifted(annotation, image):
     """Move a box by a quarter of its image, so that it stays inside."""
     x, *rest = annotation["bbox"]
@@ -255,13 +241,6 @@ def _masks():
             Defect(original, of_one(shifted), "P007", "edge of bbox"),
         )
     for part, step in PARTS.items():
-        yield (
-            f"backslashes of compressed masks are slashes, {part}",
-            Defect(
-                "compressed masks", lambda document, step=step: with_backslash(document, step),
-                "R006", r"/ stands for \ in the compressed counts",
-            ),
-        )  # fmt: skip
         yield (
             f"width and height of images are swapped, {part}",
             Defect("boxes", swapped_sizes(step), "B012", "width and height look swapped"),

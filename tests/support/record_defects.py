@@ -9,18 +9,6 @@ def persons(document, step):
     return [each for each in document["annotations"] if each["image_id"] in chosen]
 
 
-def swapped_points(step):
-    """Return what swaps x and y of keypoints; it shows where they leave their box."""
-
-    def change(document):
-        found = persons(document, step)
-        for annotation in found:
-            points = annotation["keypoints"]
-            points[::3], points[1::3] = points[1::3], points[::3]
-
-    return change
-
-
 def third_visibility(document):
     """Give the first labelled point of a person the visibility 3."""
     points = document["annotations"][7]["keypoints"]
@@ -109,12 +97,6 @@ RECORD_DEFECTS = {
         "people", beyond, "K004", "beyond the right edge of its image",
     ),
     "keypoints belong to other persons": ("people", of_other_objects, "K004", "keypoint"),
-    "x and y of keypoints are swapped, all images": (
-        "people", swapped_points(EVERY), "K005", "keypoints",
-    ),
-    "x and y of keypoints are swapped, a quarter of the images": (
-        "people", swapped_points(FOURTH), "K005", "keypoints",
-    ),
     "the skeleton counts from 0": ("people", skeleton(0, 4), "K006", "joins keypoint 0"),
     "the skeleton joins a point that does not exist": (
         "people", skeleton(5, 17), "K006", "joins keypoint 17",

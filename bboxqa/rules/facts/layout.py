@@ -244,6 +244,9 @@ def _of_rows(boxes: Boxes, evidence: _Places | _Areas, rows: IndexArray) -> Layo
     layout = _only(holding, is_exact=bool(evidence.by_outline.any()))
     if layout is None or layout.unit == 1:
         return layout
+    if layout == TURNED and inside(boxes.bbox[rows], boxes.size[rows]).all():
+        # Outlines, or masks that go row by row, may be turned instead.
+        return None
     is_enough = failing.sum() >= _FEWEST_FAILING and len(rows) >= _ENOUGH
     if not (is_enough or evidence.by_outline[rows].all()):
         return None

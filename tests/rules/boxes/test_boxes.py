@@ -11,7 +11,7 @@ from support.validation import codes, document_of, findings
 from bboxqa import reading, validate
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.facts.visible_areas import clipped_area
+from bboxqa.rules.facts.rings import clipped_area
 from bboxqa.rules.fixes import fix
 
 SQUARE = [[10, 10, 30, 10, 30, 40, 10, 40]]

@@ -14,7 +14,7 @@ import bboxqa
 from bboxqa.core import blocks
 from bboxqa.formats import windows
 from bboxqa.formats.document.annotation_columns import Rings
-from bboxqa.rules.facts import box_overlaps, ring_measures, ring_shapes
+from bboxqa.rules.facts import box_overlaps, ring_measures, rings
 from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds, ring_lengths
 
 # `make fuzz` looks at a second corruption of what is about outlines, boxes and key points.
@@ -78,7 +78,7 @@ def test_columns_are_looked_at_in_blocks(code, tmp_path, monkeypatch):
         file.write_bytes(mutant(code, seed))
         held = bboxqa.validate(file)
         with monkeypatch.context() as patch:
-            patch.setattr(ring_shapes, "_CHUNK", 2)
+            patch.setattr(rings, "_CHUNK", 2)
             patch.setattr(windows, "WINDOW", 300)
             patch.setattr(blocks, "_ROWS", 9)
             patch.setattr(box_overlaps, "_ROWS", 9)
@@ -89,6 +89,6 @@ def test_columns_are_looked_at_in_blocks(code, tmp_path, monkeypatch):
 def test_a_ring_far_away_is_no_shape():
     """Only what is looked at decides: the others stay shapes."""
     crossed = [(0, 0), (4, 4), (4, 0), (0, 4)]
-    rings = rings_of([crossed, [(0, 0), (1e10, 0), (0, 1)], [(0, 0), (1, 1)]])
-    assert ring_shapes.usable(rings, np.array([0, 1, 2])).tolist() == [0]
-    assert ring_shapes.invalid(rings, np.array([2, 1, 0])).tolist() == [False, False, True]
+    far = rings_of([crossed, [(0, 0), (1e10, 0), (0, 1)], [(0, 0), (1, 1)]])
+    assert rings.usable(far, np.array([0, 1, 2])).tolist() == [0]
+    assert rings.invalid(far, np.array([2, 1, 0])).tolist() == [False, False, True]

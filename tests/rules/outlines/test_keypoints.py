@@ -49,20 +49,6 @@ def poses(n, **more):
     return {"categories": [{"keypoints": ["a", "b", "c"]}], "annotations": many}
 
 
-@pytest.mark.parametrize(("n_said", "severity"), [(3, "error"), (2, "warning")])
-def test_keypoints_that_were_copied_are_one_finding(n_said, severity):
-    others = [{"keypoints": [5 + n, *POINTS[1:]], "num_keypoints": 2} for n in range(3)]
-    content = poses(5, num_keypoints=n_said)
-    content["annotations"] += others
-    (found,) = [each for each in findings(content) if each.code[0] == "K"]
-    assert (found.code, found.severity, found.count) == ("K008", severity, 5)
-    assert found.message.startswith(
-        "5 of 8 lists of keypoints are shared with other objects: 5 objects with different boxes "
-        "have ["
-    )
-    assert not found.edits
-
-
 @pytest.mark.parametrize("content", [poses(4), poses(9, bbox=[5, 10, 20, 30]), poses(9, bbox=None)])
 def test_equal_keypoints_of_few_boxes_are_counted(content):
     found = findings(content, code="K001")
@@ -156,21 +142,6 @@ def rows_of(*places):
     ]  # fmt: skip
 
 
-def test_swapped_points_in_part_of_a_file_are_one_finding():
-    annotations = rows_of(50, 80, 110, 140, 170, 200, 230)
-    for annotation in annotations[2:6]:
-        x, y, seen, *rest = annotation["keypoints"]
-        annotation["keypoints"] = [y, x, seen, rest[1], rest[0], *rest[2:]]
-    content = {**pose(), "annotations": annotations, "images": [{"width": 400, "height": 300}]}
-    (found,) = findings(content, select=("K",))
-    assert (found.code, found.count) == ("K005", 4)
-    assert found.message == (
-        "keypoints of 4 of 7 annotations lie outside of their boxes, and inside with x and y "
-        "swapped; expected x, y, visibility"
-    )
-    assert found.edits[0].value == [115, 15, 2, 125, 35, 1, 0, 0, 0]
-
-
 def test_points_that_fit_their_boxes_in_no_order_are_not_called_swapped():
     annotations = rows_of(50, 80, 110)
     for annotation in annotations:
@@ -215,54 +186,6 @@ def in_scale(x_scale, y_scale, n=12, n_right=0, size=(640, 480)):
         "categories": [{"keypoints": ["a", "b"]}],
         "annotations": objects,
     }
-
-
-@pytest.mark.parametrize(
-    ("scale", "words"),
-    [(0.5, "multiplied by 2"), (2, "divided by 2"), (0.25, "multiplied by 4"), (3, "divided by 3")],
-)
-def test_keypoints_of_another_scale_are_one_finding(scale, words):
-    content = in_scale(scale, scale, n_right=2)
-    (found,) = [each for each in findings(content) if each.code[0] in "KB"]
-    assert found.code == "K007"
-    assert found.message.startswith("10 of 12 lists of keypoints lie outside of their boxes, but ")
-    assert f"lie inside if {words}; " in found.message
-
-
-@pytest.mark.parametrize(
-    ("scales", "words"),
-    [
-        ((1 / 640, 1 / 480), "multiplied by the width and height of their images"),
-        ((0.25, 0.25), "multiplied by 4"),
-    ],
-)
-def test_keypoints_of_another_scale_in_some_objects(scales, words):
-    content = in_scale(*scales, n=40, n_right=32)
-    (found,) = findings(content, select=("K",))
-    assert (found.code, found.count) == ("K007", 8)
-    assert found.message == (
-        f"8 of 40 lists of keypoints lie outside of their boxes, and inside if {words}; expected "
-        "pixels of the image, as the boxes have"
-    )
-    content["annotations"][39]["keypoints"][0] = 900
-    scaled, beyond = findings(content, select=("K",))
-    assert (beyond.code, beyond.pointer) == ("K004", "/annotations/39/keypoints")
-    assert (scaled.code, scaled.count) == ("K007", 7)
-
-
-def test_what_follows_from_copied_keypoints_is_hidden_for_them_only():
-    content = in_scale(1, 1, n=20)
-    for annotation in content["annotations"][:6]:
-        annotation["keypoints"] = content["annotations"][0]["keypoints"]
-    content["annotations"][9]["keypoints"] = [700, 90, 2, 630, 80, 2]
-    beyond, copied = findings(content, select=("K",))
-    assert (beyond.code, beyond.pointer) == ("K004", "/annotations/9/keypoints")
-    assert (copied.code, copied.count) == ("K008", 6)
-
-
-def test_keypoints_as_fractions_of_their_images():
-    (found,) = findings(in_scale(1 / 640, 1 / 480), code="K007")
-    assert "12 lie inside if multiplied by the width and height of their images" in found.message
 
 
 @pytest.mark.parametrize(

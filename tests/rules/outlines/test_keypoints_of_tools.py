@@ -137,23 +137,6 @@ def test_another_visibility_is_found(name):
     assert of_points(FORMATS[name](changed(5, 0, 250, 60, 3))) == {"K002"}
 
 
-def test_swapped_coordinates_are_one_finding():
-    boxes = [*map(box_of, people())]
-    swapped = [[[y, x, seen] for x, y, seen in points] for points in people()]
-    assert of_points(yolo(swapped, boxes)) >= {"K005"}
-
-
-def test_points_of_another_scale_are_one_finding():
-    boxes = [*map(box_of, people())]
-    halved = [[[x / 2, y / 2, seen] for x, y, seen in points] for points in people()]
-    assert of_points(yolo(halved, boxes)) == {"K007"}
-
-
-def test_copied_points_are_one_finding():
-    boxes = [*map(box_of, people())]
-    assert "K008" in of_points(yolo([people()[0]] * 8, boxes))
-
-
 @pytest.mark.parametrize("name", ["cvat", "datumaro"])
 def test_a_skeleton_without_one_of_its_points_is_found(name):
     animals = people()

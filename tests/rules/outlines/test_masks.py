@@ -2,16 +2,14 @@
 
 import numpy as np
 import pytest
-from support.validation import codes, document_of, findings
+from support.validation import codes, findings
 
-from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.shapes.masks import (
     compress_counts,
     decode_counts,
     run_bounds,
     transposed_runs,
 )
-from bboxqa.rules.fixes import fix
 
 MASK = {"size": [80, 100], "counts": [810, 100, 7090]}
 RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
@@ -120,21 +118,6 @@ def test_two_ways_of_writing_masks():
 SLASHED = {"size": [80, 100], "counts": "/i01l10jl6"}
 
 
-def test_backslashes_that_became_slashes_are_one_finding():
-    content = masks(SLASHED, SLASHED, MASK)
-    content["annotations"][0]["area"] = 2
-    (found,) = findings(content, code="R006")
-    assert found.message == (
-        "/ stands for \\ in the compressed counts of 2 of 3 masks: with \\ they fill their size, "
-        "and 1 have the area that is written; expected \\"
-    )
-    # Only the area that is written proves that the mask is right.
-    assert [(edit.pointer, edit.value) for edit in found.edits] == [
-        ("/annotations/0/segmentation/counts", "\\i01l10jl6")
-    ]
-    assert "R002" not in codes(content)
-
-
 def test_slashes_that_no_backslashes_explain_are_unreadable():
     content = masks({**SLASHED, "size": [80, 101]})
     assert "R006" not in codes(content)
@@ -226,20 +209,6 @@ def ellipses(n):
             {"segmentation": segmentation, "bbox": [*map(int, box)], "area": int(pixels.sum())}
         )
     return annotations
-
-
-def test_masks_along_the_rows_are_found_by_size_if_all_boxes_are_shifted():
-    (found,) = findings({"annotations": ellipses(6)}, select=("B", "P", "R"))
-    assert (found.code, found.count) == ("R007", 6)
-    assert found.message == (
-        "6 of 6 masks have the sizes of their boxes if their run lengths go row by row, and do not "
-        "as they are; their boxes lie elsewhere as well; expected run lengths column by column"
-    )
-    content = {"annotations": ellipses(6)}
-    fixed = fix(document_of(content), ValidateSettings(select=("R007",)), unsafe=False)
-    (left,) = findings(bytes(fixed.text).decode(), select=("P", "R"))
-    assert (left.code, left.count) == ("P007", 6)
-    assert codes({"annotations": ellipses(4)}, select=("P", "R")) == {"P007"}
 
 
 def test_a_box_that_fits_in_neither_order_proves_nothing():

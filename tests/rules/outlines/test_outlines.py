@@ -203,19 +203,6 @@ def test_most_boxes_that_are_not_the_bounds_are_one_finding():
     assert len(found.edits) == 9
 
 
-def test_boxes_whose_places_were_lost_are_told_apart():
-    """As in a public export: x and y are half of the sides, wherever the outline is."""
-    sides = [(20 + 2 * n, 12 + n) for n in range(9)]
-    content = {
-        "annotations": [
-            {"segmentation": [SQUARE], "bbox": [width / 2, height / 2 - 0.5, width, height]}
-            for width, height in sides
-        ]
-    }
-    (found,) = findings(content, code="P007")
-    assert "(9 have an x and y of half their width and height: position lost)" in (found.message)
-
-
 NUMBER = st.one_of(st.integers(-20, 130), st.floats(-20, 130), st.sampled_from([1e100, -1e100]))
 RING = st.one_of(
     st.lists(NUMBER, max_size=12), st.sampled_from([None, "1 2", {}, 7, [[1, 2]], [True] * 6])

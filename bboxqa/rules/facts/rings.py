@@ -1,0 +1,247 @@
+"""Outlines: rings as polygons, their validity and visible parts, and masks read row by row."""
+
+from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, rows, sum_by
+from bboxqa.core.parallel import threads
+from bboxqa.formats.document.annotation_columns import Rings
+from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.kernels.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
+from bboxqa.model.shapes.masks import decode_counts, run_bounds
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.layout import in_other_layout, swapped_images
+
+# Rings per chunk, which take about ten megabytes as shapely polygons.
+_CHUNK = 1 << 14
+_MAX_THREADS = 4
+# Shapely is inexact for larger coordinates, and no image is that large.
+_MAX_COORDINATE = 1e9
+# Smaller areas are rounding errors.
+_DUST = 1e-6
+
+
+class RingState(IntEnum):
+    """The validity of a ring as a polygon.
+
+    A ring is invalid if it crosses or touches itself, or has no area. It is unchecked if it has so
+    many edges side by side that checking would take minutes.
+    """
+
+    SOUND = 0
+    INVALID = 1
+    UNCHECKED = 2
+
+
+def ring_rows(document: Document, row: int) -> IndexArray:
+    """Return the indices of the rings of one annotation."""
+    start, stop = np.searchsorted(document.annotations.rings.row, [row, row + 1])
+    return np.arange(start, stop)
+
+
+def ring_xy(rings: Rings, ring: int) -> FloatArray:
+    """Return the vertices of one ring, (V, 2) float64."""
+    xy: FloatArray = rings.xy[rings.offsets[ring] : rings.offsets[ring + 1]]
+    return xy
+
+
+def shapes(rings: Rings, which: IndexArray) -> Any:
+    """Return rings, each with at least 3 finite points, as shapely polygons."""
+    import shapely
+
+    places, offsets = rows(rings.offsets[which], rings.offsets[which + 1])
+    owner = np.repeat(np.arange(len(which)), np.diff(offsets))
+    return shapely.polygons(shapely.linearrings(rings.xy[places], indices=owner))
+
+
+def usable(rings: Rings, which: IndexArray) -> IndexArray:
+    """Return the indices into `which` of rings that can be converted to polygons."""
+    places, offsets = rows(rings.offsets[which], rings.offsets[which + 1])
+    near = (np.abs(rings.xy[places]) < _MAX_COORDINATE).all(axis=1)
+    n_near = np.concatenate([[0], np.cumsum(near)])
+    size = np.diff(offsets)
+    return np.flatnonzero((size >= 3) & (np.diff(n_near[offsets]) == size))
+
+
+def ring_states(document: Document) -> ByteArray:
+    """Return the `RingState` of each ring, (R,) uint8; sound for rings of fewer than 3 points."""
+    rings = document.annotations.rings
+    state = np.full(len(rings.row), RingState.SOUND, np.uint8)
+    intricate = np.zeros(len(state), np.bool_)
+    large = np.flatnonzero(np.diff(rings.offsets) >= FEWEST_INTRICATE)
+    for ring in large[usable(rings, large)].tolist():
+        xy = ring_xy(rings, ring)
+        intricate[ring] = is_intricate([xy])
+        if intricate[ring]:
+            crosses = n_crossings(xy, 0) > 0
+            state[ring] = RingState.INVALID if crosses else RingState.UNCHECKED
+    rest = np.flatnonzero(~intricate)
+    state[rest[invalid(rings, rest)]] = RingState.INVALID
+    return state
+
+
+def invalid(rings: Rings, which: IndexArray) -> BoolArray:
+    """Return which rings are invalid polygons, (K,) bool; False for fewer than 3 points."""
+    import shapely
+
+    def of_part(chunk: IndexArray) -> BoolArray:
+        places = usable(rings, chunk)
+        wrong = np.zeros(len(chunk), np.bool_)
+        wrong[places] = ~shapely.is_valid(shapes(rings, chunk[places]))
+        return wrong
+
+    chunks = [which[start : start + _CHUNK] for start in range(0, len(which), _CHUNK)]
+    if len(chunks) < 2:
+        return of_part(which)
+    # Shapely releases the GIL.
+    with ThreadPoolExecutor(min(threads(), _MAX_THREADS)) as pool:
+        return np.concatenate(list(pool.map(of_part, chunks)))
+
+
+def invalid_reason(rings: Rings, ring: int) -> str:
+    """Return GEOS's reason why a ring is an invalid polygon, with the location."""
+    import shapely
+
+    if is_intricate([ring_xy(rings, ring)]):
+        return "Self-intersection"
+    return str(shapely.is_valid_reason(shapes(rings, np.array([ring]))[0]))
+
+
+def reason_in_words(reason: str) -> str:
+    """Translate GEOS's reason for an invalid polygon to plain words.
+
+    Examples
+    --------
+    >>> reason_in_words("Self-intersection[20 25]")
+    'crosses itself at (20, 25)'
+    """
+    what, _, where = reason.rstrip("]").partition("[")
+    near = ", ".join(f"{float(number):.6g}" for number in where.split()[:2])
+    words = {
+        "Self-intersection": "crosses itself",
+        "Ring Self-intersection": "touches itself",
+        "Too few points in geometry component": "has fewer than 3 different points",
+    }
+    return words.get(what, f"is not valid ({what.lower()})") + (f" at ({near})" if near else "")
+
+
+def polygons_of(shape: Any) -> list[Any] | None:
+    """Return the polygons of a shape; None if one has a hole."""
+    import shapely
+
+    parts = [
+        part
+        for part in shapely.get_parts(shapely.get_parts(shape)).tolist()
+        if part.geom_type == "Polygon" and part.area > _DUST
+    ]
+    return None if any(part.interiors for part in parts) else parts
+
+
+def flat(shape: Any) -> list[float]:
+    """Return the vertices of a polygon as in COCO, without a closing vertex."""
+    numbers: list[float] = np.asarray(shape.exterior.coords)[:-1, :2].ravel().tolist()
+    return [int(v) if v.is_integer() else v for v in numbers]
+
+
+def visible_areas(document: Document, suspects: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Return the areas of outlines and of rings, clipped to the image for the suspects.
+
+    pycocotools also clips outlines to the image before measuring them. Images whose sizes look
+    swapped are left out.
+    """
+    outline, ring_area = document.outline_area, np.abs(document.ring_area)
+    bounds, size = document.outline_bounds[suspects], document.size[suspects]
+    with np.errstate(invalid="ignore"):
+        beyond = (bounds[:, :2] < 0).any(axis=1) | (bounds[:, 2:] > size).any(axis=1)
+    beyond &= ~np.isnan(size).any(axis=1)
+    if beyond.any():
+        swapped = np.append(document.once(swapped_images), False)
+        beyond &= ~swapped[document.image[suspects]]
+    rings = document.annotations.rings
+    which = np.flatnonzero(np.isin(rings.row, suspects[beyond]))
+    if not len(which):
+        return outline, ring_area
+    ring_area[which] = [
+        clipped_area(ring_xy(rings, ring), document.size[row])
+        for ring, row in zip(which.tolist(), rings.row[which].tolist(), strict=True)
+    ]
+    owner, place = np.unique(rings.row[which], return_inverse=True)
+    outline = outline.copy()
+    outline[owner] = sum_by(place, ring_area[which], len(owner))
+    return outline, ring_area
+
+
+def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
+    """Return left, top, right and bottom of outlines inside their images, (K, 4); NaN for none."""
+    rings, result = document.annotations.rings, np.full((len(rows), 4), np.nan)
+    for place, row in enumerate(rows.tolist()):
+        size = document.size[row]
+        xy = np.concatenate([_clipped(ring_xy(rings, r), size) for r in ring_rows(document, row)])
+        if len(xy):
+            result[place] = *xy.min(axis=0), *xy.max(axis=0)
+    return result
+
+
+def clipped_area(xy: FloatArray, size: FloatArray) -> float:
+    """Return the area of a ring, (V, 2), inside an image of a size, (2,), in square pixels.
+
+    The ring is clipped at one edge of the image after another (Sutherland and Hodgman, 1974,
+    doi:10.1145/360767.360802). If clipping leaves several parts, they are joined by edges along the
+    border, which have no area.
+
+    Examples
+    --------
+    >>> ring = np.array([[-5.0, 2], [5, 2], [5, 4], [-5, 4]])
+    >>> clipped_area(ring, np.array([20.0, 10]))
+    10.0
+    """
+    xy = _clipped(xy, size)
+    x, y = (xy - xy[:1]).T
+    return float(abs((x * np.roll(y, -1) - np.roll(x, -1) * y).sum()) / 2)
+
+
+def _clipped(xy: FloatArray, size: FloatArray) -> FloatArray:
+    for axis in (0, 1):
+        xy = _cut(xy, xy[:, axis])
+        xy = _cut(xy, size[axis] - xy[:, axis])
+    return xy
+
+
+def _cut(xy: FloatArray, depth: FloatArray) -> FloatArray:
+    """Return the part of a ring where `depth` is not negative."""
+    after, below = np.roll(xy, -1, axis=0), np.roll(depth, -1)
+    crosses = (depth < 0) != (below < 0)
+    share = np.divide(depth, depth - below, out=np.zeros(len(depth)), where=crosses)
+    points = np.stack([xy, xy + share[:, None] * (after - xy)], axis=1)
+    result: FloatArray = points[np.stack([depth >= 0, crosses], axis=1)]
+    return result
+
+
+def runs_of(document: Document, row: int) -> IndexArray:
+    """Return the run lengths of a mask that can be read."""
+    counts = document.record(row)["segmentation"]["counts"]
+    return decode_counts(counts.encode()) if isinstance(counts, str) else np.array(counts, np.int64)
+
+
+def row_major_masks(document: Document, tolerance: float) -> IndexArray:
+    """Return the annotations whose mask fits its box, up to a tolerance, only if read row by row.
+
+    Most masks span the full width when they are read in the wrong order, so such a box proves
+    nothing.
+    """
+    rles, box = document.annotations.rles, corners(document.annotations.bbox)
+    with np.errstate(invalid="ignore"):
+        off = (np.abs(box - document.outline_bounds) > tolerance).any(axis=1)
+    off &= document.has_box & ~document.once(in_other_layout)
+    found = []
+    for mask in np.flatnonzero(off[rles.row]).tolist():
+        row, (height, width) = int(rles.row[mask]), rles.size[mask].tolist()
+        if height != width and box[row, 0] <= tolerance and box[row, 2] >= width - tolerance:
+            continue
+        top, left, bottom, right = run_bounds(runs_of(document, row), width)
+        if (np.abs(box[row] - [left, top, right, bottom]) <= tolerance).all():
+            found.append(row)
+    return np.array(found, np.int64)

@@ -1,0 +1,316 @@
+"""R: run-length masks, and the crowd flag of outlines."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.text import count
+from bboxqa.formats.annotations.cvat_crowds import are_of_cvat
+from bboxqa.formats.document.annotation_columns import Form
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.model.shapes.masks import (
+    compress_counts,
+    n_turned,
+    spans_of_runs,
+    transposed_runs,
+)
+from bboxqa.rules.base.reporting import record_edit, record_hits, row_edits, summary_hits
+from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import figure
+from bboxqa.rules.facts.rings import row_major_masks, runs_of
+
+# Runs that all masks may have after a fix: some however few they had, and some more for each.
+_MOST_RUNS, _RUNS_EACH = 1 << 21, 8
+_SINGLE = "iscrowd 0 for masks of single objects"
+
+
+def _not_crowd(row: int) -> tuple[Edit, ...]:
+    return record_edit("annotations", row, "iscrowd", value=0)
+
+
+def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """R001: masks of another size than their image."""
+    rles = document.annotations.rles
+    image = document.size[rles.row][:, ::-1]
+    known = (rles.size > 0).all(axis=1) & ~np.isnan(image).any(axis=1)
+
+    def says(mask: int) -> str:
+        size, (height, width) = rles.size[mask].tolist(), image[mask].tolist()
+        swapped = " (height and width are swapped)" if size == [width, height] else ""
+        wanted = f"[{height:g}, {width:g}], height and width of its image"
+        return f"mask has size {size}{swapped}; expected {wanted}"
+
+    yield from record_hits(
+        document,
+        known & (rles.size != image).any(axis=1),
+        says,
+        "segmentation",
+        "size",
+        owner=rles.row,
+        found=lambda mask: rles.size[mask].tolist(),
+    )
+
+
+def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """R002: run lengths that cannot be read, or do not add up to the size of the mask."""
+    rles = document.annotations.rles
+
+    def says(mask: int) -> str:
+        problem, (height, width) = rles.problems[rles.problem[mask]], rles.size[mask].tolist()
+        wanted = f"{height * width:,} ({height} x {width})"
+        return problem or f"run lengths add up to {rles.total[mask]:,}; expected {wanted}"
+
+    yield from record_hits(
+        document,
+        (rles.problem > 0) | (rles.total != rles.size.prod(axis=1)),
+        says,
+        "segmentation",
+        owner=rles.row,
+        found=lambda mask: rles.problems[rles.problem[mask]] or int(rles.total[mask]),
+    )
+
+
+def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """R003: files in which all masks are crowds."""
+    columns = document.annotations
+    rows = columns.rles.row
+    if not len(rows) or not (columns.iscrowd[rows] == 1).all():
+        return
+    if all(are_of_cvat(document.record(row).get("attributes")) for row in rows.tolist()):
+        why = "since CVAT writes it for every mask and ellipse"
+    elif len(rows) > 1 and (columns.iscrowd == 1).all():
+        why = "and no annotation has 0"
+    else:
+        return
+    masks = "the only mask has" if len(rows) == 1 else f"all {len(rows):,} masks have"
+    yield from summary_hits(
+        f"{masks} iscrowd 1, {why}; expected 0 for masks of single objects",
+        "annotations",
+        rows,
+        "iscrowd",
+        expected=_SINGLE,
+        edits=row_edits(rows, _not_crowd),
+    )
+
+
+def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """R004: polygons that are crowds."""
+    columns = document.annotations
+    polygon = np.isin(columns.form, (Form.RINGS, Form.FLAT, Form.PAIRS, Form.NESTED))
+    yield from record_hits(
+        document,
+        (columns.iscrowd == 1) & polygon,
+        lambda _row: "iscrowd is 1 for a polygon",
+        "iscrowd",
+        expected="0, or run lengths of a crowd",
+        found=lambda _row: 1,
+        edits=_not_crowd,
+    )
+
+
+def _mixed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """R005: files with compressed and plain run lengths."""
+    rles = document.annotations.rles
+    sound = rles.problem == 0
+    packed, plain = rles.row[rles.compressed & sound], rles.row[~rles.compressed & sound]
+    if len(packed) and len(plain):
+        yield from summary_hits(
+            f"{len(packed):,} masks are compressed text and {len(plain):,} are lists of numbers; "
+            "expected one form",
+            "annotations",
+            packed if len(packed) <= len(plain) else plain,
+            "segmentation",
+            expected="one form of masks",
+        )
+
+
+def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    """R007: masks that are written row by row."""
+    rles, rows = document.annotations.rles, document.once(row_major_masks, settings.bounds_px)
+    height, width = rles.size[np.searchsorted(rles.row, rows)].T
+    # In a square image, the box may be transposed instead.
+    fixable = rows[height != width]
+    yield from summary_hits(
+        f"{len(rows):,} of {count(len(rles.row), 'mask')} fit their boxes if their run lengths go "
+        "row by row, and do not as they are; expected run lengths column by column",
+        "annotations",
+        rows,
+        "segmentation",
+        "counts",
+        expected="run lengths column by column",
+        edits=row_edits(
+            fixable if _are_few_runs(document, fixable) else fixable[:0], _columnwise(document)
+        ),
+    )
+
+
+def _are_few_runs(document: Document, rows: IndexArray) -> bool:
+    """Return whether runs column by column are not many times as many as the given ones."""
+    n_given = n_found = 0
+    for row in rows.tolist():
+        runs, mask = runs_of(document, row), document.record(row)["segmentation"]
+        n_given += len(runs)
+        n_found += n_turned(spans_of_runs(runs), mask["size"][1])
+        if n_found > _MOST_RUNS + _RUNS_EACH * n_given:
+            return False
+    return True
+
+
+def _columnwise(document: Document) -> Callable[[int], tuple[Edit, ...]]:
+    """Return what writes the counts of a mask column by column."""
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        mask = document.record(row)["segmentation"]
+        height, width = mask["size"]
+        runs = transposed_runs(runs_of(document, row), height, width)
+        is_text = isinstance(mask["counts"], str)
+        counts = compress_counts(runs, height, width).decode() if is_text else runs.tolist()
+        return record_edit("annotations", row, "segmentation", "counts", value=counts)
+
+    return edits
+
+
+def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """R008: masks without pixels."""
+    columns, rles = document.annotations, document.annotations.rles
+    whole = (rles.problem == 0) & (rles.total == rles.size.prod(axis=1))
+
+    def says(row: int) -> str:
+        width, height = columns.bbox[row, 2:].tolist()
+        area = columns.area[row]
+        found = [f"its bbox is {figure(width)} x {figure(height)} px"] if width > 0 else []
+        found += [f"its area is {figure(area)} px²"] if area > 0 else []
+        but = f", but {' and '.join(found)}" if found else ""
+        return f"mask has no pixels{but}"
+
+    yield from record_hits(
+        document,
+        rles.row[whole & (rles.area == 0)],
+        says,
+        "segmentation",
+        expected="the pixels of the object",
+        found=lambda _row: 0,
+    )
+
+
+def _mask(*runs: int, height: int = 80, width: int = 100, **more: Any) -> dict[str, Any]:
+    return {"segmentation": {"size": [height, width], "counts": list(runs)}, **more}
+
+
+_SOUND = _mask(810, 600, 6590)
+_CROWD = _mask(810, 100, 7090, iscrowd=1, area=100)
+_FIELDS: dict[str, Any] = {"bbox": [10, 10, 20, 30], "area": 600}
+_COLUMNWISE = _mask(810, *[30, 50] * 19, 30, 5660, **_FIELDS)
+
+RULES = (
+    Rule(
+        code="R001",
+        title="size of a mask differs from its image",
+        severity=Severity.ERROR,
+        breaks="""pycocotools gives masks of different sizes an IoU of -1, so the object is never
+            found; pasting the mask on the image stops with a broadcast error.""",
+        explanation="""The size of run lengths is [height, width] of the image. Here width and
+            height are swapped, or the mask was made for a resized image. Create the mask again at
+            the size of the image.""",
+        bad={"annotations": [_mask(810, 600, 6590, height=100, width=80)]},
+        good={"annotations": [_SOUND]},
+        check=_size,
+        requires=("B014",),
+    ),
+    Rule(
+        code="R002",
+        title="run lengths do not fill the mask",
+        severity=Severity.ERROR,
+        breaks="""pycocotools may silently compute area, box and IoU of a wrong mask. Only its
+            decode() may stop, with 'Invalid RLE mask representation'; it leaves missing pixels
+            uninitialised.""",
+        explanation="""Run lengths count all pixels of a mask, column by column, so they add up to
+            height times width. Here they do not, or they are not in COCO's notation: the export was
+            cut off, its text was changed, for example backslashes into slashes, or the runs belong
+            to a crop. Export the mask again.""",
+        bad={"annotations": [_mask(810, 600, 6500)]},
+        good={"annotations": [_SOUND]},
+        check=_counts,
+    ),
+    Rule(
+        code="R003",
+        title="all masks are marked as crowds",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks="""COCOeval ignores crowds: without other objects, AP is -1. Detectron2 and
+            MMDetection leave them out of training.""",
+        explanation="""Every annotation has iscrowd 1, or every mask in an export of CVAT, which
+            writes it for masks and ellipses. Some converters write it for each run-length mask,
+            since COCO's own run-length masks are crowds; but it means a region of many objects that
+            are not annotated one by one. `bboxqa agree` takes masks of CVAT as single objects. The
+            unsafe fix writes 0.""",
+        bad={"annotations": [_CROWD, {**_CROWD, "bbox": [40, 10, 20, 30]}]},
+        good={"annotations": [_CROWD, {**_CROWD, "iscrowd": 0, "bbox": [40, 10, 20, 30]}]},
+        check=_all_crowds,
+        fix="unsafe",
+    ),
+    Rule(
+        code="R004",
+        title="polygon is marked as a crowd",
+        severity=Severity.WARNING,
+        breaks="""COCOeval ignores the object, and most data loaders leave it out of training; tools
+            that expect run lengths of a crowd stop at the list.""",
+        explanation="""A crowd is a region of many objects, and COCO writes it as run lengths. A
+            polygon with iscrowd 1 is usually a single object that is marked wrongly. The unsafe fix
+            writes 0.""",
+        bad={"annotations": [
+            {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]], "iscrowd": 1},
+        ]},
+        good={"annotations": [{**_SOUND, "iscrowd": 1}]},
+        check=_crowded_polygon,
+        fix="unsafe",
+    ),
+    Rule(
+        code="R005",
+        title="compressed and plain run lengths in one file",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks="""Readers that support only one form (lists of numbers, or text) stop at the other,
+            often far into the file.""",
+        explanation="""The counts of a mask are a list of numbers or, compressed, text. COCO allows
+            both, but few readers expect both in one file, which results from joining exports of
+            several tools. Write all masks in one form.""",
+        bad={"annotations": [_SOUND, {"segmentation": {"size": [2, 2], "counts": "04"}}]},
+        good={"annotations": [_SOUND]},
+        check=_mixed,
+    ),
+    Rule(
+        code="R007",
+        title="masks are written row by row",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="""Every program reads a wrong mask, with stripes across the image, and training and
+            IoU silently use it.""",
+        explanation="""Run lengths go down the columns of the image, one column after another. Here
+            they fit the boxes only if they go along the rows, as when a numpy array is flattened in
+            C order instead of Fortran order. The fix writes the runs column by column, but not in
+            square images, where the box may be transposed instead, nor where a few runs would
+            become millions.""",
+        bad={"annotations": [_mask(1010, *[20, 80] * 29, 20, 4070, **_FIELDS)]},
+        good={"annotations": [_COLUMNWISE]},
+        check=_row_major,
+        fix="safe",
+    ),
+    Rule(
+        code="R008",
+        title="mask is empty",
+        severity=Severity.ERROR,
+        breaks="""The object has an IoU of 0 with every detection, so it always counts as missed,
+            and losses that divide by the area of the mask become NaN.""",
+        explanation="""The run lengths of the mask contain no pixels of the object. If there is a
+            box, the mask was lost when it was resized, cropped or converted; otherwise nothing was
+            drawn. Draw the mask again, or remove the annotation.""",
+        bad={"annotations": [_mask(8000, **_FIELDS)]},
+        good={"annotations": [_COLUMNWISE]},
+        check=_empty,
+    ),
+)  # fmt: skip

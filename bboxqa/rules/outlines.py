@@ -1,0 +1,650 @@
+"""P: polygons: their notation, crossings, repeats, and how they fit their image and box."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import lru_cache, partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
+from bboxqa.core.blocks import SparseRows
+from bboxqa.core.text import count
+from bboxqa.formats.document.annotation_columns import Form
+from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.kernels.polygons import n_crossings
+from bboxqa.model.annotations import EDGES
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import (
+    record_edit,
+    record_hits,
+    span_of,
+    summary_hits,
+    with_span,
+)
+from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import (
+    becomes_degenerate,
+    figure,
+    overshoot,
+    rounded_values,
+    row_max,
+    size_text,
+)
+from bboxqa.rules.facts.layout import (
+    doubtful_boxes,
+    in_other_layout,
+    lie_elsewhere,
+    swapped_images,
+)
+from bboxqa.rules.facts.oriented_boxes import rows_with_corners
+from bboxqa.rules.facts.rings import (
+    RingState,
+    flat,
+    invalid_reason,
+    polygons_of,
+    reason_in_words,
+    ring_rows,
+    ring_states,
+    ring_xy,
+    row_major_masks,
+    shapes,
+    usable,
+    visible_bounds,
+)
+
+_RINGS = "a list of rings [[x, y, x, y, …], …]"
+_FORMS = {
+    Form.FLAT: "a flat list of numbers",
+    Form.PAIRS: "a list of points",
+    Form.NESTED: "lists of points",
+    Form.TEXT: "text",
+}
+_MAX_NUMBER = 1e15
+# Rings that cross themselves more often are not split, as nobody could tell whether the parts are
+# right.
+_MOST_CROSSINGS = 30
+# Up to so many outlines that differ from their boxes are reported one by one.
+_FEW = 4
+
+
+def _ring_hits(
+    document: Document, where: BoolArray | IndexArray, says: Callable[[int], str], **more: Any
+) -> Iterator[Hits]:
+    """Yield rings in a mask or an index."""
+    rings = document.annotations.rings
+    yield from record_hits(
+        document,
+        where,
+        says,
+        "segmentation",
+        owner=rings.row,
+        inner=lambda ring: (int(rings.place[ring]),),
+        **more,
+    )
+
+
+def _edit_ring(document: Document, ring: int, value: Any = None) -> tuple[Edit, ...]:
+    rings = document.annotations.rings
+    place = ("annotations", int(rings.row[ring]), "segmentation", int(rings.place[ring]))
+    return record_edit(*place, value=value)
+
+
+def _dropping(document: Document, bad: BoolArray) -> Callable[[int], tuple[Edit, ...]]:
+    """Return what removes bad rings; the last ring becomes [] if most have no outline."""
+    columns = document.annotations
+    rings, n = columns.rings, len(columns)
+    is_left = sum_by(rings.row, ~bad, n) > 0
+    written = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY, Form.OTHER))
+    outlined = written & (is_left | (columns.form != Form.RINGS))
+    # If most annotations have an outline, an empty one is a defect as well (S010).
+    can_be_empty = document.has_box & bool(2 * outlined.sum() <= n)
+
+    def edits(ring: int) -> tuple[Edit, ...]:
+        row = int(rings.row[ring])
+        if is_left[row]:
+            return _edit_ring(document, ring)
+        return (
+            record_edit("annotations", row, "segmentation", value=[]) if can_be_empty[row] else ()
+        )
+
+    return edits
+
+
+def _too_short(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """P001: rings of fewer than 3 points."""
+    rings = document.annotations.rings
+
+    def says(ring: int) -> str:
+        n = int(rings.n_numbers[ring])
+        as_box = ", which pycocotools reads as a box" if n == 4 else ""
+        return f"polygon has {count(n, 'number')}{as_box}"
+
+    yield from _ring_hits(
+        document,
+        (rings.n_numbers > 0) & (rings.n_numbers < 6),
+        says,
+        expected="at least 6 (3 points)",
+        found=lambda ring: ring_xy(rings, ring).ravel().tolist(),
+        edits=_dropping(document, rings.n_numbers < 6),
+    )
+
+
+def _odd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """P002: rings of an odd number of coordinates."""
+    n_numbers = document.annotations.rings.n_numbers
+    yield from _ring_hits(
+        document,
+        n_numbers % 2 == 1,
+        lambda ring: f"polygon has {n_numbers[ring]} numbers",
+        expected="an even number, x and y of each point",
+        found=lambda ring: int(n_numbers[ring]),
+    )
+
+
+def _other_form(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """P003: outlines in another form than a list of rings."""
+    form = document.annotations.form
+    written = int((~np.isin(form, (Form.ABSENT, Form.EMPTY))).sum())
+
+    def value(row: int) -> Any:
+        return document.record(row).get("segmentation")
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        rings = _as_rings(value(row))
+        return () if rings is None else record_edit("annotations", row, "segmentation", value=rings)
+
+    def summary(some: IndexArray, _share: str) -> str:
+        most = _FORMS[Form(int(np.bincount(form[some]).argmax()))]
+        share = f"{len(some):,} of {written:,} outlines"
+        return f"{share} are not in COCO's form (most are {most}); expected {_RINGS}"
+
+    yield from record_hits(
+        document,
+        np.isin(form, tuple(_FORMS)),
+        lambda row: f"segmentation is {_FORMS[Form(form[row])]}",
+        "segmentation",
+        expected=_RINGS,
+        found=value,
+        edits=edits,
+        summary=summary,
+        key="segmentation",
+        total=written,
+        few=1,
+    )
+
+
+def _as_rings(value: Any) -> list[list[float]] | None:
+    """Return an outline in COCO's notation; None if its meaning is uncertain.
+
+    Examples
+    --------
+    >>> _as_rings([1, 2, 3, 4, 5, 6]), _as_rings("1,2 3,4 5,6")
+    ([[1, 2, 3, 4, 5, 6]], [[1, 2, 3, 4, 5, 6]])
+    >>> _as_rings([[1, 2], [3, 4], [5, 6]])
+    [[1, 2, 3, 4, 5, 6]]
+    """
+    if isinstance(value, str):
+        text, value = value, None
+        for listed in (text, f"[{','.join(text.replace(',', ' ').replace(';', ' ').split())}]"):
+            with suppress(ValueError, RecursionError):
+                value = json.loads(listed) if value is None else value
+    if not isinstance(value, list) or not value:
+        return None
+    if not isinstance(value[0], list):
+        value = [value]
+    elif all(_is_point(point) for point in value):
+        value = [list(chain.from_iterable(value))]
+    elif all(isinstance(ring, list) and all(map(_is_point, ring)) for ring in value):
+        value = [list(chain.from_iterable(ring)) for ring in value]
+    return value if all(map(_is_ring, value)) else None
+
+
+def _is_point(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2
+
+
+def _is_ring(ring: Any) -> bool:
+    return (
+        isinstance(ring, list)
+        and len(ring) >= 6
+        and len(ring) % 2 == 0
+        and all(type(number) in (int, float) and abs(number) < _MAX_NUMBER for number in ring)
+    )
+
+
+def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """P004: empty rings."""
+    empty = document.annotations.rings.n_numbers == 0
+    yield from _ring_hits(
+        document,
+        empty,
+        lambda _ring: "polygon is an empty list",
+        expected="at least 3 points",
+        found=lambda _ring: [],
+        edits=_dropping(document, empty),
+    )
+
+
+def _crossing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """P005: rings that cross or touch themselves."""
+    rings = document.annotations.rings
+    states = np.where(rings.n_numbers % 2 == 0, document.once(ring_states), RingState.SOUND)
+    # All wrong rings of an annotation are fixed by the same edit.
+    edits_of = lru_cache(1)(partial(_split_rings, document))
+    yield from _ring_hits(
+        document,
+        states == RingState.INVALID,
+        lambda ring: f"polygon {reason_in_words(invalid_reason(rings, ring))}",
+        expected="a ring that does not cross or touch itself",
+        found=lambda ring: invalid_reason(rings, ring),
+        edits=lambda ring: edits_of(int(rings.row[ring])),
+        summary="polygons cross or touch themselves in {share}",
+    )
+    unchecked = np.unique(rings.row[states == RingState.UNCHECKED])
+    yield from summary_hits(
+        f"{count(len(unchecked), 'outline')} not checked for crossings: a ring has more than a "
+        "million pairs of edges side by side; expected fewer points",
+        "annotations",
+        unchecked,
+        "segmentation",
+        severity=Severity.INFO,
+        expected="an outline of fewer points",
+    )
+
+
+def _split_rings(document: Document, row: int) -> tuple[Edit, ...]:
+    """Return the edit that makes all rings of an annotation valid.
+
+    There is none if that needs a hole, or if a ring crosses itself too often.
+    """
+    import shapely
+
+    rings, of_row = document.annotations.rings, ring_rows(document, row)
+    is_wrong = document.once(ring_states)[of_row] == RingState.INVALID
+    value = document.record(row).get("segmentation")
+    if not isinstance(value, list):
+        return ()
+    if any(
+        n_crossings(ring_xy(rings, ring), _MOST_CROSSINGS) > _MOST_CROSSINGS
+        for ring in of_row[is_wrong].tolist()
+    ):
+        return ()
+    result: list[Any] = []
+    for ring, wrong, raw in zip(of_row, is_wrong, value, strict=True):
+        if not wrong:
+            result.append(raw)
+            continue
+        parts = polygons_of(shapely.make_valid(shapes(rings, np.array([ring]))[0]))
+        if not parts:
+            return ()
+        result += map(flat, parts)
+    return record_edit("annotations", row, "segmentation", value=result)
+
+
+def _beyond(document: Document) -> SparseRows:
+    """Return how far outlines extend beyond their images, (S, 4) px, if they do."""
+    bounds = document.outline_bounds
+    with np.errstate(all="ignore"):
+        beyond = overshoot(np.hstack([bounds[:, :2], bounds[:, 2:] - bounds[:, :2]]), document.size)
+        found = np.flatnonzero(np.any(beyond > 0, axis=1) & document.has_rings)
+    swapped = np.append(document.once(swapped_images), False)
+    found = found[~swapped[document.image[found]]]
+    return SparseRows(found, beyond[found])
+
+
+def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    """P006: outlines that extend beyond their images."""
+    if not len(document.annotations.rings.row):
+        return
+    beyond = document.once(_beyond)
+    far = np.any(beyond.values > settings.overshoot_px, axis=1)
+    beyond = beyond.where(far & ~np.isin(beyond.rows, document.once(rows_with_corners)))
+
+    def says(row: int) -> str:
+        edge = int(np.nanargmax(beyond[row]))
+        return (
+            f"outline extends {figure(beyond[row][edge])} px beyond the {EDGES[edge]} edge of its "
+            f"image{size_text(document.size[row])}"
+        )
+
+    yield from record_hits(
+        document,
+        beyond.rows,
+        says,
+        "segmentation",
+        expected="an outline inside the image",
+        found=lambda row: document.outline_bounds[row].tolist(),
+        edits=lambda row: (
+            () if document.once(doubtful_boxes)[row] else _clip(document, row, settings)
+        ),
+        summary=with_span(
+            "outline extends {span} px beyond its image in {share}; expected it inside",
+            lambda rows: np.nanmax(beyond[rows], axis=1),
+        ),
+    )
+
+
+def _clip(document: Document, row: int, settings: ValidateSettings) -> tuple[Edit, ...]:
+    """Return the edit that clips an outline to its image; none if too little would be left."""
+    import shapely
+
+    if document.once(doubtful_boxes)[row]:
+        return ()
+    rings, of_row = document.annotations.rings, ring_rows(document, row)
+    width, height = document.size[row].tolist()
+    unsound = len(usable(rings, of_row)) < len(of_row) or document.once(ring_states)[of_row].any()
+    if unsound or np.isnan(width + height):
+        return ()
+    image, result = shapely.box(0, 0, width, height), []
+    for shape in shapes(rings, of_row):
+        parts = polygons_of(shapely.intersection(shape, image))
+        if parts is None:
+            return ()
+        result += parts
+    if not result:
+        return ()
+    left, top, right, bottom = shapely.total_bounds(result).tolist()
+    before = document.outline_bounds[row]
+    box = [*before[:2].tolist(), *(before[2:] - before[:2]).tolist()]
+    if becomes_degenerate(box, [left, top, right - left, bottom - top], settings):
+        return ()
+    return record_edit("annotations", row, "segmentation", value=list(map(flat, result)))
+
+
+def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    """P007: boxes that are not the bounds of their outlines, or of the visible part of these."""
+    columns, bounds = document.annotations, document.outline_bounds
+    if len(columns.rings.row) + len(columns.rles.row) == 0:
+        return
+    with np.errstate(all="ignore"):
+        edges = corners(columns.bbox)
+        apart = row_max(np.abs(edges - bounds))
+    compared = document.has_box & np.isfinite(apart) & ~document.once(in_other_layout)
+    wrong = np.flatnonzero(compared & (apart > settings.bounds_px))
+    wrong = np.setdiff1d(wrong, document.once(row_major_masks, settings.bounds_px))
+    # Tools that clip the mask, as pycocotools does, write boxes of the visible part.
+    beyond = document.once(_beyond)
+    cut = wrong[np.isin(wrong, beyond.rows)]
+    visible = row_max(np.abs(edges[cut] - visible_bounds(document, cut)))
+    wrong = np.setdiff1d(wrong, cut[visible <= settings.bounds_px])
+    far = beyond.rows[np.any(beyond.values > settings.overshoot_px, axis=1)]
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        left, top, right, bottom = bounds[row].tolist()
+        box = rounded_values([left, top, right - left, bottom - top])
+        # An outline beyond the image has to be clipped first, as its bounds are no better.
+        if row in far or document.once(doubtful_boxes)[row]:
+            return ()
+        if becomes_degenerate(columns.bbox[row].tolist(), box, settings):
+            return ()
+        return record_edit("annotations", row, "bbox", value=box)
+
+    def says(row: int) -> str:
+        edge = int(np.argmax(np.abs(edges[row] - bounds[row])))
+        return (
+            f"{EDGES[edge]} edge of bbox is at {edges[row, edge]:.6g}; expected "
+            f"{bounds[row, edge]:.6g}, the {EDGES[edge]} edge of its outline"
+        )
+
+    n_compared = int(compared.sum())
+    yield from record_hits(
+        document,
+        wrong,
+        says,
+        "bbox",
+        found=lambda row: columns.bbox[row].tolist(),
+        edits=edits,
+        severity=Severity.ERROR if document.once(lie_elsewhere) else None,
+        summary=lambda some, _share: (
+            f"{len(some):,} of {n_compared:,} boxes differ from the bounds of their outlines by "
+            f"{span_of(apart[some])} px; expected at most {settings.bounds_px:g} px"
+        ),
+        total=n_compared,
+        few=_FEW,
+    )
+
+
+def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """P008: rings that have the points of an earlier ring of their outline."""
+    rings = document.annotations.rings
+    first: dict[tuple[int, bytes], int] = {}
+    repeats: dict[int, list[tuple[int, int]]] = {}
+    usable_rings = np.flatnonzero((rings.n_numbers >= 6) & (rings.n_numbers % 2 == 0))
+    # Only rings of one length in one outline may be equal.
+    kind = rings.row[usable_rings] * (1 + rings.n_numbers.max(initial=0))
+    kind += rings.n_numbers[usable_rings]
+    _, of_ring, times = np.unique(kind, return_inverse=True, return_counts=True)
+    for ring in usable_rings[times[of_ring] > 1].tolist():
+        row = int(rings.row[ring])
+        earlier = first.setdefault((row, _from_lowest(ring_xy(rings, ring)).tobytes()), ring)
+        if earlier != ring:
+            repeats.setdefault(row, []).append((ring, earlier))
+    yield from record_hits(
+        document,
+        np.array(sorted(repeats), np.int64),
+        lambda row: (
+            f"polygon has the same points as polygon {rings.place[repeats[row][0][1]]} of its "
+            "outline"
+        ),
+        "segmentation",
+        inner=lambda row: (int(rings.place[repeats[row][0][0]]),),
+        expected="each once",
+        found=lambda row: len(repeats[row]),
+        edits=lambda row: chain(*(_edit_ring(document, ring) for ring, _ in repeats[row])),
+    )
+
+
+def _from_lowest(xy: FloatArray) -> FloatArray:
+    """Return a ring that starts at its lowest point, towards the lower of both neighbours.
+
+    Rings that differ only in their first point and direction become equal.
+    """
+    start = int(np.lexsort((xy[:, 1], xy[:, 0]))[0])
+    forward = np.roll(xy, -start, axis=0)
+    backward = np.roll(forward[::-1], 1, axis=0)
+    return min(forward, backward, key=lambda ring: ring.tolist()) + 0.0
+
+
+def _round_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """P009: rings that go round the same points several times."""
+    rings = document.annotations.rings
+    # Such a ring touches itself everywhere.
+    invalid = np.flatnonzero(document.once(ring_states) == RingState.INVALID).tolist()
+    periods = {ring: n for ring in invalid if (n := _period(ring_xy(rings, ring)))}
+
+    def turns(ring: int) -> int:
+        return len(ring_xy(rings, ring)) // periods[ring]
+
+    def says(ring: int) -> str:
+        n_points = len(np.unique(ring_xy(rings, ring)[: periods[ring]], axis=0))
+        return f"polygon goes round its {n_points} points {turns(ring)} times"
+
+    def edits(ring: int) -> tuple[Edit, ...]:
+        raw = document.record(int(rings.row[ring]))["segmentation"][int(rings.place[ring])]
+        return _edit_ring(document, ring, raw[: 2 * periods[ring]])
+
+    yield from _ring_hits(
+        document,
+        np.array([*periods], np.int64),
+        says,
+        expected="once",
+        found=turns,
+        edits=edits,
+        summary="polygons go round their points several times in {share}",
+    )
+
+
+def _period(xy: FloatArray) -> int:
+    """Return the number of points after which a ring repeats itself; 0 if it does not.
+
+    The points that close each round are among them, but not one that closes only the last.
+
+    Examples
+    --------
+    >>> round_ = [[0.0, 0], [9, 0], [9, 9]]
+    >>> closed = [*round_, round_[0]]
+    >>> [_period(np.array(ring)) for ring in (2 * round_, 2 * closed, round_, closed)]
+    [3, 4, 0, 0]
+    """
+    again = np.flatnonzero((xy[1:] == xy[0]).all(axis=1)) + 1
+    if len(again) == 0:
+        return 0
+    if 2 * (int(again[0]) + 1) <= len(xy) and (xy[again[0] + 1] == xy[0]).all():
+        period, n_points = int(again[0]) + 1, len(xy)
+    else:
+        period, n_points = int(again[0]), len(xy) - (again[-1] == len(xy) - 1)
+    repeated = n_points >= 2 * period >= 6 and n_points % period == 0
+    return period if repeated and (xy[period:n_points] == xy[: n_points - period]).all() else 0
+
+
+def _outline(*rings: list[int], **more: Any) -> dict[str, Any]:
+    """Return an example of one annotation with an outline."""
+    return {"annotations": [{"segmentation": list(rings), **more}]}
+
+
+_RING = [10, 10, 30, 10, 30, 40, 10, 40]
+_OTHER = [40, 10, 60, 10, 60, 40, 40, 40]
+_BOTH = {"bbox": [10, 10, 50, 30], "area": 1200}
+_AT_EDGE = {"bbox": [85, 10, 15, 30], "area": 450}
+
+RULES = (
+    Rule(
+        code="P001",
+        title="polygon with fewer than 3 points",
+        severity=Severity.ERROR,
+        breaks="""pycocotools reads 4 numbers as a box and stops with TypeError, at 2 with 'input
+            type is not supported'; shapely raises ValueError.""",
+        explanation="""A ring has fewer than 3 points, so it has no area: a stray click, or a tiny
+            outline that was simplified. The unsafe fix removes the ring. If it is the only one, the
+            fix leaves an empty list if most annotations of the file have no outline, and otherwise
+            changes nothing.""",
+        bad=_outline(_RING, [12, 12, 14, 14]),
+        good=_outline(_RING, [12, 12, 14, 12, 14, 14]),
+        check=_too_short,
+        fix="unsafe",
+    ),
+    Rule(
+        code="P002",
+        title="polygon with an odd number of coordinates",
+        severity=Severity.ERROR,
+        breaks="""pycocotools silently drops the last number; numpy's reshape(-1, 2) in data loaders
+            stops with ValueError. If a number in the middle is missing, x and y are swapped from
+            there on.""",
+        explanation="""A ring lists x and y of each point. Here a number is missing or superfluous,
+            and the file does not show which. Export or draw the outline again.""",
+        bad=_outline([*_RING, 10]),
+        good=_outline([*_RING, 10, 25]),
+        check=_odd,
+    ),
+    Rule(
+        code="P003",
+        title="outline is not written as a list of rings",
+        severity=Severity.ERROR,
+        breaks="""pycocotools stops with a TypeError, or with 'input type is not supported'; other
+            tools do not load the outline.""",
+        explanation="""COCO writes [[x, y, x, y, …], …]: a list of rings, each a flat list of
+            numbers. Here the outer list is missing, points are separate lists, or the outline is
+            text. The fix writes the same points in COCO's form, where there are at least 3.""",
+        bad={"annotations": [{"segmentation": _RING}]},
+        good=_outline(_RING),
+        check=_other_form,
+        fix="safe",
+    ),
+    Rule(
+        code="P004",
+        title="empty polygon in an outline",
+        severity=Severity.WARNING,
+        breaks="""pycocotools stops with 'input type is not supported' if it is the first ring;
+            other readers stop at its missing first point.""",
+        explanation="""One of the rings is an empty list, often because a part of an outline was
+            deleted. The fix removes it. If it is the only ring, the fix leaves an empty list if
+            most annotations of the file have no outline, and otherwise changes nothing.""",
+        bad=_outline(_RING, []),
+        good={"annotations": [{"segmentation": []}]},
+        check=_empty,
+        fix="safe",
+    ),
+    Rule(
+        code="P005",
+        title="polygon crosses or touches itself",
+        severity=Severity.WARNING,
+        breaks="""shapely raises TopologicalError or GEOSException, and so do tools that slice
+            images (sahi drops the object or stops); area and IoU are wrong.""",
+        explanation="""The edges of a ring cross or touch each other, or its points lie on one line,
+            by a slip of the hand or vertices in the wrong order; the message says where. The unsafe
+            fix splits the ring into rings that do not cross themselves, unless that needs a hole or
+            a ring crosses itself more than 30 times; edges without area are lost.""",
+        bad=_outline([10, 10, 30, 40, 30, 10, 10, 40], area=300),
+        good=_outline(_RING),
+        check=_crossing,
+        fix="unsafe",
+        requires=("O004", "P009"),
+    ),
+    Rule(
+        code="P006",
+        title="outline extends beyond its image",
+        severity=Severity.WARNING,
+        breaks="""pycocotools silently clips the mask at the border, so `area` and bbox do not fit
+            it; other tools write past the end of an array.""",
+        explanation="""The outline extends beyond its image by more than `overshoot_px`. It was
+            drawn past the border, or comes from a track over images of different sizes. The unsafe
+            fix clips the outline to the image if enough of it is left and it does not cross itself.
+            There is no fix if a fifth of all outlines or boxes, or of those in some images, extend
+            beyond their images, as all these numbers are then in doubt.""",
+        bad=_outline([85, 10, 110, 10, 110, 40, 85, 40], **_AT_EDGE),
+        good=_outline([85, 10, 100, 10, 100, 40, 85, 40], **_AT_EDGE),
+        check=_outside,
+        fix="unsafe",
+        requires=("F004", "S015", "B002", "B014", "T003"),
+    ),
+    Rule(
+        code="P007",
+        title="box is not the bounds of its outline",
+        severity=Severity.WARNING,
+        breaks="""One of the two is wrong: a detector learns another object than a segmenter does,
+            and Mask R-CNN crops the mask by the box.""",
+        explanation="""An edge of the box is more than `bounds_px` away from the same edge of the
+            outline, and of the part of the outline inside the image. One of the two was changed
+            without the other, or was exported wrongly. Check which is right. It is an error if most
+            boxes lie elsewhere, with an IoU below 0.5. The unsafe fix writes the bounds of the
+            outline.""",
+        bad=_outline(_RING, bbox=[10, 10, 20, 40], area=600),
+        good=_outline(_RING, bbox=[10, 10, 21, 31], area=600),
+        check=_not_bounds,
+        fix="unsafe",
+        requires=("F004", "S015", "B014", "R002"),
+    ),
+    Rule(
+        code="P008",
+        title="polygon is in its outline twice",
+        severity=Severity.WARNING,
+        breaks="""Programs that add up the areas of polygons count the area twice, and programs that
+            fill by the even-odd rule, such as cv2.fillPoly, leave a hole.""",
+        explanation="""Two polygons of one outline have the same points, starting at any point and
+            in any direction: the shape was saved twice. The fix removes all but the first;
+            pycocotools reads the same mask before and after.""",
+        bad=_outline(_RING, _OTHER, [*_RING[2:], 10, 10], **_BOTH),
+        good=_outline(_RING, _OTHER, **_BOTH),
+        check=_repeated,
+        fix="safe",
+    ),
+    Rule(
+        code="P009",
+        title="polygon goes round its points twice",
+        severity=Severity.ERROR,
+        breaks="""pycocotools fills by the even-odd rule, by which points inside twice are outside,
+            so the mask is empty. The shoelace formula gives twice the area.""",
+        explanation="""The points of one polygon are followed by the same points again, in the same
+            list: a tool closed the shape twice, or joined it with itself. The fix keeps the first
+            round.""",
+        bad=_outline(_OTHER + _OTHER, **_BOTH),
+        good=_outline(_OTHER, **_BOTH),
+        check=_round_twice,
+        fix="safe",
+    ),
+)

@@ -1,1 +1,0 @@
-"""Rules about polygons, masks and keypoints."""
