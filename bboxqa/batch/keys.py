@@ -14,8 +14,6 @@ from bboxqa.batch.rows import Settings, choices_of, settings_of
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.version import __version__
-from bboxqa.formats.folders.left_out import without_labels
-from bboxqa.formats.folders.unread_folders import unread_folders
 from bboxqa.formats.translation.choices import Choices, completed
 
 _BLOCK = 1 << 20
@@ -62,10 +60,6 @@ def local_key(project: Project, settings: Settings) -> str:
             while block := stream.read(_BLOCK):
                 content.update(block)
         add(content.digest())
-    # Notes name the folders that are not read, without the place of the project.
-    unread = unread_folders([project.folder], project.files)
-    for note in (*unread, *without_labels([project.folder], project.files)):
-        add(note.replace(str(project.folder), "").encode("utf-8", "surrogateescape"))
     if settings.images and project.images is not None:
         for image in sorted(project.images.rglob("*")):
             add(image.relative_to(project.images).as_posix().encode("utf-8", "surrogateescape"))

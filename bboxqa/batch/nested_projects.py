@@ -9,8 +9,6 @@ from bboxqa.batch.projects.discovery import Project
 from bboxqa.batch.projects.store import Stored
 from bboxqa.batch.rows import MEASURED, NOT_MEASURED, Row
 from bboxqa.core.text import first_few, one_line
-from bboxqa.formats.folders.clips import share_pictures
-from bboxqa.formats.folders.source_folders import is_around_people
 
 _SHOWN = 3
 
@@ -19,12 +17,9 @@ def remarks_on(projects: Sequence[Project]) -> Callable[[Row], Row]:
     """Return a function that adds to the row of a project how `agree` measures it with others."""
     inside = projects_inside([project.name for project in projects])
     around = folders_of_people(projects)
-    unsure = {project.name for project in projects if _may_be_clips(project)}
 
     def remark(row: Row) -> Row:
         row = with_projects_inside(row, inside.get(row.project, ()))
-        if row.project in unsure:
-            row = _with_folders_in_splits(row, around.get(row.project))
         return _with_folder_around(row, around.get(row.project))
 
     return remark
@@ -54,32 +49,6 @@ def folders_among(project: Project) -> list[Path]:
         files = {content.name for content in project.contents}
         return [each for each in project.files if each.as_posix() not in files]
     return [each for each in project.files if each.is_dir()]
-
-
-def _may_be_clips(project: Project) -> bool:
-    """Return whether folders in splits or labels of a project may be those of no people."""
-    inside = [
-        each
-        for each in folders_among(project)
-        if each.parent != project.folder and is_around_people(each.parent)
-    ]
-    return bool(inside) and not share_pictures(inside)
-
-
-def _with_folders_in_splits(row: Row, folder: str | None) -> Row:
-    """Return the row of a measured project whose folders in splits may be those of no people.
-
-    A `folder` is around this project and others with folders of the same names.
-    """
-    if row.status != MEASURED:
-        return row
-    note = "folders inside of splits or of labels count as annotators; if they are clips, "
-    if folder is None:
-        note += "the figures compare different images"
-    else:
-        beside = "this project and those beside it may be by one person each"
-        note += f"{beside}: run bboxqa agree on {_called(folder)}"
-    return replace(row, message="; ".join(filter(None, [row.message, note])))
 
 
 def _with_folder_around(row: Row, folder: str | None) -> Row:

@@ -41,12 +41,8 @@ from bboxqa.core.errors import (
 from bboxqa.core.files import write_atomically
 from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean, first_few, one_line
-from bboxqa.formats.archive_contents import sources_in
 from bboxqa.formats.dataset.predictions import is_results_list
-from bboxqa.formats.folders.beside_notes import beside_notes
-from bboxqa.formats.folders.left_out import without_labels
-from bboxqa.formats.folders.unread_folders import refuse_closed, unread_folders
-from bboxqa.formats.inputs import list_files
+from bboxqa.formats.sources import listed
 from bboxqa.formats.translation.choices import chosen
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
@@ -202,20 +198,6 @@ def worth_two_processes(size: int) -> bool:
     return size >= LONG
 
 
-def _measured_files(project: Project, *, hidden: bool) -> tuple[Sequence[Path], list[str]]:
-    """Return the sources that `agree` reads in the folder of a project, and notes on the others.
-
-    Labels beside COCO JSON, or other files beside folders of annotators, are often the same work.
-    With `hidden`, notes have no names.
-    """
-    files: Sequence[Path] = project.files
-    if len({file.is_dir() for file in files}) == 2:
-        listed = {*list_files([project.folder])}
-        files = [file for file in files if file in listed] or files
-    refuse_closed(project.folder, files)
-    return files, beside_notes([project.folder], files, files, hidden=hidden)
-
-
 def _line(error: BboxqaError) -> str:
     """Return the first problem of an error, and the number of others, or how to join images."""
     problems, total = (
@@ -241,9 +223,8 @@ def _measured_into(
     """
     hidden = settings.pseudonyms is not None
     try:
-        sources, notes = _measured_files(project, hidden=hidden)
-        files = [part for source in sources for part in sources_in(source)]
-        reread = partial(_read_objects, files, settings=settings)
+        _, notes = listed(project.folder, hidden=hidden)
+        reread = partial(_read_objects, project.files, within=project.folder, settings=settings)
         data = reread(agree)
         data = replace(data, notes=(*data.notes, *(shown(each, settings) for each in notes)))
         # The files passed the checks before.
@@ -255,11 +236,6 @@ def _measured_into(
         documents = documents_of(result, values, diagnosis)
         write_folder(result, documents, folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
         warnings += write_agreement_page(documents, project, settings, folder)
-        # They may be those of annotators, of whom nobody else would know.
-        warnings += (
-            *without_labels([project.folder], sources, hidden=hidden),
-            *unread_folders([project.folder], sources, hidden=hidden),
-        )
     except BboxqaError as error:
         # The frames of the traceback would keep the annotations in memory.
         return error.with_traceback(None)
@@ -273,22 +249,27 @@ def _measured_into(
 
 
 def _read_objects(
-    files: Sequence[Path], agree: AgreeSettings, settings: Settings, *, shapes: bool = False
+    files: Sequence[Path],
+    agree: AgreeSettings,
+    settings: Settings,
+    *,
+    within: Path,
+    shapes: bool = False,
 ) -> Dataset:
-    """Return the data set of the files that hold objects, with all `shapes` on request.
+    """Return the data set of the files in a folder that hold objects, with all `shapes` on request.
 
     Other files are skipped. So are lists of results beside files that can be measured without
     them, since results of a model in a folder should not change how far people agree.
     """
     read = partial(
         read_for, settings=agree, pseudonyms=settings.pseudonyms,
-        outlines=shapes, keypoints=shapes,
+        outlines=shapes, keypoints=shapes, within=within,
     )  # fmt: skip
     lists = [file for file in files if is_results_list(file)]
     if 0 < len(lists) < len(files):
         with suppress(NothingToCompareError):
             others = [file for file in files if file not in lists]
-            data = _read_objects(others, agree, settings, shapes=shapes)
+            data = _read_objects(others, agree, settings, within=within, shapes=shapes)
             some = first_few(lists, _FILES_NAMED, lambda each: one_line(each.name))
             note = f"lists of results left out, as the other files are measured: {some}"
             return replace(data, notes=(*data.notes, shown(note, settings)))

@@ -8,8 +8,11 @@ from bboxqa.batch.projects.discovery import Discovered, Unreadable
 from bboxqa.batch.rows import Row, Settings
 from bboxqa.core.file_names import own_name
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
-from bboxqa.formats.dataset.people.entry_names import without_entries, without_own_name
-from bboxqa.formats.dataset.people.named_after import named_after
+from bboxqa.formats.dataset.pseudonyms import (
+    people_in_names,
+    without_entries,
+    without_own_name,
+)
 from bboxqa.formats.registry import suffixes
 from bboxqa.formats.translation.heads import ARCHIVES
 
@@ -21,8 +24,8 @@ def shown(text: str, settings: Settings, files: Sequence[Path] = ()) -> str:
     """
     if settings.pseudonyms is None:
         return text
-    people, _ = named_after(files) if len(files) > 1 else ([], set())
-    given = pseudonyms_of(settings.pseudonyms, set().union(*people))
+    people = people_in_names(files) if len(files) > 1 else set()
+    given = pseudonyms_of(settings.pseudonyms, people)
     found: str = without_names(text, spellings(given))
     return found
 

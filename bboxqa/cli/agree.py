@@ -163,7 +163,7 @@ def _predictions(path: Path | None, score: float | None) -> Any:
 
 def _inputs_of(source: Any, *others: AnyPath | None) -> list[AnyPath | None]:
     """Return all paths that are read; `source` is files, or a mapping of annotators to files."""
-    from bboxqa.formats.inputs import paths_in
+    from bboxqa.formats.sources import paths_in
 
     return [*paths_in(source), *others]
 

@@ -35,7 +35,7 @@ def _fixed(
 ) -> Iterator[tuple[Path, "Fixed", "Identity | None"]]:
     """Yield files, the results of fixing them, and their identity before they were read."""
     from bboxqa.core.files import identity_of
-    from bboxqa.formats.inputs import list_files
+    from bboxqa.formats.sources import list_files
     from bboxqa.pipelines.validate import fix_file
 
     unsafe, images, truth = (options[name] for name in ("unsafe_fixes", "images", "ground_truth"))

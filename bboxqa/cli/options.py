@@ -22,7 +22,9 @@ _SIZE_EXPECTED = "expected such as 1920x1080, or a file that has the size of eac
 _BOX_FORMATS = tuple(
     form + unit for unit in ("", "-shares", "-pixels") for form in ("xywh", "xyxy", "cxcywh")
 )
-SOURCE_OPTIONS = ("image_size", "missing_txt", "voc_base", "rotated", "columns", "box_format")
+SOURCE_OPTIONS = (
+    "from_format", "image_size", "missing_txt", "voc_base", "rotated", "columns", "box_format",
+)  # fmt: skip
 """The options for information that files of annotation tools lack."""
 
 A_PATH = click.Path(path_type=Path, readable=False)
@@ -221,9 +223,9 @@ _SHARED: dict[str, _Decorator[Any]] = {
         "that finds two annotators.",
     ),
     "join": choice_option(
-        "--join", ("path", "name", "stem"),
+        "--join", ("path", "name", "stem", "none"),
         "Join images of several files by the whole file_name (path, default), without folders "
-        "(name), or also without suffix and Roboflow's .rf.HASH (stem).",
+        "(name), or also without suffix and Roboflow's .rf.HASH (stem); none keeps them apart.",
         group=READ,
     ),
     "map": option(
@@ -240,6 +242,10 @@ _SHARED: dict[str, _Decorator[Any]] = {
     "pattern": option(
         "--pattern", "filter", group=READ, rare=True, metavar="GLOB",
         help="In a folder or an archive, read only files whose names match.",
+    ),
+    "from_format": option(
+        "--from", "from_format", group=READ, rare=True, metavar="FORMAT",
+        help="The format to read of a folder or archive that holds several, such as coco.",
     ),
     "image_size": option(
         "--image-size", group=READ, rare=True, metavar="WIDTHxHEIGHT|FILE", callback=_size,

@@ -271,7 +271,7 @@ def _shown_truth(given: dict[str, Any]) -> Path | None:
 def _shown(path: str, given: dict[str, Any]) -> str:
     """Return a path, with pseudonyms in place of the names in it if there is a key."""
     from bboxqa.core.pseudonyms import pseudonyms_of
-    from bboxqa.formats.dataset.people.pseudonymous import file_without_names
+    from bboxqa.formats.dataset.pseudonyms import file_without_names
 
     key: Path | None = given["pseudonyms"]
     return path if key is None else file_without_names(path, pseudonyms_of(key, ()))
@@ -418,7 +418,7 @@ def _fixed(
 ) -> Iterator[tuple[Path, "Fixed", "Identity | None"]]:
     """Yield files, the results of fixing them, and their identity before they were read."""
     from bboxqa.core.files import identity_of
-    from bboxqa.formats.inputs import list_files
+    from bboxqa.formats.sources import list_files
     from bboxqa.pipelines.validate import fix_file
 
     unsafe, images, truth = (given[name] for name in ("unsafe_fixes", "images", "ground_truth"))

@@ -54,8 +54,8 @@ class Format:
         Called with the path of a folder; returns whether the whole folder is one source of this
         format. It is not if it contains such folders, one per annotator. None if sources are files.
     folders_in_parts : callable or None
-        Called with the path of such a folder; returns its folders of labels that may be of people,
-        by split: ann and bob of `train/ann`, `train/bob`. None if people are around splits only.
+        Called with the path of such a folder; returns its folders of labels that may be by one
+        person each, as ann and bob of `labels/ann`, `labels/bob`. None if there are none.
     translate : callable or None
         A `bboxqa.formats.translation.translated.Translate`, which translates a source into COCO
         records, including everything that `read` omits. None for COCO itself.
@@ -67,5 +67,5 @@ class Format:
     read: Reader
     document: DocumentReader | None = None
     recognises_folder: Recognises | None = None
-    folders_in_parts: Callable[[Path], list[list[Path]]] | None = None
+    folders_in_parts: Callable[[Path], list[Path]] | None = None
     translate: Callable[..., Any] | None = None

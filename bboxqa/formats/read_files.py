@@ -8,7 +8,7 @@ from pathlib import Path
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.types import AnyPath
-from bboxqa.formats.inputs import list_files
+from bboxqa.formats.sources import list_files
 
 # Pages of results may be beside annotations, and are read by no format.
 _PAGE = ".html"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 from bboxqa.core.file_names import folders_in
@@ -22,8 +22,7 @@ from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.supervisely.project import SUPERVISELY
 from bboxqa.formats.translation.heads import is_archive
-from bboxqa.formats.translation.json_files import json_in
-from bboxqa.formats.translation.label_folders import is_label_name, share_images
+from bboxqa.formats.translation.label_folders import is_label_name
 from bboxqa.formats.translation.members import archive_around, head_of, members_of, members_with
 from bboxqa.formats.via.via import VIA
 from bboxqa.formats.voc.voc import VOC
@@ -55,9 +54,9 @@ _TITLES = {
     "darwin": "Darwin", "datumaro": "Datumaro", "table": "tables of boxes", "voc": "Pascal VOC",
     "labelme": "LabelMe",
 }  # fmt: skip
-_OF_ONE_IMAGE = (DARWIN, VOC, LABELME)
+OF_ONE_IMAGE = (DARWIN, VOC, LABELME)
 """Formats with one image per file."""
-_OF_LABEL_FILES = (*_OF_ONE_IMAGE, SUPERVISELY, DOTA, YOLO)
+_OF_LABEL_FILES = (*OF_ONE_IMAGE, SUPERVISELY, DOTA, YOLO)
 _LOOKED_AT = 50
 # The number of archives whose formats are kept, more than annotators usually are.
 _ARCHIVES = 32
@@ -172,35 +171,21 @@ def is_source(folder: Path) -> bool:
 
 def is_of_one_image(file: Path) -> bool:
     """Return whether the format of a file has one file per image."""
-    return format_of(file) in _OF_ONE_IMAGE
+    return format_of(file) in OF_ONE_IMAGE
 
 
 @once(str)
 def _format_of_source(folder: Path) -> Format | None:
-    found = next((each for each in all_formats() if is_source_of(each, folder)), None)
-    return None if found is not None and has_coco(folder) else found
+    return next((each for each in all_formats() if is_source_of(each, folder)), None)
 
 
 def _format_of_parts(folder: Path) -> Format | None:
     """Return the common format of the subfolders that are sources; None if they have several."""
     try:
-        found = [_format_of_source(each) for each in folders_in(folder)]
+        found = {_format_of_source(each) for each in folders_in(folder)} - {None}
     except OSError:
         return None
-    kinds = [each for each in found if each is not None]
-    is_one = bool(kinds) and all(each in _OF_ONE_IMAGE and each is kinds[0] for each in kinds)
-    return kinds[0] if is_one and not has_coco(folder) else None
-
-
-def has_parts(folder: Path) -> bool:
-    """Return whether the subfolders are sources with different images."""
-    return _format_of_parts(folder) is not None and not share_images(folders_in(folder))
-
-
-def has_coco(folder: Path) -> bool:
-    """Return whether a folder has COCO JSON, next to which there may be labels for training."""
-    files = chain(json_in(folder), json_in(folder / "annotations"))
-    return any(is_surely_coco(file) for file in islice(files, _LOOKED_AT))
+    return found.pop() if len(found) == 1 else None
 
 
 def is_source_of(found: Format, folder: Path) -> bool:

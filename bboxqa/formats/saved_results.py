@@ -11,8 +11,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import folder_problem
 from bboxqa.core.files import digest_of
 from bboxqa.core.pseudonyms import is_telling, pseudonyms_of, without_names
-from bboxqa.formats.dataset.people.pseudonymous import people_among
-from bboxqa.formats.task_files import splits_among
+from bboxqa.formats.dataset.pseudonyms import people_among
 from bboxqa.model.annotations import Source
 
 _NEEDED = ("summary", "manifest")
@@ -29,8 +28,6 @@ _AGAIN = "make the result again with `bboxqa agree … --out FOLDER`"
 _DIGITS = 16
 # Longer names are shortened inside sentences.
 _LONGEST = 40
-# Other attributions find people in the files, or in the names of several.
-_BY_FILE = "one file per annotator"
 
 
 def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
@@ -156,7 +153,7 @@ def pseudonymous_documents(
     """
     known = {*pseudonyms_of(key, ()).values()}
     annotators = {*_annotators(documents)}
-    names = {*people_among(annotators)} - _no_people(documents, annotators) - known
+    names = {*people_among(annotators)} - _models(documents) - known
     unclear = sorted(name for name in names if not is_telling(name) or len(name) > _LONGEST)
     if unclear:
         raise ConfigError(
@@ -171,16 +168,13 @@ def pseudonymous_documents(
     return found
 
 
-def _no_people(documents: Mapping[str, Mapping[str, Any]], names: set[str]) -> set[str]:
-    """Return the names of models, and of splits unless the user gave these names."""
+def _models(documents: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """Return the names of models."""
     try:
         inputs = msgspec.convert(documents["manifest"].get("inputs"), list[Source])
     except msgspec.ValidationError:
         return set()
-    models = {each.annotator for each in inputs if each.role == "predictions" and each.annotator}
-    is_named = any(each.annotator for each in inputs if each.role == "annotations")
-    is_by_file = str(documents["summary"].get("attribution")).startswith(_BY_FILE)
-    return models | (splits_among(names) if is_by_file and not is_named else set())
+    return {each.annotator for each in inputs if each.role == "predictions" and each.annotator}
 
 
 def _annotators(documents: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

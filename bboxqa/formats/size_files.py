@@ -13,11 +13,10 @@ from bboxqa.formats.box_tables.columns import NAMES, columns_of, plain_name
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, text_of
 from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.document.content import BYTE_ORDER_MARK
-from bboxqa.formats.folders.left_out import without_settings
 from bboxqa.formats.format import Format
-from bboxqa.formats.inputs import list_files
 from bboxqa.formats.opening import named_errors, no_such_file
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.sources import list_files
 from bboxqa.formats.tables.table_files import TableFile, open_table
 from bboxqa.formats.translation.images.image_places import place_of
 from bboxqa.formats.translation.members import members_of
@@ -111,8 +110,7 @@ def _texts(column: LabelColumn) -> list[str]:
 
 
 def _in_annotations(path: Path) -> Iterator[tuple[str, tuple[int, int] | None]]:
-    files, _ = without_settings(list_files([path]), [path])
-    for file in files:
+    for file in list_files([path]):
         found = format_of(file)
         if found.translate is not None:
             images = found.translate(file, lambda *_: None, Wanted(outlines=False)).images

@@ -35,6 +35,7 @@ def reading(
     columns: Mapping[str, str] | None = None,
     box_format: BoxFormat | None = None,
     rotated: FiveNumbers | None = None,
+    from_format: str | None = None,
 ) -> Iterator[None]:
     """Supply what the files of annotation tools lack, for all files read inside the `with` block.
 
@@ -66,6 +67,8 @@ def reading(
         for the centre, "xywh" for the top left corner before rotation; "cw" or "ccw" for clockwise
         or counter-clockwise angles; "degrees" or "radians". By default, it is inferred from
         outlines of the same annotations, or else from the angles.
+    from_format : str, optional
+        The format to read of a folder or archive that holds several, such as "coco".
 
     Examples
     --------
@@ -90,6 +93,13 @@ def reading(
     if rotated is not None and rotated not in get_args(FiveNumbers):
         forms = ", ".join(get_args(FiveNumbers))
         raise ConfigError(f"rotated is {rotated!r}; expected one of {forms}")
+    if from_format is not None:
+        from bboxqa.formats.registry import names
+
+        if from_format not in names():
+            raise ConfigError(
+                f"from_format is {from_format!r}; expected one of {', '.join(names())}"
+            )
     given = {
         "image_size": _sizes(image_size),
         "missing_txt": missing_txt,
@@ -97,6 +107,7 @@ def reading(
         "columns": columns,
         "box_format": box_format,
         "rotated": rotated,
+        "from_format": from_format,
     }
     new: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if image_size is not None:

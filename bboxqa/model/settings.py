@@ -23,7 +23,7 @@ Attribution = Literal["annotator-key", "image-records", "files"]
 EmptyImages = Literal["agree", "unit", "skip"]
 FailOn = Literal["error", "warning", "info"]
 Missing = Literal["category", "ignore"]
-JoinBy = Literal["path", "name", "stem"]
+JoinBy = Literal["path", "name", "stem", "none"]
 Asked = Literal["authors", "all"]
 
 

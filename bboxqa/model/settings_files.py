@@ -12,7 +12,9 @@ from bboxqa.model.settings import ValidateSettings, settings_from, validate_sett
 
 _VALIDATE = "validate"
 _READING = "reading"
-READING_KEYS = ("image_size", "missing_txt", "voc_base", "columns", "box_format", "rotated")
+READING_KEYS = (
+    "image_size", "missing_txt", "voc_base", "columns", "box_format", "rotated", "from_format",
+)  # fmt: skip
 """The keys of the table ``[reading]``: those of `bboxqa.reading`."""
 _OPTIONS = {"iou": "iou_threshold", "map": "category_map", "pattern": "filter"}
 """The keys of options with another name."""

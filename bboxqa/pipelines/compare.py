@@ -13,7 +13,7 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.dataset.image_names import join_advice
-from bboxqa.formats.dataset.people.pseudonymous import without_later_people
+from bboxqa.formats.dataset.pseudonyms import without_later_people
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CHANGES, CROWD_FLAGS, AgreementChange, ComparisonResult, Version
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
@@ -119,8 +119,8 @@ def compare_files(
     both of them have agreement.
     """
     read = partial(
-        read_for, settings=settings, score=0, min_annotators=1, pseudonyms=pseudonyms,
-        digest=digest, progress=progress,
+        read_for, settings=settings, score=0, min_annotators=1, by_files=True,
+        pseudonyms=pseudonyms, digest=digest, progress=progress,
     )  # fmt: skip
     first, second = read(before), read(after)
     # What somebody drew on in one version, annotators were shown in the other as well.

@@ -13,9 +13,9 @@ from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_examples, w
 from bboxqa.core.text import clean, count
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.dataset.left_out_categories import left_out_by, left_out_category_notes
-from bboxqa.formats.inputs import paths_in
 from bboxqa.formats.own_files import is_review_queue
 from bboxqa.formats.read_files import files_read
+from bboxqa.formats.sources import paths_in
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.heads import ARCHIVES
 from bboxqa.formats.writers import WRITERS, writer
@@ -149,7 +149,7 @@ def convert(
     key = None if pseudonyms is None else Path(pseudonyms)
     if key is not None:
         check_key(key, [path])
-    content, notes, has_splits = gather(source, settings, progress, key)
+    content, notes = gather(source, settings, progress, key)
     if "keypoints" not in to_format.holds:
         content = without_points(content)
     losses = tuple(losses_in(content, to_format, options))
@@ -157,7 +157,7 @@ def convert(
     are_refused = not lossy and not all(map(is_review_queue, _given(source)))
     _refuse(content, to_format, losses if are_refused else ())
     n_files = _write(path, to_format, to_format.files(content, options))
-    example = _example_of_sizes(source, has_splits=has_splits)
+    example = _example_of_sizes(source)
     notes = (*notes, *notes_on(content, to_format), *_size_notes(content, to_format, example))
     held = content.held(to_format.holds)
     sizes = n_files, len(content.images), len(content.annotations) + len(held)
@@ -195,12 +195,11 @@ def _size_notes(content: Content, to_format: Writer, example: str) -> Iterator[s
         )
 
 
-def _example_of_sizes(source: Files, *, has_splits: bool) -> str:
+def _example_of_sizes(source: Files) -> str:
     """Return a file that has the sizes of images, as the end of a sentence; "" if there is none."""
     if choices().image_size is not None or len(_given(source)) != 1:
         return ""
-    # In the input, images of several splits have the same names.
-    return f", such as the input{' as COCO JSON (--to coco)' if has_splits else ''}"
+    return ", such as the input"
 
 
 def gather(
@@ -208,11 +207,8 @@ def gather(
     settings: AgreeSettings,
     progress: Progress | None = None,
     pseudonyms: Path | None = None,
-) -> tuple[Content, tuple[str, ...], bool]:
-    """Return the content of files, and notes on what was left out when they were read.
-
-    Also return whether names of images begin with splits, as several splits have the same names.
-    """
+) -> tuple[Content, tuple[str, ...]]:
+    """Return the content of files, and notes on what was left out when they were read."""
     gathering = Gathering()
     doubts: list[str] = []
 
@@ -225,6 +221,7 @@ def gather(
         settings,
         digest=False,
         min_annotators=1,
+        refuse_equal=True,
         outlines=True,
         keypoints=True,
         score=0,
@@ -240,7 +237,7 @@ def gather(
         whole, content = content, without_categories(content, names)
         n_left_out = len(whole.annotations) - len(content.annotations)
         notes += left_out_category_notes(names, n_left_out + len(whole.apart) - len(content.apart))
-    return content, (*data.left_out, *notes), gathering.has_splits
+    return content, (*data.left_out, *notes)
 
 
 def _given(source: Files) -> list[Path]:

@@ -15,7 +15,7 @@ from bboxqa.core.types import AnyPath, Files, Progress, Rows
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import LOWEST_SCORE
 from bboxqa.formats.annotations.records import LISTS
-from bboxqa.formats.dataset.people.attributed import Attribution
+from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import Check, read_dataset
 from bboxqa.formats.translation.choices import choices
@@ -69,9 +69,10 @@ def read_coco(
         needs them.
     pattern : str, optional
         A glob that the names of files in folders, or in an archive of several, have to match.
-    join : {"path", "name", "stem"}
+    join : {"path", "name", "stem", "none"}
         The part of the file name by which images of several files are joined: the whole path, the
-        name without folders, or the name without suffix and Roboflow's hash.
+        name without folders, or the name without suffix and Roboflow's hash. With "none", no image
+        is in two files: their names begin with that of the file.
     category_map : mapping of str to str, optional
         New names of categories, such as ``{"Cat": "cat"}``. Annotations of categories whose new
         name is empty are left out.
@@ -189,6 +190,9 @@ def read_for(
     *,
     digest: bool = True,
     min_annotators: int = 2,
+    by_files: bool = False,
+    refuse_equal: bool = False,
+    within: Path | None = None,
     outlines: bool = False,
     keypoints: bool = False,
     predictions: Predictions | None = None,
@@ -204,7 +208,8 @@ def read_for(
     Outlines and key points are read if the similarity needs them, or on request. `score` is the
     lowest one that counts in lists of results, which take images and categories from `truth` if no
     other file has them. `check` replaces the checks that the settings ask
-    for. `shown` are images of another version; see `Dataset.shown_images`.
+    for. `shown` are images of another version; see `Dataset.shown_images`. `by_files`,
+    `refuse_equal` and `within` are those of `read_dataset`.
     """
     if choices().rotated is not None and needs_keypoints(settings.similarity):
         raise ConfigError(
@@ -238,6 +243,9 @@ def read_for(
         pseudonyms=pseudonyms,
         shown=shown,
         min_annotators=min_annotators,
+        by_files=by_files,
+        refuse_equal=refuse_equal,
+        within=within,
         digest=digest,
         progress=progress,
         check=check,

@@ -22,7 +22,7 @@ from bboxqa.diagnostics.against_reference import (
 from bboxqa.formats.dataset.category_names import variant_remark
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.formats.dataset.left_out_categories import left_out_by
-from bboxqa.formats.dataset.people.pseudonymous import without_later_people
+from bboxqa.formats.dataset.pseudonyms import without_later_people
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.matching.matchers import match, matcher

@@ -24,14 +24,14 @@ from bboxqa.formats.annotations.records import (
 )
 from bboxqa.formats.coco.archive import COCO_JSON
 from bboxqa.formats.coco.sample import sample_annotations
-from bboxqa.formats.dataset.people.attributed import Attribution
-from bboxqa.formats.dataset.people.wrong_values import composed_names
+from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.versions import refuse_other_rounds
+from bboxqa.formats.dataset.wrong_values import composed_names
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.origin import STOPPING as TOOL_STOPPING
-from bboxqa.formats.inputs import paths_in
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.sources import paths_in
 from bboxqa.formats.translation.choices import as_options, choices
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind

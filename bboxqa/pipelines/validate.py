@@ -16,12 +16,10 @@ from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
-from bboxqa.formats.folders.beside_notes import beside_notes
-from bboxqa.formats.folders.left_out import without_settings
 from bboxqa.formats.format import DocumentReader
-from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.sources import as_paths, listed
 from bboxqa.formats.translation.members import archive_around
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import FailOn, ValidateSettings, validate_settings_from
@@ -163,12 +161,12 @@ def validate_with(
         raise DatasetError(["no file given"])
     hidden = pseudonyms is not None
     with names_hidden(pseudonyms, paths) as people:
-        all_listed = list_files(paths, only_checked=True)
-        listed, notes = without_settings(all_listed, paths, hidden=hidden)
-        notes += beside_notes(paths, all_listed, listed, hidden=hidden)
+        sources = [listed(each, only_checked=True, hidden=hidden) for each in paths]
+        inside = [file for files, _ in sources for file in files]
+        notes = [note for _, more in sources for note in more]
         # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
         # link that leads to itself.
-        files = list({realpath(file): file for file in reversed(listed)}.values())[::-1]
+        files = list({realpath(file): file for file in reversed(inside)}.values())[::-1]
         documents = _documents(files, images, _read_truth(ground_truth), progress)
         if people is not None:
             documents = map(people.noted, documents)

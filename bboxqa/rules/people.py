@@ -11,11 +11,14 @@ from typing import Any
 from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_examples, without_names
 from bboxqa.core.types import AnyPath, Files
-from bboxqa.formats.dataset.people.entry_names import without_entries
-from bboxqa.formats.dataset.people.named_after import named_after
-from bboxqa.formats.dataset.people.pseudonymous import file_without_names, people_among
-from bboxqa.formats.inputs import list_files, paths_in
+from bboxqa.formats.dataset.pseudonyms import (
+    file_without_names,
+    named_after,
+    people_among,
+    without_entries,
+)
 from bboxqa.formats.registry import format_of, is_of_one_image
+from bboxqa.formats.sources import list_files, paths_in
 from bboxqa.model.findings import Finding, FoundReport
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
@@ -34,7 +37,6 @@ class People:
         self._are_files_named = bool(self._names)
         self._naming: set[str] = set()
         self._of_images: set[str] = set()
-        self._splits: set[str] = set()
         # A file that is no key is refused before other files are read.
         pseudonyms_of(key, ())
 
@@ -59,7 +61,7 @@ class People:
         files = [
             *dict.fromkeys(file.parent if str(file) in self._of_images else file for file in files)
         ]
-        people, self._splits = named_after(files, given)
+        people = named_after(files)
         found = {
             name
             for file, names in zip(files, people, strict=True)
@@ -73,8 +75,7 @@ class People:
     def pseudonyms(self) -> dict[str, str]:
         """Return the pseudonym of each name, in all spellings that messages use."""
         known = pseudonyms_of(self._key, self._names)
-        nobody = self._splits - self._names
-        return spellings({name: known[name] for name in known if name not in nobody})
+        return spellings(known)
 
     def hidden(
         self, report: FoundReport, read: Sequence[Path], given_paths: Iterable[AnyPath]

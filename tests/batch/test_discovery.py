@@ -18,7 +18,7 @@ from bboxqa.batch.projects.discovery import Unreadable, discover
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.inputs import list_files
+from bboxqa.formats.sources import list_files
 
 OTHER = {"version": 1, "forms": [], "label": "images and annotations"}
 

@@ -11,7 +11,7 @@ from support.studio import box, task, work
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.inputs import list_files
+from bboxqa.formats.sources import list_files
 
 
 def studio(left, who):

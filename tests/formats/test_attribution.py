@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from support.datasets import annotation, document, image, two_annotators, write
 
-from bboxqa import read_coco
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.annotations.columns import ColumnsBuilder
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.inputs import list_files
-from bboxqa.formats.named_sources import names_of
+from bboxqa.formats.sources import list_files, names_of
 
 
 def authors(data):
@@ -240,6 +238,7 @@ def files(tmp_path, **contents):
 
 
 ONE = document([annotation(1)])
+OTHER = document([annotation(1, bbox=[1, 1, 5, 5])])
 
 
 def test_a_file_per_annotator(tmp_path):
@@ -288,18 +287,16 @@ def test_an_image_in_one_file_only_was_not_given_to_the_other(tmp_path):
 
 
 def test_a_folder(tmp_path):
-    files(tmp_path / "all", ann=ONE, bob=ONE)
+    files(tmp_path / "all", ann=ONE, bob=OTHER)
     write(tmp_path / "all" / "readme.txt", "no json")
     write(tmp_path / "all" / ".hidden.json", "no json")
     assert read_dataset(tmp_path / "all").annotator_names == ("ann", "bob")
 
 
 def test_a_folder_of_folders_with_equal_file_names(tmp_path):
-    for name in ("ann", "bob"):
-        write(tmp_path / name / "annotations" / "instances.json", ONE)
-    data = read_dataset(tmp_path)
-    assert len(data.annotator_names) == 2
-    assert [name.partition("/")[0] for name in data.annotator_names] == ["ann", "bob"]
+    for name, content in (("ann", ONE), ("bob", OTHER)):
+        write(tmp_path / name / "annotations" / "instances.json", content)
+    assert read_dataset(tmp_path).annotator_names == ("ann", "bob")
 
 
 def test_folders_named_by_annotator(tmp_path):
@@ -308,7 +305,7 @@ def test_folders_named_by_annotator(tmp_path):
 
 
 def test_a_pattern_chooses_files_of_a_folder(tmp_path):
-    files(tmp_path, ann_v1=ONE, ann_v2=ONE, bob_v2=ONE)
+    files(tmp_path, ann_v1=ONE, ann_v2=ONE, bob_v2=OTHER)
     assert read_dataset(tmp_path, pattern="*_v2.json").annotator_names == ("ann_v2", "bob_v2")
     with pytest.raises(DatasetError, match=r"no json.* file that matches '\*_v3.json' in this fo"):
         read_dataset(tmp_path, pattern="*_v3.json")
@@ -371,19 +368,6 @@ def test_files_that_all_name_annotators_are_shards(tmp_path):
     assert read_dataset(paths[:1]).attribution == data.attribution
 
 
-def test_several_annotators_beside_a_file_without_are_not_one_annotator(tmp_path):
-    images = [image(0), image(1)]
-    both = write(tmp_path / "both.json", document(keyed("rater", "ann", "bob"), images))
-    plain = write(tmp_path / "plain.json", document([annotation(1)], images))
-    with pytest.raises(
-        DatasetError, match=r"both.json: has 2 annotators by the key 'rater' on"
-    ) as e:
-        read_dataset([both, plain])
-    assert "plain.json does not name any" in str(e.value)
-    assert "--attribution files" in str(e.value)
-    assert read_dataset([both, plain], attribution="files").annotator_names == ("both", "plain")
-
-
 def test_files_of_a_tool_that_name_nobody_are_by_an_annotator_each(tmp_path):
     size = {"original_width": 100, "original_height": 100}
     value = {"x": 10, "y": 10, "width": 20, "height": 20, "rectanglelabels": ["cat"]}
@@ -394,29 +378,6 @@ def test_files_of_a_tool_that_name_nobody_are_by_an_annotator_each(tmp_path):
     assert read_dataset(paths).annotator_names == ("ann", "bob", "eve")
 
 
-@pytest.mark.parametrize("place", ["annotations", "images"])
-def test_two_files_by_one_annotator_beside_one_of_nobody_are_refused(place, tmp_path):
-    def by(number, who):
-        key = {} if who is None else {"annotator": who}
-        on_image, on_annotation = (key, {}) if place == "images" else ({}, key)
-        records = [annotation(1, number, **on_annotation)]
-        return document(records, [image(number, **on_image)])
-
-    jobs = [by(1, "ann"), by(2, "ann"), by(1, "bob"), by(2, None)]
-    paths = files(tmp_path, **{f"job{n}": job for n, job in enumerate(jobs)})
-    with pytest.raises(
-        DatasetError, match=r"job0\.json and .*job1\.json are by one annotator"
-    ) as e:
-        read_dataset(paths)
-    assert "job3.json does not name any" in str(e.value)
-    assert "--annotator NAME=FILE" in str(e.value)
-    named = {"ann": paths[:2], "bob": paths[2:]}
-    assert read_dataset(named).annotator_names == ("ann", "bob")
-    assert len(read_dataset(paths, attribution="files").annotator_names) == 4
-    # Where each names another annotator, each file is by one.
-    assert len(read_dataset(paths[1:]).annotator_names) == 3
-
-
 def test_a_file_in_which_nobody_drew_anything_names_who_was_asked(tmp_path):
     drawn = [document([annotation(1, n, annotator="ann")], [image(n)]) for n in (1, 2)]
     bob = document([annotation(1, 1, annotator="bob")], [image(1)])
@@ -425,15 +386,6 @@ def test_a_file_in_which_nobody_drew_anything_names_who_was_asked(tmp_path):
     data = read_dataset(paths)
     assert data.annotator_names == ("ann", "bob")
     assert data.assigned.all()
-
-
-def test_a_name_that_all_files_share_does_not_tell_who_drew_what(tmp_path):
-    for folder in ("after", "before"):
-        for who in ("ann", "bob"):
-            owned = [annotation(1, annotator="admin")]
-            write(tmp_path / folder / f"{who}.json", document(owned, [image(1)]))
-    with pytest.raises(DatasetError, match="which do not say who drew what"):
-        read_dataset(tmp_path)
 
 
 def test_the_user_may_choose_files_all_the_same(tmp_path):
@@ -486,16 +438,6 @@ def test_one_annotator_is_told_the_three_ways(content, problem, tmp_path):
 def test_unknown_way(tmp_path):
     with pytest.raises(ConfigError, match="attribution is 'guess'; expected one of annotator-key"):
         read(tmp_path, two_annotators(), attribution="guess")
-
-
-def test_no_image_has_two_annotators(tmp_path):
-    paths = files(tmp_path, ann=ONE, bob=document([annotation(1, 2)], [image(2)]))
-    with pytest.raises(DatasetError) as caught:
-        read_dataset(paths)
-    assert "2 annotators by one file per annotator, but no image has two of them" in str(
-        caught.value
-    )
-    assert "check that the names are the same in all files" in str(caught.value)
 
 
 def test_files_whose_images_have_no_name(tmp_path):
@@ -599,24 +541,6 @@ def test_files_of_one_name_in_several_formats_are_several_annotators(tmp_path):
     assert names_of([tmp_path / "a.json", tmp_path / "b.json"]) == ["a", "b"]
 
 
-def test_a_file_that_tools_call_annotations_has_the_name_of_its_folder(tmp_path):
-    places = ("ann/annotations.xml", "bob/annotations.xml", "coco/a.json")
-    assert names_of([tmp_path / each for each in places]) == ["ann", "bob", "coco/a"]
-
-
-def test_a_file_in_deeper_folders_is_by_the_person_of_the_first(tmp_path):
-    def names(*places, given=(tmp_path,)):
-        return names_of([tmp_path / each for each in places], given)
-
-    deep = "cid/export/task_3/labels/a.json"
-    assert names("ann/a.json", "bob/a.json", deep) == ["ann", "bob", "cid"]
-    # Without a file directly in a folder, it is not known which of the folders are people.
-    assert names("ann/x/a.json", "bob/x/a.json", deep) == ["ann/x", "bob/x", "task_3/labels"]
-    assert names("labels/ann/a.json", "bob/a.json") == ["ann", "bob"]
-    assert names("ann/a.json", "more/bob/a.json", "more/cid/a.json") == ["ann", "bob", "cid"]
-    assert names("ann/a.json", "bob/x/a.json", given=()) == ["ann", "x"]
-
-
 @pytest.mark.parametrize("end", [".tar.gz", ".tgz", ".json.gz", ".xml.zip", ".CSV.GZ", ".zip"])
 def test_packed_files_name_their_annotators_without_any_suffix(end, tmp_path):
     paths = [tmp_path / f"{name}{end}" for name in ("ada", "b.o.b")]
@@ -638,7 +562,7 @@ def test_a_format_names_its_own_ways(tmp_path):
         read_dataset(tmp_path / "1.xml")
     assert str(caught.value).splitlines()[1:-1] == [
         "Agreement needs at least two annotators. They are found in one of these ways:",
-        "  1. the assignee of the task or job, else its owner: one export for each job",
+        "  1. the assignee of the job: one export for each job",
         "  2. one file per annotator: bboxqa agree FIRST.xml SECOND.xml",
     ]
     (tmp_path / "ann").mkdir()
@@ -714,42 +638,3 @@ def test_a_named_folder_is_the_file_in_it(tmp_path):
     (tmp_path / "bob/more.xml").write_text(text)
     with pytest.raises(DatasetError, match=r"annotator 'b': image 'a\.jpg' is in "):
         read_dataset(source)
-
-
-def test_files_that_name_one_annotator_keep_the_name_beside_files_of_nobody(tmp_path):
-    for folder, who in (("1", "ann"), ("2", "bob")):
-        (tmp_path / folder).mkdir()
-        text = XML.replace("<username>ann<", f"<username>{who}<")
-        (tmp_path / folder / "annotations.xml").write_text(text)
-    coco = document([annotation(1)], [image(1, "a.jpg", width=9, height=9)])
-    (eve,) = files(tmp_path, eve=coco)
-    sources = [tmp_path / "1/annotations.xml", tmp_path / "2/annotations.xml", eve]
-    assert {"ann", "bob"} < {*read_dataset(sources).annotator_names}
-    # The person of a file may not have the name of another file.
-    (ann,) = files(tmp_path, ann=coco)
-    names = read_dataset([*sources[:2], ann]).annotator_names
-    assert len(names) == 3
-    by_file = read_dataset(sources, attribution="files").annotator_names
-    assert not {"ann", "bob"} & {*by_file}
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({}, "5 annotators by one file per annotator, but no image has two of them"),
-        ({"session_key": "round"}, "no annotation and no image has the key 'round'"),
-        ({"time_key": "at"}, "none of 5 annotations has the key 'at'"),
-        ({"tracks": True}, "none of 5 annotations is in a track"),
-    ],
-)
-def test_errors_about_many_files_say_how_many_there_are(tmp_path, options, problem):
-    contents = {}
-    for n in range(1, 6):
-        # Tracks are read where images have two annotators.
-        number = 1 if options.get("tracks") else n
-        contents[f"p{n}"] = document([annotation(1, number)], [image(number)])
-    paths = files(tmp_path, **contents)
-    with pytest.raises(DatasetError) as caught:
-        read_coco(paths, **options)
-    shown = ", ".join(str(tmp_path / f"p{n}.json") for n in (1, 2, 3))
-    assert caught.value.problems == (f"{shown} and 2 more: {problem}",)

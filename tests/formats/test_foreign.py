@@ -12,7 +12,7 @@ from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.content_kinds import content_words, json_kind_of
 from bboxqa.formats.foreign import foreign_kind
-from bboxqa.formats.inputs import list_files
+from bboxqa.formats.sources import list_files
 
 
 def packed(name, content):

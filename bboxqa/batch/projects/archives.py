@@ -6,7 +6,6 @@ from pathlib import Path
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.content_kinds import CLASS_NAMES
 from bboxqa.formats.damaged import damage_of, damaged
-from bboxqa.formats.folders.left_out import is_unpacked
 from bboxqa.formats.registry import format_of, suffixes
 from bboxqa.formats.translation.heads import ARCHIVES
 
@@ -21,7 +20,7 @@ def looked_at(
 
     Files that are neither JSON nor of a known format are left out, unless they are beside sources,
     empty or cut off. So are archives with sources in their folder or below, as these were often
-    unpacked from them; others among these archives are appended to `left_out`.
+    unpacked from them; these archives are appended to `left_out`.
     """
     ends = suffixes()
     archives = []
@@ -43,7 +42,7 @@ def looked_at(
             yield file, found
         else:
             others.append(file)
-    left_out += (each for each in archives if each.parent in unpacked and not is_unpacked(each))
+    left_out += (each for each in archives if each.parent in unpacked)
     for file in (each for each in archives if each.parent not in unpacked):
         if format_of(file) is COCO:
             others.append(file)

@@ -18,7 +18,6 @@ from bboxqa.core.text import clean
 from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_coco
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.damaged import damage_of
-from bboxqa.formats.folders.source_folders import people_in_parts
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import RESULT_FILES, WRITTEN_FILES
 from bboxqa.formats.registry import format_of, is_source, suffixes
@@ -240,8 +239,7 @@ def _sources(
             seen.add(identity)
             inside = _entries(folder, is_root=folder == root)
             if inside and is_source(folder) and not (folder == root and is_of_projects(root)):
-                # Whoever is inside of the splits has a folder each.
-                yield from people_in_parts(folder) or [folder]
+                yield folder
                 continue
         except OSError as error:
             unreadable.append(Unreadable(_below(root, folder), str(error.strerror)))

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import SPLIT, folders_in
-from bboxqa.formats.folders.source_folders import is_around_people
-from bboxqa.formats.inputs import list_files
-from bboxqa.formats.task_files import is_split, split_in
+from bboxqa.formats.sources import list_files
+from bboxqa.formats.splits import is_split, split_in
 from bboxqa.formats.translation.label_folders import INSIDE
 
 _OF_PROJECT = re.compile(rf"annotations|{SPLIT}", re.IGNORECASE)
@@ -88,6 +87,11 @@ def called_as_splits(paths: Iterable[str]) -> set[Path]:
     folders = {Path(*path.parts[:1]) for path in in_root}
     is_beside_others = 0 < len(in_root) < len(homes)
     return folders if is_beside_others and _is_one_split(folders) else set()
+
+
+def is_around_people(folder: Path) -> bool:
+    """Return whether the folders of people may be in a folder, by its name: labels, or a split."""
+    return folder.name.lower() in ("labels", "annotations") or is_split(folder.name)
 
 
 def is_of_projects(root: Path) -> bool:

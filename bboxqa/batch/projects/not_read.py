@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
-from bboxqa.formats.inputs import list_files
+from bboxqa.formats.sources import list_files
 
 
 def folders_not_read(

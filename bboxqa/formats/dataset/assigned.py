@@ -9,8 +9,8 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.drawn_images import others_may_be_asked
 from bboxqa.formats.dataset.joined import Joined
 from bboxqa.formats.dataset.merge import IndexedAnnotations
-from bboxqa.formats.dataset.people.attributed import Attribution
-from bboxqa.formats.dataset.people.wrong_values import unnamed
+from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.dataset.wrong_values import unnamed
 
 
 def assign_all(

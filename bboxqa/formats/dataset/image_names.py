@@ -30,20 +30,28 @@ def join_name(file_name: str, by: JoinBy) -> str:
     >>> join_name("train/a_jpg.rf.0123456789abcdef.jpg", "stem"), join_name("b\\a.PNG", "stem")
     ('a', 'a')
     """
-    if by == "path":
+    if by in ("path", "none"):
         return file_name
     name = re.split(r"[/\\]", file_name)[-1]
     return name if by == "name" else _ROBOFLOW.sub("", _SUFFIX.sub("", name))
 
 
-def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[AnnotationFile]:
+def with_join_names(
+    files: Sequence[AnnotationFile], by: JoinBy, people: Sequence[str]
+) -> list[AnnotationFile]:
     """Return files whose images are named by the names that join them.
 
-    Numbers of tasks are no folders, and are kept.
+    Numbers of tasks are no folders, and are kept. With "none", names begin with those of `people`,
+    by file, so that no image is in two files.
 
     Raises DatasetError, with the first examples, if two images of a file would get the same name,
     or if images of different files are named by numbers of tasks, which have different data.
     """
+    if by == "none":
+        return [
+            _renamed(file, {name: f"{who}/{name}" for name in names})
+            for file, names, who in zip(files, names_of_images(files), people, strict=False)
+        ]
     _refuse_numbered(files)
     if by == "path":
         return _with_one_spelling(files)
@@ -60,6 +68,28 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
         for file, names in zip(files, own_names(files), strict=True)
     ]
     return _with_one_spelling(renamed)
+
+
+def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
+    """Refuse files that name nobody and have images of equal names, which may be others.
+
+    Raises DatasetError with what says how to take them.
+    """
+    seen: dict[str, str] = {}
+    for file, names in zip(files, names_of_images(files), strict=True):
+        for name in sorted(names):
+            other = seen.setdefault(name, file.source.name)
+            if other != file.source.name:
+                problem = (
+                    f"{one_line(other)} and {one_line(file.source.name)}: both have an image "
+                    f"{one_line(name)!r}, and nobody is named in the files"
+                )
+                raise DatasetError(
+                    [problem],
+                    "If it is one image: --join name\n"
+                    "If these are different images, keep them apart as FILE/IMAGE: --join none\n"
+                    "If each file is by another person: --attribution files",
+                )
 
 
 def _with_one_spelling(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
@@ -113,6 +143,13 @@ def _refuse_numbered(files: Sequence[AnnotationFile]) -> None:
                 f"its task, whose data differ in the two files ({differ}); expected names of images"
             )
             raise DatasetError([problem], _naming_advice([other, file]))
+
+
+def unjoined_advice(files: Sequence[AnnotationFile]) -> str:
+    """Return how more images would be joined; "" if they would by nothing that is known."""
+    names = own_names(files)
+    found = "; ".join(filter(None, (join_advice(names), case_remark(names))))
+    return found or numbered_advice(files)
 
 
 def numbered_advice(files: Sequence[AnnotationFile]) -> str:

@@ -13,18 +13,12 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Category, Image, ids_of
 from bboxqa.formats.dataset.assigned import assign_all
 from bboxqa.formats.dataset.category_names import map_options, supercategories
+from bboxqa.formats.dataset.image_names import unjoined_advice
 from bboxqa.formats.dataset.joined import Joined, add_tables, image_label
 from bboxqa.formats.dataset.joint_names import with_joints
 from bboxqa.formats.dataset.left_out_categories import left_out_category_notes, without_categories
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
-from bboxqa.formats.dataset.people.attributed import Attribution
-from bboxqa.formats.dataset.people.places import split_advice
-from bboxqa.formats.dataset.people.ways_to_name import asked_advice, listed_files
-from bboxqa.formats.dataset.people.wrong_values import (
-    bad_boxes,
-    bad_outlines,
-    repeated_ids,
-)
+from bboxqa.formats.dataset.people import Attribution, asked_advice, listed_files
 from bboxqa.formats.dataset.remarks import headlines_of, notes_of, with_machine_remark
 from bboxqa.formats.dataset.sessions import (
     FileSessions,
@@ -35,9 +29,10 @@ from bboxqa.formats.dataset.sessions import (
     with_repeats,
 )
 from bboxqa.formats.dataset.track_ids import read_tracks
-from bboxqa.formats.dataset.unjoined import unjoined_advice
 from bboxqa.formats.dataset.versions import without_repeated
+from bboxqa.formats.dataset.wrong_values import bad_boxes, bad_outlines, repeated_ids
 from bboxqa.formats.translation.choices import as_options, choices
+from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked
 
@@ -142,7 +137,7 @@ def _checked(
     renamed = add_tables(joined, files, labels)
     indexed = [_index(joined, *pair) for pair in zip(files, labels, strict=True)]
     authors, assigned, listed = assign_all(joined, files, indexed, attribution, annotator_names)
-    if len(files) > 1 and not any(joined.origins):
+    if len(files) > 1 and attribution.names != (UNNAMED,) and not any(joined.origins):
         # Versions of one file contradict each other in many places; this error names the cause.
         images, key = tuple(joined.images), attribution.key
         refuse_repeated(files, indexed, authors, sessions, images, annotator_names, key)
@@ -178,9 +173,7 @@ def _nothing_shared(
     )
     if len(files) == 1:
         return NothingToCompareError([problem], asked_advice(files[0], all_listed=all_listed))
-    if found := split_advice([Path(file.source.name) for file in files]):
-        return NothingToCompareError([problem], found)
-    found = unjoined_advice(files, attribution)
+    found = unjoined_advice(files)
     advice = f": {found}" if found else "; check that the names are the same in all files."
     return NothingToCompareError([problem], f"Images are joined by file_name{advice}")
 

@@ -11,7 +11,7 @@ from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Image
 from bboxqa.formats.dataset.category_names import joining_map, renamed_categories
-from bboxqa.formats.dataset.people.wrong_values import bad_sizes, names_alike
+from bboxqa.formats.dataset.wrong_values import bad_sizes, names_alike
 from bboxqa.model.file_places import id_as_name
 
 

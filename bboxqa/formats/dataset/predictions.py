@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
@@ -20,11 +19,10 @@ from bboxqa.formats.annotations.records import Category, Image, id_number, ids_o
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, begins_as_results
 from bboxqa.formats.coco.results import read_results
 from bboxqa.formats.coco.strict import COCO
-from bboxqa.formats.dataset.people.attributed import Attribution
-from bboxqa.formats.dataset.people.attribution import attribute
-from bboxqa.formats.named_sources import Sources
+from bboxqa.formats.dataset.people import Attribution, Naming, attribute
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.sources import Sources
 from bboxqa.formats.translation.members import head_of
 from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.formats.windows import begins_with_results
@@ -222,9 +220,7 @@ def _with_results(attribution: Attribution, file: AnnotationFile, name: str) -> 
 def attribution_of(
     read: Sequence[AnnotationFile],
     sources: Sources,
-    annotator_key: str | None,
-    session_key: str | None,
-    min_annotators: int,
+    naming: Naming,
     predictions: Predictions | None,
 ) -> Attribution:
     """Return the annotators of all files, among them a model."""
@@ -233,14 +229,12 @@ def attribution_of(
     # Lists of results alone are attributed as other files are.
     n_attributed = n_whole or len(names)
     has_more = predictions is not None or n_attributed < len(names)
-    attributed_by = partial(
-        attribute, read[:n_attributed], names[:n_attributed],
-        annotator_key=annotator_key, session_key=session_key,
-    )  # fmt: skip
-    least = 1 if has_more else min_annotators
-    found = attributed_by(way=sources.attribution, min_annotators=least)
+    least = 1 if has_more else naming.least
+    whole = replace(sources, names=names[:n_attributed])
+    found = attribute(read[:n_attributed], whole, replace(naming, least=least))
     if n_attributed < len(names) and found.names == (UNNAMED,):
-        found = attributed_by(way="files", min_annotators=1)
+        by_files = replace(naming, way="files", least=1)
+        found = attribute(read[:n_attributed], whole, by_files)
     for file, name in zip(read[n_attributed:], names[n_attributed:], strict=False):
         found = _with_results(found, file, name)
     return found if predictions is None else _with_results(found, read[-1], predictions.annotator)

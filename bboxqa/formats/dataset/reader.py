@@ -15,16 +15,11 @@ from bboxqa.formats.annotations.read_options import LOWEST_SCORE, ReadOptions
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.dataset.category_names import unused_map_notes, with_category_map
 from bboxqa.formats.dataset.drawn_images import with_shown_images
-from bboxqa.formats.dataset.image_names import with_join_names
+from bboxqa.formats.dataset.image_names import refuse_equal_names, with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
 from bboxqa.formats.dataset.left_out_categories import left_out_by
-from bboxqa.formats.dataset.overlapping_splits import refuse_overlaps
-from bboxqa.formats.dataset.people.attributed import Attribution
-from bboxqa.formats.dataset.people.named_after import named_after
-from bboxqa.formats.dataset.people.notes_on_people import folder_notes, split_notes
-from bboxqa.formats.dataset.people.parts_of_people import with_names_of_splits
-from bboxqa.formats.dataset.people.pseudonymous import with_pseudonyms, without_people
+from bboxqa.formats.dataset.people import Attribution, Naming
 from bboxqa.formats.dataset.predictions import (
     Predictions,
     are_results,
@@ -36,19 +31,17 @@ from bboxqa.formats.dataset.predictions import (
     with_tables,
     without_empty,
 )
-from bboxqa.formats.dataset.repeated_files import read_twice
+from bboxqa.formats.dataset.pseudonyms import people_in_names, with_pseudonyms, without_people
 from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
-from bboxqa.formats.named_sources import Sources, names_of, refuse_repeated_files, sources_of
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.sources import Sources, refuse_repeated_files, sources_of
+from bboxqa.formats.translation.translated import UNNAMED
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
 
-_SPLIT_RESULTS = (
-    "splits have images of the same names, and results of a model do not say which they mean"
-)
 # What notes of readers say of files that are not read.
 _LEFT_OUT = " left out"
 _NO_SESSIONS = "a model has no sessions: give either a session key or predictions"
@@ -71,6 +64,9 @@ def read_dataset(
     join_by: JoinBy = "path",
     category_map: Mapping[str, str] | None = None,
     min_annotators: int = 2,
+    by_files: bool = True,
+    within: Path | None = None,
+    refuse_equal: bool = False,
     asked: Asked = "authors",
     session_key: str | None = None,
     time_key: str | None = None,
@@ -89,7 +85,11 @@ def read_dataset(
     Lists of results take images and categories from `truth` if no other file has them. `check` is
     called with the paths, the files and the attribution. It raises an error for files that must not
     be measured, and returns headlines for the others. `shown` are images of another version; see
-    `Dataset.shown_images`.
+    `Dataset.shown_images`. `within` is the one folder of all files.
+
+    Where one annotator is enough, `by_files` says whether files that are each given and share
+    images may be people, and `refuse_equal` whether images of equal names in files that name nobody
+    are refused.
 
     Raises DatasetError with every problem that would falsify a result.
     """
@@ -101,23 +101,22 @@ def read_dataset(
         outlines=outlines, keypoints=keypoints, rotated=rotated, score=score, shown=shown,
         digest=digest, progress=None if progress is None else partial(progress, "reading"),
     )  # fmt: skip
+    naming = Naming(annotator_key, attribution, min_annotators, session_key, by_files)
+    are_people = min_annotators > 1 or attribution == "files"
     sources = sources_of(
-        source, pattern, attribution, min_annotators, hidden=pseudonyms is not None
+        source, pattern, within=within, are_people=are_people, hidden=pseudonyms is not None
     )
     found, read = _read_source(sources, options)
     if session_key is not None and any(map(are_results, read)):
         raise ConfigError(_NO_SESSIONS)
     files = found.files if predictions is None else [*found.files, predictions.path]
     read, tables = _with_results(read, found.tables, predictions, truth, options)
-    read = with_join_names(read, join_by)
+    read = with_join_names(read, join_by, found.names)
     unused = unused_map_notes(read, category_map or {})
     read = with_one_order(with_category_map(read, category_map or {}))
-    attributed, given = _attributed(
-        read, found, annotator_key, session_key, min_annotators, predictions, pseudonyms
-    )
-    is_by_files = attributed.of_files and found.attribution is None
-    refuse_overlaps(read, attributed)
-    read = with_names_of_splits(read, attributed.splits)
+    attributed, given = _attributed(read, found, naming, predictions, pseudonyms)
+    if refuse_equal and join_by == "path" and attributed.names == (UNNAMED,):
+        refuse_equal_names(read)
     doubts = check(files, read, attributed) if check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
@@ -132,9 +131,6 @@ def read_dataset(
     notes = [*found.notes, *data.notes, *unused.values(), *trackless_notes(data.annotations.track)]
     if session_key is None and not any(map(are_results, read)):
         notes += session_notes(files, _annotator_keys(annotator_key))
-    if is_by_files and session_key is None:
-        notes += folder_notes(read, attributed, hidden=pseudonyms is not None)
-        notes += split_notes(read) if len(attributed.names) == len(files) else []
     if time_key is not None and seconds is not None:
         notes += untimed_notes(seconds, time_key)
     notes += result_notes(read, tables)
@@ -150,10 +146,7 @@ def read_dataset(
 
 
 def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[AnnotationFile]]:
-    """Read all files; return those that are measured, lists of results last.
-
-    A second file of the same annotations is left out.
-    """
+    """Read all files; return those that are measured, lists of results last."""
     refuse_repeated_files(sources.files)
     has_lists = any(map(is_results_list, sources.files))
     try:
@@ -167,19 +160,11 @@ def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[
         read = _with_annotators(read, sources.names)
     else:
         kept, tables, notes = without_empty(read)
-    # Files of different people who are named are no copies.
-    groups = sources.names if sources.is_named else [""] * len(read)
-    repeated = read_twice(sources.files, read, groups, keypoints=options.keypoints)
-    notes = [*notes, *repeated.values()]
-    kept = [place for place in kept if place not in repeated]
     kept.sort(key=lambda place: are_results(read[place]))
-    files = [sources.files[each] for each in kept]
-    # Without its copies, a file may be the only one of its annotator.
-    is_renamed = repeated and not sources.is_named
-    names = names_of(files) if is_renamed else [sources.names[each] for each in kept]
-    left = sources._replace(
-        files=files,
-        names=names,
+    left = replace(
+        sources,
+        files=[sources.files[each] for each in kept],
+        names=[sources.names[each] for each in kept],
         notes=[*sources.notes, *notes],
         tables=tables,
     )
@@ -209,30 +194,23 @@ def _with_results(
 def _attributed(
     read: Sequence[AnnotationFile],
     sources: Sources,
-    annotator_key: str | None,
-    session_key: str | None,
-    min_annotators: int,
+    naming: Naming,
     predictions: Predictions | None,
     pseudonyms: Path | None,
 ) -> tuple[Attribution, dict[str, str]]:
     """Return the annotators of all files, and the pseudonyms that they were given."""
     try:
-        found = attribution_of(
-            read, sources, annotator_key, session_key, min_annotators, predictions
-        )
+        found = attribution_of(read, sources, naming, predictions)
     except DatasetError as error:
         # What is left out may be the work of other annotators.
         inside = (note for each in read for note in each.notes if _LEFT_OUT in note)
         raise error.with_advice([*sources.notes, *inside]) from None
-    if found.splits and any(map(are_results, read)):
-        raise DatasetError([_SPLIT_RESULTS], "Measure one split at a time, with its results.")
     if pseudonyms is None:
         return found, {}
     is_by_name = found.of_files and not sources.is_named
-    people, kept = named_after(sources.files, sources.given) if is_by_name else ([], set())
-    if predictions is not None:
-        kept |= {predictions.annotator}
-    return with_pseudonyms(found, pseudonyms, set().union(*people), kept)
+    people = people_in_names(sources.files) if is_by_name else set()
+    kept = set() if predictions is None else {predictions.annotator}
+    return with_pseudonyms(found, pseudonyms, people, kept)
 
 
 def _with_annotators(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[AnnotationFile]:

@@ -12,9 +12,8 @@ from bboxqa.core.text import as_written, count, folded, joined, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.shapes_apart import apart_note
 from bboxqa.formats.dataset.category_names import lacking_notes, list_notes, variant_remark
-from bboxqa.formats.dataset.image_names import case_remark, names_of_images
-from bboxqa.formats.dataset.people.attributed import Attribution
-from bboxqa.formats.dataset.unjoined import unjoined_advice
+from bboxqa.formats.dataset.image_names import case_remark, names_of_images, unjoined_advice
+from bboxqa.formats.dataset.people import Attribution
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.shapes.rounding import equal_edges
 
@@ -32,7 +31,7 @@ def headlines_of(
     """Return facts that may make results useless: few common images, copies, variants of names."""
     result = [*_different_bases(files)]
     apart = _apart(data.assigned) if len(files) > 1 else np.zeros(0, np.int64)
-    advice = unjoined_advice(files, attribution) if len(apart) else ""
+    advice = unjoined_advice(files) if len(apart) else ""
     # If files name their annotators, few common images may be intended.
     if len(apart) and (attribution.of_files or advice):
         n_joined = count(int((data.assigned.sum(1) >= 2).sum()), "image")

@@ -11,8 +11,7 @@ from bboxqa.core.text import count, in_natural_order
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import annotator_name, ids_of, image_field
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
-from bboxqa.formats.dataset.people.attributed import Attribution
-from bboxqa.formats.dataset.people.ways_to_name import listed_files
+from bboxqa.formats.dataset.people import Attribution, listed_files
 from bboxqa.formats.dataset.versions import refuse_versions
 from bboxqa.model.annotations import Dataset, Repeats
 from bboxqa.model.file_places import ShownIds

@@ -13,8 +13,7 @@ from bboxqa.formats.annotations.records import ids_of
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.merge import IndexedAnnotations
-from bboxqa.formats.dataset.people.attributed import way_by_key
-from bboxqa.formats.dataset.people.videos import one_video
+from bboxqa.formats.dataset.people import way_by_key
 
 
 def refuse_versions(
@@ -50,10 +49,6 @@ def refuse_versions(
     image, annotator = divmod(int(key[order[place]]), n_annotators)
     pair = [files[int(owner[order[each]])] for each in (place, place + 1)]
     first, second = (file.source.name for file in pair)
-    of_videos = ""
-    if all(file.task_of_frames is not None for file in pair):
-        typed = one_video(files, pair[0]) or "FILE FILE"
-        of_videos = f"If they are of different videos, give the files of one at a time: {typed}\n"
     raise DatasetError(
         [
             f"{first} and {second}: both have annotations of image {one_line(image_names[image])!r}"
@@ -62,7 +57,7 @@ def refuse_versions(
             + (f", and {count(len(repeated) - 1, 'more such case')}" if len(repeated) > 1 else "")
             + "; expected the annotations of one annotator of an image in one file"
         ],
-        f"{of_videos}Two versions of one data set are compared with: "
+        "Two versions of one data set are compared with: "
         f"bboxqa compare {typed_paths([first, second])}\n"
         "If annotators annotated the images again and each file is a session: "
         "--session-key file\nIf each file is by another person: --attribution files",

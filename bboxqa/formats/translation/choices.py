@@ -43,6 +43,8 @@ class Choices:
         The layout of boxes of five numbers, one of `FiveNumbers`.
     image_size_file : str or None
         The file that the sizes of `image_size` were read from.
+    from_format : str or None
+        The format to read of a path that holds several, such as "coco".
     """
 
     image_size: tuple[int, int] | Mapping[str, GivenSize] | None = None
@@ -52,6 +54,7 @@ class Choices:
     box_format: BoxFormat | None = None
     rotated: FiveNumbers | None = None
     image_size_file: str | None = None
+    from_format: str | None = None
 
 
 _NOTHING = Choices()
@@ -95,7 +98,7 @@ def completed(given: Choices, others: Choices) -> Choices:
     --------
     >>> completed(Choices(voc_base=0), Choices(voc_base=1, box_format="xyxy"))
     Choices(image_size=None, missing_txt=None, voc_base=0, columns={}, box_format='xyxy', \
-rotated=None, image_size_file=None)
+rotated=None, image_size_file=None, from_format=None)
     """
     new = {
         each.name: getattr(given, each.name)

@@ -2,13 +2,14 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 
 from bboxqa.core.file_names import SPLIT, is_folder
+from bboxqa.formats.splits import is_split
 from bboxqa.formats.translation.heads import as_utf8, is_archive
 from bboxqa.formats.translation.members import head_of, readable_members
 
@@ -19,7 +20,6 @@ OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos
 """Names of folders of pictures."""
 INSIDE = re.compile(rf"{OF_CONTENT}|{SPLIT}", re.IGNORECASE)
 """Names of folders that belong to the data set of their parent folder."""
-_OF_PARTS = re.compile(rf"{_OF_LABELS.pattern}|{SPLIT}", re.IGNORECASE)
 _OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
 LOOKED_AT = 5000
 """The most files of a folder that are looked at."""
@@ -104,11 +104,7 @@ class LabelFolders:
         if any(self._holds_labels(each, strict=not is_marked) for each in known):
             return True
         others = [each for each in folders if each not in known]
-        return (
-            is_marked
-            and not self._are_annotators(others)
-            and any(self._holds_labels(each, strict=False) for each in others)
-        )
+        return is_marked and any(self._holds_labels(each, strict=False) for each in others)
 
     def is_archive(self, path: Path, is_mark: Callable[[str], bool] | None = None) -> bool:
         """Return whether a file is an archive of label files.
@@ -134,47 +130,22 @@ class LabelFolders:
             return True
         return holds_labels(name, head, lambda data: self.is_label(data, True))
 
-    def folders_in_parts(self, folder: Path) -> list[list[Path]]:
-        """Return the folders of labels in each split of a data set, or in `labels`, if any.
+    def folders_in_parts(self, folder: Path) -> list[Path]:
+        """Return the folders of labels in a data set, each of which may be by one person.
 
-        Folders of a part that have labels of the same images may be those of people. Empty if no
-        part has such folders, or if one has labels of its own.
+        A folder that holds all labels is entered. Empty if labels are beside the folders, or if
+        the folders are splits of the data set.
         """
-        inside, _ = folders_and_files(folder, LOOKED_AT)
-        groups = self._groups(folder / each for each in inside)
-        return groups if all(groups) and any(map(self._are_annotators, groups)) else []
+        while True:
+            inside, files = folders_and_files(folder, LOOKED_AT)
+            if self._has_labels(folder, files, strict=False):
+                return []
+            held = [each for name in inside if self._holds_labels(each := folder / name)]
+            if len(held) != 1:
+                return [] if any(is_split(each.name) for each in held) else held
+            folder = held[0]
 
-    def _groups(self, folders: Iterable[Path]) -> list[list[Path]]:
-        """Return the folders of labels in each part of a data set; none if it has its own."""
-        found: list[list[Path]] = []
-        for part in folders:
-            if not INSIDE.fullmatch(part.name) or not self._holds_labels(part, strict=False):
-                continue
-            inside, files = folders_and_files(part, LOOKED_AT)
-            deeper = [part / each for each in inside]
-            if not _OF_PARTS.fullmatch(part.name) or self._has_labels(part, files, strict=False):
-                found.append([])
-            else:
-                labelled = [each for each in deeper if self._holds_labels(each, strict=False)]
-                found += self._groups(deeper) or [labelled]
-        return found
-
-    def _are_annotators(self, folders: Sequence[Path]) -> bool:
-        """Return whether several folders have labels of the same images."""
-        seen: set[str] = set()
-        for folder in folders:
-            names = {
-                each
-                for here, files in files_by_folder(folder)
-                for each in files
-                if self._may_be_label(here, each)
-            }
-            if names & seen:
-                return True
-            seen |= names
-        return False
-
-    def _holds_labels(self, folder: Path, *, strict: bool) -> bool:
+    def _holds_labels(self, folder: Path, *, strict: bool = False) -> bool:
         """Return whether a folder has labels, directly or in folders that belong to it."""
         found = files_by_folder(folder)
         return any(self._has_labels(path, files, strict=strict) for path, files in found)
@@ -230,24 +201,6 @@ def folders_and_files(folder: Path, most: int) -> tuple[list[str], list[str]]:
             elif each.name[0] != ".":
                 folders.append(each.name)
     return sorted(folders), files
-
-
-def files_below(folder: Path) -> Iterator[Path]:
-    """Yield the first files in a folder, at any depth."""
-    files = (Path(here, name) for here, _, names in os.walk(folder) for name in names)
-    return islice(files, LOOKED_AT)
-
-
-def share_images(folders: Sequence[Path]) -> bool:
-    """Return whether two of the folders have a JSON or XML file of the same name, at any depth."""
-    seen: set[str] = set()
-    for folder in folders:
-        files = (each.name for each in files_below(folder))
-        names = {name for name in files if name.lower().endswith((".json", ".xml"))}
-        if names & seen:
-            return True
-        seen |= names
-    return False
 
 
 def _has_images_only(folder: Path) -> bool:

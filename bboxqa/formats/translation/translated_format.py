@@ -23,7 +23,7 @@ def translated_format(
     translate: "Translate | str",
     *,
     recognises_folder: Recognises | None = None,
-    folders_in_parts: Callable[[Path], list[list[Path]]] | None = None,
+    folders_in_parts: Callable[[Path], list[Path]] | None = None,
 ) -> Format:
     """Return a format whose files are translated into COCO records.
 

@@ -13,9 +13,9 @@ from bboxqa.core.text import count, unknown_name
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes
-from bboxqa.formats.inputs import as_paths, list_files, paths_in
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.sources import as_paths, list_files, paths_in
 from bboxqa.geometry.similarities.registry import needs_keypoints
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
@@ -169,7 +169,10 @@ def _scene(
     else:
         # No checks: a drawing should show defects as well.
         unchecked = msgspec.structs.replace(settings, checks=False)
-        data = read_for(source, unchecked, digest=False, min_annotators=1, outlines=True, **reading)
+        data = read_for(
+            source, unchecked, digest=False, min_annotators=1, by_files=True, outlines=True,
+            **reading,
+        )  # fmt: skip
     try:
         name = chosen_image(image, data.image_names, lambda: _records(source, settings.filter))
     except DatasetError as error:

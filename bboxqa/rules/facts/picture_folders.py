@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from bboxqa.core.file_names import SPLIT, folders_in
-from bboxqa.formats.task_files import split_in
+from bboxqa.formats.splits import split_in
 from bboxqa.formats.translation.images.label_images import folders_around, picture_folders
 from bboxqa.formats.translation.label_folders import OF_CONTENT, OF_PICTURES
 

@@ -15,7 +15,7 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.images.earlier_images import EarlierImage, first_rows, names_of, same_files
-from bboxqa.rules.images.file_relations import relations_of
+from bboxqa.rules.images.file_relations import are_splits
 from bboxqa.rules.images.image_origins import relatives
 from bboxqa.rules.images.shared_keys import earlier_candidates
 
@@ -35,7 +35,6 @@ def _shared_images(
     documents: Sequence[Document], _settings: ValidateSettings
 ) -> Iterator[tuple[Document, Hits]]:
     """M008: images that are also in an earlier file."""
-    relations = relations_of(documents)
     candidates = zip(documents, earlier_candidates(documents, _keys), strict=True)
     for number, (document, (place, image)) in enumerate(candidates):
         is_new = np.ones(len(document.images), np.bool_)
@@ -44,12 +43,9 @@ def _shared_images(
             here = place[left[0]]
             earlier = documents[here]
             shared = _twins(earlier, document, np.unique(image[place == here]).tolist())
-            if relations.have_other_names(here, number):
-                shared = [twin for twin in shared if not twin.how.startswith(_SAME_NAME)]
-            are_splits = relations.are_splits(here, number)
-            least = _SAME_SET if len(shared) <= _MANY or are_splits else _MOST
-            are_of_people = _name_other_people(earlier, document) and not are_splits
-            if are_of_people or relations.are_of_one_split(here, number):
+            are_parts = are_splits(documents, here, number)
+            least = _SAME_SET if len(shared) <= _MANY or are_parts else _MOST
+            if _name_other_people(earlier, document) and not are_parts:
                 least = 0
             twins = [twin for twin in shared if is_new[twin.row]]
             is_new[[twin.row for twin in twins]] = False

@@ -12,8 +12,8 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats.dota.dota_heads import is_dota_head
 from bboxqa.formats.dota.dota_records import LineError, label_of
 from bboxqa.formats.dota.dota_records import translate_dota as translate
-from bboxqa.formats.folders.source_folders import sources_below
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.sources import list_files
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.shapes import rotations_of
 from bboxqa.formats.translation.translated import Wanted
@@ -137,7 +137,7 @@ def test_signs_of_icdar_are_no_labels_of_dota():
 @pytest.mark.parametrize("yaml", [{}, {"data.yaml": "names: [plane]\n"}])
 def test_a_folder_for_each_person(tmp_path, yaml):
     two(tmp_path, **yaml)
-    assert sources_below(tmp_path) == [tmp_path / "ann", tmp_path / "bob"]
+    assert list_files([tmp_path]) == [tmp_path / "ann", tmp_path / "bob"]
     data = read_coco(tmp_path)
     assert asked(data) == {"a.ppm": ["ann", "bob"]}
     assert agree(data, bootstrap=0).existence.f1 == 1
@@ -170,7 +170,7 @@ def test_oriented_boxes_of_yolo_are_the_same_objects(tmp_path):
     shares = "0 .2 .125 .3 .25 .2 .375 .1 .25\n"
     write(tmp_path, **{"images/a.ppm": PICTURE, "data.yaml": "names: [plane]\n"})
     write(tmp_path, **{"ann/a.txt": shares, "bob/a.txt": "20 10 30 20 20 30 10 20 plane 0\n"})
-    assert [format_of(each).name for each in sources_below(tmp_path)] == ["yolo", "dota"]
+    assert [format_of(each).name for each in list_files([tmp_path])] == ["yolo", "dota"]
     # In pixels, shares of 100 × 80 are the same corners.
     one, other = drawn(read_coco(tmp_path))
     assert (one[1], other[1]) == ("ann", "bob")

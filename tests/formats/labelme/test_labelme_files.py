@@ -14,9 +14,8 @@ from support.tool_files import translation_of
 
 from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.folders.source_folders import sources_below
 from bboxqa.formats.labelme.labelme_records import translate_labelme as translate
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import format_of, is_source
 from bboxqa.model.shapes.masks import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
@@ -200,7 +199,7 @@ def test_an_archive_and_a_single_file_are_read(tmp_path):
 
 @pytest.mark.parametrize("text", ['{"shapes": 3}', "[]", '{"images": [], "shapes": []}'])
 def test_other_json_is_none(tmp_path, text):
-    assert sources_below(written(tmp_path, a=text)) == []
+    assert not is_source(written(tmp_path, a=text))
 
 
 def test_folders_that_are_deeper_than_those_of_annotators_are_told(tmp_path):

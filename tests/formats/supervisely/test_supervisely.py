@@ -3,7 +3,6 @@
 import base64
 import io
 import json
-import shutil
 import tarfile
 import zipfile
 import zlib
@@ -16,7 +15,6 @@ from support.tool_files import alone, asked, drawn, found, translation_of, write
 
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.people_in_archives import people_inside
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.supervisely.project_records import translate_project
 from bboxqa.model.shapes.masks import decode_counts
@@ -125,38 +123,10 @@ def test_where_nobody_is_named_a_folder_is_a_person(tmp_path):
 
 
 @pytest.mark.parametrize("more", [{}, {"meta.json": META}])
-@pytest.mark.parametrize("place", ["{split}/{who}", "{who}/{split}"])
-def test_people_inside_of_splits_are_those_of_folders_with_splits(tmp_path, place, more):
-    for split, names in (("train", "abc"), ("val", "de")):
-        for who in ("eve", "zoe"):
-            drawn = image(box("", [1, 1], [9, 9]))
-            files = {f"ann/{name}.png.json": drawn for name in names}
-            write(tmp_path / place.format(split=split, who=who), **files, **more)
-    data = read_coco(tmp_path)
-    assert data.annotator_names == ("eve", "zoe")
-    assert [each.rpartition("/")[2] for each in data.image_names] == [f"{n}.png" for n in "abcde"]
-    assert data.assigned.all()
-
-
-@pytest.mark.parametrize("more", [{}, {"meta.json": META}])
 def test_a_person_called_like_the_folder_of_annotations(tmp_path, more):
     boxes = {who: image(box("", [1, 1], [9, 9])) for who in ("ann", "bob")}
     write(tmp_path, **{f"{who}/a.png.json": drew for who, drew in boxes.items()}, **more)
     assert asked(read_coco(tmp_path)) == {"a.png": ["ann", "bob"]}
-
-
-def test_an_archive_of_a_project_with_a_dataset_for_each_person_says_what_to_type(tmp_path):
-    drawn = image(box("", [1, 1], [9, 9]))
-    files = {f"{who}/ann/a.png.json": drawn for who in ("eve", "zoe b")}
-    write(tmp_path / "in", **{"meta.json": META}, **files)
-    path = Path(shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path / "in"))
-    with pytest.raises(DatasetError) as refused:
-        read_coco(path)
-    assert refused.value.advice.endswith("bboxqa agree FOLDER/eve 'FOLDER/zoe b'")
-    (note,) = people_inside([path], hidden=True)
-    assert note.endswith("bboxqa agree FOLDER/PERSON FOLDER/PERSON")
-    folders = [tmp_path / "in" / who for who in ("eve", "zoe b")]
-    assert asked(read_coco(folders)) == {"a.png": ["eve", "zoe b"]}
 
 
 def test_images_beside_annotations_are_no_people(tmp_path):

@@ -18,7 +18,7 @@ from support.tool_files import write
 import bboxqa
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError, OutputError
-from bboxqa.formats.inputs import list_files
+from bboxqa.formats.sources import list_files
 from bboxqa.formats.translation.archives import tars, zips
 from bboxqa.formats.translation.members import members_of
 

@@ -5,7 +5,7 @@ from PIL import Image
 from support.tool_files import write
 
 from bboxqa import DatasetError, read_coco, reading
-from bboxqa.formats.inputs import list_files
+from bboxqa.formats.sources import list_files
 
 VOC = (
     "<annotation><filename>{}.png</filename><size><width>100</width><height>80</height></size>"

@@ -11,8 +11,7 @@ from support.tool_files import drawn, found, translation_of
 
 from bboxqa import agree, convert, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.folders.source_folders import sources_below
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import format_of, is_source
 from bboxqa.formats.voc.voc_records import translate_voc as translate
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
@@ -287,7 +286,7 @@ def test_an_archive_and_a_single_file_are_read(tmp_path):
 
 @pytest.mark.parametrize("text", ["<annotations><image/></annotations>", "<kml></kml>", "x"])
 def test_other_xml_is_none(tmp_path, text):
-    assert sources_below(written(tmp_path, a=text)) == []
+    assert not is_source(written(tmp_path, a=text))
 
 
 @needs_shared

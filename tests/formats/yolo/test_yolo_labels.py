@@ -16,8 +16,7 @@ from support.tool_files import translation_of
 import bboxqa
 from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.folders.source_folders import sources_below
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import format_of, is_source
 from bboxqa.formats.yolo.reader import translate_labels as translate
 from bboxqa.formats.yolo.yolo import is_yolo_folder
 
@@ -337,7 +336,7 @@ def test_labels_of_an_image_named_like_a_split(tmp_path, other):
     ],
 )
 def test_other_folders_are_none(tmp_path, files):
-    assert sources_below(made(tmp_path, **files)) == []
+    assert not is_source(made(tmp_path, **files))
 
 
 def test_commands_take_folders_and_what_is_said_of_them(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import PureWindowsPath
 from typing import TypeVar
 from unicodedata import normalize
 
-from bboxqa.formats.task_files import is_split
+from bboxqa.formats.splits import is_split
 from bboxqa.formats.translation.label_folders import OF_CONTENT, OF_PICTURES
 from bboxqa.formats.translation.member import Member
 

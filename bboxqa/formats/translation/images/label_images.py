@@ -11,7 +11,7 @@ from unicodedata import normalize
 from bboxqa.core.file_names import folder_problem, folders_in
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document.origin import Where
-from bboxqa.formats.task_files import is_split
+from bboxqa.formats.splits import is_split
 from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.given_sizes import given_size, given_words

@@ -12,7 +12,7 @@ from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
     annotator_name,
 )
-from bboxqa.formats.dataset.people.attributed import Attribution
+from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.remarks import file_notes
 from bboxqa.formats.dataset.versions import notes_on, repeated_work
 from bboxqa.formats.translation.translated import UNNAMED
@@ -31,8 +31,6 @@ class Gathering:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
-        self.has_splits = False
-        """Whether images of the same names in several splits have names with their splits."""
         self._paths: Sequence[Path] = ()
         self._files: Sequence[AnnotationFile] = ()
         self._authors: Sequence[list[str]] = ()
@@ -52,7 +50,6 @@ class Gathering:
             for asked in attribution.asked
         ]
         self._is_named = attribution.names != (UNNAMED,)
-        self.has_splits = any(attribution.splits)
         self.notes = [*file_notes(files, attribution, with_losses=False)]
         # As in `join`, what somebody drew again in later records of an image counts once.
         parts = zip(files, attribution.author, strict=True)

@@ -1,16 +1,18 @@
 """Replacing the names of annotators in a data set by pseudonyms."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.file_names import own_name
+from bboxqa.core.file_names import IMAGE_SUFFIXES, own_name
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_examples, without_names
-from bboxqa.formats.dataset.people.attributed import Attribution
-from bboxqa.formats.task_files import split_in
+from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.sources import names_of
+from bboxqa.formats.splits import is_split, split_in
+from bboxqa.formats.translation.label_folders import INSIDE
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.file_places import FilePlaces
 
@@ -141,3 +143,55 @@ def _part_without_name(part: str, given: Mapping[str, str]) -> str:
             if person in given and place:
                 return f"{part[: place.start()]}{given[person]}{part[place.end() :]}"
     return part
+
+
+def named_after(files: Sequence[Path]) -> list[set[str]]:
+    """Return after whom each file may be named: the part by which its path differs.
+
+    Examples
+    --------
+    >>> [sorted(each) for each in named_after([Path("in/day1/ann.json"), Path("in/day2/ann.json")])]
+    [['day1'], ['day2']]
+    """
+    names = [{name, *name.split("/")} for name in names_of(files)]
+    return [{part for part in each if not _names_nobody(part)} for each in names]
+
+
+def people_in_names(files: Sequence[Path]) -> set[str]:
+    """Return after whom files may be named."""
+    return set().union(*named_after(files))
+
+
+def _names_nobody(part: str) -> bool:
+    return not part or is_split(part) or INSIDE.fullmatch(part) is not None
+
+
+def without_entries(text: str, folders: Iterable[Path]) -> str:
+    """Return a text without the names of what is inside folders, which may be those of people.
+
+    Names of images stay, and so do those of folders that data sets have, such as labels.
+    """
+    entries = (
+        each
+        for folder in folders
+        for each in folder.rglob("*")
+        if each.name in text and each.suffix.lower() not in IMAGE_SUFFIXES
+    )
+    hidden = {
+        each.name: "FOLDER" if each.is_dir() else without_own_name(each).name
+        for each in entries
+        if not INSIDE.fullmatch(each.name)
+    }
+    shown: str = without_names(text, spellings(hidden))
+    return shown
+
+
+def without_own_name(file: Path) -> Path:
+    """Return the path of a file without its own name.
+
+    Examples
+    --------
+    >>> without_own_name(Path("p/ann.json.gz")).as_posix()
+    'p/FILE.json.gz'
+    """
+    return file.with_name(f"FILE{file.name.removeprefix(own_name(file))}")

@@ -1,0 +1,558 @@
+"""Who drew what, by the first of three ways: a key, a list in image records, or the files."""
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bboxqa.core.arrays import IntArray, find
+from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
+from bboxqa.core.text import clean, first_few, one_line
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.records import (
+    ANNOTATOR_KEYS,
+    ASKED_KEYS,
+    Image,
+    annotator_name,
+    ids_of,
+    image_field,
+)
+from bboxqa.formats.annotations.shapes_apart import apart_advice, apart_note
+from bboxqa.formats.dataset.image_names import unjoined_advice
+from bboxqa.formats.dataset.wrong_values import unnamed
+from bboxqa.formats.registry import FORMATS, format_of
+from bboxqa.formats.sources import Sources
+from bboxqa.formats.translation.translated import UNNAMED
+
+WAYS = ("annotator-key", "image-records", "files")
+"""The ways of attribution, in the order in which they are tried."""
+
+_SHOWN, _LINES = 3, 20
+_BEGIN = "Agreement needs at least two annotators. They are found in one of these ways:"
+# With pseudonyms, an example that is the name of somebody would be replaced by that pseudonym.
+_FILES = """\
+one file per annotator: bboxqa agree FIRST.json SECOND.json
+     or with names of your choice: bboxqa agree --annotator NAME=1.json --annotator NAME=2.json\
+"""
+_FOLDERS = """\
+one folder per annotator: bboxqa agree FOLDER FOLDER
+     or with names of your choice: bboxqa agree --annotator NAME=FOLDER --annotator NAME=FOLDER\
+"""
+EXPLANATION = f"""\
+{_BEGIN}
+  1. a key on each annotation, such as {{"id": 7, "image_id": 1, "annotator": "NAME", ...}};
+     name it with --annotator-key if it is none of:
+     {", ".join(ANNOTATOR_KEYS)}
+  2. one image record per annotator, with the same file_name:
+     {{"id": 1, "file_name": "a.jpg", "annotator": "NAME"}},
+     {{"id": 2, "file_name": "a.jpg", "annotator": "OTHER NAME"}}
+  3. {_FILES}"""
+_INSIDE = {
+    "label-studio": "completed_by of annotations, and model_version of predictions",
+    "cvat": "the assignee of the job: one export for each job",
+    "supervisely": "labelerLogin of objects",
+    "via": (
+        "an attribute of regions named annotator, or another with\n"
+        "     --annotator-key attributes.NAME"
+    ),
+    "darwin": "annotators of annotations, which releases can have",
+    "datumaro": (
+        "an attribute of annotations named annotator, or another with\n"
+        "     --annotator-key attributes.NAME"
+    ),
+    "table": "a column named annotator, or another with --columns annotator=NAME",
+}
+_OF_FOLDERS = {"supervisely", "dota", "yolo", "darwin", "voc", "labelme"}
+_CVAT = "CVAT names the assignee of a job in its export, not that of a task."
+_NEVERTHELESS = "If each file is by another person nevertheless: --attribution files"
+_Asked = list[tuple[str, ...] | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribution:
+    """The annotators of all annotations and images in several files."""
+
+    way: str
+    """A description for the user; "" where the files name nobody."""
+    author: list[IntArray]
+    """list of (N,) int32. By file, the annotator of each annotation as an index into `names`; -1
+    where none is named.
+    """
+    asked: list[_Asked]
+    """By file, who was asked about each image record; None where the record does not say."""
+    names: tuple[str, ...]
+    """The names of the annotators."""
+    numbered: bool = False
+    """Whether annotators are only numbered, image by image, since the files name nobody."""
+    of_files: bool = False
+    """Whether each file was made by one annotator."""
+    n_beside: int = 0
+    """The number of lists of results at the end, which say nothing about who else was asked."""
+    key: str = ""
+    """The key on annotations that names annotators; "" for other ways."""
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What the user said on who drew what.
+
+    Attributes
+    ----------
+    annotator_key : str or None
+        The annotation key that names the annotator.
+    way : {"annotator-key", "image-records", "files"} or None
+        The way of attribution; None tries them in this order.
+    least : {1, 2}
+        With 1, files that name nobody have one annotator, called `UNNAMED`.
+    session_key : str or None
+        The key that distinguishes image records of one annotator.
+    by_files : bool
+        Whether files may be people where nothing in them names anybody, even if `least` is 1.
+    """
+
+    annotator_key: str | None = None
+    way: str | None = None
+    least: int = 2
+    session_key: str | None = None
+    by_files: bool = True
+
+
+def attribute(files: Sequence[AnnotationFile], sources: Sources, naming: Naming) -> Attribution:
+    """Return the annotator of each annotation.
+
+    Raises DatasetError if annotators are named in part, or fewer than `least` are found. Raises
+    ConfigError if the way is unknown.
+    """
+    way = naming.way
+    if way is not None and way not in WAYS:
+        raise ConfigError(f"attribution is {way!r}; expected one of {', '.join(WAYS)}")
+    if sources.is_named and way not in (None, "files"):
+        raise ConfigError(f"named files are one annotator each, not {way!r}")
+    if naming.least > 1 and not any(len(file.columns.id) for file in files):
+        raise nothing_to_compare(files)
+    if sources.is_named:
+        return _by_file(files, sources, naming)
+    if naming.annotator_key is not None:
+        way = way or "annotator-key"
+    found: list[Attribution] = []
+    if way in (None, "annotator-key"):
+        found += _by_key(files, naming.annotator_key, chosen=way is not None)
+    if way == "image-records" or (way is None and not any(map(_is_named, found))):
+        found += _by_records(files, naming.session_key, chosen=way is not None)
+    several = next((each for each in found if len(each.names) > 1), None)
+    if several is not None:
+        if naming.least > 1:
+            _refuse_unnamed(files, several)
+        return several
+    # The field of a tool counts even where it names one person.
+    of_tool = next((each for each in found if _is_of_tool(files, each)), None)
+    are_several = len({*sources.names}) > 1 or naming.least == 1
+    is_asked = way is None and of_tool is None and _may_be_people(files, sources, naming)
+    if is_asked or (way == "files" and are_several):
+        return _by_file(files, sources, naming)
+    if naming.least == 1 and (found or way is None):
+        return of_tool or (found[0] if found else _unnamed(files))
+    raise _nothing_found(files, sources, found, naming)
+
+
+def _refuse_unnamed(files: Sequence[AnnotationFile], found: Attribution) -> None:
+    """Refuse files in which a tool names only some annotators."""
+    if UNNAMED not in found.names:
+        return
+    nobody = found.names.index(UNNAMED)
+    problems = []
+    for file, author in zip(files, found.author, strict=True):
+        rows = np.flatnonzero(author == nobody)
+        lacking = unnamed(file.shown_ids[rows], len(author), "annotation")
+        problems += [f"{file.source.name}: {each}" for each in lacking]
+    if problems:
+        advice = f"Annotators are named by {found.way}: name who drew these annotations there."
+        raise DatasetError(problems, advice)
+
+
+def _is_named(found: Attribution) -> bool:
+    return found.names != (UNNAMED,)
+
+
+def _is_of_tool(files: Sequence[AnnotationFile], found: Attribution) -> bool:
+    is_own = found.key == ANNOTATOR_KEYS[0] and all(file.named_by for file in files)
+    return is_own and _is_named(found)
+
+
+def _may_be_people(files: Sequence[AnnotationFile], sources: Sources, naming: Naming) -> bool:
+    """Return whether files are taken as people, where nothing in them names anybody."""
+    if len({*sources.names}) < 2:
+        return False
+    if naming.least > 1:
+        return True
+    return naming.by_files and sources.is_typed and len(_groups(files, sources.names)) == 1
+
+
+def _by_key(
+    files: Sequence[AnnotationFile], annotator_key: str | None, *, chosen: bool
+) -> list[Attribution]:
+    """Return one attribution for each annotator key that occurs, in the order of the keys.
+
+    Raises DatasetError for a key that names several people, and nobody in some of the files.
+    """
+    keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
+    result = []
+    for key in keys:
+        authors = [file.columns.authors[key] for file in files]
+        names = tuple(sorted({name for author in authors for name in author.names}))
+        if not names:
+            continue
+        lacking = [file for file in files if not _names_in(file, key)]
+        if lacking and not chosen:
+            if len({*names} - {UNNAMED}) > 1:
+                raise _named_in_part(files, lacking, key, names)
+            continue
+        number = {name: place for place, name in enumerate(names)}
+        codes = [
+            np.array([*(number[name] for name in author.names), -1], np.int32)[author.code]
+            for author in authors
+        ]
+        # The lists of what is translated have people, also where another key is chosen.
+        asked: list[_Asked] = [
+            [None] * len(file.images)
+            if file.named_by and key != ANNOTATOR_KEYS[0]
+            else _asked_in(file.images)
+            for file in files
+        ]
+        listed = {name for images in asked for given in images for name in given or ()}
+        names = (*names, *sorted(listed - {*names}))
+        result.append(Attribution(way_by_key(files, key), codes, asked, names, key=key))
+    return result
+
+
+def way_by_key(files: Sequence[AnnotationFile], key: str) -> str:
+    """Return how files name annotators by a key on annotations."""
+    by_key = f"the key {key!r} on annotations"
+    # Users have never seen the keys of translated formats.
+    words = [(file.named_by if key == ANNOTATOR_KEYS[0] else "") or by_key for file in files]
+    return " and ".join(dict.fromkeys(words))
+
+
+def _named_in_part(
+    files: Sequence[AnnotationFile], lacking: Sequence[AnnotationFile], key: str,
+    names: Sequence[str],
+) -> DatasetError:  # fmt: skip
+    """Return the error for files of which only some name annotators."""
+    who = first_few(names, _SHOWN, one_line)
+    problem = (
+        f"{listed_files(lacking)}: names nobody, while {way_by_key(files, key)} names {who} in the "
+        "other files; expected all files to name annotators, or each to be by one"
+    )
+    return DatasetError([problem], f"{_lines(files)}\n{_NEVERTHELESS}")
+
+
+def _asked_in(images: Sequence[Image]) -> _Asked:
+    """Return who was asked about each image: the names in a list, or the keys of an object."""
+    # Most images have the same list, so each distinct list is converted once.
+    names_of: dict[str, tuple[str, ...]] = {}
+    result: _Asked = []
+    for image in images:
+        # Some tools write an empty list on every image, which says nothing.
+        value = next((value for key in ASKED_KEYS if (value := getattr(image, key))), None)
+        text = repr(value)
+        if value is not None and text not in names_of:
+            names_of[text] = tuple(sorted({annotator_name(name) for name in value}))
+        result.append(names_of.get(text))
+    return result
+
+
+def _names_in(file: AnnotationFile, key: str) -> set[str]:
+    """Return whom annotations name by a key, or who was asked where nobody drew anything."""
+    if len(file.columns.id):
+        return {*file.columns.authors[key].names}
+    return {name for names in _asked_in(file.images) for name in names or ()}
+
+
+def _by_records(
+    files: Sequence[AnnotationFile], session_key: str | None, *, chosen: bool
+) -> list[Attribution]:
+    """Return the attribution by repeated image records."""
+    repeated = [
+        any(count > 1 for name, count in Counter(i.file_name for i in file.images).items() if name)
+        for file in files
+    ]
+    named = [all(image.annotator is not None for image in file.images) for file in files]
+    if not chosen and not (repeated[0] if len(files) == 1 else all(named)):
+        return []
+    _check_records(files, session_key)
+    labels: list[list[str]] = []
+    for file in files:
+        times: Counter[str | None] = Counter()
+        label = [""] * len(file.images)
+        for place in sorted(range(len(file.images)), key=lambda place: file.images[place].id):
+            image = file.images[place]
+            times[image.file_name] += 1
+            label[place] = (
+                f"annotator {times[image.file_name]}"
+                if image.annotator is None
+                else annotator_name(image.annotator)
+            )
+        labels.append(label)
+    names = tuple(sorted({label for part in labels for label in part}))
+    number = {name: place for place, name in enumerate(names)}
+    authors = [
+        np.array([*(number[label] for label in part), -1], np.int32)[
+            find(ids_of(file.images), file.columns.image_id)
+        ]
+        for file, part in zip(files, labels, strict=True)
+    ]
+    asked: list[_Asked] = [[(label,) for label in part] for part in labels]
+    way = "repeated image records with one file_name"
+    if not all(named):
+        way += ", numbered, since they do not name their annotator"
+    return [Attribution(way, authors, asked, names, numbered=not all(named))]
+
+
+def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> None:
+    """Refuse image records if only some name an annotator, or if two name the same annotator.
+
+    Two may name one annotator in different sessions.
+    """
+    session = image_field(session_key or "session")
+    problems = []
+    for file in files:
+        name = file.source.name
+        named = [image for image in file.images if image.annotator is not None]
+        if named and len(named) < len(file.images):
+            lacking = [image.id for image in file.images if image.annotator is None]
+            found = unnamed(lacking, len(file.images), "image record")
+            problems += [f"{name}: {each}" for each in found]
+        authors = Counter(
+            (image.file_name, annotator_name(image.annotator), repr(getattr(image, session, None)))
+            for image in named
+        )
+        problems += [
+            f"{name}: image {label!r}: {count} records of it name the annotator {author!r}; "
+            "expected one"
+            for (label, author, _), count in authors.items()
+            if label and count > 1
+        ]
+    if problems:
+        raise DatasetError(problems, "Name every annotator by the key `annotator` on its records.")
+
+
+def _unnamed(files: Sequence[AnnotationFile]) -> Attribution:
+    """Attribute all annotations to one unnamed annotator."""
+    authors = [np.zeros(len(file.columns.id), np.int32) for file in files]
+    asked: list[_Asked] = [[(UNNAMED,)] * len(file.images) for file in files]
+    return Attribution("", authors, asked, (UNNAMED,))
+
+
+def _by_file(files: Sequence[AnnotationFile], sources: Sources, naming: Naming) -> Attribution:
+    """Attribute each file to one annotator.
+
+    Raises DatasetError if an annotator has an image in two files, unless files are sessions; if
+    annotators fall into groups that share no image, unless the user says that files are people; or
+    if two files of one folder have the same annotations.
+    """
+    of_file = sources.names
+    is_chosen = sources.is_named or naming.way == "files"
+    if not is_chosen and naming.least > 1:
+        _refuse_groups(files, sources)
+    if naming.session_key != "file":
+        _refuse_shared_image(files, of_file, is_named=sources.is_named)
+    if not (sources.is_named or sources.is_typed):
+        _refuse_equal(files, of_file)
+    names = tuple(sorted({*of_file}))
+    authors = [
+        np.full(len(file.columns.id), names.index(name), np.int32)
+        for file, name in zip(files, of_file, strict=True)
+    ]
+    asked: list[_Asked] = [
+        [(name,)] * len(file.images) for file, name in zip(files, of_file, strict=True)
+    ]
+    is_each = len(names) == len(of_file)
+    way = "one file per annotator" if is_each else "one folder per annotator"
+    if not is_each and naming.session_key == "file":
+        way = "several files per annotator, each a session"
+    return Attribution(way, authors, asked, names, of_files=names != (UNNAMED,))
+
+
+def _groups(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[list[str]]:
+    """Return the people in groups that share images, directly or by others."""
+    leader = {name: name for name in names}
+
+    def first(name: str) -> str:
+        while leader[name] != name:
+            name = leader[name]
+        return name
+
+    seen: dict[str, str] = {}
+    for file, name in zip(files, names, strict=True):
+        for image in file.images:
+            other = seen.setdefault(image.file_name or "", name) if image.file_name else name
+            leader[first(other)] = first(name)
+    groups: dict[str, list[str]] = {}
+    for name in leader:
+        groups.setdefault(first(name), []).append(name)
+    return [*groups.values()]
+
+
+def _refuse_groups(files: Sequence[AnnotationFile], sources: Sources) -> None:
+    groups = _groups(files, sources.names)
+    # Images without a name are refused later.
+    if len(groups) < 2 or not all(image.file_name for file in files for image in file.images):
+        return
+    found = "no image is in two of them"
+    if max(map(len, groups)) > 1:
+        shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each[:_SHOWN])))
+        found = f"as people they fall into {len(groups):,} groups that share no image: {shown}"
+    problem = f"{listed_files(files)}: nobody is named in the files, and {found}"
+    joining = unjoined_advice(files)
+    advice = [f"Images are joined by file_name: {joining}"] if joining else []
+    raise NothingToCompareError([problem], "\n".join([*advice, _lines(files), _NEVERTHELESS]))
+
+
+def _refuse_shared_image(
+    files: Sequence[AnnotationFile], names: Sequence[str], *, is_named: bool
+) -> None:
+    """Refuse several files by one annotator if an image is in two of them."""
+    seen: dict[tuple[str, str], str] = {}
+    for file, name in zip(files, names, strict=True):
+        for image in sorted({image.file_name for image in file.images if image.file_name}):
+            before = seen.setdefault((name, image), file.source.name)
+            if before == file.source.name:
+                continue
+            problem = (
+                f"annotator {one_line(name)!r}: image {one_line(image)!r} is in {one_line(before)} "
+                f"and in {one_line(file.source.name)}; expected one file, or files about different "
+                "images"
+            )
+            sessions = "If a person annotated the images again and each file is a session:"
+            advice = f"{sessions} --session-key file"
+            if not is_named:
+                advice = f"{_lines(files)}\n{advice}"
+            raise NothingToCompareError([problem], advice)
+
+
+def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str]) -> None:
+    """Refuse two people of one folder whose annotations are equal."""
+    seen: dict[bytes, int] = {}
+    for place, file in enumerate(files):
+        if not len(file.columns.id):
+            continue
+        other = seen.setdefault(_drawn(file), place)
+        if names[other] != names[place]:
+            problem = (
+                f"{one_line(files[other].source.name)} and {one_line(file.source.name)}: have the "
+                "same annotations; expected those of two people"
+            )
+            raise NothingToCompareError([problem], f"Name one of them only.\n{_lines(files)}")
+
+
+def _drawn(file: AnnotationFile) -> bytes:
+    """Return the images, categories and boxes of all annotations, in one order."""
+    columns = file.columns
+    images = [image.file_name or str(image.id) for image in file.images]
+    labels = [clean(each.name) for each in file.categories]
+    image = np.array([*images, ""])[find(ids_of(file.images), columns.image_id)]
+    label = np.array([*labels, ""])[find(ids_of(file.categories), columns.category_id)]
+    box = np.round(columns.bbox, 2) + 0.0
+    rows = sorted(zip(image.tolist(), label.tolist(), map(tuple, box.tolist()), strict=True))
+    return repr(rows).encode()
+
+
+def _lines(files: Sequence[AnnotationFile]) -> str:
+    """Return a line for each file that names who made it, to be edited."""
+    names = [file.source.name for file in files]
+    lines = [f"  --annotator {shlex.quote(one_line(f'NAME={each}'))}" for each in names[:_LINES]]
+    more = [f"  … and {len(names) - _LINES:,} more"] if len(names) > _LINES else []
+    say = "Name who made each file, a person as often as needed (edit NAME):"
+    is_cvat = all(format_of(Path(each)) is FORMATS["cvat"] for each in names)
+    return "\n".join([*([_CVAT] if is_cvat else []), say, *lines, *more])
+
+
+def _nothing_found(
+    files: Sequence[AnnotationFile],
+    sources: Sources,
+    found: Sequence[Attribution],
+    naming: Naming,
+) -> NothingToCompareError:
+    """Return an error for files by fewer than two annotators."""
+    named = listed_files(files)
+    one = next((each for each in found if _is_named(each)), None)
+    if one is not None and naming.session_key:
+        key = naming.session_key
+        option = "--attribution files" if key == "file" else f"--annotator-key {key}"
+        advice = (
+            "To measure how far one annotator agrees across sessions, take each session as an "
+            f"annotator: {option}"
+        )
+    elif one is not None and len(files) > 1 and naming.annotator_key is None:
+        advice = (
+            "If each file is by another person: --attribution files\n"
+            "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER"
+        )
+    elif len(files) > 1 or (sources.is_typed and not found):
+        advice = _lines(files)
+    else:
+        advice = ways_to_name(files)
+    if naming.annotator_key is not None and not found:
+        problem = f"{named}: no annotation has the key {naming.annotator_key!r}"
+    elif one is not None:
+        problem = f"{named}: one annotator only, {one.names[0]!r}, by {one.way}"
+    else:
+        problem = f"{named}: no annotator is named in the files"
+    return NothingToCompareError([problem], advice)
+
+
+def ways_to_name(files: Sequence[AnnotationFile]) -> str:
+    """Return an explanation of how files of these formats name annotators."""
+    names = {format_of(Path(file.source.name)).name for file in files}
+    name = names.pop() if len(names) == 1 else ""
+    ways = [_INSIDE[name]] if name in _INSIDE else []
+    if name in _OF_FOLDERS:
+        ways.append(_FOLDERS)
+    elif ways:
+        ways.append(_FILES.replace(".json", Path(files[0].source.name).suffix))
+    else:
+        return EXPLANATION
+    if len(ways) == 1:
+        return f"Agreement needs at least two annotators. Give {ways[0]}"
+    numbered = "\n".join(f"  {number}. {way}" for number, way in enumerate(ways, start=1))
+    return f"{_BEGIN}\n{numbered}"
+
+
+def nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError:
+    """Return the error for files without annotations to compare."""
+    n_apart = sum((Counter(file.n_apart) for file in files), Counter[str]())
+    if not n_apart:
+        problem = f"{listed_files(files)}: no annotations; nothing to measure"
+        # Such as a second, empty list under the same key.
+        named = shlex.join(one_line(file.source.name) for file in files[:_SHOWN])
+        command = f"bboxqa validate {named}"
+        return NothingToCompareError([problem], f"For a possible cause: {command}", command=command)
+    problem = f"{listed_files(files)}: no annotations that have a box; nothing to measure"
+    return NothingToCompareError([problem], f"{apart_note(n_apart)}\n{apart_advice(n_apart)}")
+
+
+def asked_advice(file: AnnotationFile, *, all_listed: bool) -> str:
+    """Return what to do if no image of a file has two annotators.
+
+    `all_listed` says whether all images list who was asked about them.
+    """
+    if not all_listed:
+        return (
+            "Images may list who was asked about them under the key `annotators`. If all were "
+            "asked about all images: --asked all"
+        )
+    if format_of(Path(file.source.name)) is FORMATS["cvat"]:
+        return (
+            "Images of several tasks are the same if they have one name and one subset. If tasks "
+            "of several subsets are about the same images, export each task on its own: "
+            "bboxqa agree task_1.zip task_2.zip"
+        )
+    return "All images list who was asked about them; expected two annotators in one of the lists."
+
+
+def listed_files(files: Sequence[AnnotationFile]) -> str:
+    """Return the names of files for a message, at most three of them."""
+    return first_few(files, _SHOWN, lambda file: file.source.name)

@@ -1,1 +1,0 @@
-"""Who annotated what: from keys, image records, files and folders to annotators."""

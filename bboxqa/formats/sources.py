@@ -1,0 +1,529 @@
+"""What paths hold: the sources that a command reads, and by whom each is if files are people."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from os.path import realpath
+from pathlib import Path
+from typing import Any, cast
+
+from bboxqa.core.errors import DatasetError, NothingToCompareError
+from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in, own_name
+from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.types import AnyPath, Files
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.box_tables.box_table import BOX_TABLE
+from bboxqa.formats.coco.archive import COCO_ARCHIVE
+from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
+from bboxqa.formats.coco.strict import COCO, is_surely_coco
+from bboxqa.formats.commands import typed_paths
+from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, WHAT, json_kind_of
+from bboxqa.formats.cvat.format import CVAT
+from bboxqa.formats.damaged import (
+    refuse_damaged,
+    refuse_damaged_file,
+    refuse_damaged_members,
+    refuse_damaged_others,
+)
+from bboxqa.formats.datumaro.datumaro import DATUMARO
+from bboxqa.formats.datumaro.datumaro_heads import are_subsets
+from bboxqa.formats.foreign import foreign_kind, refuse_foreign
+from bboxqa.formats.format import Format
+from bboxqa.formats.label_studio.studio import LABEL_STUDIO
+from bboxqa.formats.own_files import RESULT_FILES, is_result
+from bboxqa.formats.registry import (
+    FORMATS,
+    OF_ONE_IMAGE,
+    format_inside,
+    format_of,
+    is_source,
+    suffixes,
+    title_of,
+)
+from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.heads import ARCHIVES, is_archive
+from bboxqa.formats.translation.member import READABLE
+from bboxqa.formats.translation.members import head_of, members_of, members_with
+from bboxqa.formats.translation.picture_sizes import is_picture
+
+_OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
+# Formats of one file for all images, several of which may be in an archive.
+_OF_FILES = (COCO_ARCHIVE, LABEL_STUDIO, DATUMARO, BOX_TABLE, CVAT)
+_NOT_READ = ("CVAT backup", "CreateML", "FiftyOne", "VOC as json")
+_UNPACK = "Unpack it into a folder of its own, and name the folder."
+_SHOWN, _LOOKED_AT, _DEPTH = 3, 50, 12
+# A pattern of all files of a kind.
+_KIND = re.compile(r"(?:\*\*/)?\*(?:\.[\w*?]+)*")
+_NAME_ONE = "Name the file or the folder that holds annotations."
+_EXPECTED = (
+    "expected one or several paths. bboxqa.read_coco also takes one table or COCO document in "
+    "memory; tables of several annotators are one table with a column annotator"
+)
+
+
+def as_paths(source: object) -> list[AnyPath]:
+    """Return one or several paths as a list; raises TypeError for anything else."""
+    # A data frame is iterable, by the names of its columns.
+    is_table = hasattr(source, "shape") or isinstance(source, bytes)
+    one = is_table or isinstance(source, str | PathLike) or not isinstance(source, Iterable)
+    paths: list[Any] = [source] if one else list(cast("Iterable[Any]", source))
+    for each in paths:
+        if not isinstance(each, str | PathLike):
+            what = "source" if one else "an item of source"
+            raise TypeError(f"{what} is of type {type(each).__name__}; {_EXPECTED}")
+    return paths
+
+
+def paths_in(source: Files) -> list[AnyPath]:
+    """Return the paths of a source, with those of all annotators who are named."""
+    if isinstance(source, Mapping):
+        return [path for paths in source.values() for path in as_paths(paths)]
+    return as_paths(source)
+
+
+@dataclass(slots=True)
+class Sources:
+    """The sources that are read, each with the annotator whose it is if files are people."""
+
+    files: list[Path] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """The annotator of each file, by its path; several files may be of one."""
+    notes: list[str] = field(default_factory=list)
+    """Notes on files that are left out."""
+    is_named: bool = False
+    """Whether the user named the annotator of each file."""
+    is_typed: bool = False
+    """Whether the user gave several paths, so that each is by one person."""
+    tables: Sequence[AnnotationFile] = ()
+    """Files that are not measured, as they only list images and categories of results."""
+
+
+def sources_of(
+    source: Files,
+    pattern: str | None = None,
+    *,
+    within: Path | None = None,
+    are_people: bool = True,
+    hidden: bool = False,
+) -> Sources:
+    """Return the sources in paths; notes do not say the names of files if they are `hidden`.
+
+    Each path is by one person. Of one folder or archive, a folder that holds all annotations is
+    entered; then each folder or file inside is by one person.
+
+    Parameters
+    ----------
+    source : path, sequence of paths, or mapping of annotators to paths
+    pattern : str or None
+        A glob that the names of files in folders have to match.
+    within : Path, optional
+        The one folder whose sources were given.
+    are_people : bool
+        Whether folders of labels in a data set may be by one person each.
+    hidden : bool
+    """
+    if isinstance(source, Mapping):
+        return _named_sources(source, hidden=hidden)
+    given = as_paths(source)
+    if within is not None:
+        files = [part for each in given for part in matching_parts_of(Path(each), pattern)]
+        refuse_formats(within, files)
+        of_people = _people_in(within, files)
+        names = names_of([person for _, person in of_people])
+        return Sources([each for each, _ in of_people], names)
+    found = Sources(is_typed=len(given) > 1)
+    people: list[Path] = []
+    for path in map(Path, given):
+        files, notes = listed(path, pattern, hidden=hidden)
+        refuse_formats(path, files)
+        of_people = [(each, path if found.is_typed else each) for each in files]
+        if are_people and not found.is_typed:
+            of_people = _people_in(path, files)
+        found.files += [each for each, _ in of_people]
+        found.notes += notes
+        people += [person for _, person in of_people]
+    found.names = names_of(people)
+    return found
+
+
+def _named_sources(source: Mapping[str, AnyPath | Sequence[AnyPath]], *, hidden: bool) -> Sources:
+    """Return the sources of annotators who are named."""
+    found = Sources(is_named=True)
+    for name, paths in source.items():
+        given = as_paths(paths)
+        if not given:
+            raise DatasetError([f"no file given for annotator {name!r}"])
+        for path in map(Path, given):
+            files, notes = listed(path, hidden=hidden)
+            refuse_formats(path, files)
+            found.files += files
+            found.names += [name] * len(files)
+            found.notes += notes
+    return found
+
+
+def _people_in(path: Path, files: Sequence[Path]) -> list[tuple[Path, Path]]:
+    """Return the sources in a path, each with the folder or file of the person whose it is.
+
+    If folders of a person hold labels of one format, the folder of the person is one source.
+    """
+    if len(files) == 1:
+        found = format_of(files[0]).folders_in_parts if files[0].is_dir() else None
+        return [(each, each) for each in (found(files[0]) if found else []) or files]
+    parts = [each.relative_to(path).parts for each in files]
+    depth = 0
+    while len({each[depth] for each in parts}) == 1 and min(map(len, parts)) > depth + 1:
+        depth += 1
+    of_person: dict[Path, list[Path]] = {}
+    for file, part in zip(files, parts, strict=True):
+        of_person.setdefault(path.joinpath(*part[: depth + 1]), []).append(file)
+    return [
+        (each, person)
+        for person, inside in of_person.items()
+        for each in ([person] if len(inside) > 1 and _is_whole(person, inside) else inside)
+    ]
+
+
+def _is_whole(folder: Path, inside: Sequence[Path]) -> bool:
+    """Return whether folders of labels inside a folder are read with it."""
+    return all(each.is_dir() for each in inside) and format_of(folder) is format_of(inside[0])
+
+
+def names_of(people: Sequence[Path]) -> list[str]:
+    """Return the name of each person: the part by which the paths differ.
+
+    Examples
+    --------
+    >>> names_of([Path("in/ann/labels.json"), Path("in/bob/labels.json")])
+    ['ann', 'bob']
+    >>> names_of([Path("a/ann.json"), Path("b/bob.json"), Path("b/bob.json")])
+    ['ann', 'bob', 'bob']
+    """
+    ends = {each: each.name if each.is_dir() else own_name(each) for each in people}
+    distinct = [*ends]
+    # Files of one name in several formats need their suffixes.
+    if len({each.parent / end for each, end in ends.items()}) < len(distinct):
+        ends = {each: each.name for each in distinct}
+    parts = {each: (*each.parent.parts, ends[each]) for each in distinct}
+    while len(distinct) > 1 and len({each[-1] for each in parts.values()}) == 1:
+        shorter = {each: part[:-1] for each, part in parts.items()}
+        if not all(shorter.values()):
+            break
+        parts = shorter
+    depth, most = 1, max(map(len, parts.values()), default=1)
+    while depth < most and len({part[-depth:] for part in parts.values()}) < len(distinct):
+        depth += 1
+    return ["/".join(parts[each][-depth:]) for each in people]
+
+
+def refuse_repeated_files(files: Sequence[Path]) -> None:
+    """Refuse an empty list of files, and files that are given twice."""
+    if not files:
+        raise DatasetError(["no file given"])
+    # `Path.resolve` raises an error for a link that leads to itself.
+    times = Counter(map(realpath, files))
+    twice = next((file for file in files if times[realpath(file)] > 1), None)
+    if twice is not None:
+        raise DatasetError([f"a file is given twice: {twice}"])
+
+
+def refuse_formats(path: Path, files: Sequence[Path]) -> None:
+    """Refuse a path whose sources have several formats, unless one of them is chosen."""
+    first: dict[str, Path] = {}
+    for each in files:
+        first.setdefault(_short_name(format_of(each)), each)
+    if len(first) < 2:
+        return
+    shown = ", ".join(
+        f"{title_of(FORMATS[name]) if name in FORMATS else name} "
+        f"({one_line(each.relative_to(path).as_posix() if each != path else str(each))})"
+        for name, each in first.items()
+    )
+    lines = "\n".join(f"  --annotator {typed_paths([f'NAME={each}'])}" for each in files[:20])
+    raise NothingToCompareError(
+        [f"{path}: holds annotations in several formats: {shown}; expected one"],
+        f"To read one of them: {' or '.join(f'--from {name}' for name in first)}\n"
+        f"If people used different formats, name who made each (edit NAME):\n{lines}",
+    )
+
+
+def _short_name(found: Format) -> str:
+    return "coco" if found.name == "coco-archive" else found.name
+
+
+def list_files(
+    paths: Sequence[AnyPath], pattern: str | None = None, *, only_checked: bool = False
+) -> list[Path]:
+    """Return the given files, and the sources below the given folders; see `listed`."""
+    return [each for path in paths for each in listed(path, pattern, only_checked=only_checked)[0]]
+
+
+def listed(
+    path: AnyPath, pattern: str | None = None, *, only_checked: bool = False, hidden: bool = False
+) -> tuple[list[Path], list[str]]:
+    """Return the sources in a path, sorted, and notes on files that are left out.
+
+    These are a file itself, the files of an archive, or of a folder those that a format recognises
+    and all JSON files. A folder that is one source of its format is listed itself. Raises
+    DatasetError if there is nothing to read, or if a given file has a format that is not read.
+
+    Parameters
+    ----------
+    path : path
+    pattern : str, optional
+        A glob that the names of files in a folder, or in an archive of several, have to match.
+    only_checked : bool
+        Whether to leave out files in folders that `validate` does not check.
+    hidden : bool
+        Whether notes must not say names of files, which may be those of people.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        if format_of(path) is COCO:
+            refuse_damaged_file(path)
+            if foreign_kind(path) == "archive" and is_archive(head_of(path)):
+                refuse_archive(path)
+            refuse_foreign(path)
+        return _of_format(matching_parts_of(path, pattern)), []
+    if problem := folder_problem(path):
+        raise DatasetError([problem])
+    found = _sources_in(path, pattern, only_checked=only_checked)
+    sources = [each for each in found if each.is_dir() or not _is_unrelated(each)]
+    if not sources:
+        if not found:
+            raise _nothing_in(path, suffixes(only_checked=only_checked), pattern)
+        if all(foreign_kind(each) is not None for each in found):
+            refuse_foreign(found[0])
+        sources = found
+    sources = _of_format(sources)
+    refuse_damaged(path, found, pattern)
+    notes = _left_out(path, {*sources}, {*found}, pattern, hidden=hidden)
+    return [part for each in sources for part in matching_parts_of(each, pattern)], notes
+
+
+def _of_format(sources: list[Path]) -> list[Path]:
+    """Return the sources of the format that the user chose; all if none was chosen."""
+    chosen = choices().from_format
+    if chosen is None:
+        return sources
+    found = [each for each in sources if _short_name(format_of(each)) == chosen]
+    if not found:
+        shown = first_few(sources, _SHOWN, lambda each: one_line(str(each)))
+        raise DatasetError([f"{shown}: no file is of the format {chosen}, as --from says"])
+    return found
+
+
+def _sources_in(folder: Path, pattern: str | None, *, only_checked: bool) -> list[Path]:
+    """Return the sources in a folder: folders of labels, and files; archives if nothing else."""
+    ends = suffixes(only_checked=only_checked)
+    found: list[Path] = []
+    archives: list[Path] = []
+    for each in _walk(folder, _DEPTH):
+        if each.is_dir():
+            if pattern and not _KIND.fullmatch(pattern):
+                problem = f"{folder}: {pattern!r} chooses among files, but all labels in a folder "
+                raise DatasetError([f"{problem}are read ({each})"], "Name the folders to read.")
+            if not pattern or any(file.match(pattern) for file in each.rglob("*")):
+                found.append(each)
+        elif is_result(each):
+            continue
+        elif each.name.lower().endswith(ARCHIVES) and not each.name.lower().endswith(ends):
+            archives.append(each)
+        elif each.match(pattern or "*") and _is_wanted(each, ends, only_checked=only_checked):
+            found.append(each)
+    if not found:
+        found = [
+            each
+            for each in archives
+            if each.match(pattern or "*")
+            or any(part.match(pattern or "*") for part in sources_in(each))
+            if format_of(each) is not COCO
+        ]
+    return sorted(found)
+
+
+def _is_wanted(file: Path, ends: tuple[str, ...], *, only_checked: bool) -> bool:
+    name = file.name.lower()
+    if not name.endswith(ends):
+        return False
+    if name.endswith(".json"):
+        return True
+    found = format_of(file)
+    return found is not COCO and (not only_checked or found.document is not None)
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Path]:
+    """Yield the folders in a folder that are one source, and its files outside of them.
+
+    Files of other formats directly beside labels, or in `annotations`, are yielded as well.
+    """
+    try:
+        inside = folders_in(folder)
+        with os.scandir(folder) as entries:
+            names = sorted(each.name for each in entries if each.name[0] != ".")
+    except OSError as error:
+        # Passing over it would lose annotations.
+        raise DatasetError([f"{folder}: cannot be read: {error.strerror}"], READABLE) from None
+    files = [each for name in names if (each := folder / name) not in inside and not each.is_dir()]
+    if is_source(folder):
+        yield folder
+        beside = folder / "annotations"
+        more = sorted(beside.glob("*.json")) if beside.is_dir() else []
+        yield from _of_others([*files, *more], format_of(folder))
+        return
+    yield from (each for each in files if each.is_file() or each.is_symlink())
+    for each in inside if depth else ():
+        # A link to a folder around it would be followed without end.
+        if not (each.is_symlink() and folder.resolve().is_relative_to(each.resolve())):
+            yield from _walk(each, depth - 1)
+
+
+def _of_others(files: Sequence[Path], own: Format) -> Iterator[Path]:
+    """Yield the files of many images in another format beside labels, of the first ones."""
+    ends = (".json", ".xml", *TABLES)
+    named = [each for each in files if each.name.lower().endswith(ends)][:_LOOKED_AT]
+    for each in named:
+        if is_surely_coco(each) or format_of(each) not in (COCO, own, *OF_ONE_IMAGE):
+            yield each
+
+
+def _is_unrelated(file: Path) -> bool:
+    """Return whether JSON is about something else than annotations, such as settings."""
+    if not file.name.lower().endswith(".json") or format_of(file) is not COCO:
+        return False
+    kind = foreign_kind(file)
+    return kind == "Hugging Face" or (kind is None and has_nothing_of_coco(file))
+
+
+def _left_out(
+    folder: Path, sources: set[Path], found: set[Path], pattern: str | None, *, hidden: bool
+) -> list[str]:
+    """Return a note on files in a folder that are called like annotations, and are not read."""
+    if choices().from_format is not None:
+        return []
+    others = [*found - sources]
+    for each in _walk(folder, _DEPTH):
+        is_named = each.name.lower().endswith((*ARCHIVES, ".xml", *TABLES))
+        is_other = is_named and each not in found and each.match(pattern or "*")
+        if is_other and each.is_file() and not is_result(each) and not each.match(CLASS_NAMES):
+            others.append(each)
+    if not others:
+        return []
+    shown = "" if hidden else f" ({first_few(sorted(others), _SHOWN, _shown_in(folder))})"
+    return [f"{count(len(others), 'file')} left out{shown}: to read such a file, name it"]
+
+
+def _shown_in(folder: Path) -> Any:
+    return lambda each: one_line(each.relative_to(folder).as_posix())
+
+
+def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> DatasetError:
+    """Return the error for a folder without files to read, which describes the folder."""
+    if all((folder / name).is_file() for name in RESULT_FILES):
+        return _result_folder(folder)
+    files = [each for each in folder.rglob("*") if each.is_file() and each.name[0] != "."]
+    if not files:
+        held = "a folder without files" if any(folder.iterdir()) else "an empty folder"
+        return DatasetError([f"{folder}: is {held}"], _NAME_ONE)
+    some = f"{count(len(files), 'file')}, such as {one_line(min(files).name)}"
+    if all(file.suffix.lower() in IMAGE_SUFFIXES for file in files):
+        some = some.replace("file", "image", 1)
+        problem = f"{folder}: holds images only ({some}); expected their annotations"
+        return DatasetError([problem], _NAME_ONE)
+    known = (*ends, *ARCHIVES, *_OTHER_ARCHIVES)
+    for file in sorted(each for each in files if each.name.lower().endswith(known)):
+        try:
+            listed(file) if not pattern else None
+        except DatasetError as error:
+            reason = error.problems[0].removeprefix(str(file))
+            problem = f"{folder}: no file in this folder is of a known format ({some})"
+            return DatasetError(
+                [f"{problem}; {one_line(f'{file.relative_to(folder)}{reason}')}"], error.advice
+            )
+    # Text labels are read as a folder, and archives if there is nothing else.
+    kinds = ", ".join(end.removeprefix(".") for end in (*ends, "txt", *ARCHIVES[:-1]))
+    kinds += f" or {ARCHIVES[-1].removeprefix('.')}"
+    matching = f" that matches {pattern!r}" if pattern else ""
+    return DatasetError(
+        [f"{folder}: no {kinds} file{matching} in this folder is of a known format ({some})"],
+        ""
+        if pattern
+        else "Labels of YOLO have a class and a box in shares of the image, such as "
+        "0 0.5 0.5 0.2 0.1; those of DOTA have four corners in pixels and a category.",
+    )
+
+
+def _result_folder(folder: Path) -> DatasetError:
+    """Return the error for a folder of results that a command wrote."""
+    if (folder / "changes.csv").is_file():
+        problem = f"{folder}: holds a result of `bboxqa compare`, no annotations"
+        return DatasetError([problem], "Name the files of annotations that were compared.")
+    problem = f"{folder}: holds a result of `bboxqa agree`, no annotations"
+    return DatasetError(
+        [problem], f"For a page of the result: bboxqa report {typed_paths([folder])}"
+    )
+
+
+def matching_parts_of(path: Path, pattern: str | None) -> list[Path]:
+    """Return the sources in a file: itself, or those in an archive that match a pattern.
+
+    Of an archive whose own name matches, all do. Raises DatasetError if none does, or if a file of
+    annotations in the archive cannot be read.
+    """
+    parts = [path]
+    if path.is_file() and is_archive(head_of(path)) and format_of(path) is not COCO:
+        refuse_damaged_members(path)
+        parts = sources_in(path)
+    if not pattern or len(parts) == 1 or path.match(pattern):
+        return parts
+    matching = [each for each in parts if each.match(pattern)]
+    if not matching:
+        names = first_few(parts, _SHOWN, _shown_in(path))
+        some = f"{count(len(parts), 'file')}: {names}"
+        raise DatasetError([f"{path}: no file in this archive matches {pattern!r} ({some})"])
+    return matching
+
+
+def sources_in(path: Path) -> list[Path]:
+    """Return the sources in a file: itself, or the paths of several files inside an archive.
+
+    Raises DatasetError if another file inside, which may be one of them, cannot be read, is empty
+    or is cut off.
+    """
+    if not path.is_file() or not is_archive(head_of(path)):
+        return [path]
+    found = format_of(path)
+    if found not in _OF_FILES:
+        return [path]
+    members = [each for each in members_of(path) if each.name and not is_picture(each.name)]
+    formats = {each.name: format_inside(path / each.name) for each in members}
+    read = [each for each in members if formats[each.name] not in (None, *OF_ONE_IMAGE)]
+    known = {each.name for each in read}
+    named = members_with(members, (".json", ".xml", *TABLES))
+    refuse_damaged_others(path, read, [each for each in named if each.name not in known])
+    is_one = len(read) < 2 or (found is DATUMARO and are_subsets([each.name for each in read]))
+    return [path] if is_one else [path / each.name for each in read]
+
+
+def refuse_archive(path: Path) -> None:
+    """Refuse an archive that cannot be read, that has archives inside, or nothing that is read."""
+    inside = refuse_damaged_members(path)
+    held = [each for each in inside if is_archive(each.head())]
+    names = first_few(held or inside, _SHOWN, lambda each: one_line(each.name or path.stem))
+    if held:
+        problem = f"{path}: holds archives, which are not read inside of another one: {names}"
+        raise DatasetError([problem], _UNPACK)
+    for member in members_with(inside, ".json"):
+        kind = json_kind_of(member.head())
+        if kind in _NOT_READ:
+            what, advice = WHAT[kind]
+            named = f" ({one_line(member.name)})" if member.name else ""
+            raise DatasetError([f"{path}: is an archive of {what}{named}"], advice)
+    found = f"in which no file is of a known format ({count(len(inside), 'file')}: {names})"
+    raise DatasetError(
+        [f"{path}: is an archive {found if inside else 'without files'}"],
+        "Name the archive, file or folder that holds annotations.",
+    )
