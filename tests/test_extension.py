@@ -20,7 +20,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.diagnostics.registry import DIAGNOSTICS
 from bboxqa.examples import example_file
 from bboxqa.formats import registry as formats
-from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
+from bboxqa.formats.annotations.problems import file_of_records
 from bboxqa.formats.annotations.records import Category, Image
 from bboxqa.formats.format import Format
 from bboxqa.geometry.similarities import registry as similarities
@@ -149,11 +149,10 @@ def test_format(monkeypatch, tmp_path):
 
     def read(path, options):
         """Return the box that the file holds, drawn by two annotators."""
-        builder = ColumnsBuilder(str(path), options)
-        box = tuple(map(float, path.read_text().split()))
-        builder.add([builder.type(n, 1, 1, bbox=box, annotator=f"a{n}") for n in (1, 2)])
+        of = {"image_id": 1, "category_id": 1, "bbox": list(map(float, path.read_text().split()))}
+        records = [{**of, "id": n, "annotator": f"a{n}"} for n in (1, 2)]
         source = Source(str(path), path.stat().st_size, None)
-        return AnnotationFile(source, [Image(1, "a")], [Category(1, "cat")], builder.done())
+        return file_of_records(source, [Image(1, "a")], [Category(1, "cat")], records, options)
 
     path = write(tmp_path / "box.one", "1 2 3 4")
     with pytest.raises(DatasetError):

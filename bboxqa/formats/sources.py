@@ -18,7 +18,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
 from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
-from bboxqa.formats.coco.strict import COCO, is_surely_coco
+from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, WHAT, json_kind_of
 from bboxqa.formats.cvat.format import CVAT

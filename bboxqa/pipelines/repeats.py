@@ -25,8 +25,8 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import Coincidences
 from bboxqa.pipelines.counting import AgreementCounts, compared_images, count_sequentially
-from bboxqa.pipelines.diagnosis.sentences.sentence import others_in_words
-from bboxqa.pipelines.diagnosis.sentences.significance import above_others, bounds, judged
+from bboxqa.pipelines.diagnosis.sentences import others_in_words
+from bboxqa.pipelines.diagnosis.significance import above_others, bounds, judged
 
 FIGURES = {
     "f1": "f1", "alpha": "pooled", "class_alpha": "class", "class_share": "class share",
@@ -107,7 +107,7 @@ def repeat_notes(part: ThresholdResult) -> Iterator[str]:
         yield (
             f"{name} agrees least with what {name} drew in other sessions: F1 "
             f"{f1.value[place]:.2f} [{f1.low[place]:.2f}, {f1.high[place]:.2f}] at "
-            f"{part.threshold_label}{others_in_words(f1, place, '{:.2f}'.format)}"
+            f"{part.threshold_label}{others_in_words(f1.value, place, '{:.2f}'.format)}"
         )
 
 

@@ -13,7 +13,7 @@ from bboxqa.core.json_values import document_bytes
 from bboxqa.core.memory import check_free_memory
 from bboxqa.core.types import AnyPath, Progress
 from bboxqa.formats.coco.archive import COCO_ARCHIVE
-from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.format import DocumentReader

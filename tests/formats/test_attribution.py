@@ -5,9 +5,9 @@ import pytest
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.annotations.columns import ColumnsBuilder
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.sources import list_files, names_of
 
 
@@ -25,17 +25,14 @@ def asked(data):
 
 
 def test_a_key_that_only_some_windows_of_a_file_have():
-    options = ReadOptions(keys=("annotator", "rater"))
-    builder, whole = ColumnsBuilder("a.json", options), ColumnsBuilder("a.json", options)
+    builder = AnnotationsBuilder(ReadOptions(keys=("annotator", "rater")))
     for names in ([None, None], ["ann", ""], [None], ["bob"], [None]):
-        builder.add([builder.type(1, 1, 1, (0, 0, 1, 1), annotator=name) for name in names])
-    whole.add([whole.type(1, 1, 1, (0, 0, 1, 1))])
-    whole.absorb(builder.done(), ())
-    found = whole.done().authors
-    assert found["annotator"].code.tolist() == [-1, -1, -1, 0, -1, -1, 1, -1]
-    assert found["annotator"].names == ("ann", "bob")
-    assert found["rater"].code.tolist() == [-1] * 8
-    assert found["rater"].names == ()
+        builder.add([{"annotator": name} for name in names])
+    builder.add([{}])
+    found = builder.done()
+    assert found.annotator["annotator"].tolist() == [-1, -1, 0, -1, -1, 1, -1, -1]
+    assert found.annotator["rater"].tolist() == [-1] * 8
+    assert found.annotator_names == ("ann", "bob")
 
 
 def keyed(key, *values, nested=False):

@@ -1,11 +1,6 @@
 """What is read, however the file writes it."""
 
 import json
-import os
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,14 +12,9 @@ from support.masks import decode, encode
 from support.reference import data_file
 
 from bboxqa import convert
-from bboxqa.core import parallel
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats import windows
-from bboxqa.formats.annotations.columns import ColumnsBuilder
-from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.coco import strict
-from bboxqa.formats.coco.strict import read_file
 from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.document import scanner
 from bboxqa.model.outlines import SegmentationKind
 
 SQUARE = [10, 10, 30, 10, 30, 30, 10, 30]
@@ -311,27 +301,15 @@ ODD = {
 }
 
 
-@pytest.fixture(params=["one process", "two processes"])
-def processes(request, monkeypatch):
-    """Read short files in two processes as well, as long ones are."""
-    if request.param == "two processes":
-        if sys.platform != "linux":
-            pytest.skip("a second process reads on Linux only")
-        monkeypatch.setattr(windows, "LONG", 0)
-        monkeypatch.setattr(parallel, "cores", lambda: 2)
-
-
-@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("window", [1, 50, 400, 3000])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_reading_by_windows_changes_nothing(window, indent, tmp_path, monkeypatch):
     text = json.dumps(shuffled(window), indent=indent)
     whole = read(tmp_path, text)
-    monkeypatch.setattr(windows, "WINDOW", window)
+    monkeypatch.setattr(scanner, "WINDOW", window)
     equal(read(tmp_path, text), whole)
 
 
-@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("window", [1, 7, 50, 400])
 @pytest.mark.parametrize("odd", ODD)
 def test_windows_that_would_cut_a_record(window, odd, tmp_path, monkeypatch):
@@ -340,14 +318,13 @@ def test_windows_that_would_cut_a_record(window, odd, tmp_path, monkeypatch):
     for record in content["annotations"]:
         record.update(ODD[odd])
     text = json.dumps(content, separators=(",", ":"))
-    monkeypatch.setattr(windows, "WINDOW", window)
+    monkeypatch.setattr(scanner, "WINDOW", window)
     equal(read(tmp_path, text), plain)
 
 
-@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("window", [1, 50, 1 << 20])
 def test_a_list_of_the_same_name_inside_another_record(window, tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", window)
+    monkeypatch.setattr(scanner, "WINDOW", window)
     content = shuffled(4)
     plain = read(tmp_path, content)
     records = content["annotations"]
@@ -358,133 +335,22 @@ def test_a_list_of_the_same_name_inside_another_record(window, tmp_path, monkeyp
 
 
 def test_an_inner_list_that_ends_as_the_outer_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 1)
+    monkeypatch.setattr(scanner, "WINDOW", 1)
     records = [annotation(n, rater=rater) for n, rater in enumerate(["ann", "bob", "ann"])]
     content = document(records[-1:], [image(1, annotations=records)])
     with pytest.raises(DatasetError, match="one annotator only, 'ann'"):
         read(tmp_path, content)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
-@pytest.mark.parametrize(
-    ("extra", "second_half_used"),
-    [({}, True), ({"extra": [{"a": 1}, {"b": 2}] * 40}, False), ({"t": '"},{"id":1' * 80}, False)],
-)
-def test_the_second_half_is_used_where_it_is_sound(extra, second_half_used, tmp_path, monkeypatch):
-    content = shuffled(5)
-    plain = read(tmp_path, content)
-    monkeypatch.setattr(windows, "LONG", 0)
-    monkeypatch.setattr(windows, "WINDOW", 100)
-    monkeypatch.setattr(parallel, "cores", lambda: 2)
-    for record in content["annotations"]:
-        record.update(extra)
-    absorbed = []
-    absorb = ColumnsBuilder.absorb
-    monkeypatch.setattr(
-        ColumnsBuilder, "absorb", lambda *given: absorbed.append(given) or absorb(*given)
-    )
-    equal(read(tmp_path, content), plain)
-    assert bool(absorbed) is second_half_used
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
-def test_a_second_process_that_dies_costs_nothing_but_time(tmp_path, monkeypatch):
-    content = shuffled(6)
-    plain = read(tmp_path, content)
-    monkeypatch.setattr(windows, "LONG", 0)
-    monkeypatch.setattr(windows, "WINDOW", 100)
-    monkeypatch.setattr(parallel, "cores", lambda: 2)
-    monkeypatch.setattr(parallel, "_send", lambda *_: os._exit(9))
-    equal(read(tmp_path, content), plain)
-
-
-def two_processes(monkeypatch):
-    monkeypatch.setattr(windows, "LONG", 0)
-    monkeypatch.setattr(windows, "WINDOW", 100)
-    monkeypatch.setattr(parallel, "cores", lambda: 2)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
-@pytest.mark.parametrize("death", ["in the middle of sending", "no process", "an exception"])
-def test_whatever_happens_to_the_second_process(death, tmp_path, monkeypatch, capfd):
-    content = shuffled(6)
-    plain = read(tmp_path, content)
-    two_processes(monkeypatch)
-
-    def cut_off(*given):
-        os.write(given[-1].fileno(), b"\x00\x00\x10\x00half")
-        os._exit(9)
-
-    def no_fork():
-        raise BlockingIOError
-
-    def no_memory(*_):
-        raise MemoryError
-
-    if death == "no process":
-        monkeypatch.setattr(os, "fork", no_fork)
-    elif death == "an exception":
-        real = strict.decode_windows
-        here = os.getpid()
-        monkeypatch.setattr(
-            strict,
-            "decode_windows",
-            lambda *given, **more: real(*given, **more) if os.getpid() == here else no_memory(),
-        )
-    else:
-        monkeypatch.setattr(parallel, "_send", cut_off)
-    equal(read(tmp_path, content), plain)
-    assert capfd.readouterr().err == ""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
-def test_a_killed_reader_leaves_no_process(tmp_path):
-    """The second process must end with the first, however that ends."""
-    path = write(tmp_path / "export.json", shuffled(2))
-    program = (
-        "import os, sys, time\n"
-        "from bboxqa.core import parallel\n"
-        "from bboxqa.formats import windows\n"
-        "from bboxqa.formats.coco import strict\n"
-        "from bboxqa.formats.dataset.reader import read_dataset\n"
-        "windows.LONG, windows.WINDOW, parallel.cores = 0, 100, lambda: 2\n"
-        "real, here = strict.decode_windows, os.getpid()\n"
-        "def slow(*given, **more):\n"
-        "    if os.getpid() == here:\n"
-        "        print('reading', flush=True)\n"
-        "        time.sleep(60)\n"
-        "    time.sleep(1)\n"
-        "    return real(*given, **more)\n"
-        "strict.decode_windows = slow\n"
-        "read_dataset(sys.argv[1])\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE)
-    assert process.stdout.readline() == b"reading\n"
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    for _ in range(100):
-        if second := children.read_text().split():
-            break
-        time.sleep(0.05)
-    process.kill()
-    process.communicate()
-    for _ in range(100):
-        if not Path(f"/proc/{second[0]}").exists():
-            return
-        time.sleep(0.1)
-    pytest.fail("the second process is still there")
-
-
-@pytest.mark.usefixtures("processes")
-def test_problems_of_both_halves_are_told_in_order(tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 100)
+def test_problems_of_several_windows_are_told_in_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(scanner, "WINDOW", 100)
     content = shuffled(7)
     for place in (3, 30, 39):
         content["annotations"][place]["segmentation"] = [[1, 2, 3, 4, 5]]
     with pytest.raises(DatasetError) as caught:
         read(tmp_path, content)
-    assert [problem.split(": ")[1] for problem in caught.value.problems] == [
-        "annotation 3", "annotation 30", "annotation 39",
-    ]  # fmt: skip
+    places = [problem.split("]")[0].split("[")[-1] for problem in caught.value.problems]
+    assert places == ["3", "30", "39"]
 
 
 @pytest.mark.parametrize("is_first", [True, False])
@@ -573,25 +439,8 @@ def test_records_of_sessions_are_no_repeats(tmp_path):
     assert len(data.repeats.sessions.annotations) == 2
 
 
-def test_windows_really_cut(tmp_path, monkeypatch):
-    """Else the tests above would test nothing."""
-    path = write(tmp_path / "export.json", shuffled(1))
-    sizes = []
-
-    class Counting(ColumnsBuilder):
-        def add(self, records):
-            sizes.append(len(records))
-            super().add(records)
-
-    monkeypatch.setattr(strict, "ColumnsBuilder", Counting)
-    monkeypatch.setattr(windows, "WINDOW", 300)
-    assert len(read_file(path, ReadOptions(keys=("annotator",), outlines=True)).columns.id) == 40
-    assert len(sizes) > 5
-    assert max(sizes) < 20
-
-
 def test_progress_grows_up_to_the_size_of_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 300)
+    monkeypatch.setattr(scanner, "WINDOW", 300)
     path, told = write(tmp_path / "export.json", shuffled(1)), []
     read_dataset(path, progress=lambda *step: told.append(step))
     done = [step for _, step, _ in told]

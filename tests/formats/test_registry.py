@@ -12,13 +12,13 @@ import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.remembered import results_kept
 from bboxqa.formats import registry
-from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.coco.reader import COCO
 
 FORMAT = """
 import csv
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
+from bboxqa.formats.annotations.problems import file_of_records
 from bboxqa.formats.annotations.records import Category, Image
 from bboxqa.formats.format import Format
 from bboxqa.model.annotations import Source
@@ -32,27 +32,26 @@ def recognises(path):
 
 
 def read(path, options):
-    builder = ColumnsBuilder(str(path), options)
     images, categories, records = {}, {}, []
     with path.open() as file:
         for number, row in enumerate(csv.DictReader(file), 1):
             if not row["annotator"]:
                 raise DatasetError([f"{path}: line {number + 1}: annotator is missing"])
             records.append(
-                builder.type(
-                    id=number,
-                    image_id=images.setdefault(row["photo"], len(images)),
-                    category_id=categories.setdefault(row["category"], len(categories)),
-                    bbox=tuple(float(row[key]) for key in ("x", "y", "width", "height")),
-                    annotator=row["annotator"],
-                )
+                {
+                    "id": number,
+                    "image_id": images.setdefault(row["photo"], len(images)),
+                    "category_id": categories.setdefault(row["category"], len(categories)),
+                    "bbox": [float(row[key]) for key in ("x", "y", "width", "height")],
+                    "annotator": row["annotator"],
+                }
             )
-    builder.add(records)
-    return AnnotationFile(
+    return file_of_records(
         Source(str(path), path.stat().st_size, None),
         [Image(number, name) for name, number in images.items()],
         [Category(number, name) for name, number in categories.items()],
-        builder.done(),
+        records,
+        options,
     )
 
 
@@ -189,8 +188,8 @@ def test_what_the_reader_refuses_is_not_looked_at_by_rules(site, tmp_path):
 @pytest.mark.parametrize(
     ("coordinates", "problem"),
     [
-        ("nan,1,2,2", "annotation 3: bbox begins at nan, 1; expected at most 1e+09 px from 0"),
-        ("1,1,2,NaN", "annotation 3: bbox height is nan; expected 0 or more, and at most 1e+09 px"),
+        ("nan,1,2,2", "annotation 3: bbox is [NaN, 1.0, 2.0, 2.0]; expected 4 finite numbers"),
+        ("1,1,2,NaN", "annotation 3: bbox is [1.0, 1.0, 2.0, NaN]; expected 4 finite numbers"),
     ],
 )
 def test_a_coordinate_that_is_not_a_number_is_refused(coordinates, problem, site, tmp_path):
@@ -198,14 +197,14 @@ def test_a_coordinate_that_is_not_a_number_is_refused(coordinates, problem, site
     path = write(tmp_path / "boxes.csv", f"{TABLE}a.jpg,ann,cat,{coordinates}\n")
     with pytest.raises(DatasetError) as caught:
         bboxqa.read_coco(path)
-    assert caught.value.problems == (f"{path}: {problem}",)
+    assert caught.value.problems == (f"{path}: {problem}: x, y, width, height",)
 
 
 def test_an_outline_that_is_not_of_numbers_is_refused(site, tmp_path):
-    given = "segmentation=[[10.0, 10.0, 30.0, 10.0, 30.0, float(row['x'])]],"
-    add(site, "acme_outlines", FORMAT.replace("bbox=", f"{given} bbox="))
-    path = write(tmp_path / "boxes.csv", TABLE.replace("bob,cat,10", "bob,cat,nan"))
-    with pytest.raises(DatasetError, match="annotation 2: a polygon has a point that is NaN"):
+    given = '"segmentation": [[10.0, 10.0, 30.0, 10.0, 30.0, float("nan")]],'
+    add(site, "acme_outlines", FORMAT.replace('"bbox": ', f'{given} "bbox": '))
+    path = write(tmp_path / "boxes.csv", TABLE)
+    with pytest.raises(DatasetError, match=r"annotation 2: segmentation is .*NaN"):
         bboxqa.read_coco(path, segmentation=True)
 
 

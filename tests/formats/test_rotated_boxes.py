@@ -7,9 +7,7 @@ import pytest
 from support.cli import run
 
 import bboxqa
-from bboxqa.core import parallel
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats import windows
 from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.stating import reading
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
@@ -248,18 +246,6 @@ def test_a_file_without_angles_is_told(path):
     assert told in bboxqa.agree(data, similarity="obb", bootstrap=0).notes
     data = read(path, beside())
     assert told not in bboxqa.agree(data, similarity="obb", bootstrap=0).notes
-
-
-@pytest.mark.parametrize("shapes", [five(direction="ccw"), outlined()])
-def test_two_processes_change_nothing(path, shapes, monkeypatch):
-    expected = read(path, shapes * 40)
-    monkeypatch.setattr(windows, "LONG", 0)
-    monkeypatch.setattr(parallel, "cores", lambda: 2)
-    monkeypatch.setattr(windows, "WINDOW", 2000)
-    halved = read(path, shapes * 40)
-    assert np.array_equal(halved.annotations.rotated_box, expected.annotations.rotated_box)
-    assert np.array_equal(halved.annotations.bbox, expected.annotations.bbox)
-    assert halved.notes == expected.notes
 
 
 def test_drawings_show_boxes_as_they_are_turned(path):

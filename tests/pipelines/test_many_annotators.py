@@ -18,8 +18,8 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines import counting
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis import matched_units as matched_module
+from bboxqa.pipelines.diagnosis import objects
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.diagnosis.sentences import about_objects
 
 NAMES = [f"p{number}" for number in range(6)]
 
@@ -171,7 +171,7 @@ def test_offsets_of_many_pairs_have_no_intervals_and_the_story_says_so(tmp_path,
     data = read(tmp_path / "x.json", boxes, n_images=12)
     before = bboxqa.agree(data, bootstrap=1000).diagnose()
     monkeypatch.setattr(offsets, "MOST_DRAWN", 5)
-    monkeypatch.setattr(about_objects, "MOST_DRAWN", 5)
+    monkeypatch.setattr(objects, "MOST_DRAWN", 5)
     after = bboxqa.agree(data, bootstrap=1000).diagnose()
     assert (
         after.tables["offsets"]["offset_px"].tolist()

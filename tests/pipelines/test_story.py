@@ -11,10 +11,10 @@ from support.resampled import expanded
 import bboxqa
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Categorical, Table
-from bboxqa.pipelines.diagnosis.sentences.about_objects import confusion_sentences
-from bboxqa.pipelines.diagnosis.sentences.about_reference import error_sentences
-from bboxqa.pipelines.diagnosis.sentences.sentence import Sentence
-from bboxqa.pipelines.diagnosis.sentences.significance import Bounds, above_others, median_of_others
+from bboxqa.pipelines.diagnosis.objects import confusion_findings
+from bboxqa.pipelines.diagnosis.people import reference_errors
+from bboxqa.pipelines.diagnosis.sentences import Finding
+from bboxqa.pipelines.diagnosis.significance import Bounds, above_others, median_of_others
 from bboxqa.report.diagnosis_text import story_lines
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
@@ -742,7 +742,7 @@ def test_a_single_image_has_counts():
     assert sentence(story, "6 of 20 objects have different categories: settled as most")
 
 
-def confused(gain: list[float], low: list[float], high: list[float]) -> list[Sentence]:
+def confused(gain: list[float], low: list[float], high: list[float]) -> list[Finding]:
     """Return the sentences on horse and pig, in 90 objects, and cow and sheep, in 20."""
     confusions = Table(
         {
@@ -760,7 +760,7 @@ def confused(gain: list[float], low: list[float], high: list[float]) -> list[Sen
         "confusion_matrix": confusions,
         "decomposition": Table({"n_objects": np.array([500])}),
     }
-    return sorted(confusion_sentences(tables, named=False), key=lambda each: -each.weight)
+    return sorted(confusion_findings(tables, named=False), key=lambda each: -each.weight)
 
 
 def test_the_pair_with_most_to_gain_is_told_first():
@@ -849,7 +849,7 @@ def test_errors_against_a_reference_are_corrected_for_the_kinds_of_errors(rate, 
     found = ReferenceAgreement(
         "truth", 60, 60, 0, 300, Table(annotators), offsets, nothing, nothing
     )
-    told = [each.text for each in error_sentences(found)]
+    told = [each.text for each in reference_errors(found)]
     assert [text[: len(named[0])] for text in told] == named if named else not told
 
 

@@ -19,7 +19,7 @@ import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.geometry.similarities.registry import SIMILARITIES
-from bboxqa.pipelines.diagnosis.sentences.sentence import MORE, most_named
+from bboxqa.pipelines.diagnosis.sentences import MORE, Finding
 from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
@@ -192,12 +192,14 @@ def test_story_warnings_and_reasons_are_those_of_the_documents(found, page):
 def test_the_story_names_tables_of_the_page_and_no_files(found):
     """A reader of the page has neither the csv files nor the tables of --diagnose."""
     changed = deepcopy(found)
-    *_, (_, moved, offsets) = most_named(range(5), "offsets")
-    *_, (_, used, use) = most_named(range(4), "category_use")
+    moved = Finding(
+        "as said", values={"text": "offsets.csv draws larger"}, n_more=2, table="offsets"
+    )
+    used = Finding("as said", values={"text": "p2 uses cow"}, n_more=1, table="category_use")
     groups = "5 groups of annotators (see agreement_groups.csv) agree among themselves"
     lines = [
-        (f"offsets.csv draws larger{moved}", offsets),
-        (f"p2 uses cow{used}", use),
+        (moved.text, moved.see),
+        (used.text, used.see),
         (groups, "agreement_groups.csv"),
         (f"1 more finding: {MORE} have it", MORE),
         ("<b>.csv and offsets.csv are names", ""),

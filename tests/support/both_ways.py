@@ -1,14 +1,16 @@
 """Sources that are read as columns, and record by record."""
 
 import re
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
+from bboxqa.formats.document.builder import WHOLE
 from bboxqa.formats.document.tolerant import read_bytes
-from bboxqa.formats.translation.plain.document_parts import DocumentParts
+from bboxqa.formats.translation.reading import Parts
 from bboxqa.formats.translation.translated import Wanted
 
 _BRACE = re.compile(rb"[{}]")
@@ -28,7 +30,7 @@ def read_both_ways(translate, path: Path) -> tuple[int, int]:
 
 
 def _document(translate, path, *, plain):
-    parts, n_plain = DocumentParts(), 0
+    parts, n_plain = Parts(path, WHOLE), 0
 
     def add_boxes(boxes):
         nonlocal n_plain
@@ -61,11 +63,11 @@ def _same(found, wanted):
     if isinstance(wanted, np.ndarray):
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found, wanted)
-    elif isinstance(wanted, dict):
+    elif isinstance(wanted, Mapping):
         assert found.keys() == wanted.keys()
         for key, value in wanted.items():
             _same(found[key], value)
-    elif isinstance(wanted, tuple):
+    elif not is_dataclass(wanted):
         assert found == wanted
     else:
         for each in fields(wanted):

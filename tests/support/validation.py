@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
-from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.registry import format_of
 from bboxqa.model.settings import ValidateSettings

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.content_kinds import CLASS_NAMES
 from bboxqa.formats.damaged import damage_of, damaged
 from bboxqa.formats.registry import format_of, suffixes

@@ -16,7 +16,7 @@ from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
 from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_coco
-from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.damaged import damage_of
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import RESULT_FILES, WRITTEN_FILES

@@ -30,6 +30,8 @@ class ReadOptions:
         each: see `bboxqa.formats.dataset.drawn_images.with_shown_images`.
     tables : bool
         Whether files without a list of annotations are read, for their images and categories.
+    whole : bool
+        Whether to read all that rules examine, and to keep the text.
     digest : bool
         Whether to compute the digest of the file.
     progress : callable or None
@@ -43,6 +45,7 @@ class ReadOptions:
     score: float = LOWEST_SCORE
     shown: AbstractSet[tuple[str, str]] = frozenset()
     tables: bool = False
+    whole: bool = False
     digest: bool = True
     progress: Steps | None = None
 

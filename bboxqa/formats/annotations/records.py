@@ -4,14 +4,13 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import clean
-from bboxqa.formats.annotations.read_options import ReadOptions
 
 ANNOTATOR_KEYS = (
     "annotator",
@@ -32,6 +31,8 @@ LISTS = ("images", "annotations", "categories")
 ID_KEYS = ("id", "image_id", "category_id")
 """The keys of an annotation that hold ids."""
 
+_MOST_JOINTS, _JOINTS_EACH = 2_000_000, 20
+
 Id = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | str
 # Programs other than ours may store values of any type under these keys.
 Loose = int | float | str | bool | list[Any] | dict[str, Any] | None
@@ -39,14 +40,6 @@ Loose = int | float | str | bool | list[Any] | dict[str, Any] | None
 
 ID_EXPECTED = "a whole number, or text"
 """The expected value in messages about a value that is not an id."""
-
-
-class TopLevel(msgspec.Struct):
-    """A whole file, with its lists not yet decoded."""
-
-    images: msgspec.Raw
-    annotations: msgspec.Raw
-    categories: msgspec.Raw
 
 
 class Image(msgspec.Struct, gc=False):
@@ -72,52 +65,12 @@ class Category(msgspec.Struct, gc=False):
     isthing: Loose = None
 
 
-class Attributes(msgspec.Struct, gc=False):
-    """The attributes of an annotation that are read, as CVAT writes them; rotation in degrees."""
+def most_joints(n_given: int) -> int:
+    """Return how many joints lists may have with those that they omit, if `n_given` are given.
 
-    annotator: Loose = None
-    rotation: Loose = None
-    occluded: Loose = None
-    truncated: Loose = None
-    difficult: Loose = None
-
-
-class Annotation(msgspec.Struct, gc=False):
-    """What all annotation records have."""
-
-    id: Id
-    image_id: Id
-    category_id: Id
-    bbox: tuple[float, float, float, float]
-    iscrowd: Literal[0, 1] | bool | None = 0
-    annotator: Loose = None
-    annotator_id: Loose = None
-    rater: Loose = None
-    rater_id: Loose = None
-    created_by: Loose = None
-    attributes: Attributes | list[Any] | str | int | float | bool | None = None
-    machine: Loose = None
-    source: Loose = None
-    model: Loose = None
-
-
-class Rle(msgspec.Struct, gc=False):
-    """A mask as run lengths, compressed or as a list."""
-
-    size: tuple[int, int]
-    counts: str | list[int]
-
-
-class UnreadOutline(Annotation, gc=False):
-    """An annotation record with the text of its outline."""
-
-    segmentation: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class OutlinedAnnotation(Annotation, gc=False):
-    """An annotation record with its outline."""
-
-    segmentation: list[list[float]] | Rle | None = None
+    The names of a category are few characters for a joint of each of its annotations.
+    """
+    return max(_MOST_JOINTS, _JOINTS_EACH * n_given)
 
 
 def whole_number(value: object) -> int | None:
@@ -214,63 +167,6 @@ def extent_of(keypoints: Sequence[float]) -> list[float] | None:
     columns = [*zip(*labelled, strict=True)]
     (left, top), (right, bottom) = map(min, columns), map(max, columns)
     return [left, top, right - left, bottom - top]
-
-
-_OF_KEYPOINTS: dict[str, Any] = {
-    "keypoints": ("keypoints", list[float] | None, None),
-    "area": ("area", float | None, None),
-}
-
-
-_BOX_NUMBERS = Annotated[list[float], msgspec.Meta(min_length=4, max_length=8)]
-
-
-def annotation_type(
-    options: ReadOptions, *, turned: bool = False, crowds: bool = False
-) -> type[Annotation]:
-    """Return the type of annotation records that includes the first part of each key.
-
-    Parameters
-    ----------
-    options : ReadOptions
-        What is read. A key "a.b" means key b of the object under a; with key points, areas are
-        read as well, and with rotated boxes all that says how boxes are turned.
-    turned : bool
-        Whether boxes may have up to eight numbers.
-    crowds : bool
-        Whether it takes the outline to tell crowds from single objects.
-
-    Returns
-    -------
-    type
-        `Annotation` or a subclass of it. The value of a key is in the field that `record_field`
-        names.
-    """
-    outlined = options.outlines or options.rotated or turned
-    unread = UnreadOutline if crowds else Annotation
-    base: type[Annotation] = OutlinedAnnotation if outlined else unread
-    added: dict[str, Any] = dict(_OF_KEYPOINTS) if options.keypoints else {}
-    if turned:
-        added["bbox"] = ("bbox", _BOX_NUMBERS)
-    for key in options.keys:
-        first, field = key.partition(".")[0], record_field(key)
-        # The typed `attributes` field has the annotator only; other keys need the whole object.
-        if key not in ANNOTATOR_KEYS and (field != first or first == "attributes"):
-            added[field] = (field, Loose, msgspec.field(default=None, name=first))
-    if not added:
-        return base
-    result: Any = msgspec.defstruct(
-        "KeyedAnnotation", [*added.values()], bases=(base,), gc=False, kw_only=turned
-    )
-    return result  # type: ignore[no-any-return]
-
-
-def record_field(key: str) -> str:
-    """Return the field of an annotation record for the first part of a key."""
-    first = key.partition(".")[0]
-    if first in OutlinedAnnotation.__struct_fields__:
-        return first
-    return f"key_{first.encode('utf-8', 'surrogatepass').hex()}"
 
 
 def image_type(keys: Sequence[str]) -> type[Image]:

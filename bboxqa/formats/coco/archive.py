@@ -1,6 +1,7 @@
 """COCO JSON in a zip or gzip archive, as tools export it."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.coco.strict import COCO, begins_as_coco, read_text
+from bboxqa.formats.coco.reader import COCO, begins_as_coco, read_text
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.translation.heads import is_archive
@@ -68,15 +69,16 @@ def text_of(path: Path) -> bytes:
 def _read(path: Path, options: ReadOptions) -> AnnotationFile:
     from bboxqa.formats.translation.source_files import size_and_digest
 
-    records = read_text(text_of(path), path, options)
-    return records(Source(str(path), *size_and_digest(path, digest=options.digest)))
+    source = Source(str(path), *size_and_digest(path, digest=options.digest))
+    return read_text(text_of(path), path, options, source)
 
 
 def _document(path: Path, progress: Steps | None = None) -> RawDocument:
+    from bboxqa.formats.document.builder import WHOLE
     from bboxqa.formats.document.tolerant import read_bytes
 
     member = _member(path)
-    reading = read_bytes(member.read(), member.shown, progress)
+    reading = read_bytes(member.read(), member.shown, replace(WHOLE, progress=progress))
     reading.is_packed = True
     return reading
 

@@ -4,8 +4,6 @@ import os
 import re
 from pathlib import Path
 
-from bboxqa.formats.windows import Text
-
 LOOKED_AT = 1 << 16
 """Bytes read at either end of a file to recognise COCO, whose lists begin there."""
 
@@ -30,20 +28,6 @@ _CATEGORIES_LIST = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*\[\s*\{\s*(?=[^{}]*\"name\")%b(?:,\s*%b)*\}"
     % (_OF_CATEGORY, _OF_CATEGORY)
 )
-
-# The first keys of a record, with values that are not nested deeply.
-_SEGMENTS = re.compile(rb'\s*\{(?:[^{}\[\]]|\{[^{}]*\}|\[[^{}\[\]]*\])*?"segments_info"\s*:')
-
-
-def begins_with_segments(text: Text, place: int) -> bool:
-    """Return whether the record at a place is one of panoptic COCO, which lists segments.
-
-    Examples
-    --------
-    >>> begins_with_segments(b'[{"image_id": 1, "segments_info": []}]', 1)
-    True
-    """
-    return _SEGMENTS.match(text, place) is not None
 
 
 def has_nothing_of_coco(path: Path) -> bool:

@@ -1,7 +1,6 @@
 """A sample of the annotations of a file, with outlines and areas."""
 
 import json
-import mmap
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -31,14 +30,8 @@ def sample_annotations(path: Path) -> AnnotationColumns:
 
 def sample_records(path: Path) -> Generator[list[Any]]:
     """Yield undecoded annotations, position by position."""
-    if not path.is_file() or is_archive(head_of(path)):
-        yield from _pieces(text_of(path))
-        return
-    with (
-        path.open("rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
-    ):
-        yield from _pieces(text)
+    is_packed = not path.is_file() or is_archive(head_of(path))
+    yield from _pieces(text_of(path) if is_packed else path.read_bytes())
 
 
 def _pieces(text: Text) -> Iterator[list[Any]]:

@@ -5,7 +5,7 @@ from itertools import chain
 
 import numpy as np
 
-from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
+from bboxqa.formats.document.origin import WRITTEN_ANGLE
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.masks import Masks, RowMask, Size
 from bboxqa.formats.translation.boxes.turned_boxes import turned_box

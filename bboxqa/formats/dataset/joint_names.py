@@ -9,8 +9,7 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.joint_columns import most_joints
-from bboxqa.formats.annotations.records import Category, whole_number
+from bboxqa.formats.annotations.records import Category, most_joints, whole_number
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.shapes.keypoints import Keypoints, limbs_of
 

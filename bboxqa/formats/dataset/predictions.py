@@ -17,9 +17,10 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import Category, Image, id_number, ids_of
 from bboxqa.formats.coco.archive import COCO_ARCHIVE, begins_as_results
-from bboxqa.formats.coco.results import read_results
-from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.coco.reader import COCO
+from bboxqa.formats.coco.results import results_file
 from bboxqa.formats.dataset.people import Attribution, Naming, attribute
+from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import Sources
@@ -55,16 +56,15 @@ def read_predictions(predictions: Predictions, options: ReadOptions) -> Annotati
     path = predictions.path
     with named_errors(path, "a JSON file of results"):
         content = read_whole(path)
-    file = read_results(content, path, replace(options, score=predictions.score))
-    return file(
-        Source(
-            str(path),
-            len(content),
-            blake2b(content).hexdigest() if options.digest else None,
-            role="predictions",
-            annotator=predictions.annotator,
-        )
+    options = replace(options, score=predictions.score)
+    source = Source(
+        str(path),
+        len(content),
+        blake2b(content).hexdigest() if options.digest else None,
+        role="predictions",
+        annotator=predictions.annotator,
     )
+    return results_file(read_bytes(content, str(path), options), path, options, source)
 
 
 def is_results_list(path: Path) -> bool:

@@ -10,7 +10,7 @@ from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.memory import check_free_memory, gc_paused, trim_memory
 from bboxqa.core.remembered import results_kept
 from bboxqa.core.types import Files, Progress
-from bboxqa.formats.annotations.columns import AnnotationFile, with_rotated_boxes
+from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.read_options import LOWEST_SCORE, ReadOptions
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.dataset.category_names import unused_map_notes, with_category_map
@@ -246,7 +246,7 @@ def _read_all(files: Sequence[Path], options: ReadOptions) -> list[AnnotationFil
     for file in files:
         try:
             found = format_of(file).read(file, options)
-            read.append(with_rotated_boxes(found) if options.rotated else found)
+            read.append(found)
         except DatasetError as error:
             if len(files) == 1:
                 raise

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
+from bboxqa.formats.document.origin import WRITTEN_ANGLE
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.masks import checked_size
 from bboxqa.formats.translation.boxes.turned_boxes import turned_box

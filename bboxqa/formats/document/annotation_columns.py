@@ -1,7 +1,13 @@
 """The annotations of a file, valid or not, as columns for the rules."""
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
 
@@ -75,25 +81,73 @@ class Rles:
     """(M,) int32. Why the mask cannot be read, as an index into `problems`; 0 where it can."""
     problems: tuple[str, ...]
     """Distinct problems, the first of them empty."""
+    counts: tuple[bytes, ...] = ()
+    """COCO's compressed run lengths of each mask; empty for one that cannot be read."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Keypoints:
-    """Annotations with `keypoints` or `num_keypoints`."""
+    """Annotations with `keypoints`."""
 
     row: IndexArray
     """(K,) int64."""
     n_numbers: IndexArray
     """(K,) int64. The length of the list; -1 where the value is not a list of numbers."""
-    n_visible: IndexArray
-    """(K,) int64. The number of labelled points, whose visibility is above 0."""
-    n_odd: IndexArray
-    """(K,) int64. The number of points whose visibility is not 0, 1 or 2."""
-    n_origin: IndexArray
-    """(K,) int64. The number of labelled points at (0, 0)."""
-    bounds: FloatArray
-    """(K, 4) float64. Left, top, right and bottom of the other labelled points in pixels; NaN where
-    there are none."""
+    numbers: FloatArray
+    """(V,) float64. The numbers of the lists that are as long as triples, one after the other."""
+
+    @cached_property
+    def in_threes(self) -> BoolArray:
+        """(K,) bool. Whether the list has numbers, and three for each point."""
+        found: BoolArray = (self.n_numbers > 0) & (self.n_numbers % 3 == 0)
+        return found
+
+    @cached_property
+    def points(self) -> FloatArray:
+        """(P, 3) float64. x, y and visibility of the points of lists `in_threes`."""
+        return self.numbers.reshape(-1, 3)
+
+    @cached_property
+    def n_visible(self) -> IndexArray:
+        """(K,) int64. The number of labelled points, whose visibility is above 0."""
+        return self._counted(self.points[:, 2] > 0)
+
+    @cached_property
+    def n_odd(self) -> IndexArray:
+        """(K,) int64. The number of points whose visibility is not 0, 1 or 2."""
+        return self._counted(~np.isin(self.points[:, 2], (0, 1, 2)))
+
+    @cached_property
+    def n_origin(self) -> IndexArray:
+        """(K,) int64. The number of labelled points at (0, 0)."""
+        return self._counted(self._at_origin)
+
+    @cached_property
+    def bounds(self) -> FloatArray:
+        """(K, 4) float64. Left, top, right and bottom of the other labelled points; else NaN."""
+        found = np.full((len(self.row), 4), np.nan)
+        if len(self.points):
+            is_placed = (self.points[:, 2] > 0) & ~self._at_origin
+            placed = np.where(is_placed[:, None], self.points[:, :2], np.nan)
+            found[self.in_threes, :2] = np.fmin.reduceat(placed, self._starts)
+            found[self.in_threes, 2:] = np.fmax.reduceat(placed, self._starts)
+        return found
+
+    @cached_property
+    def _at_origin(self) -> BoolArray:
+        found: BoolArray = (self.points[:, 2] > 0) & (self.points[:, :2] == 0).all(axis=1)
+        return found
+
+    @cached_property
+    def _starts(self) -> IndexArray:
+        n_points = self.n_numbers[self.in_threes] // 3
+        return np.cumsum(n_points) - n_points
+
+    def _counted(self, of_points: BoolArray) -> IndexArray:
+        found = np.zeros(len(self.row), np.int64)
+        if len(of_points):
+            found[self.in_threes] = np.add.reduceat(of_points.astype(np.int64), self._starts)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,6 +244,26 @@ class AnnotationColumns:
     is absent.
     """
     annotator_names: tuple[str, ...]
+    valid: Mapping[str, BoolArray] = field(default_factory=dict)
+    """dict of str to (N,) bool. By id key, whether the id is a whole number or a text."""
+    text_ids: Mapping[int, str] = field(default_factory=dict)
+    """By row, the ids that are no whole numbers, as text."""
+    annotator_texts: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By annotator key, the texts under it, before blanks are removed."""
+    composed_names: frozenset[str] = frozenset()
+    """The annotators that are lists or objects in the file."""
+    marks: Mapping[str, int] = field(default_factory=Counter)
+    """The number of annotations that a machine created first, by the key that says so."""
+    angles: Mapping[int, float] = field(default_factory=dict)
+    """By row, the attribute `rotation` in degrees, also if it is 0."""
+    single_crowds: frozenset[int] = frozenset()
+    """The rows with `iscrowd` 1 that are single objects, as CVAT writes masks."""
+    point_rows: frozenset[int] = frozenset()
+    """The rows without a box whose list of key points is not empty."""
+    segment_counts: tuple[int, ...] | None = None
+    """If segments of panoptic records were read as annotations, their number in each record."""
+    empty_records: tuple[Mapping[str, Any], ...] = ()
+    """Panoptic records without segments that name an annotator."""
 
     def __len__(self) -> int:
         return len(self.record)

@@ -1,127 +1,369 @@
-"""Converting raw annotation records to columns for the rules."""
+"""Converting annotation records of any kind to columns, window by window."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from bboxqa.core.arrays import ColumnBuilder, IndexArray
+from bboxqa.core.arrays import IndexArray
+from bboxqa.formats.annotations.machine_marks import MARKS, count_marks
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
     ID_KEYS,
     annotator_name,
     id_number,
+    is_id,
     whole_number,
 )
 from bboxqa.formats.document.annotation_columns import (
     AnnotationColumns,
     Form,
+    Keypoints,
+    Kind,
     Rings,
     Rles,
+    Rotations,
+    Scores,
+    Segments,
+    Tracks,
 )
-from bboxqa.formats.document.outline_forms import form_of, rle_of
-from bboxqa.formats.document.parts_builder import PartsBuilder
+from bboxqa.formats.document.origin import WRITTEN_ANGLE
 from bboxqa.formats.document.raw_values import (
+    MISSING,
     Missing,
     are_numbers,
     boxes_of,
     captioned,
-    column_of,
+    degrees,
     floats,
+    form_of,
     kinds_of,
+    mask_of,
     numbers_of,
 )
 
-_FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
+if TYPE_CHECKING:
+    from bboxqa.formats.translation.translated import Boxes
 
-# Type and width of columns, by the field of `AnnotationColumns` or `Rles`.
-_COLUMNS: dict[str, tuple[type, int]] = {
-    "record": (np.uint8, 0), "id": (np.int64, 0), "image_id": (np.int64, 0),
-    "category_id": (np.int64, 0), "bbox": (np.float64, 4), "area": (np.float64, 0),
-    "iscrowd": (np.int8, 0), "num_keypoints": (np.int64, 0), "has_caption": (np.bool_, 0),
-    "form": (np.uint8, 0),
+WHOLE = ReadOptions(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, rotated=True, whole=True)
+"""The options with which all is read that rules examine."""
+MOST_NUMBERS = 8
+"""The most numbers of a box: x and y of four corners."""
+
+_FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
+_LENGTHS = (5, MOST_NUMBERS)
+_SEGMENT_KEYS = ("id", "category_id", "area", "iscrowd", "bbox")
+# Type, width and value for missing keys of columns.
+_COLUMNS: dict[str, tuple[type, int, Any]] = {
+    "record": (np.uint8, 0, 0), "id": (np.int64, 0, 0), "image_id": (np.int64, 0, 0),
+    "category_id": (np.int64, 0, 0), "bbox": (np.float64, 4, np.nan),
+    "area": (np.float64, 0, np.nan), "iscrowd": (np.int8, 0, -1),
+    "num_keypoints": (np.int64, 0, -1), "has_caption": (np.bool_, 0, False),
+    "form": (np.uint8, 0, Form.ABSENT),
 }  # fmt: skip
-_OF_RLES: dict[str, tuple[type, int]] = {
-    "row": (np.int64, 0), "size": (np.int64, 2), "total": (np.int64, 0), "area": (np.int64, 0),
-    "bounds": (np.float64, 4), "compressed": (np.bool_, 0), "problem": (np.int32, 0),
+_PARTS: dict[str, tuple[type, int]] = {
+    "rings.row": (np.int64, 0), "rings.place": (np.int64, 0), "rings.n_numbers": (np.int64, 0),
+    "rings.xy": (np.float64, 2),
+    "rles.row": (np.int64, 0), "rles.size": (np.int64, 2), "rles.total": (np.int64, 0),
+    "rles.area": (np.int64, 0), "rles.bounds": (np.float64, 4), "rles.compressed": (np.bool_, 0),
+    "rles.problem": (np.int32, 0),
+    "keypoints.row": (np.int64, 0), "keypoints.n_numbers": (np.int64, 0),
+    "keypoints.numbers": (np.float64, 0),
+    "scores.row": (np.int64, 0), "scores.value": (np.float64, 0),
+    "segments.row": (np.int64, 0), "segments.place": (np.int64, 0), "segments.id": (np.int64, 0),
+    "segments.category_id": (np.int64, 0), "segments.area": (np.float64, 0),
+    "segments.iscrowd": (np.int8, 0), "segments.bbox": (np.float64, 4),
+    "rotations.row": (np.int64, 0), "rotations.n_numbers": (np.int64, 0),
+    "rotations.values": (np.float64, MOST_NUMBERS), "rotations.angle": (np.float64, 0),
+    "tracks.row": (np.int64, 0), "tracks.code": (np.int64, 0),
 }  # fmt: skip
+
+
+class RecordDecoder:
+    """Decodes the text of records: to objects of the keys that are read, or with all their keys.
+
+    Values of any type are kept as they are, so that one odd value spoils nothing.
+    """
+
+    def __init__(self, settings: ReadOptions) -> None:
+        self._type = None if settings.whole else _record_type(settings)
+        names = {} if self._type is None else {f.encode_name: f.name for f in _fields(self._type)}
+        self._getters = {key: attrgetter(name) for key, name in names.items()}
+        self._marks = {key: f'"{key}"'.encode() for key in self._getters if key.isascii()}
+        self._decoder = msgspec.json.Decoder(list[self._type] if self._type else list[Any])
+
+    def decode(self, text: bytes) -> Sequence[Any] | None:
+        """Return the records in the text of a list; None if it is not plain JSON."""
+        try:
+            records: list[Any] = self._decoder.decode(text)
+        except msgspec.ValidationError:
+            # A number or null is in place of a record.
+            return msgspec.json.decode(text, type=list[Any])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        if self._type is None:
+            return records
+        is_escaped = b"\\u" in text
+        found = (key for key in self._getters if is_escaped or self._marks.get(key, b"") in text)
+        return TypedRecords(records, self._getters, {*found})
+
+
+class TypedRecords(list[Any]):
+    """Decoded records, with the keys that some of them may have."""
+
+    def __init__(
+        self, records: list[Any], getters: Mapping[str, Callable[[Any], Any]], keys: set[str]
+    ) -> None:
+        super().__init__(records)
+        self.keys = keys
+        self._getters = getters
+
+    def column(self, key: str) -> list[Any]:
+        """Return the value of a key in each record."""
+        return list(map(self._getters[key], self))
+
+
+class _AnyRecords(list[Any]):
+    """Records of any type; those that are no objects have no keys."""
+
+    def __init__(self, values: Sequence[Any], types: set[type]) -> None:
+        are_objects = types <= {dict}
+        super().__init__(values if are_objects else [v if type(v) is dict else {} for v in values])
+        self.keys: set[str] = set(chain.from_iterable(self))
+
+    def column(self, key: str) -> list[Any]:
+        """Return the value of a key in each record; MISSING where it is absent."""
+        try:
+            return list(map(itemgetter(key), self))
+        except KeyError:
+            return [record.get(key, MISSING) for record in self]
+
+
+_Records = TypedRecords | _AnyRecords
+
+
+def _fields(kind: Any) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(kind)
+
+
+def _record_type(settings: ReadOptions) -> type[msgspec.Struct]:
+    """Return a type of records with the keys that are read, of any value."""
+    keys = [*ID_KEYS, "bbox", "iscrowd", "attributes", "score", "segments_info", *MARKS]
+    keys += [key.partition(".")[0] for key in settings.keys]
+    # Without need, outlines and key points are not decoded, as they are most of the text.
+    kinds: dict[str, Any] = {
+        "segmentation": Any if settings.outlines or settings.rotated else msgspec.Raw,
+        "keypoints": Any if settings.keypoints else msgspec.Raw,
+    }
+    keys += [*kinds, *(["area"] if settings.keypoints else [])]
+    fields = [
+        (f"key_{n}", kinds.get(key, Any), msgspec.field(default=MISSING, name=key))
+        for n, key in enumerate(dict.fromkeys(keys))
+    ]
+    return msgspec.defstruct("Record", fields, gc=False)
 
 
 class AnnotationsBuilder:
-    """Collects raw records, window by window."""
+    """Collects records, window by window."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: ReadOptions = WHOLE) -> None:
         self.n = 0
-
-        def column(dtype: type, width: int = 0) -> ColumnBuilder:
-            return ColumnBuilder(dtype, width)
-
-        self._columns = {name: column(*shape) for name, shape in _COLUMNS.items()}
-        self._kind = {name: column(np.uint8) for name in _FIELDS}
-        self._whole = {name: column(np.bool_) for name in ID_KEYS}
-        self._rings = {name: column(np.int64) for name in ("row", "place", "n_numbers")}
-        self._xy = ColumnBuilder(np.float64, 2)
-        self._rles = {name: column(*shape) for name, shape in _OF_RLES.items()}
+        self.settings = settings
+        self._parts: dict[str, list[NDArray[Any]]] = defaultdict(list)
+        self._counts: list[bytes] = []
         self._problems: dict[str, int] = {"": 0}
-        self._parts = PartsBuilder(column)
-        self._annotator = {key: column(np.int32) for key in ANNOTATOR_KEYS}
+        self._track_names: dict[str, int] = {}
         self._names: dict[str, int] = {}
+        self._texts: dict[str, set[str]] = {key: set() for key in settings.keys}
+        self._composed: set[str] = set()
+        self._text_ids: dict[int, str] = {}
+        self._marks: Counter[str] = Counter()
+        self._angles: dict[int, float] = {}
+        self._single_crowds: set[int] = set()
+        self._point_rows: set[int] = set()
+        self._segment_counts: list[int] = []
+        self._empty_records: list[dict[str, Any]] = []
 
     def add(self, values: Sequence[Any]) -> None:
         """Add records of any type."""
-        kinds, types = kinds_of(values)
-        self._columns["record"].add(kinds)
-        records = values if types <= {dict} else [v if type(v) is dict else {} for v in values]
-        keys = set(chain.from_iterable(records))
-        columns = {key: column_of(records, key, keys) for key in _FIELDS}
+        if isinstance(values, TypedRecords):
+            kinds: Any = np.full(len(values), Kind.DICT)
+            records: _Records = values
+        else:
+            kinds, types = kinds_of(values)
+            records = _AnyRecords(values, types)
+        if not self.settings.whole and "segments_info" in records.keys:
+            listed = records.column("segments_info")
+            if listed.count(MISSING) < len(listed):
+                self._add_segmented(records, listed)
+                return
+        self._grow("record", kinds)
+        columns = {key: _column(records, key) for key in _FIELDS}
         types_of = {}
         for key, column in columns.items():
             kind, types_of[key] = kinds_of(column)
-            self._kind[key].add(kind)
+            self._grow(f"kind.{key}", kind)
         for key in ID_KEYS:
             self._add_ids(key, columns[key], types_of[key])
-        self._columns["bbox"].add(boxes_of(columns["bbox"], types_of["bbox"]))
-        self._columns["area"].add(numbers_of(columns["area"], types_of["area"]))
-        iscrowd = columns["iscrowd"]
-        if not (types_of["iscrowd"] == {int} and set(iscrowd) <= {0, 1}):
-            iscrowd = [int(v) if v in (0, 1) else -1 for v in iscrowd]
-        self._columns["iscrowd"].add(np.array(iscrowd, np.int8))
-        has_caption = np.zeros(len(records), np.bool_)
-        if "caption" in keys:
-            has_caption = captioned(column_of(records, "caption", keys))
-        self._columns["has_caption"].add(has_caption)
-        self._add_counts(columns["num_keypoints"], types_of["num_keypoints"])
+        self._add_boxes(records, columns, types_of)
+        self._grow("area", numbers_of(columns["area"], types_of["area"]))
+        self._add_crowds(records, columns, types_of["iscrowd"])
         self._add_outlines(columns["segmentation"], types_of["segmentation"])
-        self._add_annotators(records, keys)
-        self._parts.add(self.n, records, keys, columns, types_of)
-        self.n += len(records)
+        self._add_keypoints(columns, types_of)
+        for key in self.settings.keys:
+            self._add_annotators(key, records)
+        if records.keys & {*MARKS}:
+            self._marks += count_marks(zip(*(_column(records, key) for key in MARKS), strict=True))
+        self._add_others(records, columns["num_keypoints"], types_of["num_keypoints"])
+        self.n += len(values)
+
+    def add_boxes(self, boxes: "Boxes", first: int) -> None:
+        """Add annotations with a box and few other keys, with ids counted from `first`."""
+        n = len(boxes)
+        self._grow("record", np.full(n, Kind.DICT))
+        given = {**dict.fromkeys(ID_KEYS, Kind.INT), "bbox": Kind.LIST}
+        if boxes.corners is not None:
+            given["segmentation"] = Kind.LIST
+        for key in _FIELDS:
+            self._grow(f"kind.{key}", np.full(n, given.get(key, Kind.MISSING)))
+        ids = (np.arange(first, first + n), boxes.image_id, boxes.category_id)
+        for key, values in zip(ID_KEYS, ids, strict=True):
+            self._grow(key, values)
+            self._grow(f"whole.{key}", np.ones(n, np.bool_))
+            self._grow(f"valid.{key}", np.ones(n, np.bool_))
+        self._grow("bbox", boxes.bbox)
+        for name in ("area", "iscrowd", "num_keypoints", "has_caption"):
+            self._grow(name, np.full(n, _COLUMNS[name][2]))
+        has_corners = boxes.corners is not None
+        self._grow("form", np.full(n, Form.RINGS if has_corners else Form.ABSENT))
+        if boxes.corners is not None:
+            row, none = self.n + np.arange(n), np.zeros(n, np.int64)
+            xy = boxes.corners.reshape(-1, 2)
+            self._grow_part("rings", row=row, place=none, n_numbers=none + 8, xy=xy)
+        if boxes.degrees is not None:
+            known = np.flatnonzero(np.isfinite(boxes.degrees))
+            self._angles |= zip(
+                (self.n + known).tolist(), boxes.degrees[known].tolist(), strict=True
+            )
+            turned = known[boxes.degrees[known] != 0].tolist()
+            self._add_rotations(turned, {}, {row: boxes.degrees[row] for row in turned})
+        codes = np.array([*map(self._number, boxes.annotators), -1], np.int32)
+        for key in self.settings.keys:
+            is_named = key == ANNOTATOR_KEYS[0]
+            named = codes[boxes.annotator] if is_named else np.full(n, -1)
+            self._grow(f"annotator.{key}", named)
+            self._texts[key].update(boxes.annotators if is_named else ())
+        if boxes.n_machine:
+            self._marks["source"] += boxes.n_machine
+        self.n += n
+
+    def _add_segmented(self, records: _Records, lists: list[Any]) -> None:
+        """Add the segments of panoptic records as annotations, by whom their record names."""
+        segments: list[Any] = []
+        firsts = {key.partition(".")[0] for key in self.settings.keys} & records.keys
+        own = zip(*(records.column(key) for key in sorted(firsts)), strict=True)
+        named = [dict(zip(sorted(firsts), each, strict=True)) for each in own]
+        named = named or [{} for _ in records]
+        image_ids = _column(records, "image_id")
+        for image_id, listed, given in zip(image_ids, lists, named, strict=True):
+            known = {k: v for k, v in given.items() if v not in (MISSING, None, "")}
+            # A record without a list counts as one segment that cannot be used.
+            of_record = listed if isinstance(listed, list) else [None]
+            if not of_record and not is_id(image_id):
+                of_record = [None]
+            for each in of_record:
+                if isinstance(each, dict):
+                    own_keys = {k: v for k, v in each.items() if v not in (None, "")}
+                    segments.append({**each, **known, **own_keys, "image_id": image_id})
+                else:
+                    segments.append(each)
+            self._segment_counts.append(len(of_record))
+            if known and not of_record:
+                self._empty_records.append({**known, "image_id": image_id})
+        self.add(segments)
+
+    def _grow(self, name: str, values: Any) -> None:
+        self._parts[name].append(np.asarray(values))
+
+    def _grow_part(self, part: str, **columns: Any) -> None:
+        for name, values in columns.items():
+            self._grow(f"{part}.{name}", values)
 
     def _add_ids(self, key: str, column: list[Any], types: set[type]) -> None:
-        if types == {int} and min(column) >= -(2**63) and max(column) < 2**63:
-            self._columns[key].add(np.fromiter(column, np.int64, len(column)))
-            self._whole[key].add(np.ones(len(column), np.bool_))
-            return
-        if types == {Missing}:
-            self._columns[key].add(np.zeros(len(column), np.int64))
-            self._whole[key].add(np.zeros(len(column), np.bool_))
-            return
-        whole = [whole_number(value) is not None for value in column]
-        self._columns[key].add(np.array([id_number(value) for value in column], np.int64))
-        self._whole[key].add(np.array(whole, np.bool_))
+        n = len(column)
+        if types <= {int} and min(column, default=0) >= -(2**63) and max(column, default=0) < 2**63:
+            whole = valid = np.ones(n, np.bool_)
+            self._grow(key, np.fromiter(column, np.int64, n))
+        elif types == {Missing}:
+            whole = valid = np.zeros(n, np.bool_)
+            self._grow(key, np.zeros(n, np.int64))
+        else:
+            whole = np.array([whole_number(value) is not None for value in column], np.bool_)
+            valid = whole | np.array([is_id(value) for value in column], np.bool_)
+            self._grow(key, np.array([id_number(value) for value in column], np.int64))
+            for row in np.flatnonzero(valid & ~whole).tolist() if key == "id" else ():
+                self._text_ids[self.n + row] = column[row]
+        self._grow(f"whole.{key}", whole)
+        self._grow(f"valid.{key}", valid)
 
-    def _add_counts(self, numbers: list[Any], types: set[type]) -> None:
-        if types == {Missing}:
-            self._columns["num_keypoints"].add(np.full(len(numbers), -1))
+    def _add_boxes(
+        self, records: _Records, columns: dict[str, list[Any]], types: dict[str, set[type]]
+    ) -> None:
+        boxes = columns["bbox"]
+        found = boxes_of(boxes, types["bbox"])
+        self._grow("bbox", found)
+        said = _column(records, "attributes")
+        angles: dict[int, float] = {}
+        if "attributes" in records.keys:
+            turned = ((row, degrees(_inside(each, "rotation"))) for row, each in enumerate(said))
+            angles = {row: angle for row, angle in turned if not np.isnan(angle)}
+            self._angles |= {self.n + row: angle for row, angle in angles.items()}
+        if WRITTEN_ANGLE in records.keys:
+            for row, value in enumerate(_column(records, WRITTEN_ANGLE)):
+                if value is not MISSING:
+                    angles[row] = degrees(value)
+        odd = np.flatnonzero(np.isnan(found[:, 0])).tolist() if types["bbox"] != {Missing} else []
+        numbers = {row: box for row in odd if (box := _numbers(boxes[row]))}
+        turned_rows = (row for row, angle in angles.items() if angle and not np.isnan(angle))
+        self._add_rotations(sorted({*numbers, *turned_rows}), numbers, angles)
+
+    def _add_rotations(
+        self, rows: list[int], numbers: dict[int, list[float]], angles: dict[int, float]
+    ) -> None:
+        if not rows:
             return
-        whole = [whole_number(v) for v in numbers]
-        self._columns["num_keypoints"].add(
-            np.array([-1 if v is None else v for v in whole], np.int64)
-        )
+        values = np.full((len(rows), MOST_NUMBERS), np.nan)
+        n_numbers = np.array([len(numbers.get(row, ())) for row in rows], np.int64)
+        for place, row in enumerate(rows):
+            values[place, : n_numbers[place]] = numbers.get(row, ())
+        n_numbers[~np.isfinite(values[:, : _LENGTHS[0]]).all(axis=1)] = 0
+        said = np.array([angles.get(row) or np.nan for row in rows])
+        row = self.n + np.array(rows, np.int64)
+        self._grow_part("rotations", row=row, n_numbers=n_numbers, values=values, angle=said)
+
+    def _add_crowds(
+        self, records: _Records, columns: dict[str, list[Any]], types: set[type]
+    ) -> None:
+        values = columns["iscrowd"]
+        if types != {int} or not set(values) <= {0, 1}:
+            values = [int(v) if v in (0, 1) else -1 for v in values]
+        crowd = np.array(values, np.int8)
+        self._grow("iscrowd", crowd)
+        rows = np.flatnonzero(crowd == 1).tolist()
+        if rows and "attributes" in records.keys:
+            said, outlines = _column(records, "attributes"), columns["segmentation"]
+            single = (row for row in rows if are_of_cvat(said[row]) and _is_mask(outlines[row]))
+            self._single_crowds.update(self.n + row for row in single)
 
     def _add_outlines(self, column: list[Any], types: set[type]) -> None:
-        if types <= {Missing}:
-            self._columns["form"].add(np.full(len(column), Form.ABSENT))
+        if types <= {Missing, msgspec.Raw}:
+            self._grow("form", np.full(len(column), Form.ABSENT))
             return
         form = list(map(form_of, column))
         rings: list[list[Any]] = []
@@ -137,105 +379,237 @@ class AnnotationsBuilder:
                         rings += value
                     else:
                         form[place] = Form.OTHER
-        is_rings = np.array(form) == Form.RINGS
+        forms = np.array(form, np.uint8)
+        is_rings = forms == Form.RINGS
         counts = np.array([len(v) if r else 0 for v, r in zip(column, is_rings, strict=True)])
         lengths = np.fromiter(map(len, rings), np.int64, len(rings))
-        try:
-            numbers = np.fromiter(chain.from_iterable(rings), np.float64, int(lengths.sum()))
-        except OverflowError:
-            numbers = floats([number for ring in rings for number in ring])
+        numbers = floats(list(chain.from_iterable(rings)))
         if (lengths % 2).any():
-            ends = np.cumsum(lengths)
-            numbers = np.delete(numbers, (ends - 1)[lengths % 2 == 1])
+            numbers = np.delete(numbers, (np.cumsum(lengths) - 1)[lengths % 2 == 1])
         place = np.arange(len(rings)) - np.repeat(np.cumsum(counts) - counts, counts)
         row = np.repeat(self.n + np.arange(len(column)), counts)
-        for grower, part in zip(self._rings.values(), (row, place, lengths), strict=True):
-            grower.add(part)
-        self._xy.add(numbers)
-        self._columns["form"].add(np.array(form))
-        self._add_rles(np.flatnonzero(np.array(form) == Form.RLE), column)
+        xy = numbers.reshape(-1, 2)
+        self._grow_part("rings", row=row, place=place, n_numbers=lengths, xy=xy)
+        self._grow("form", forms)
+        self._add_masks(np.flatnonzero(forms == Form.RLE), column)
 
-    def _add_rles(self, places: IndexArray, column: list[Any]) -> None:
-        if len(places) == 0:
-            return
-        found = [rle_of(column[place]) for place in places.tolist()]
-        height, width, total, area, bounds, compressed, problem = zip(*found, strict=True)
-        parts = {
-            "row": self.n + places,
-            "size": np.array([height, width], np.int64).T,
-            "total": np.array(total, np.int64),
-            "area": np.array(area, np.int64),
-            "bounds": np.array(bounds, np.float64),
-            "compressed": np.array(compressed, np.bool_),
-            "problem": np.array([self._problem(text) for text in problem], np.int32),
-        }
-        for name, part in parts.items():
-            self._rles[name].add(part)
+    def _add_masks(self, rows: IndexArray, column: list[Any]) -> None:
+        masks = [mask_of(column[row]) for row in rows.tolist()]
+        if masks:
+            self._counts += [mask.counts for mask in masks]
+            self._grow_part(
+                "rles",
+                row=self.n + rows,
+                size=np.array([mask.size for mask in masks], np.int64),
+                total=np.array([mask.total for mask in masks], np.int64),
+                area=np.array([mask.area for mask in masks], np.int64),
+                bounds=np.array([mask.bounds for mask in masks]),
+                compressed=np.array([mask.compressed for mask in masks]),
+                problem=np.array([self._problem(mask.problem) for mask in masks]),
+            )
 
     def _problem(self, text: str) -> int:
         return self._problems.setdefault(text, len(self._problems))
 
-    def _add_annotators(self, records: Sequence[dict[str, Any]], keys: set[str]) -> None:
-        for key, grower in self._annotator.items():
-            first, _, rest = key.partition(".")
-            if first not in keys:
-                grower.add(np.full(len(records), -1))
-                continue
-            values = [record.get(first) for record in records]
-            if rest:
-                values = [v.get(rest) if type(v) is dict else None for v in values]
-            # Values of one type can be dict keys; mixed types cannot, as 1 equals True.
-            if set(map(type, values)) <= {str} or set(map(type, values)) <= {int}:
-                codes = {value: self._number(value) for value in dict.fromkeys(values)}
-                grower.add(list(map(codes.__getitem__, values)))
-            else:
-                grower.add([self._number(value) for value in values])
+    def _add_keypoints(self, columns: dict[str, list[Any]], types: dict[str, set[type]]) -> None:
+        values = columns["keypoints"]
+        if types["keypoints"] == {Missing}:
+            return
+        if not types["bbox"] <= {list}:
+            for row, box in enumerate(columns["bbox"]):
+                if box in (MISSING, None) and _is_filled(values[row]):
+                    self._point_rows.add(self.n + row)
+        if msgspec.Raw in types["keypoints"]:
+            return
+        rows = [n for n, value in enumerate(values) if value is not MISSING and value is not None]
+        lists = [values[n] if type(values[n]) is list else None for n in rows]
+        if not are_numbers(list(chain.from_iterable(filter(None, lists)))):
+            lists = [value if value is not None and are_numbers(value) else None for value in lists]
+        lengths = np.array([-1 if value is None else len(value) for value in lists], np.int64)
+        in_threes = [value for value in lists if value and len(value) % 3 == 0]
+        numbers = floats(list(chain.from_iterable(in_threes)))
+        row = self.n + np.array(rows, np.int64)
+        self._grow_part("keypoints", row=row, n_numbers=lengths, numbers=numbers)
+
+    def _add_annotators(self, key: str, records: _Records) -> None:
+        first, *rest = key.split(".")
+        if first not in records.keys:
+            self._grow(f"annotator.{key}", np.full(len(records), -1))
+            return
+        values = records.column(first)
+        for part in rest:
+            values = [_inside(value, part) for value in values]
+        # Values of one type can be dict keys; mixed types cannot, as 1 equals True.
+        types = set(map(type, values)) - {Missing, type(None)}
+        if types <= {str} or types <= {int}:
+            codes = {value: self._number(value) for value in dict.fromkeys(values)}
+            found = list(map(codes.__getitem__, values))
+            if types == {str}:
+                self._texts[key].update(value for value in codes if isinstance(value, str))
+        else:
+            found = list(map(self._number, values))
+            self._texts[key].update(value for value in values if isinstance(value, str))
+            composed = (value for value in values if isinstance(value, list | dict))
+            self._composed.update(map(annotator_name, composed))
+        self._grow(f"annotator.{key}", found)
 
     def _number(self, value: object) -> int:
-        if value is None or value == "":
+        if value is None or value == "" or value is MISSING:
             return -1
         return self._names.setdefault(annotator_name(value), len(self._names))
 
-    def absorb(self, columns: AnnotationColumns) -> None:
-        """Append the columns that another builder has collected from the next part of the file."""
-        rings, rles = columns.rings, columns.rles
-        codes = np.array([self._problem(text) for text in rles.problems], np.int32)
-        numbers = [self._names.setdefault(n, len(self._names)) for n in columns.annotator_names]
-        own_codes = np.array([*numbers, -1], np.int32)
-        for growers, parts in (
-            (self._columns, _by_name(columns, self._columns)),
-            (self._kind, columns.kind),
-            (self._whole, columns.whole),
-            (self._rings, _by_name(rings, self._rings) | {"row": rings.row + self.n}),
-            (self._rles, _by_name(rles, self._rles)
-             | {"row": rles.row + self.n, "problem": codes[rles.problem]}),
-            (self._annotator, {key: own_codes[code] for key, code in columns.annotator.items()}),
-        ):  # fmt: skip
-            for name, grower in growers.items():
-                grower.add(parts[name])
-        self._xy.add(rings.xy)
-        self._parts.absorb(self.n, columns)
-        self.n += len(columns)
+    def _add_others(self, records: _Records, counts: list[Any], types: set[type]) -> None:
+        """Add values that only some files have."""
+        n = len(records)
+        if "score" in records.keys:
+            scores = _column(records, "score")
+            rows = [row for row, value in enumerate(scores) if value is not MISSING]
+            values = [scores[row] for row in rows]
+            value = numbers_of(values, set(map(type, values)))
+            self._grow_part("scores", row=self.n + np.array(rows, np.int64), value=value)
+        if not self.settings.whole:
+            return
+        whole = [-1] * n if types == {Missing} else map(whole_number, counts)
+        self._grow("num_keypoints", [-1 if v is None else v for v in whole])
+        has_caption = "caption" in records.keys
+        captions = captioned(_column(records, "caption")) if has_caption else [False] * n
+        self._grow("has_caption", captions)
+        if "segments_info" in records.keys:
+            self._add_segments(_column(records, "segments_info"))
+        if records.keys & {"attributes", "track_id"}:
+            self._add_tracks(_column(records, "track_id"), _column(records, "attributes"))
+
+    def _add_segments(self, column: list[Any]) -> None:
+        places: list[tuple[int, int]] = []
+        segments: list[Any] = []
+        for row, value in enumerate(column):
+            if type(value) is list:
+                places += [(row, place) for place in range(len(value))]
+                segments += value
+            elif value is not MISSING:
+                places.append((row, -1))
+                segments.append(None)
+        found = _AnyRecords(segments, {type(None)})
+        columns = {key: _column(found, key) for key in _SEGMENT_KEYS}
+        iscrowd = _whole(columns["iscrowd"])
+        of_list = np.array(places, np.int64).reshape(-1, 2)
+        self._grow_part(
+            "segments",
+            row=self.n + of_list[:, 0],
+            place=of_list[:, 1],
+            id=_whole(columns["id"]),
+            category_id=_whole(columns["category_id"]),
+            area=numbers_of(columns["area"], set(map(type, columns["area"]))),
+            iscrowd=np.where(np.isin(iscrowd, (0, 1)), iscrowd, -1),
+            bbox=boxes_of(columns["bbox"], set(map(type, columns["bbox"]))),
+        )
+
+    def _add_tracks(self, tracks: Sequence[Any], attributes: Sequence[Any]) -> None:
+        names, rows, codes = self._track_names, [], []
+        for row, (given, said) in enumerate(zip(tracks, attributes, strict=True)):
+            track = _inside(said, "track_id") if given is MISSING else given
+            if type(track) in (int, str) and track != "":
+                rows.append(row)
+                codes.append(names.setdefault(str(track), len(names)))
+        row = self.n + np.array(rows, np.int64)
+        self._grow_part("tracks", row=row, code=np.array(codes, np.int64))
 
     def done(self) -> AnnotationColumns:
         """Return the collected columns."""
-        rings = _done(self._rings)
-        offsets = np.concatenate([[0], np.cumsum(rings["n_numbers"] // 2)])
+        columns: dict[str, Any] = {}
+        for name, (dtype, width, missing) in _COLUMNS.items():
+            shape = (self.n, width) if width else (self.n,)
+            columns[name] = self._done(name, dtype, width, np.full(shape, missing, dtype))
+        parts: dict[str, dict[str, Any]] = defaultdict(dict)
+        for name, (dtype, width) in _PARTS.items():
+            part, _, field = name.partition(".")
+            shape = (0, width) if width else (0,)
+            parts[part][field] = self._done(name, dtype, width, np.zeros(shape, dtype))
+        offsets = np.concatenate([[0], np.cumsum(parts["rings"]["n_numbers"] // 2)])
         return AnnotationColumns(
-            **_done(self._columns),
-            kind=_done(self._kind),
-            whole=_done(self._whole),
-            rings=Rings(**rings, offsets=offsets, xy=self._xy.done()),
-            rles=Rles(**_done(self._rles), problems=tuple(self._problems)),
-            **self._parts.done(),
-            annotator=_done(self._annotator),
+            **columns,
+            kind=self._by_key("kind", _FIELDS, np.uint8),
+            whole=self._by_key("whole", ID_KEYS, np.bool_),
+            valid=self._by_key("valid", ID_KEYS, np.bool_),
+            rings=Rings(**parts["rings"], offsets=offsets),
+            rles=Rles(**parts["rles"], problems=tuple(self._problems), counts=tuple(self._counts)),
+            keypoints=Keypoints(**parts["keypoints"]),
+            scores=Scores(**parts["scores"]),
+            segments=Segments(**parts["segments"]),
+            rotations=Rotations(**parts["rotations"]),
+            tracks=Tracks(**parts["tracks"]),
+            track_names=tuple(self._track_names),
+            annotator=self._by_key("annotator", self.settings.keys, np.int32),
             annotator_names=tuple(self._names),
+            annotator_texts={key: frozenset(texts) for key, texts in self._texts.items()},
+            composed_names=frozenset(self._composed),
+            text_ids=self._text_ids,
+            marks=self._marks,
+            angles=self._angles,
+            single_crowds=frozenset(self._single_crowds),
+            point_rows=frozenset(self._point_rows),
+            segment_counts=tuple(self._segment_counts) if self._segment_counts else None,
+            empty_records=tuple(self._empty_records),
         )
 
+    def _by_key(self, part: str, keys: Sequence[str], dtype: type) -> dict[str, NDArray[Any]]:
+        none = np.zeros(0, dtype)
+        return {key: self._done(f"{part}.{key}", dtype, 0, none) for key in keys}
 
-def _by_name(holder: Any, names: Iterable[str]) -> dict[str, Any]:
-    return {name: getattr(holder, name) for name in names}
+    def _done(self, name: str, dtype: type, width: int, missing: NDArray[Any]) -> NDArray[Any]:
+        found = self._parts.pop(name, None)
+        if found is None:
+            return missing
+        array = np.concatenate(found).astype(dtype, copy=False)
+        return array.reshape(-1, width) if width else array
 
 
-def _done(growers: dict[str, ColumnBuilder]) -> dict[str, Any]:
-    return {name: grower.done() for name, grower in growers.items()}
+def _column(records: _Records, key: str) -> list[Any]:
+    return records.column(key) if key in records.keys else [MISSING] * len(records)
+
+
+def _inside(value: object, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else None
+
+
+def _numbers(value: object) -> list[float]:
+    """Return the numbers of a box of five or eight; none for anything else."""
+    if isinstance(value, list) and len(value) in _LENGTHS and are_numbers(value):
+        found: list[float] = floats(value).tolist()
+        return found
+    return []
+
+
+def _whole(column: list[Any]) -> IndexArray:
+    """Return whole numbers, (N,) int64; -1 for negative numbers and all other values."""
+    return np.array([v if type(v) is int and 0 <= v < 1 << 63 else -1 for v in column], np.int64)
+
+
+def _is_filled(value: object) -> bool:
+    if isinstance(value, msgspec.Raw):
+        return bytes(memoryview(value)[:1]) == b"[" and bytes(memoryview(value)[1:]).strip() != b"]"
+    return isinstance(value, list) and bool(value)
+
+
+def _is_mask(outline: object) -> bool:
+    if isinstance(outline, msgspec.Raw):
+        return bytes(memoryview(outline)[:1]) == b"{"
+    return isinstance(outline, dict)
+
+
+def are_of_cvat(attributes: object) -> bool:
+    """Return whether attributes of an annotation in COCO JSON are as CVAT writes them.
+
+    They tell whether the object is occluded. So do those of Pascal VOC that Datumaro wrote, which
+    also tell whether it is truncated, and whether it is difficult. CVAT's COCO has `iscrowd` 1 for
+    every mask and ellipse, as its documentation of `is_crowd` says (docs.cvat.ai, COCO format).
+
+    Examples
+    --------
+    >>> are_of_cvat({"occluded": False, "truncated": "no"}), are_of_cvat({"truncated": False})
+    (True, False)
+    """
+    if not isinstance(attributes, Mapping):
+        return False
+    is_of_voc = all(attributes.get(key) is not None for key in ("truncated", "difficult"))
+    return isinstance(attributes.get("occluded"), bool) and not is_of_voc

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bboxqa.formats.document.annotation_columns import AnnotationColumns, Kind
 from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.origin import Origin
 from bboxqa.formats.windows import Text
+
+if TYPE_CHECKING:
+    from bboxqa.formats.document.positions import Locator
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """The byte order mark that some programs write at the beginning of UTF-8."""
@@ -25,12 +28,6 @@ class Section:
     """Record `rows[k]` begins at byte `offsets[k]`, or after the blanks there."""
     n: int = 0
     """The number of records."""
-
-    def append(self, other: "Section") -> None:
-        """Append the records of the next section of the same list."""
-        self.rows += [self.n + row for row in other.rows]
-        self.offsets += other.offsets
-        self.n += other.n
 
 
 @dataclass(slots=True)
@@ -73,6 +70,15 @@ class RawDocument:
     """The source that the document was translated from; None for COCO JSON."""
     is_packed: bool = False
     """Whether the file is in an archive, to which no fixes are written."""
+    _locator: "Locator | None" = None
+
+    def record(self, row: int) -> Any:
+        """Return an annotation as in the file; None if it does not exist."""
+        if self._locator is None:
+            from bboxqa.formats.document.positions import Locator
+
+            self._locator = Locator(self)
+        return self._locator.value("annotations", row)
 
     def note_not_utf8(self, offset: int) -> None:
         """Record the first byte that is not UTF-8."""

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from bboxqa.core.arrays import IndexArray
 from bboxqa.model.findings import Spot
 
+WRITTEN_ANGLE = "written_angle"
+"""The key of a translated annotation that holds the angle as its tool wrote it."""
 STOPPING = ("T001", "T002", "T008", "T010")
 """Codes of defects that would falsify a result."""
 

@@ -10,39 +10,25 @@ _ENDED_KEY = re.compile(rb'"\s*:')
 _COLON, _QUOTE, _SPACE = b':" '
 
 
-def decoded(part: bytes) -> list[Any] | None:
-    """Return the records in a part of a list; None if it is not plain JSON.
-
-    The last of repeated keys counts.
+def decoded_entirely(text: bytes) -> list[Any] | None:
+    """Return the records of a list; None if it is not plain JSON or repeats a key.
 
     Examples
     --------
-    >>> decoded(b'{"id": 1}, {"id": 2}')
+    >>> decoded_entirely(b'[{"id": 1}, {"id": 2}]')
     [{'id': 1}, {'id': 2}]
+    >>> decoded_entirely(b'[{"id": 1}, {"id": 2, "id": 3}]')
     """
     try:
-        records: list[Any] = msgspec.json.decode(b"".join((b"[", part, b"]")))
+        records: list[Any] = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return records
-
-
-def decoded_entirely(part: bytes) -> list[Any] | None:
-    """Return the records in a part of a list; None if it is not plain JSON or repeats a key.
-
-    Examples
-    --------
-    >>> decoded_entirely(b'{"id": 1}, {"id": 2, "id": 3}')
-    """
-    records = decoded(part)
-    if records is None:
-        return None
     # Decoding drops repeated keys, so the number of keys shows whether there were any.
-    content = np.frombuffer(part, np.uint8)
+    content = np.frombuffer(text, np.uint8)
     # Decoded text cannot begin with a colon, so each colon has a byte before it.
     before = content[np.flatnonzero(content == _COLON) - 1]
     spaced = (before <= _SPACE).any()
-    n_keys = len(_ENDED_KEY.findall(part)) if spaced else np.count_nonzero(before == _QUOTE)
+    n_keys = len(_ENDED_KEY.findall(text)) if spaced else np.count_nonzero(before == _QUOTE)
     try:
         n_own = sum(map(len, records))
     except TypeError:

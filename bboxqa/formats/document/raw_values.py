@@ -1,15 +1,30 @@
-"""Classifying values of raw records, and converting them to numbers."""
+"""Classifying the values of raw records, and converting them to numbers and outlines."""
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray
-from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.core.json_values import shortened
+from bboxqa.formats.document.annotation_columns import Form, Kind
+from bboxqa.model.shapes.masks import (
+    MAX_MASK_PIXELS,
+    compress_counts,
+    decode_counts,
+    run_bounds,
+)
+
+Bounds = tuple[float, float, float, float]
+_NO_BOUNDS = (np.nan,) * 4
+_NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.ASCII | re.IGNORECASE)
+
+FARTHEST = 1e6
+"""The largest accepted angle in degrees; no tool writes a larger one."""
 
 NUMBERS = {int, float}
 """The types of numbers, without bool."""
@@ -22,7 +37,7 @@ class Missing:
 MISSING = Missing()
 _KINDS: dict[type, int] = {
     Missing: Kind.MISSING, type(None): Kind.NULL, bool: Kind.BOOL, int: Kind.INT,
-    float: Kind.FLOAT, str: Kind.TEXT, list: Kind.LIST, dict: Kind.DICT,
+    float: Kind.FLOAT, str: Kind.TEXT, list: Kind.LIST, dict: Kind.DICT, msgspec.Raw: Kind.LIST,
 }  # fmt: skip
 
 
@@ -37,16 +52,6 @@ def kinds_of(values: Sequence[Any]) -> tuple[ByteArray, set[type]]:
 def are_numbers(values: Sequence[Any]) -> bool:
     """Return whether all values are numbers; booleans are not."""
     return set(map(type, values)) <= NUMBERS
-
-
-def column_of(records: Sequence[dict[str, Any]], key: str, keys: set[str]) -> list[Any]:
-    """Return the value of a key in each record; MISSING where the key is absent."""
-    if key not in keys:
-        return [MISSING] * len(records)
-    try:
-        return list(map(itemgetter(key), records))
-    except KeyError:
-        return [record.get(key, MISSING) for record in records]
 
 
 def floats(values: Sequence[Any]) -> FloatArray:
@@ -93,3 +98,104 @@ def numbers_of(column: list[Any], types: set[type]) -> FloatArray:
     numbers = floats(column)
     numbers[~np.isfinite(numbers)] = np.nan
     return numbers
+
+
+def form_of(value: Any) -> int:
+    """Return the `Form` of an outline."""
+    if type(value) is list:
+        return _form_of_list(value)
+    if type(value) is dict:
+        return Form.RLE
+    if value is None or value == "":
+        return Form.EMPTY
+    if type(value) is str:
+        return Form.TEXT
+    return Form.ABSENT if value is MISSING else Form.OTHER
+
+
+def _form_of_list(value: list[Any]) -> int:
+    if not value:
+        return Form.EMPTY
+    types = set(map(type, value))
+    if types != {list}:
+        return Form.FLAT if types <= NUMBERS else Form.OTHER
+    if any(inner and type(inner[0]) is list for inner in value):
+        points = list(chain.from_iterable(value))
+        pairs = set(map(type, points)) == {list} and _are_pairs(points)
+        return Form.NESTED if pairs else Form.OTHER
+    return Form.PAIRS if len(value) > 2 and _are_pairs(value) else Form.RINGS
+
+
+def _are_pairs(points: Iterable[Any]) -> bool:
+    return all(len(point) == 2 and are_numbers(point) for point in points)
+
+
+class Mask(NamedTuple):
+    """A mask given as run lengths."""
+
+    size: tuple[int, int]
+    total: int
+    area: int
+    bounds: Bounds
+    compressed: bool
+    problem: str
+    counts: bytes
+
+
+def mask_of(value: dict[str, Any]) -> Mask:
+    """Return a mask; what is unknown of it is as the columns of `Rles` have it."""
+    size, counts = value.get("size"), value.get("counts")
+    height, width = -1, -1
+    problem = ""
+    if type(size) is list and [type(side) for side in size] == [int, int]:
+        # Sides beyond the limit are clipped, so that products fit in 64 bits.
+        height, width = (max(-1, min(side, MAX_MASK_PIXELS)) for side in size)
+    if height < 1 or width < 1:
+        problem = f"size is {shortened(size)}; expected [height, width] of whole numbers above 0"
+    elif height * width >= MAX_MASK_PIXELS:
+        problem = f"size is {shortened(size)}; expected fewer than {MAX_MASK_PIXELS:,} pixels"
+    runs, wrong = _runs(counts)
+    total, area = (-1, -1) if wrong else (sum(runs), sum(runs[1::2]))
+    problem, bounds, text = problem or wrong, _NO_BOUNDS, b""
+    if not problem and total == height * width:
+        array = np.array(runs, np.int64)
+        bounds = run_bounds(array, height)
+        text = counts.encode() if isinstance(counts, str) else compress_counts(array, height, width)
+    compressed = type(counts) is str
+    size = (height, width)
+    return Mask(size, min(total, 1 << 62), min(area, 1 << 62), bounds, compressed, problem, text)
+
+
+def _runs(counts: object) -> tuple[list[int], str]:
+    """Return run lengths, and why they cannot be read."""
+    runs: list[int] = []
+    if isinstance(counts, str):
+        try:
+            runs = decode_counts(counts.encode()).tolist()
+        except (ValueError, OverflowError) as error:
+            said = "pycocotools may silently read another mask"
+            return [], f"counts is not valid: {error}; {said}"
+    elif isinstance(counts, list) and set(map(type, counts)) <= {int}:
+        runs = counts
+    else:
+        return [], f"counts is {shortened(counts)}; expected text, or a list of whole numbers"
+    if runs and min(runs) < 0:
+        return runs, f"counts has a run of {min(runs)}; expected 0 or more"
+    return runs, ""
+
+
+def degrees(value: object) -> float:
+    """Return a rotation as a number, which may be written as text; NaN for anything else.
+
+    Examples
+    --------
+    >>> degrees(30), degrees("-1.5e1"), degrees("left"), degrees("1e999")
+    (30.0, -15.0, nan, inf)
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number and not (isinstance(value, str) and _NUMBER.fullmatch(value)):
+        return np.nan
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return np.inf

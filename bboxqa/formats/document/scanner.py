@@ -5,15 +5,19 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from bboxqa.core.types import Steps
+from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.records import LISTS
-from bboxqa.formats.document.annotation_columns import AnnotationColumns
-from bboxqa.formats.document.builder import AnnotationsBuilder
+from bboxqa.formats.document.builder import RecordDecoder
 from bboxqa.formats.document.chunk import AGAIN, Chunk, StopReadingError, ValueReader
 from bboxqa.formats.document.content import RESULTS_LIST, RawDocument, Section
-from bboxqa.formats.document.plain_records import decoded_entirely
-from bboxqa.formats.document.record_list import RecordList
-from bboxqa.formats.windows import Cut, begins_with_results, in_two_halves, next_cut, release_before
+from bboxqa.formats.document.plain_records import decoded_entirely as _decode_entirely
+from bboxqa.formats.windows import (
+    BETWEEN_RECORDS,
+    BETWEEN_SEGMENTS,
+    WINDOW,
+    begins_with_results,
+    begins_with_segments,
+)
 
 _BLANK = re.compile(rb"[ \t\n\r]*")
 _EMPTY = re.compile(rb"\[[ \t\n\r]*\]")
@@ -41,8 +45,8 @@ class Scanner:
         Its fields are filled, except for the lists of records.
     new_sink : callable
         Called with the name of a list; returns the sink of its records.
-    progress : callable, optional
-        Called as ``progress(done, total)`` with bytes.
+    settings : ReadOptions
+        What is read of annotations.
 
     Attributes
     ----------
@@ -54,12 +58,14 @@ class Scanner:
         self,
         reading: RawDocument,
         new_sink: Callable[[str], Sink],
-        progress: Steps | None = None,
+        settings: ReadOptions,
     ) -> None:
         self._out = reading
+        self._decode = _decode_entirely if settings.whole else RecordDecoder(settings).decode
         self._new_sink = new_sink
         self.sinks: dict[str, Any] = {name: new_sink(name) for name in LISTS}
-        self._progress = progress
+        self._is_whole = settings.whole
+        self._progress = settings.progress
         self._text = reading.text
         self._values = ValueReader(reading)
 
@@ -124,7 +130,7 @@ class Scanner:
         """Read a list at the top level; results of detectors and an empty list are annotations."""
         out, name = self._out, RESULTS_LIST
         is_empty = _EMPTY.match(self._text, place) is not None
-        if not is_empty and not begins_with_results(self._text, place):
+        if self._is_whole and not is_empty and not begins_with_results(self._text, place):
             return self._list("", place + 1, _NoSink())
         out.sections[name] = Section()
         out.spans[name] = (place, place, len(self._text))
@@ -152,77 +158,27 @@ class Scanner:
 
     def _list(self, name: str, place: int, sink: Sink) -> int:
         """Read the records of a list; return where it ends."""
-        place = self._blank(place)
+        place, ended = self._blank(place), False
         section = self._out.sections.get(name, Section())
-        # Columns from a second process are in memory twice for a while.
-        if not isinstance(sink, AnnotationsBuilder):
-            return self._windows(name, place, None, section, sink)[0]
-        ended = False
-
-        def here(place: int, last: Cut) -> int:
-            nonlocal ended
-            place, ended = self._windows(name, place, last, section, sink)
-            return place
-
-        def join(found: tuple[AnnotationColumns, Section, int]) -> int:
-            columns, rest, place = found
-            section.append(rest)
-            sink.absorb(columns)
-            return place
-
-        place = in_two_halves(self._text, place, here, self._rest, join)
-        return place if ended else self._windows(name, place, None, section, sink)[0]
-
-    def _rest(self, place: int) -> tuple[AnnotationColumns, Section, int]:
-        """Read the plain records of the second half of a list, in a second process."""
-        section, builder = Section(), AnnotationsBuilder()
-        while cut := next_cut(self._text, place):
-            records = decoded_entirely(self._text[place : cut.start() + 1])
+        is_annotations = name == RESULTS_LIST
+        decode = self._decode if is_annotations else _decode_entirely
+        of_segments = is_annotations and begins_with_segments(self._text, place)
+        between = BETWEEN_SEGMENTS if of_segments else BETWEEN_RECORDS
+        while not ended:
+            cut = between.search(self._text, place + WINDOW)
+            until = len(self._text) if cut is None else cut.end() - 1
+            text = None if cut is None else b"[" + self._text[place : cut.start() + 1] + b"]"
+            records = None if text is None else decode(text)
             if records is None:
-                break
-            place = self._add(records, place, cut, section, builder)
-        return builder.done(), section, place
-
-    def _windows(
-        self, name: str, place: int, last: Cut | None, section: Section, sink: Sink
-    ) -> tuple[int, bool]:
-        """Read records up to a cut, or to the end of the list.
-
-        Return where the next one begins and False, or where the list ends and True.
-        """
-        while last is None or place < last.start():
-            cut = next_cut(self._text, place, last)
-            if cut is None:
-                return self._step(name, place, len(self._text), section, sink)
-            records = decoded_entirely(self._text[place : cut.start() + 1])
-            if records is None:
-                place, ended = self._step(name, place, cut.end() - 1, section, sink)
-                if ended:
-                    return place, True
+                place, ended = self._step(name, place, until, section, sink)
                 continue
-            place = self._add(records, place, cut, section, sink)
-            if self._progress is not None:
-                self._progress(place, len(self._text) if last is None else last.end())
-        return place, False
-
-    def _add(
-        self,
-        records: list[Any],
-        place: int,
-        cut: Cut,
-        section: Section,
-        sink: Sink,
-    ) -> int:
-        """Add the records of a window; return where the next one begins."""
-        section.rows.append(section.n)
-        section.offsets.append(place)
-        section.n += len(records)
-        if isinstance(sink, RecordList):
-            sink.add_text(place, cut.start() + 1, len(records))
-        else:
+            section.rows.append(section.n)
+            section.offsets.append(place)
+            section.n += len(records)
             sink.add(records)
-        place = cut.end() - 1
-        release_before(self._text, place)
+            place = until
+            if self._progress is not None:
+                self._progress(place, len(self._text))
         return place
 
     def _step(

@@ -1,18 +1,16 @@
-"""Reading a COCO file for the rules, as far as possible, even if it is broken."""
+"""Reading a COCO file as far as possible, even if it is broken."""
 
-import mmap
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bboxqa.core.memory import gc_paused, trim_memory
+from bboxqa.core.memory import gc_paused
 from bboxqa.core.types import Steps
-from bboxqa.formats.document.builder import AnnotationsBuilder
-from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
-from bboxqa.formats.document.record_list import RecordList
+from bboxqa.formats.annotations.read_options import ReadOptions
+from bboxqa.formats.document.builder import WHOLE, AnnotationsBuilder
+from bboxqa.formats.document.content import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument
 from bboxqa.formats.document.scanner import Scanner, Sink
 from bboxqa.formats.opening import named_errors, read_whole
-from bboxqa.formats.windows import Text
 
 _MARKS = (
     (BYTE_ORDER_MARK, "utf-8-sig", "UTF-8 with a byte order mark"),
@@ -30,52 +28,35 @@ class _HeldRecords(list[Any]):
     add = list.extend
 
 
-def read_path(path: Path, progress: Steps | None = None) -> RawDocument:
+def read_path(
+    path: Path, progress: Steps | None = None, settings: ReadOptions = WHOLE
+) -> RawDocument:
     """Return the content of a file, even if it is broken.
 
     `progress` is called as ``progress(done, total)`` with bytes. Raises DatasetError if the file
     does not exist or cannot be opened.
     """
     with named_errors(path, "a COCO JSON file"):
-        # Pipes and empty files cannot be memory-mapped.
-        if not path.is_file() or path.stat().st_size == 0:
-            return read_bytes(read_whole(path), str(path))
-        with path.open("rb") as file:
-            text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return read_bytes(text, str(path), progress)
+        text = read_whole(path)
+    if progress is not None:
+        settings = replace(settings, progress=progress)
+    return read_bytes(text, str(path), settings)
 
 
-def read_bytes(text: Text, name: str, progress: Steps | None = None) -> RawDocument:
+def read_bytes(text: bytes, name: str, settings: ReadOptions = WHOLE) -> RawDocument:
     """Return the document in the content of a file, even if it is broken; see `read_path`."""
 
     def new_sink(key: str) -> Sink:
-        if key == "annotations":
-            return AnnotationsBuilder()
-        return _HeldRecords()
+        return AnnotationsBuilder(settings) if key == RESULTS_LIST else _HeldRecords()
 
     reading = RawDocument(name, text, len(text))
-    sinks = _scan(reading, new_sink, progress)
-    reading.images, reading.categories = sinks["images"], sinks["categories"]
-    reading.annotations = sinks["annotations"].done()
-    trim_memory()
-    return reading
-
-
-def read_records(text: Text, name: str) -> tuple[RawDocument, dict[str, RecordList]]:
-    """Return a document without its lists, and its lists, which are decoded on access."""
-    reading = RawDocument(name, text, len(text))
-    return reading, _scan(reading, lambda _: RecordList(reading.text, name))
-
-
-def _scan(
-    reading: RawDocument, new_sink: Callable[[str], Sink], progress: Steps | None = None
-) -> dict[str, Any]:
-    """Read a document into sinks, and return the sinks by the name of their list."""
     start = _decode(reading)
-    scanner = Scanner(reading, new_sink, progress)
+    scanner = Scanner(reading, new_sink, settings)
     with gc_paused():
         scanner.read(start)
-    return scanner.sinks
+    reading.images, reading.categories = scanner.sinks["images"], scanner.sinks["categories"]
+    reading.annotations = scanner.sinks["annotations"].done()
+    return reading
 
 
 def _decode(reading: RawDocument) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
+from bboxqa.formats.document.origin import WRITTEN_ANGLE
 from bboxqa.formats.label_studio.brush import brush_mask
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.boxes.masks import Masks, checked_size

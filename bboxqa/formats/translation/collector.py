@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 
 from bboxqa.core.text import one_line
-from bboxqa.formats.annotations.joint_columns import most_joints
+from bboxqa.formats.annotations.records import most_joints
 from bboxqa.formats.document.origin import ToolDefect, Where
 from bboxqa.formats.translation.translated import Add, Boxes, Record, Translated
 from bboxqa.formats.translation.untrusted import (

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
@@ -26,6 +28,8 @@ from bboxqa.formats.translation.source_files import SourceFiles
 
 Record = dict[str, Any]
 
+OWN_ID = "own_id"
+"""The key of an annotation that holds the id shown by its tool."""
 UNLABELLED = "(no label)"
 """The category of annotations without a label."""
 UNNAMED = "(not named)"
@@ -104,6 +108,15 @@ class Boxes:
 
     def __len__(self) -> int:
         return len(self.image_id)
+
+
+def rings_of(boxes: Boxes) -> FloatArray:
+    """Return the outlines of boxes as x and y of four points, (N, 8)."""
+    if boxes.corners is not None:
+        return boxes.corners.reshape(-1, 8)
+    x, y, width, height = boxes.bbox.T
+    right, bottom = x + width, y + height
+    return np.stack([x, y, right, y, right, bottom, x, bottom], 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,12 +50,12 @@ def _translated(place: str, path: Path, add: "Add", wanted: "Wanted") -> "Transl
 
 
 def _read(translate: "Translate", path: Path, options: ReadOptions) -> AnnotationFile:
-    from bboxqa.formats.translation.as_file import read_file
+    from bboxqa.formats.translation.reading import read_file
 
     return read_file(translate, path, options)
 
 
 def _document(translate: "Translate", path: Path, progress: Steps | None = None) -> RawDocument:
-    from bboxqa.formats.translation.as_document import read_document
+    from bboxqa.formats.translation.reading import read_document
 
     return read_document(translate, path, progress)

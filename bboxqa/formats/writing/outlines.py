@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
-from bboxqa.formats.annotations.rotations import degrees
+from bboxqa.formats.document.raw_values import degrees
 from bboxqa.formats.translation.boxes.row_masks import runs_of
 from bboxqa.formats.translation.boxes.shapes import SIDES, bounds, ellipse, rotated
 from bboxqa.model.shapes.masks import run_bounds

@@ -34,6 +34,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import smallest_angle
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 from bboxqa.pipelines.counting import ImagePart, reliability_of
+from bboxqa.pipelines.diagnosis.sentences import said
 
 # With fewer objects, a displacement may come from single boxes.
 _FEWEST = 10
@@ -210,12 +211,13 @@ def label_warnings(
     most = f"{of.category_names[first]} and {of.category_names[second]}"
     where = "," if len(keys) == 1 else ", most often"
     n_places = len(np.unique(found.place[found.place >= 0]))
-    yield (
-        f"{count(n_places, 'place')} {'has' if n_places == 1 else 'have'} overlapping boxes of two "
-        f"categories by the same annotators{where} {most}: alpha matches boxes by place alone and "
-        "may pair one category with the other; --category-lenient prefers equal categories and "
-        f"gives {by_label:z.2f} and not {value:z.2f}, and the tables of the diagnosis match so "
-        "there"
+    yield said(
+        "two labels",
+        places=f"{count(n_places, 'place')} {'has' if n_places == 1 else 'have'}",
+        where=where,
+        most=most,
+        by_label=by_label,
+        value=value,
     )
 
 

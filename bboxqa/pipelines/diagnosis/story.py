@@ -1,6 +1,6 @@
 """The story of a diagnosis: a few sentences, the most useful first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import isnan
 from typing import NamedTuple
 
@@ -10,59 +10,52 @@ from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.categories import Unused, unused_categories
-from bboxqa.diagnostics.decomposition import Kind
+from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.rates import RATES, asked_with_others
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.sentences.about_annotators import (
-    idle_sentences,
-    rate_sentences,
-    shape_sentences,
+from bboxqa.pipelines.diagnosis.objects import (
+    agreement_findings,
+    category_findings,
+    confusion_findings,
+    kind_lines,
+    limits,
+    supercategory_findings,
+    track_findings,
+)
+from bboxqa.pipelines.diagnosis.people import (
+    MOSTLY,
+    copy_findings,
+    erring_annotators,
+    group_findings,
+    idle_annotators,
+    reference_confusions,
+    reference_errors,
+    reference_worst,
+    shape_findings,
     two_annotators,
     unused_by_name,
-    unused_sentences,
+    unused_findings,
+    work_findings,
+    work_limits,
     worst_annotator,
 )
-from bboxqa.pipelines.diagnosis.sentences.about_groups import copy_sentences, group_sentences
-from bboxqa.pipelines.diagnosis.sentences.about_joints import joint_sentences, joints_explain
-from bboxqa.pipelines.diagnosis.sentences.about_objects import (
-    agreement_sentence,
-    category_sentences,
-    confusion_sentences,
-    kind_sentences,
-    limit_sentences,
-    supercategory_sentences,
-)
-from bboxqa.pipelines.diagnosis.sentences.about_places import (
+from bboxqa.pipelines.diagnosis.places import (
     Explained,
     edges_explain,
-    offset_sentences,
-    precision_sentences,
-)
-from bboxqa.pipelines.diagnosis.sentences.about_reference import (
-    error_sentences,
-    reference_confusion_sentences,
-    reference_sentences,
-)
-from bboxqa.pipelines.diagnosis.sentences.about_rotation import (
-    exchange_sentences,
-    rotated_sentences,
+    exchange_findings,
+    joint_findings,
+    joints_explain,
+    offset_findings,
+    precision_findings,
+    rotated_findings,
     rotation_explains,
 )
-from bboxqa.pipelines.diagnosis.sentences.about_tracks import track_sentences
-from bboxqa.pipelines.diagnosis.sentences.about_work import work_limits, work_sentences
-from bboxqa.pipelines.diagnosis.sentences.paired import differences
-from bboxqa.pipelines.diagnosis.sentences.sentence import LEAST_DRAWS, MORE, Sentence, Worst
-from bboxqa.pipelines.diagnosis.sentences.significance import bounds, judged
-from bboxqa.pipelines.diagnosis.sentences.told_once import (
-    middle_sentences,
-    once,
-    told_alone,
-    worst_once,
-)
+from bboxqa.pipelines.diagnosis.sentences import MORE, Finding, said
+from bboxqa.pipelines.diagnosis.significance import LEAST_DRAWS, bounds, differences, judged
 
 TABLES = (
     "decomposition",
@@ -78,18 +71,9 @@ TABLES = (
 """The diagnostics that the story and the warnings use."""
 
 _MOST = 9
-_NOBODY = (
-    "no annotator misses, adds, misnames, misplaces, splits, merges or repeats objects "
-    "significantly more than the others (95 % intervals, corrected for the number of annotators "
-    "and kinds of errors)"
-)
 
-_ONE_AGAINST_ONE = (
-    "no image has three annotators: where two differ, it is unknown who is right, and nobody "
-    "is named; --reference FILE compares each with a reference"
-)
-_NOTHING = "there are no annotations to compare"
-_NO_PAIRS = "no image with annotations has two annotators: their agreement cannot be measured"
+Worst = Sequence[tuple[Finding, str]]
+"""Who matches the others least, and what alpha would be without this annotator."""
 
 
 class Told(NamedTuple):
@@ -106,50 +90,48 @@ def story_of(part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, 
     the share of objects that they concern, last what the data cannot show.
     """
     named = matched.bootstrap >= LEAST_DRAWS
-    beside = [*reference_sentences(part)] if named else []
+    beside = _lines(reference_worst(part)) if named else []
     if not len(matched.data.annotations):
-        return Told((*beside, Line(_NOTHING if part.reference is None else _NO_PAIRS)))
+        nothing = "nothing" if part.reference is None else "no pairs"
+        return Told((*beside, Line(said(nothing))))
     judges = _are_judged(matched)
-    last = [*map(Line, limit_sentences(part, matched, tables))]
+    last = _lines(limits(part, matched, tables))
     unused = unused_categories(matched) if part.reference is None else []
-    people = [*idle_sentences(matched, tables["annotators"]), *unused_sentences(matched, unused)]
-    worst: list[Worst] = []
+    people = [*idle_annotators(matched, tables["annotators"]), *unused_findings(matched, unused)]
+    worst: Worst = []
     if named:
         worst, erring = _named(part, matched, tables, unused)
         people += erring
         if not (worst or people or beside) and _are_compared(matched, tables):
-            last.insert(0, Line(_NOBODY))
+            last.insert(0, Line(said("nobody")))
     pairs_only = not judges and _n_drawing(matched) > 2 and _n_compared(tables) != 2
     if pairs_only and part.reference is None:
-        last.append(Line(_ONE_AGAINST_ONE))
+        last.append(Line(said("one against one")))
     found = [
         *people,
         *_confused(part, tables, named=named, judged=judges),
-        *(joint_sentences(tables) if named else ()),
-        *supercategory_sentences(tables),
-        *category_sentences(matched, tables, {each.category for each in unused}),
-        *(work_sentences(tables) if named else ()),
-        *track_sentences(tables),
+        *(joint_findings(tables) if named else ()),
+        *supercategory_findings(tables),
+        *category_findings(matched, tables, {each.category for each in unused}),
+        *(work_findings(tables) if named else ()),
+        *track_findings(tables),
     ]
-    found = once(found, tables)
-    found.sort(key=lambda sentence: -sentence.weight)
-    told = told_alone(found, tables) if part.reference is None else {}
-    lead, kinds = kind_sentences(
-        matched,
-        tables,
-        told,
-        has_alpha=not isnan(part.alpha),
-        named=named and judges,
-        pairs_only=int(matched.data.assigned.sum(1).max(initial=0)) <= 2,
-    )
-    least, found = worst_once(worst, found, told.values())
-    first = [*map(Line, agreement_sentence(part, matched)), *lead.values(), *least, *beside]
-    middle = middle_sentences(found, told, lead, kinds)
-    lines = _fitted(first, middle, last, [*map(Line, work_limits(tables))])
+    found = _once(found, tables)
+    found.sort(key=lambda each: -each.weight)
+    told = _told_alone(found, tables) if part.reference is None else {}
+    has_alpha = not isnan(part.alpha)
+    lead, kinds = kind_lines(matched, tables, told, has_alpha=has_alpha, named=named and judges)
+    least, found = _worst_once(worst, found, told.values())
+    first = [*_lines(agreement_findings(part, matched)), *lead.values(), *least, *beside]
+    middle = _middle(found, told, lead, kinds)
+    lines = _fitted(first, middle, last, _lines(work_limits(tables)))
     twice, gains = told.get(Kind.TWICE), {**lead, **kinds}
-    if twice is None or gains.get(Kind.TWICE) not in lines:
-        return Told(lines)
-    return Told(lines, twice.who)
+    is_told = twice is not None and gains.get(Kind.TWICE) in lines
+    return Told(lines, twice.owner if twice is not None and is_told else "")
+
+
+def _lines(found: Iterator[Finding]) -> list[Line]:
+    return [each.line for each in found]
 
 
 def _fitted(
@@ -159,7 +141,9 @@ def _fitted(
     room = max(_MOST - len(first) - len(last), 0)
     if len(middle) > room:
         n_kept = max(room - 1, 0)
-        middle = [*middle[:n_kept], _more(len(middle) - n_kept)]
+        n = len(middle) - n_kept
+        text = said("room", findings=count(n, "more finding"), them="it" if n == 1 else "them")
+        middle = [*middle[:n_kept], Line(text, see=MORE)]
     # Sentences that nothing changes must not displace findings.
     return (*first, *middle, *last, *unchanged[: max(room - len(middle), 0)])
 
@@ -200,33 +184,33 @@ def _named(
     matched: MatchedUnits,
     tables: Mapping[str, Table],
     unused: Sequence[Unused],
-) -> tuple[list[Worst], list[Sentence]]:
-    """Return who agrees least, and sentences on who errs, against the reference or the others."""
+) -> tuple[Worst, list[Finding]]:
+    """Return who agrees least, and who errs, against the reference or the others."""
     are_judged = _are_judged(matched)
     apart = differences(matched) if are_judged else {}
     worst = [*worst_annotator(part, matched, tables, apart)] if are_judged else []
-    people = [*copy_sentences(matched, tables)]
+    people = [*copy_findings(matched, tables)]
     if part.reference is not None:
-        people += error_sentences(part.reference)
+        people += reference_errors(part.reference)
     elif _n_compared(tables) <= 2:
         people += _of_two(tables)
     elif are_judged:
         people += _misplaced(tables)
-        people += precision_sentences(tables, apart, part.pairs, _explained(matched, tables))
+        people += precision_findings(tables, apart, part.pairs, _explained(matched, tables))
         left_out = unused_by_name(matched, unused)
-        people += rate_sentences(tables, apart, part.pairs, _have_judges(matched), left_out)
-        people += shape_sentences(tables)
-        people += group_sentences(matched, tables)
+        people += erring_annotators(tables, apart, part.pairs, _have_judges(matched), left_out)
+        people += shape_findings(tables)
+        people += group_findings(matched, tables)
     return worst, people
 
 
-def _misplaced(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+def _misplaced(tables: Mapping[str, Table]) -> Iterator[Finding]:
     """Yield who places edges, or rotated boxes, apart from the others."""
     if "rotated_offsets" in tables:
-        yield from rotated_sentences(tables["rotated_offsets"], tables["annotators"])
-        yield from exchange_sentences(tables)
+        yield from rotated_findings(tables["rotated_offsets"], tables["annotators"])
+        yield from exchange_findings(tables)
     elif "offsets" in tables:
-        yield from offset_sentences(tables["offsets"], tables["annotators"])
+        yield from offset_findings(tables["offsets"], tables["annotators"])
 
 
 def _explained(matched: MatchedUnits, tables: Mapping[str, Table]) -> Explained:
@@ -238,7 +222,7 @@ def _explained(matched: MatchedUnits, tables: Mapping[str, Table]) -> Explained:
     return edges_explain(tables, matched.compared)
 
 
-def _of_two(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+def _of_two(tables: Mapping[str, Table]) -> Iterator[Finding]:
     """Yield how the two annotators differ who are left without copies, first one with own boxes."""
     annotators, pairs = tables["annotators"], tables["copies"]
     pairs = pairs.take(np.flatnonzero(pairs["copied"]))
@@ -250,20 +234,102 @@ def _of_two(tables: Mapping[str, Table]) -> Iterator[Sentence]:
         yield from _misplaced(tables)
     else:
         edges = (len(EDGES) * left[:, None] + range(len(EDGES))).ravel()
-        yield from offset_sentences(tables["offsets"].take(edges), of_two)
+        yield from offset_findings(tables["offsets"].take(edges), of_two)
     yield from two_annotators(of_two, has_copies=len(left) < len(annotators))
 
 
 def _confused(
     part: ThresholdResult, tables: Mapping[str, Table], *, named: bool, judged: bool
-) -> Iterator[Sentence]:
+) -> Iterator[Finding]:
     """Yield which categories are confused: with those of the reference, or by annotators."""
     if part.reference is None:
-        yield from confusion_sentences(tables, named=named and judged)
+        yield from confusion_findings(tables, named=named and judged)
     elif named:
-        yield from reference_confusion_sentences(part.reference)
+        yield from reference_confusions(part.reference)
 
 
-def _more(n: int) -> Line:
-    text = f"{count(n, 'more finding')}: {MORE} have {'it' if n == 1 else 'them'}"
-    return Line(text, see=MORE)
+def _alone(tables: Mapping[str, Table]) -> dict[Kind, str]:
+    """Return the kinds of disagreement that one annotator has alone, with this annotator."""
+    whole, table = tables["decomposition"], tables["decomposition_by_annotator"]
+    found: dict[Kind, str] = {}
+    for kind in Kind:
+        own = table.take(np.flatnonzero(table["kind"] == KINDS[kind]))
+        n = int(whole["n_any"][whole["kind"] == KINDS[kind]].sum())
+        if len(own):
+            most = int(own["n_objects"].argmax())
+            others = int(own["n_objects"].sum() - own["n_objects"][most])
+            if own["n_objects"][most] >= MOSTLY * n and others <= (1 - MOSTLY) * n:
+                found[kind] = str(own["annotator"][most])
+    return found
+
+
+def _once(found: Sequence[Finding], tables: Mapping[str, Table]) -> list[Finding]:
+    """Return findings without those that say what a confusion of the same annotator says."""
+    conflict = Kind.CLASS_CONFLICT
+    alone = _alone(tables).get(conflict)
+    confused = {
+        each.owner for each in found if _are_most_conflicts(each, tables) and alone == each.owner
+    }
+    return [
+        each
+        for each in found
+        if each.n_confused or each.cause != conflict or each.owner not in confused
+    ]
+
+
+def _are_most_conflicts(confusion: Finding, tables: Mapping[str, Table]) -> bool:
+    """Return whether nearly all objects with several categories have the two that are confused."""
+    table = tables["decomposition"]
+    n = int(table["n_any"][table["kind"] == KINDS[Kind.CLASS_CONFLICT]].sum())
+    return confusion.n_confused >= MOSTLY * n
+
+
+def _told_alone(found: Sequence[Finding], tables: Mapping[str, Table]) -> dict[Kind, Finding]:
+    """Return the finding on each kind that one annotator has alone, where there is just one.
+
+    The gain of all class conflicts is not that of a confusion of two categories among others.
+    """
+    told = {}
+    for kind, who in _alone(tables).items():
+        own = [each for each in found if (each.cause, each.owner) == (kind, who)]
+        if len(own) == 1 and (not own[0].n_confused or _are_most_conflicts(own[0], tables)):
+            told[kind] = own[0]
+    return told
+
+
+def _worst_once(
+    worst: Worst, found: Sequence[Finding], told: Collection[Finding]
+) -> tuple[list[Line], list[Finding]]:
+    """Return who matches the others least, and the other findings.
+
+    If there is one finding about this annotator, and it says why, it takes the place of the first:
+    with what alpha would be without the annotator, or, if it is `told` with its gain, as it is.
+    """
+    lines: list[Line] = []
+    others = [*found]
+    for each, without in worst:
+        causes = [cause for cause in others if cause.owner == each.who[0]]
+        # F1 does not depend on categories.
+        if len(causes) != 1 or causes[0].cause == Kind.CLASS_CONFLICT:
+            lines.append(each.line._replace(text=each.text + without))
+        elif causes[0] not in told:
+            lines.append(causes[0].line._replace(text=causes[0].text + without))
+            others.remove(causes[0])
+    return lines, others
+
+
+def _middle(
+    found: Sequence[Finding],
+    told: Mapping[Kind, Finding],
+    lead: Mapping[Kind, Line],
+    kinds: Mapping[Kind, Line],
+) -> list[Line]:
+    """Return the sentences on annotators and categories, then those on kinds.
+
+    Findings in `told` are left out if they stand in `lead`, and have their gain if it is known.
+    """
+    gains = {**lead, **kinds}
+    with_gain = {each: gains[kind] for kind, each in told.items() if kind in gains}
+    lines = [with_gain.get(each) or each.line for each in found]
+    middle = [line for line in lines if line not in lead.values()]
+    return [*middle, *(line for line in kinds.values() if line not in middle)]

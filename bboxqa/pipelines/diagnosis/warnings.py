@@ -16,15 +16,17 @@ from bboxqa.core.text import count, joined
 from bboxqa.diagnostics.agreement_groups import assigned_to, copied_groups
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.object_cells import pair_sums
+from bboxqa.diagnostics.offsets import pixel_bases
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.matchers import match
+from bboxqa.model.annotations import EDGES
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart, reliability_of
-from bboxqa.pipelines.diagnosis.constant_shifts import pixel_base_warnings
 from bboxqa.pipelines.diagnosis.matched_units import label_warnings, lower_threshold
+from bboxqa.pipelines.diagnosis.sentences import Measure, instead, said
 
 # An image with a larger share of the units dominates alpha.
 _LARGE_IMAGE = 0.25
@@ -55,7 +57,7 @@ def warnings_of(
         *_large_image(part),
         *_separate_groups(part, matched),
         *_copies(part, matched, tables),
-        *pixel_base_warnings(matched),
+        *_moved_by_a_program(matched),
         *_drawn_twice(part, tables, repeater),
         *label_warnings(images, matched, settings, part.alpha),
         *_moving_threshold(found),
@@ -71,10 +73,7 @@ def _who_was_asked(part: ThresholdResult) -> Iterator[str]:
                 "alpha, which is undefined," if isnan(part.alpha) else f"alpha {part.alpha:z.2f}"
             )
             figures = f"{usual} would be {part.all_asked_alpha:z.2f}, {figures}"
-        yield (
-            "some images do not list who was asked, and only some annotators drew there: if all "
-            f"were asked, {figures} (--asked all)"
-        )
+        yield said("not listed", figures=figures)
 
 
 def _large_image(part: ThresholdResult) -> Iterator[str]:
@@ -89,12 +88,12 @@ def _large_image(part: ThresholdResult) -> Iterator[str]:
         return
     name, cost = table["image"][largest], float(table["cost"][largest])
     what, value, _ = _leading(part)
-    text = f"image {name} holds {100 * share:.0f} % of the units"
+    without = ""
     if not isnan(cost):
         if f"{value + cost:z.2f}" == f"{value:z.2f}":
             return
-        text += f": without it, {what} would be {_instead(value + cost, value)}"
-    yield text
+        without = f": without it, {what} would be {instead(value + cost, value)}"
+    yield said("large image", image=name, share=100 * share, without=without)
 
 
 def _separate_groups(part: ThresholdResult, matched: MatchedUnits) -> Iterator[str]:
@@ -113,10 +112,7 @@ def _separate_groups(part: ThresholdResult, matched: MatchedUnits) -> Iterator[s
         who = _listed([repr(names[each]) for each in group.tolist()])
         parts.append(f"{who}: {value:z.2f}" if not isnan(value) else f"{who}: undefined")
     more = "; …" if len(groups) > _GROUPS_NAMED else ""
-    yield (
-        f"{len(groups)} groups of annotators share no image, and {what} pools them "
-        f"({'; '.join(parts)}{more}): nothing compares one group with another"
-    )
+    yield said("separate groups", n=len(groups), figure=what, parts=f"{'; '.join(parts)}{more}")
 
 
 def _all_have_meaning(matched: MatchedUnits, groups: list[IndexArray]) -> bool:
@@ -169,37 +165,23 @@ def _copies(
             row for row in table.records() if {row["annotator_1"], row["annotator_2"]} <= set(who)
         ]
         shares = sorted(100 * row["identical_share"] for row in pairs)
+        low, high = f"{shares[0]:.0f}", f"{shares[-1]:.0f}"
+        values = {"share": low if low == high else f"{low} to {high}"}
         if len(group) == 2:
-            text = (
-                f"{who[0]} and {who[1]} have {pairs[0]['n_identical']:,} identical boxes, "
-                f"{shares[0]:.0f} % of those that both drew"
-            )
-            reduced = f"without {who[1]}"
+            kind, reduced = "two copy", f"without {who[1]}"
+            values |= {"who": joined(who), "n": pairs[0]["n_identical"]}
             without = value - float(vitality[group[1]])
         else:
-            low, high = f"{shares[0]:.0f}", f"{shares[-1]:.0f}"
-            share = low if low == high else f"{low} to {high}"
-            text = (
-                f"{_listed(who)} have identical boxes, {share} % of those that any two of them "
-                "both drew"
-            )
-            reduced = f"with {who[0]} as the only one of them"
+            kind, reduced = "several copy", f"with {who[0]} as the only one of them"
+            values["who"] = _listed(who)
         if len(group) > 2 or what == "F1":
             without = _without(matched, group[1:], what)
+        end = ""
         if not isnan(without):
-            text += f": {reduced}, {what} would be {_instead(without, value)}"
+            end = f": {reduced}, {what} would be {instead(without, value)}"
         elif len(group) == len(names):
-            text += (
-                f": they copied each other or kept the same proposed boxes, and {what} "
-                f"{value:z.2f} does not show how far they would agree independently"
-            )
-        yield text
-
-
-def _instead(other: float, value: float) -> str:
-    """Return the hypothetical figure and the present one in words."""
-    shown, own = f"{other:z.2f}", f"{value:z.2f}"
-    return f"{shown} as well" if shown == own else f"{shown} and not {own}"
+            end = said("all copy", figure=what, value=value)
+        yield said(kind, **values, without=end)
 
 
 def _listed(names: list[str]) -> str:
@@ -232,10 +214,31 @@ def _drawn_twice(part: ThresholdResult, tables: Mapping[str, Table], told: str) 
         name = table["annotator"][place]
         n_twice, n = boxes[name]["n_twice"], boxes[name]["n"]
         if n_twice and name != told:
-            yield (
-                f"{name} drew {n_twice:,} of {count(n, 'object')} twice: drawn once, {what} would "
-                f"be {_instead(value + gain[place], value)}"
+            yield said(
+                "drawn twice",
+                who=name,
+                n=n_twice,
+                objects=count(n, "object"),
+                figure=what,
+                instead=instead(value + gain[place], value),
             )
+
+
+def _moved_by_a_program(matched: MatchedUnits) -> Iterator[str]:
+    """Yield annotators whose boxes differ by the same half or whole pixel."""
+    names, found = matched.data.annotator_names, pixel_bases(matched)
+    for base in found[:1]:
+        first, second = names[base.first], names[base.second]
+        shifts = zip(EDGES, base.shift, strict=True)
+        yield said(
+            "moved by a program",
+            who=f"{first} and {second}",
+            n_alike=base.n_alike,
+            n=base.n,
+            edges=", ".join(f"{edge} {shift:+g} px" for edge, shift in shifts if shift),
+            first=first,
+            pairs=f"; {count(len(found) - 1, 'more such pair')}" if len(found) > 1 else "",
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -281,7 +284,7 @@ def _moving_threshold(found: _Measured) -> Iterator[str]:
         thresholds = sorted(values)
         of_each = " / ".join(f"{values[each]:z.2f}" for each in thresholds)
         at = " / ".join(f"{each:g}" for each in thresholds)
-        yield f"{what} depends on the threshold: {of_each} at {part.measure} {at}"
+        yield said("threshold", figure=what, values=of_each, measure=part.measure, thresholds=at)
 
 
 def _matcher(found: _Measured) -> Iterator[str]:
@@ -299,7 +302,5 @@ def _matcher(found: _Measured) -> Iterator[str]:
         if not low <= other <= high and abs(other - value) >= _LEAST_GAIN
     ]
     if outside:
-        yield (
-            f"{what} depends on the matcher: {own} gives {what} {value:z.2f} "
-            f"[{low:z.2f}, {high:z.2f}], {' and '.join(outside)}"
-        )
+        size = Measure(value, low, high)
+        yield said("matcher", figure=what, own=own, size=size, others=" and ".join(outside))

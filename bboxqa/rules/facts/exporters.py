@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bboxqa.formats.annotations.cvat_crowds import are_of_cvat
+from bboxqa.formats.document.builder import are_of_cvat
 from bboxqa.rules.facts.document import Document
 
 QUIRKS: Mapping[str, str] = {

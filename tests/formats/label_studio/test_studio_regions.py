@@ -72,7 +72,7 @@ def test_the_region_of_each_annotation_is_looked_up_once(tmp_path):
     # One lookup for each pair of labels took 38 s for the labels of a file of 1 MB.
     several = box(1, 1, 9, 9, [f"c{number}" for number in range(30)])
     path = written(tmp_path / "a.json", task(1, work(1, several, box(50, 1, 9, 9))))
-    reading = format_of(path).document(path, None, None)
+    reading = format_of(path).document(path)
     asked = []
 
     def counted(rows):

@@ -14,7 +14,7 @@ from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.box_tables import rows as table_rows
 from bboxqa.formats.box_tables.box_table import translate as of_table
 from bboxqa.formats.dota.dota_records import translate_dota as of_dota
-from bboxqa.formats.translation.as_file import read_file
+from bboxqa.formats.translation.reading import read_file
 from bboxqa.formats.yolo.reader import translate_labels as of_yolo
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
+from bboxqa.formats.document.origin import WRITTEN_ANGLE
 from bboxqa.formats.translation.boxes import shapes
 from bboxqa.formats.translation.translated import Record
 from bboxqa.formats.translation.untrusted import LARGEST

@@ -9,11 +9,10 @@ import msgspec
 
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.coco.panoptic import segment_records
+from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.coco.results import result_records
-from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import BYTE_ORDER_MARK
-from bboxqa.formats.document.origin import Where
-from bboxqa.formats.document.rotation_columns import WRITTEN_ANGLE
+from bboxqa.formats.document.origin import WRITTEN_ANGLE, Where
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.boxes.own_ids import shown_file
 from bboxqa.formats.translation.translated import Translate, Wanted

@@ -1,0 +1,256 @@
+"""Reading COCO files: annotations, segments of panoptic COCO and results of detectors."""
+
+import re
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.types import Steps
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.measured import (
+    Measured,
+    author_problems,
+    measured,
+    turned_note,
+)
+from bboxqa.formats.annotations.problems import (
+    ABSENT,
+    annotation_problems,
+    label_of,
+    shortened,
+    table_problems,
+)
+from bboxqa.formats.annotations.read_options import ReadOptions
+from bboxqa.formats.annotations.records import (
+    ID_EXPECTED,
+    LISTS,
+    Category,
+    Image,
+    image_type,
+    is_id,
+    whole_number,
+)
+from bboxqa.formats.document.annotation_columns import AnnotationColumns
+from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
+from bboxqa.formats.document.positions import Locator
+from bboxqa.formats.document.tolerant import read_bytes, read_path
+from bboxqa.formats.format import Format
+from bboxqa.formats.opening import named_errors, read_whole
+from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.members import head_of
+from bboxqa.formats.windows import begins_with_results
+from bboxqa.model.annotations import Source
+from bboxqa.model.shapes.rotated_boxes import from_corners
+
+# Everything before the first list of images.
+_IMAGES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{.*?"images"\s*:\s*\[', re.DOTALL)
+_RINGS = re.compile(rb'"segmentation"\s*:\s*\[\s*\[([^\[\]]*)\]\s*([\],])')
+# Bytes of annotations, and outlines, that show whether these are rotated boxes; a box is rotated
+# above an angle in degrees, and at least a share of the boxes has to be.
+_BEGINNING, _FEW, _UPRIGHT, _TURNED = 1 << 16, 3, 0.5, 0.1
+_CORNERS = 8
+# Records with errors that are looked up in the file.
+_MOST_LISTED = 1000
+
+_Record = TypeVar("_Record", Image, Category)
+
+
+def read_file(path: Path, options: ReadOptions) -> AnnotationFile:
+    """Read a COCO file.
+
+    Raises DatasetError if the file does not exist, is not JSON, or has records that cannot be read;
+    all of these are listed.
+    """
+    with named_errors(path, "a COCO JSON file"):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise DatasetError(
+                [f"{path}: is a pipe or a device; expected a file"], "Write it to a file first."
+            )
+        text = read_whole(path)
+    if not text:
+        raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
+    digest = blake2b(text).hexdigest() if options.digest else None
+    return read_text(text, path, options, Source(str(path), len(text), digest))
+
+
+def read_text(text: bytes, path: Path, options: ReadOptions, source: Source) -> AnnotationFile:
+    """Read the content of a COCO file; raises the errors of `read_file`."""
+    document = read_bytes(text, str(path), options)
+    if begins_with_results(text):
+        from bboxqa.formats.coco.results import results_file
+
+        return results_file(document, path, options, source)
+    check_text(document, path)
+    check_lists(document, path, ("images", "categories") if options.tables else LISTS)
+    problems: list[str] = []
+    images, categories = _tables(document, options, problems)
+    columns = document.annotations
+    found = measured(columns, options, said=choices().rotated)
+    problems += record_problems(document, found, options)
+    problems += (f"{document.name}: {problem}" for problem in author_problems(columns))
+    if problems:
+        raise DatasetError(problems, files=[path] * len(problems))
+    notes = found.notes
+    if options.upright_only and not found.has_more_numbers:
+        outlined = tuple(_outline_notes(document))
+        notes = (*turned_note(columns), *notes) if not outlined else (*notes, *outlined)
+    file = AnnotationFile(source, images, categories, found.columns, notes)
+    if columns.segment_counts is not None:
+        from bboxqa.formats.coco.panoptic import segments_file
+
+        return segments_file(file, columns, path)
+    return file
+
+
+def check_text(document: RawDocument, path: Path) -> None:
+    """Refuse a document that is not JSON in UTF-8."""
+    name = document.name
+    problems = [f"{name}: not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
+    if document.trailing is not None:
+        problems.append(f"{name}: not JSON at byte {document.trailing:,}: extra data")
+    if document.not_utf8 is not None:
+        problems.append(f"{name}: byte {document.not_utf8:,} is not UTF-8")
+    elif document.encoding and document.text[:3] != BYTE_ORDER_MARK:
+        problems.append(f"{name}: is {document.encoding}; expected UTF-8")
+    if problems:
+        raise DatasetError(problems, files=[path] * len(problems))
+
+
+def check_lists(document: RawDocument, path: Path, needed: Sequence[str] = LISTS) -> None:
+    """Refuse a document that is not an object with COCO's lists, each of them once."""
+    name = document.name
+    problems = [
+        f"{name}: {key} is in the file twice, and only the last one would count; expected it once"
+        for pointer, key in dict.fromkeys(document.repeated)
+        if not pointer and key in LISTS
+    ]
+    if not isinstance(document.top, dict):
+        found = "a list" if isinstance(document.top, list) else shortened(document.top)
+        problems.append(f"{name}: the top level is {found}; expected an object")
+    for key in LISTS if isinstance(document.top, dict) else ():
+        if key not in document.sections and (key in needed or key in document.top):
+            value = document.top.get(key, ABSENT)
+            found = "missing" if value is ABSENT else f"a {type(value).__name__}"
+            problems.append(f"{name}: {key} is {found}; expected a list")
+    if problems:
+        advice = "A COCO file is an object with the lists images, annotations and categories."
+        raise DatasetError(problems, advice, files=[path] * len(problems))
+
+
+def _tables(
+    document: RawDocument, options: ReadOptions, problems: list[str]
+) -> tuple[list[Image], list[Category]]:
+    """Return the images and categories of a document, and add problems with them."""
+    images = _converted("images", document, image_type(options.keys), problems)
+    return images, _converted("categories", document, Category, problems)
+
+
+def _converted(
+    key: str, document: RawDocument, kind: type[_Record], problems: list[str]
+) -> list[_Record]:
+    """Return the records of a list that can be used, with whole numbers as ids."""
+    values: Sequence[Any] = getattr(document, key)
+    try:
+        records: list[_Record] = msgspec.convert(values, list[kind])  # type: ignore[valid-type]
+    except msgspec.ValidationError:
+        records = []
+        for place, value in enumerate(values):
+            found = [*table_problems(key, value)]
+            problems += (
+                f"{document.name}: {label_of(key, place, value)}: {each}" for each in found
+            )
+            if not found:
+                number = whole_number(value["id"])
+                known = value if number is None else {**value, "id": number}
+                records.append(msgspec.convert(known, kind))
+    for place, record in enumerate(records):
+        if type(record.id) is not int and (number := whole_number(record.id)) is not None:
+            record.id = number
+        elif not is_id(record.id):
+            found_id = f"id is {record.id!r}; expected {ID_EXPECTED}"
+            problems.append(f"{document.name}: {key}[{place}]: {found_id}")
+    return records
+
+
+def record_problems(document: RawDocument, found: Measured, options: ReadOptions) -> Iterator[str]:
+    """Yield problems with the values of annotations."""
+    columns, locator = document.annotations, Locator(document)
+    name = "results" if document.is_results else "annotations"
+    for row in found.bad.tolist()[:_MOST_LISTED]:
+        label, record = _record(columns, locator, name, row)
+        problems = [*annotation_problems(columns, row, record, found, options)]
+        for problem in problems or ["the annotation cannot be used"]:
+            yield f"{document.name}: {label}: {problem}"
+
+
+def _record(columns: AnnotationColumns, locator: Locator, name: str, row: int) -> tuple[str, Any]:
+    """Return the label of an annotation in messages, and its record."""
+    if columns.segment_counts is None:
+        record = locator.value("annotations", row)
+        return label_of(name, row, record), record
+    ends = np.cumsum(columns.segment_counts)
+    of = int(np.searchsorted(ends, row, side="right"))
+    whole = locator.value("annotations", of)
+    segments = whole.get("segments_info") if isinstance(whole, dict) else None
+    if not isinstance(segments, list) or not segments:
+        return label_of(name, of, whole), whole
+    place = row - int(ends[of]) + columns.segment_counts[of]
+    segment = segments[place]
+    label = label_of(f"{label_of(name, of, whole)}.segments_info", place, segment)
+    is_object = isinstance(segment, dict)
+    return label, {**segment, "image_id": whole.get("image_id")} if is_object else segment
+
+
+def _outline_notes(document: RawDocument) -> Iterator[str]:
+    """Yield a note if all of the first outlines are rotated boxes."""
+    section = document.sections["annotations"]
+    start = section.offsets[0] if section.offsets else len(document.text)
+    beginning = document.text[start : start + _BEGINNING]
+    found = [match.groups() for match in _RINGS.finditer(beginning)]
+    rings = [numbers.split(b",") for numbers, end in found if end == b"]"]
+    if len(rings) < max(_FEW, len(found)) or any(len(ring) != _CORNERS for ring in rings):
+        return
+    try:
+        corners = np.array(rings, np.float64).reshape(-1, 4, 2)
+    except ValueError:
+        return
+    boxes, is_rectangle = from_corners(corners)
+    is_turned = np.minimum(boxes[:, 4], 90 - boxes[:, 4]) > _UPRIGHT
+    if is_rectangle.all() and is_turned.mean() >= _TURNED:
+        yield (
+            f"outlines are rotated boxes in the first {len(rings):,} annotations: their bbox is "
+            "compared; --similarity obb compares rotated boxes"
+        )
+
+
+def _recognises(path: Path) -> bool:
+    """Return whether a file has the suffix .json, or begins like a JSON object."""
+    if path.suffix.lower() == ".json":
+        return True
+    try:
+        return head_of(path).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    except OSError:
+        return True
+
+
+def begins_as_coco(head: bytes) -> bool:
+    """Return whether a text begins like COCO JSON and unlike JSON of other tools."""
+    return _IMAGES.match(head) is not None
+
+
+def is_surely_coco(path: Path) -> bool:
+    """Return whether a file begins like COCO JSON and unlike JSON of other tools."""
+    return begins_as_coco(head_of(path))
+
+
+def _read_document(path: Path, progress: Steps | None = None) -> RawDocument:
+    return read_path(path, progress)
+
+
+COCO = Format("coco", (".json",), _recognises, read_file, _read_document)
+"""COCO files with object annotations."""

@@ -1,1 +1,0 @@
-"""The sentences of a diagnosis, one module per subject."""

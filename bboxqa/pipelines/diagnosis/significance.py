@@ -1,0 +1,336 @@
+"""Who differs from the others significantly: tests of figures with their intervals."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.agreement.uncertainty.distributions import t_quantile
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.text import joined
+from bboxqa.diagnostics.agreement_groups import assigned_to, independent
+from bboxqa.diagnostics.categories import difficulty_sums
+from bboxqa.diagnostics.object_cells import pair_sums
+from bboxqa.diagnostics.rates import RATES, rate_sums
+from bboxqa.geometry.candidates import TOLERANCE
+from bboxqa.matching.matchers import match
+from bboxqa.model.table import Table
+from bboxqa.model.units import MatchedUnits
+from bboxqa.pipelines.diagnosis.sentences import Measure
+
+_NORMAL = NormalDist()
+_LEVEL = 0.95
+# Standard errors that two counts must differ by.
+_SIGN_TEST = 1.96
+KINDS_OF_ERRORS = 8
+"""The kinds of errors that annotators are named for; each is a chance of a false alarm."""
+LEAST_IMAGES = 5
+"""Fewest images of an annotator who may be named."""
+LEAST_CONFUSED = 5
+"""Fewest confused objects of two categories that are worth a sentence."""
+LEAST_DRAWS = 200
+"""Fewest draws that it takes to name somebody: intervals of fewer draws are too imprecise."""
+LEAST_SHARE = 0.01
+"""Smaller shares of objects are not worth a sentence."""
+MOST_NAMED = 3
+"""The most annotators named for one kind of error; others are counted."""
+# Rates of which a lower value is worse.
+_AGREEMENT = ("f1", "class_share", "mean_similarity")
+
+
+class Bounds(NamedTuple):
+    """K figures with their 95 % intervals; NaN where there is none."""
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    def of_complement(self) -> "Bounds":
+        """Return 1 − the figures."""
+        return Bounds(1 - self.value, 1 - self.high, 1 - self.low)
+
+    def at(self, place: int) -> Measure:
+        """Return one figure with its interval."""
+        return Measure(*(float(each[place]) for each in self))
+
+    def take(self, rows: IndexArray) -> "Bounds":
+        """Return some of the figures."""
+        return Bounds(*(each[rows] for each in self))
+
+
+def bounds(table: Table, name: str) -> Bounds:
+    """Return a column of a table with its interval."""
+    return Bounds(table[name], table[f"{name}_low"], table[f"{name}_high"])
+
+
+def above_others(
+    found: Bounds,
+    n_images: NDArray[Any],
+    difference: Bounds | None = None,
+    n_kinds: int = KINDS_OF_ERRORS,
+    *,
+    n_cases: NDArray[Any] | None = None,
+) -> IndexArray:
+    """Return the figures significantly above the median of the others, the largest first.
+
+    If annotators err alike, the chance that any of the K figures of any kind is named is 5 % at
+    most, by Bonferroni's correction: the distance to the lower bound is widened to that of a lower
+    level of Student's t for the number of images. Figures of fewer than `LEAST_IMAGES` images are
+    not judged. Figures that are equal in all draws are not judged either if a sign test with that
+    number of cases could not be significant.
+
+    Parameters
+    ----------
+    found : Bounds
+        The figures; larger is worse.
+    n_images : (K,) array
+        The number of images, or independent cases, of each figure.
+    difference : Bounds, optional
+        Difference from the median of the others, over the same draws. Without it, the median counts
+        as known.
+    n_kinds : int
+        The number of kinds of figures that are tested.
+    n_cases : (K,) array, optional
+        The number of cases for the sign test of figures that are equal in all draws; by default the
+        images.
+
+    Examples
+    --------
+    >>> low, high = np.array([0.05, 0.06, 0.2]), np.array([0.15, 0.16, 0.4])
+    >>> above_others(Bounds((low + high) / 2, low, high), np.full(3, 50))
+    array([2])
+    >>> above_others(Bounds((low + high) / 2, low, high), np.full(3, 6))
+    array([], dtype=int64)
+    """
+    if difference is None:
+        median = median_of_others(found.value[:, None])[:, 0]
+        difference = Bounds(*(each - median for each in found))
+    length = difference.value - difference.low
+    known = ~np.isnan(length) & (n_images >= LEAST_IMAGES)
+    n_judged = int(known.sum())
+    if n_judged < 2:
+        return np.flatnonzero(known)[:0]
+    level = (1 - _LEVEL) / (2 * n_judged * n_kinds)
+    known &= (length > 0) | (0.5 ** (n_images if n_cases is None else n_cases) <= level)
+    above = np.flatnonzero(known & (difference.value > _wider(level, n_images) * length))
+    return above[np.argsort(-found.value[above], kind="stable")]
+
+
+def _wider(level: float, n_images: NDArray[Any]) -> FloatArray:
+    """Return the factor from the bound of a 95 % interval to that of a smaller level, (K,)."""
+    freedom = np.maximum(n_images, 2) - 1.0
+    factor: FloatArray = t_quantile(freedom, 1 - level) / t_quantile(freedom, (1 + _LEVEL) / 2)
+    return factor
+
+
+def median_of_others(values: FloatArray) -> FloatArray:
+    """Return the median of all other known values of a column, (K, B) both.
+
+    Examples
+    --------
+    >>> median_of_others(np.array([[1.0], [2.0], [np.nan], [6.0]])).ravel()
+    array([4. , 3.5, 2. , 1.5])
+    """
+    known = ~np.isnan(values)
+    order = np.argsort(values, axis=0, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(len(values))[:, None], axis=0)
+    # Unknown values are sorted last; the others of an unknown value are all known values.
+    n = known.sum(0) - known
+    ordered = np.take_along_axis(values, order, axis=0)
+
+    def without(place: IndexArray) -> FloatArray:
+        moved = np.clip(np.where(place >= rank, place + 1, place), 0, len(values) - 1)
+        return np.take_along_axis(ordered, moved, axis=0)
+
+    return np.where(n > 0, (without((n - 1) // 2) + without(n // 2)) / 2, np.nan)
+
+
+def is_first(found: Bounds, place: int) -> bool:
+    """Return whether the interval of a figure lies above the intervals of all others.
+
+    Figures without an interval count as points.
+
+    Examples
+    --------
+    >>> low, high = np.array([0.05, np.nan, 0.2]), np.array([0.15, np.nan, 0.4])
+    >>> found = Bounds(np.array([0.1, 0.25, 0.3]), low, high)
+    >>> is_first(found, 2), is_first(Bounds(*(each[[0, 2]] for each in found)), 1)
+    (False, True)
+    """
+    ends = np.where(np.isnan(found.high), found.value, found.high)
+    others = np.delete(ends, place)
+    others = others[~np.isnan(others)]
+    return bool(found.low[place] > others.max(initial=-np.inf))
+
+
+def judged(table: Table, found: Bounds) -> Bounds:
+    """Return figures, with the intervals of annotators with few images set to NaN."""
+    few = table["n_images"] < LEAST_IMAGES
+    return Bounds(found.value, *(np.where(few, np.nan, each) for each in (found.low, found.high)))
+
+
+def share_bounds(share: FloatArray, n: FloatArray, n_shares: int = 1) -> Bounds:
+    """Return shares of `n` cases with Wilson's 95 % intervals [1]_, corrected for their number.
+
+    References
+    ----------
+    .. [1] E. B. Wilson (1927), Probable inference, the law of succession, and statistical
+           inference, Journal of the American Statistical Association 22(158),
+           doi:10.1080/01621459.1927.10502953.
+
+    Examples
+    --------
+    >>> found = share_bounds(np.array([0.1]), np.array([10.0]))
+    >>> found.low.round(4), found.high.round(4)
+    (array([0.0179]), array([0.4042]))
+    """
+    z = _NORMAL.inv_cdf(1 - (1 - _LEVEL) / (2 * max(n_shares, 1)))
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    return Bounds(share, middle - half, middle + half)
+
+
+def differ(one: float, other: float) -> bool:
+    """Return whether a count is significantly larger than another one, by a sign test.
+
+    Examples
+    --------
+    >>> differ(13, 4), differ(13, 8)
+    (True, False)
+    """
+    return bool(one - other > _SIGN_TEST * np.sqrt(one + other))
+
+
+def most_named(
+    places: Sequence[int], weight: FloatArray | None = None
+) -> Iterator[tuple[int, int]]:
+    """Yield the first few annotators, the last one with the number of further ones.
+
+    With the weights of their findings, they are in the order of these, so that the number stands
+    at the end.
+
+    Examples
+    --------
+    >>> list(most_named([4, 2, 7, 1, 3])), list(most_named([0, 1], np.array([0.1, 0.2])))
+    ([(4, 0), (2, 0), (7, 2)], [(1, 0), (0, 0)])
+    """
+    shown = [*places[:MOST_NAMED]]
+    if weight is not None:
+        shown.sort(key=lambda place: -weight[place])
+    for rank, place in enumerate(shown):
+        yield place, max(len(places) - MOST_NAMED, 0) if rank == MOST_NAMED - 1 else 0
+
+
+def confuser(cells: Table, are_unequal: BoolArray, annotators: Table, n_others: int = 1) -> str:
+    """Return who of three or more confuse two categories significantly more; "" if nobody.
+
+    These are the one with most confusions and others with at least half as many, if their shares
+    are significantly above the others', and if they have enough images to be named.
+
+    Parameters
+    ----------
+    cells : Table
+        A row per annotator and pair of categories: the annotator's, that of the `n_others` others,
+        and how often they occur together.
+    are_unequal : (C,) bool
+        Rows with two different categories.
+    annotators : Table
+        The number of images of each annotator.
+    """
+    names, place = np.unique(cells["annotator"].astype(str), return_inverse=True)
+    if len(names) < 3:
+        return ""
+    n = np.bincount(place, cells["n"]) / n_others
+    n_confused = np.bincount(place, cells["n"] * are_unequal) / n_others
+    found = above_others(share_bounds(n_confused / n, n), n)
+    in_images = dict(zip(annotators["annotator"], annotators["n_images"], strict=True))
+    has_enough = np.array([in_images[name] >= LEAST_IMAGES for name in names.tolist()])
+    found = found[has_enough[found]]
+    if int(n_confused.argmax()) not in found:
+        return ""
+    many = found[n_confused[found] >= n_confused.max() / 2]
+    return joined(names[many[np.argsort(-n_confused[many], kind="stable")]].tolist())
+
+
+def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
+    """Return by how much each annotator is worse than the median of the others, for each rate.
+
+    Images that are hard for all do not widen the intervals, as both sides share the draws. The keys
+    are `RATES`.
+    """
+    judged = independent(matched)
+    tables = rate_sums(judged).tables
+    n_annotators = len(matched.data.annotator_names)
+    shape = len(RATES), n_annotators
+    sign = np.array([-1.0 if rate in _AGREEMENT else 1.0 for rate in RATES])[:, None, None]
+
+    def evaluate(above: FloatArray, below: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = np.where(below > 0, above / below, np.nan).reshape(*shape, -1)
+        others = np.stack([median_of_others(each) for each in rates])
+        return (sign * (rates - others)).reshape(len(above), -1)
+
+    found = _with_ends(matched, tables, evaluate).reshape(*shape, 3)
+    return {rate: Bounds(*found[place].T) for place, rate in enumerate(RATES)}
+
+
+def f1_of_others(matched: MatchedUnits, annotator: int) -> FloatArray:
+    """Return the F1 of each pair of others who share objects, matched without an annotator, (P,).
+
+    An annotator who draws an object twice can split the unit of the others: matched together, two
+    others who agree on everything would have an F1 below 1.
+    """
+    assigned = matched.data.assigned.copy()
+    assigned[:, annotator] = False
+    assigned[assigned.sum(1) < 2] = False
+    others = assigned_to(matched, assigned)
+    pairs = others.near.take(others.near.similarity >= others.threshold - TOLERANCE)
+    units = match(
+        others.data.annotations,
+        pairs,
+        others.matcher,
+        others.threshold,
+        category_lenient=others.category_lenient,
+    )
+    sums = pair_sums(replace(others, units=units))
+    one, other = np.nonzero(np.triu(sums.possible, 1))
+    found: FloatArray = sums.matched[one, other] / sums.possible[one, other]
+    return found
+
+
+def category_differences(matched: MatchedUnits, places: IndexArray) -> Bounds:
+    """Return by how much less each category is found than the median of the others.
+
+    `places` are the indices of the compared categories among all that were drawn, (K,).
+    """
+    tables = [table[places] for table in difficulty_sums(matched).tables]
+
+    def evaluate(above: FloatArray, below: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = np.where(below > 0, above / below, np.nan)
+        return median_of_others(rates) - rates
+
+    return Bounds(*_with_ends(matched, tables, evaluate).T)
+
+
+def _with_ends(
+    matched: MatchedUnits,
+    tables: Sequence[Any],
+    evaluate: Callable[[FloatArray, FloatArray], FloatArray],
+) -> FloatArray:
+    """Return (K, 3): figures of all images, and their 95 % intervals.
+
+    `tables` have the sums above and below the fraction bar by image.
+    """
+    totals = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
+    value = evaluate(*totals)[:, 0]
+    made_of = n_nonzero(tables[1])
+    ends = drawn_intervals(
+        value, tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
+    )
+    return np.column_stack([value, ends])
