@@ -50,8 +50,7 @@ def reading(
     missing_txt : {"asked", "not-asked"}, optional
         Whether annotators were asked about images without a label file; by default, they were not.
     voc_base : {0, 1}, optional
-        The coordinate of the first pixel in Pascal VOC files that do not state it; by default, it
-        is inferred from their values.
+        The coordinate of the first pixel in Pascal VOC files that do not state it; by default 1.
     columns : mapping of str to str, optional
         The columns of tables by content: image, image_id, annotator, category, id, score,
         image_width, image_height, created_at, iscrowd, rotation, track; and for boxes x, y, width

@@ -91,8 +91,6 @@ class AnnotationFile:
     """Whether the format has category names only, so that the reader has numbered them."""
     own_ids: ShownIds | None = None
     """(N,). What annotations are found by; None where these are the ids of the columns."""
-    told_base: int | None = None
-    """The coordinate of the first pixel, if the values of the file show it."""
     task_of_frames: str | None = None
     """The task with the frames of a video that the file does not name; "" if it has no name."""
     shown_images: AbstractSet[tuple[str, str]] = frozenset()

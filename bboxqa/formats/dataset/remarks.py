@@ -29,7 +29,7 @@ def headlines_of(
     data: Dataset, files: Sequence[AnnotationFile], attribution: Attribution
 ) -> tuple[str, ...]:
     """Return facts that may make results useless: few common images, copies, variants of names."""
-    result = [*_different_bases(files)]
+    result: list[str] = []
     apart = _apart(data.assigned) if len(files) > 1 else np.zeros(0, np.int64)
     advice = unjoined_advice(files) if len(apart) else ""
     # If files name their annotators, few common images may be intended.
@@ -94,22 +94,6 @@ annotations out, or name who drew them"
     if len(found) > 1:
         who = f"annotators {joined(found)} count as people, and may be missing values"
     return f"{who}: if so, leave these annotations out, or name who drew them"
-
-
-def _different_bases(files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield a remark if some files count pixels from 0 and others from 1."""
-    names = {
-        base: [one_line(file.source.name) for file in files if file.told_base == base]
-        for base in (0, 1)
-    }
-    if names[0] and names[1]:
-        shown = {base: ", ".join(each[:_NAMED]) for base, each in names.items()}
-        more = {base: " and others" if len(each) > _NAMED else "" for base, each in names.items()}
-        yield (
-            f"corners are taken as edges counted from 0 in {shown[0]}{more[0]}, and as pixels "
-            f"counted from 1 in {shown[1]}{more[1]}: if the same program wrote all files, boxes "
-            "are a pixel apart; --voc-base 0 or --voc-base 1 sets one for all"
-        )
 
 
 def with_machine_remark(

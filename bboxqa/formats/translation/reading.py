@@ -89,7 +89,6 @@ def read_file(translate: Translate, path: Path, options: ReadOptions) -> Annotat
         lists_images=found.lists_images,
         numbers_categories=True,
         own_ids=parts.own_ids.done(),
-        told_base=found.told_base,
         task_of_frames=found.task_of_frames,
         shown_images=found.shown_images,
         unshown=[

@@ -183,8 +183,6 @@ class Translated:
     """Notes on annotations that name nobody; untrue where each file is by one annotator."""
     lists_images: bool = True
     """Whether the format has records of images, so that those without annotations are known."""
-    told_base: int | None = None
-    """The coordinate of the first pixel, if the values of the source show it."""
     unshown_images: AbstractSet[int] = frozenset()
     """The ids of images that the tool does not show."""
     task_of_frames: str | None = None

@@ -8,7 +8,6 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.translation.images.image_places import path_below
-from bboxqa.formats.voc.voc_boxes import CornerTally
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.losses import ANNOTATIONS, ATTRIBUTES, key_losses, label_losses
 from bboxqa.formats.writing.names import people_paths, plain_xml, safe_paths
@@ -17,6 +16,7 @@ from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
 
 _TITLE = "Pascal VOC"
 _DECIMALS = 6
+_FEW_FRACTIONS = 0.05
 _MARKS = ("truncated", "difficult", "occluded")
 # CVAT has texts.
 _SET = (1, "1", "true")
@@ -43,21 +43,15 @@ def _read_name(name: str, place: str) -> str:
 def _base(content: Content) -> int:
     """Return the coordinate of the first pixel, the same for all annotators.
 
-    It is 1, as the format defines, if other readers can infer that from all numbers and each side
-    has a pixel, which both corners include; else 0.
+    It is 1, as the format defines, if nearly all corners are whole numbers other than 0 and each
+    side has a pixel, which both corners include; else 0.
     """
     drawn = content.annotations
     upright = [each for each in drawn if content.rotated(each, any_rectangle=True) is None]
     edges = _corners(upright, base=1)
-    if (edges[:, :2] > edges[:, 2:]).any():
+    if (edges[:, :2] > edges[:, 2:]).any() or (edges == 0).any():
         return 0
-    corners = edges.ravel()
-    tally = CornerTally(
-        n=len(corners),
-        n_fractions=int((corners % 1 != 0).sum()),
-        n_zeros=int((corners == 0).sum()),
-    )
-    return tally.base()[0]
+    return int((edges % 1 != 0).sum() <= _FEW_FRACTIONS * edges.size)
 
 
 def _corners(drawn: Sequence[Record], base: int) -> FloatArray:

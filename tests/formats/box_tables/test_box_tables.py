@@ -214,22 +214,6 @@ def test_a_column_that_is_there_twice_is_refused_in_frames(kind, tmp_path):
         alone(source)
 
 
-def test_annotators_are_by_file_where_no_row_names_one(tmp_path):
-    for who in ("ann", "bob"):
-        table(tmp_path, PEOPLE, "a.jpg,,cat,1,2,3,4", name=f"{who}.csv")
-    data = read_coco(tmp_path)
-    assert data.annotator_names == ("ann", "bob")
-    assert len(data.annotations) == 2
-
-
-def test_a_table_without_annotators_is_by_one_person(tmp_path):
-    for who in ("ann", "bob"):
-        rows = ["a.jpg,cat,1,2,3,4", "b.jpg,,,,,"]
-        table(tmp_path, "image,category,x,y,width,height", *rows, name=f"{who}.csv")
-    data = read_coco(tmp_path)
-    assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["ann", "bob"]}
-
-
 @pytest.mark.parametrize(
     ("row", "code", "words"),
     [

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from support.tool_files import drawn, found, translation_of
 
-from bboxqa import agree, convert, read_coco, reading, validate
+from bboxqa import agree, read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of, is_source
-from bboxqa.formats.voc.voc_records import translate_voc as translate
+from bboxqa.formats.voc.reader import translate_voc as translate
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of VOC here")
@@ -70,43 +70,25 @@ def test_whole_xml_of_another_kind_is_left_out(tmp_path):
     assert [each.code for each in translated(folder)[0].defects] == ["T012"]
 
 
+OF_DATUMARO = "<source><annotation>Unknown</annotation><image>Unknown</image></source>"
+
+
 @pytest.mark.parametrize(
-    ("corners", "chosen", "box", "words"),
+    ("corners", "chosen", "source", "box", "words"),
     [
         # Columns 11 to 30 of 1, 2, … are 20 columns, the first at 10.
-        ((11, 1, 30, 40), None, [10, 0, 20, 40], "counted from 1, since some are 1"),
-        ((11, 5, 30, 40), None, [10, 4, 20, 36], "counted from 1, as Pascal VOC defines"),
-        ((11, 0, 30, 40), None, [11, 0, 19, 40], "edges counted from 0, since some are 0"),
-        ((10.5, 1, 30.25, 40), None, [10.5, 1, 19.75, 39], "since they have fractions"),
-        ((11, 0, 30, 40), 1, [10, -1, 20, 41], "counted from 1, as given"),
-        ((11, 1, 30, 40), 0, [11, 1, 19, 39], "edges counted from 0, as given"),
+        ((11, 1, 30, 40), None, "", [10, 0, 20, 40], "counted from 1, as Pascal VOC defines; if "),
+        ((11.5, 0, 30, 40), None, "", [10.5, -1, 19.5, 41], "counted from 1, as Pascal VOC defi"),
+        ((11, 0, 30, 40), 1, "", [10, -1, 20, 41], "counted from 1, as given"),
+        ((11, 1, 30, 40), 0, "", [11, 1, 19, 39], "edges counted from 0, as given"),
+        ((11, 1, 30, 40), None, OF_DATUMARO, [11, 1, 19, 39], "from 0, as CVAT and datumaro wri"),
     ],
 )
-def test_the_number_of_the_first_pixel_is_told_and_said(tmp_path, corners, chosen, box, words):
-    found, records = translated(written(tmp_path, a=xml(thing(*corners))), voc_base=chosen)
+def test_the_number_of_the_first_pixel_is_said(tmp_path, corners, chosen, source, box, words):
+    found, records = translated(written(tmp_path, a=xml(source, thing(*corners))), voc_base=chosen)
     assert records[0]["bbox"] == box
     assert words in found.notes[0]
-    assert ("--voc-base" in found.notes[0]) == (chosen is None)
-
-
-@pytest.mark.parametrize(
-    ("left", "reason"),
-    [
-        (5, "as Pascal VOC defines, since only 1 of 40 values has fractions; "),
-        (1, "since some are 1 and none is 0, and only 1 of 40 values has fractions; "),
-    ],
-)
-def test_few_fractions_are_told_and_do_not_count(tmp_path, left, reason):
-    """They are from single files edited later."""
-    objects = [thing(left, 5, 30, 40)] * 9 + [thing(5, 5, 30.5, 40)]
-    found, records = translated(written(tmp_path, a=xml(*objects)))
-    assert records[0]["bbox"] == [left - 1, 4, 31 - left, 36]
-    assert f"taken as inclusive pixels counted from 1, {reason}" in found.notes[0]
-
-
-def test_all_files_of_a_folder_tell_the_number(tmp_path):
-    written(tmp_path, a=xml(thing(5, 5, 9, 9)), b=xml(thing(0, 5, 9, 9), name="b.jpg"))
-    assert [each["bbox"] for each in translated(tmp_path)[1]] == [[5, 5, 4, 4], [0, 5, 9, 4]]
+    assert ("--voc-base" in found.notes[0]) == (chosen is None and not source)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +140,8 @@ def test_polygons_are_outlines(tmp_path):
 
 def test_each_folder_is_by_one_person(tmp_path):
     box = thing(1, 1, 30, 40)
-    written(tmp_path, ann__a=xml(box), bob__a=xml(box), bob__b=xml(name="b.jpg"))
+    other = thing(1, 1, 30, 41)
+    written(tmp_path, ann__a=xml(box), bob__a=xml(other), bob__b=xml(name="b.jpg"))
     data = read_coco(tmp_path)
     assert data.annotator_names == ("ann", "bob")
     assert data.assigned.tolist() == [[True, True], [False, True]]
@@ -181,27 +164,9 @@ def test_folders_are_annotators_where_no_object_names_one(tmp_path, nobody):
     of_file = xml(thing(1, 2, 3, 4, more=nobody)).replace(
         "<size>", "<annotator>x</annotator><size>"
     )
-    data = read_coco(written(tmp_path, ann__a=of_file, bob__a=of_file))
+    of_bob = of_file.replace("<xmax>3<", "<xmax>5<")
+    data = read_coco(written(tmp_path, ann__a=of_file, bob__a=of_bob))
     assert [each[1] for each in drawn(data)] == ["ann", "bob"]
-
-
-def test_a_point_in_the_name_of_a_folder_begins_no_suffix(tmp_path):
-    for name in ("round.1", "round.2"):
-        written(tmp_path / name, a=xml(thing(1, 1, 30, 40)))
-    assert read_coco(tmp_path).annotator_names == ("round.1", "round.2")
-
-
-def test_the_order_in_which_people_use_categories_is_no_contradiction(tmp_path):
-    cat, dog = thing(1, 1, 30, 40), thing(50, 1, 70, 40, name="dog")
-    written(tmp_path, ann__a=xml(cat, dog), bob__a=xml(dog, cat))
-    assert not validate(tmp_path, select=["C007"]).findings
-
-
-@pytest.mark.parametrize("place", ["Annotations__{}__a", "{}__Annotations__a", "{}__train__a"])
-def test_where_tools_put_the_files_of_a_person(tmp_path, place):
-    box = thing(1, 1, 30, 40)
-    written(tmp_path, **{place.format(name): xml(box) for name in ("ann", "bob")})
-    assert read_coco(tmp_path).annotator_names == ("ann", "bob")
 
 
 @pytest.mark.parametrize(
@@ -255,14 +220,6 @@ def test_both_boxes_of_a_pair_are_named_by_their_place(tmp_path):
     (found,) = (each for each in validate(tmp_path).findings if each.code == "D002")
     assert found.message.startswith('bbox has an IoU of 0.976 with annotation "a.xml:4", of the')
     assert found.ids["annotation"] == "a.xml:5"
-
-
-def test_a_note_that_holds_for_several_people_is_told_once(tmp_path):
-    for person in ("ann", "bob"):
-        written(tmp_path / "in" / person, a=xml(thing(1, 1, 40, 40)), b=xml(name="b.jpg"))
-    found = convert(tmp_path / "in", tmp_path / "out.json", to="coco", lossy=True)
-    (note,) = (each for each in found.notes if "counted from 1" in each)
-    assert note.startswith(f"each of {tmp_path / 'in/ann'} and {tmp_path / 'in/bob'}: ")
 
 
 @pytest.mark.parametrize(("missing", "n_images"), [(None, 1), ("asked", 2)])
@@ -339,73 +296,14 @@ def stating(base, *corners):
     return xml(f"<first_pixel>{base}</first_pixel>", thing(*corners))
 
 
-def test_files_may_state_the_first_pixel(tmp_path):
-    written(tmp_path, a=stating(0, 1, 5, 30, 40), b=stating(0, 2, 5, 30, 40))
-    found, records = translated(tmp_path)
-    assert [each["bbox"] for each in records] == [[1, 5, 29, 35], [2, 5, 28, 35]]
-    assert found.notes[0] == "corners are edges counted from 0, as the files state"
-    assert found.told_base is None
-
-
-STATES = "1 of 4 files states that corners are inclusive pixels counted from 1"
-TAKEN = (
-    "corners of the others are taken as edges counted from 0, since they have fractions; "
-    "if that is wrong: --voc-base 1"
-)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "box", "first", "second"),
-    [
-        (None, [2.5, 5, 27.5, 35], STATES, TAKEN),
-        (
-            0,
-            [2.5, 5, 27.5, 35],
-            f"{STATES}: --voc-base 0 is only for files that do not state it",
-            "corners of the others are edges counted from 0, as given",
-        ),
-        (
-            1,
-            [1.5, 4, 28.5, 36],
-            STATES,
-            "corners of the others are inclusive pixels counted from 1, as given",
-        ),
-    ],
-)
-def test_a_file_states_the_first_pixel_only_for_itself(tmp_path, chosen, box, first, second):
-    others = {f"b{n}": xml(thing(2.5, 5, 30, 40), name=f"b{n}.jpg") for n in range(3)}
-    written(tmp_path, a=stating(1, 2, 5, 31, 40), **others)
-    found, records = translated(tmp_path, voc_base=chosen)
-    assert [each["bbox"] for each in records] == [[1, 4, 30, 36], *[box] * 3]
-    assert found.notes[:2] == [first, second]
-    assert found.told_base == (0 if chosen is None else None)
-
-
 @pytest.mark.parametrize("chosen", [None, 0, 1])
-def test_files_that_state_different_first_pixels_are_read_as_they_state(tmp_path, chosen):
-    edges, pixels = stating(0, 2, 5, 30, 40), stating(1, 3, 6, 30, 40)
-    written(tmp_path, a=edges, b=pixels, c=pixels, d=xml(name="d.jpg"))
+def test_files_that_state_the_first_pixel_are_read_as_they_state(tmp_path, chosen):
+    written(tmp_path, a=stating(0, 2, 5, 30, 40), b=stating(1, 3, 6, 30, 40))
+    written(tmp_path, c=xml(thing(3, 6, 31, 41), name="c.jpg"), d=xml(name="d.jpg"))
     found, records = translated(tmp_path, voc_base=chosen)
-    assert [each["bbox"] for each in records] == [[2, 5, 28, 35]] * 3
-    said = [
-        "1 of 3 files states that corners are edges counted from 0",
-        "2 of 3 files state that corners are inclusive pixels counted from 1",
-    ]
-    if chosen is not None:
-        said[1 - chosen] += f": --voc-base {chosen} is only for files that do not state it"
-    assert list(found.notes[:2]) == said
-
-
-def test_people_with_another_first_pixel_are_told(tmp_path):
-    written(tmp_path, ann__a=xml(thing(0, 5, 30, 40)), bob__a=xml(thing(2, 5, 30, 40)))
-    (headline,) = read_coco(tmp_path).headlines
-    assert headline == (
-        f"corners are taken as edges counted from 0 in {tmp_path}/ann, and as pixels counted from "
-        f"1 in {tmp_path}/bob: if the same program wrote all files, boxes are a pixel apart; "
-        "--voc-base 0 or --voc-base 1 sets one for all"
-    )
-    with reading(voc_base=0):
-        assert read_coco(tmp_path).headlines == ()
+    other = [3, 6, 28, 35] if chosen == 0 else [2, 5, 29, 36]
+    assert [each["bbox"] for each in records] == [[2, 5, 28, 35]] * 2 + [other]
+    assert found.notes[0].startswith("corners are those of 1 of 3 files: edges counted from 0, as ")
 
 
 def test_another_encoding_than_the_file_says_is_told(tmp_path):
@@ -414,26 +312,6 @@ def test_another_encoding_than_the_file_says_is_told(tmp_path):
     found, _ = translated(tmp_path)
     (defect,) = found.defects
     assert defect.message == "a.xml: is XML that is not in UTF-8: found byte 0xe9"
-
-
-def test_how_corners_are_read_is_said_once_for_all_annotators(tmp_path):
-    for who in "abcd":
-        written(tmp_path / who, a=xml(thing(11, 1, 30, 40 + ord(who))))
-    (note,) = [each for each in read_coco(tmp_path).notes if "corners are" in each]
-    assert note.startswith(f"each of {tmp_path}/a, {tmp_path}/b and 2 more files: corners are")
-    (tmp_path / "e").mkdir()
-    (tmp_path / "e/a.xml").write_bytes((tmp_path / "a/a.xml").read_bytes())
-    (note,) = [each for each in read_coco(tmp_path).notes if "same byte" in each]
-    assert note == f"{tmp_path}/a and {tmp_path}/e are the same byte for byte"
-
-
-def test_parts_do_not_decide_how_objects_are_read(tmp_path):
-    part = "<part><name>head</name><bndbox><xmin>5.5</xmin><ymin>0.5</ymin>"
-    part += "<xmax>6.5</xmax><ymax>7.5</ymax></bndbox></part>"
-    folder = written(tmp_path, a=xml(thing(4, 4, 5, 6, more=part), thing(1, 2, 3, 4)))
-    found, records = translated(folder)
-    assert [each["bbox"] for each in records] == [[3, 3, 2, 3], [0, 1, 3, 3]]
-    assert "counted from 1, since some are 1" in found.notes[0]
 
 
 @pytest.mark.parametrize("missing", [None, "asked"])

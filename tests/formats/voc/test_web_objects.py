@@ -47,14 +47,6 @@ def test_who_drew_what_is_read_with_edges_from_0_on(tmp_path):
     assert "corners" not in notes
 
 
-def test_annotators_who_did_not_sign_in_have_folders(tmp_path):
-    content = xml(thing(polygon(*SQUARE, user="anonymous")), thing(polygon((1, 1), user="")))
-    write(tmp_path, **{"ann/a.xml": content, "bob/a.xml": content})
-    data = read_coco(tmp_path)
-    assert [each[1] for each in drawn(data)] == ["ann", "bob"]
-    assert any("1 point is not compared" in note for note in data.notes)
-
-
 def test_points_that_are_no_numbers_are_refused(tmp_path):
     write(tmp_path, **{"a.xml": xml(thing(polygon(*SQUARE[:2], ("x", 3))))})
     with pytest.raises(DatasetError, match="x is 'x'; expected a number"):
