@@ -1,9 +1,9 @@
 """Converting annotation records of any kind to columns, window by window."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -85,6 +85,9 @@ _PARTS: dict[str, tuple[type, int]] = {
 }  # fmt: skip
 
 
+_UNTYPED = msgspec.json.Decoder(list[Any])
+
+
 class RecordDecoder:
     """Decodes the text of records: to objects of the keys that are read, or with all their keys.
 
@@ -92,41 +95,42 @@ class RecordDecoder:
     """
 
     def __init__(self, settings: ReadOptions) -> None:
-        self._type = None if settings.whole else _record_type(settings)
-        names = {} if self._type is None else {f.encode_name: f.name for f in _fields(self._type)}
-        self._getters = {key: attrgetter(name) for key, name in names.items()}
-        self._marks = {key: f'"{key}"'.encode() for key in self._getters if key.isascii()}
-        self._decoder = msgspec.json.Decoder(list[self._type] if self._type else list[Any])
+        self._keys = [] if settings.whole else _keys_read(settings)
+        kind = list[_record_type(self._keys)] if self._keys else list[Any]  # type: ignore[misc]
+        self._decoder = msgspec.json.Decoder(kind)
 
     def decode(self, text: bytes) -> Sequence[Any] | None:
         """Return the records in the text of a list; None if it is not plain JSON."""
-        try:
-            records: list[Any] = self._decoder.decode(text)
-        except msgspec.ValidationError:
-            # A number or null is in place of a record.
-            return msgspec.json.decode(text, type=list[Any])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
-        if self._type is None:
-            return records
-        is_escaped = b"\\u" in text
-        found = (key for key in self._getters if is_escaped or self._marks.get(key, b"") in text)
-        return TypedRecords(records, self._getters, {*found})
+        for decoder in (self._decoder, _UNTYPED):
+            try:
+                records: list[Any] = decoder.decode(text)
+            except msgspec.ValidationError:
+                # A number or null is in place of a record, or a number is out of range.
+                continue
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return None
+            is_typed = decoder is self._decoder and self._keys
+            return TypedRecords(records, [key for key, _ in self._keys]) if is_typed else records
+        return None
 
 
 class TypedRecords(list[Any]):
-    """Decoded records, with the keys that some of them may have."""
+    """Decoded records, and the values of the keys that some of them have."""
 
-    def __init__(
-        self, records: list[Any], getters: Mapping[str, Callable[[Any], Any]], keys: set[str]
-    ) -> None:
+    def __init__(self, records: list[Any], keys: Sequence[str]) -> None:
         super().__init__(records)
-        self.keys = keys
-        self._getters = getters
+        columns = zip(*map(msgspec.structs.astuple, records), strict=True)
+        n = len(records)
+        self._columns = {
+            key: list(column)
+            for key, column in zip(keys, columns, strict=False)
+            if column.count(MISSING) < n
+        }
+        self.keys = {*self._columns}
 
     def column(self, key: str) -> list[Any]:
-        """Return the value of a key in each record."""
-        return list(map(self._getters[key], self))
+        """Return the value of a key in each record; MISSING where it is absent."""
+        return self._columns[key]
 
 
 class _AnyRecords(list[Any]):
@@ -148,12 +152,8 @@ class _AnyRecords(list[Any]):
 _Records = TypedRecords | _AnyRecords
 
 
-def _fields(kind: Any) -> tuple[msgspec.structs.FieldInfo, ...]:
-    return msgspec.structs.fields(kind)
-
-
-def _record_type(settings: ReadOptions) -> type[msgspec.Struct]:
-    """Return a type of records with the keys that are read, of any value."""
+def _keys_read(settings: ReadOptions) -> list[tuple[str, Any]]:
+    """Return the keys that are read, and the types of their values."""
     keys = [*ID_KEYS, "bbox", "iscrowd", "attributes", "score", "segments_info", *MARKS]
     keys += [key.partition(".")[0] for key in settings.keys]
     # Without need, outlines and key points are not decoded, as they are most of the text.
@@ -162,9 +162,13 @@ def _record_type(settings: ReadOptions) -> type[msgspec.Struct]:
         "keypoints": Any if settings.keypoints else msgspec.Raw,
     }
     keys += [*kinds, *(["area"] if settings.keypoints else [])]
+    return [(key, kinds.get(key, Any)) for key in dict.fromkeys(keys)]
+
+
+def _record_type(keys: Sequence[tuple[str, Any]]) -> type[msgspec.Struct]:
     fields = [
-        (f"key_{n}", kinds.get(key, Any), msgspec.field(default=MISSING, name=key))
-        for n, key in enumerate(dict.fromkeys(keys))
+        (f"key_{n}", kind, msgspec.field(default=MISSING, name=key))
+        for n, (key, kind) in enumerate(keys)
     ]
     return msgspec.defstruct("Record", fields, gc=False)
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, Protocol
 
 from bboxqa.formats.annotations.read_options import ReadOptions
@@ -21,6 +22,9 @@ from bboxqa.formats.windows import (
 
 _BLANK = re.compile(rb"[ \t\n\r]*")
 _EMPTY = re.compile(rb"\[[ \t\n\r]*\]")
+_END = re.compile(rb"\}[ \t\n\r]*\]")
+# Ends of inner lists that are tried as that of a list.
+_TRIED = 4
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
@@ -170,8 +174,11 @@ class Scanner:
             text = None if cut is None else b"[" + self._text[place : cut.start() + 1] + b"]"
             records = None if text is None else decode(text)
             if records is None:
-                place, ended = self._step(name, place, until, section, sink)
-                continue
+                records, end = self._last_records(place, until, decode)
+                if records is None:
+                    place, ended = self._step(name, place, until, section, sink)
+                    continue
+                until, ended = end, True
             section.rows.append(section.n)
             section.offsets.append(place)
             section.n += len(records)
@@ -180,6 +187,19 @@ class Scanner:
             if self._progress is not None:
                 self._progress(place, len(self._text))
         return place
+
+    def _last_records(
+        self, place: int, until: int, decode: Callable[[bytes], Sequence[Any] | None]
+    ) -> tuple[Sequence[Any] | None, int]:
+        """Return the records up to the end of a list, and where it ends; None if that is unclear.
+
+        A bracket that ends an inner list leaves a record open, so that the text does not decode.
+        """
+        for end in islice(_END.finditer(self._text, place, until), _TRIED):
+            records = decode(b"[" + self._text[place : end.end()])
+            if records is not None:
+                return records, end.end()
+        return None, len(self._text)
 
     def _step(
         self, name: str, place: int, until: int, section: Section, sink: Sink
