@@ -18,8 +18,7 @@ from bboxqa.core.text import clean, count
 from bboxqa.core.version import __version__
 from bboxqa.formats.translation.choices import as_options, completed
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.report.csv_cells import csv_line
-from bboxqa.report.json_text import json_text
+from bboxqa.report.encodings import csv_line, json_text
 from bboxqa.report.numbers import interval, number
 from bboxqa.report.pages.html_document import render
 from bboxqa.report.pages.reproduce import settings_table

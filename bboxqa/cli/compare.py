@@ -108,7 +108,7 @@ def compare(
     written = []
     if out is not None:
         from bboxqa.formats.read_files import files_read
-        from bboxqa.report.comparison_summary import write_comparison
+        from bboxqa.report.comparison import write_comparison
 
         kept = files_read([before, after, config])
         write_comparison(result, out, raw_csv=raw_csv, kept=kept)
@@ -122,12 +122,12 @@ def _show_since(since: "SinceRun", output_format: str, out: Path | None) -> None
     if out is not None:
         raise DatasetError([since.reason], "Without the measured files, leave --out out.")
     if output_format == "json":
-        from bboxqa.report.comparison_summary import since_summary
-        from bboxqa.report.json_text import json_text
+        from bboxqa.report.comparison import since_summary
+        from bboxqa.report.encodings import json_text
 
         click.echo(json_text(since_summary(since)), nl=False)
         return
-    from bboxqa.report.since_text import since_lines
+    from bboxqa.report.comparison import since_lines
 
     click.echo("\n".join(since_lines(since)))
 

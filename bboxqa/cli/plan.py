@@ -83,7 +83,7 @@ def _formatted(planned: "ImagePlan", output_format: str) -> str:
     if output_format == "json":
         import dataclasses
 
-        from bboxqa.report.json_text import json_text
+        from bboxqa.report.encodings import json_text
 
         return json_text(dataclasses.asdict(planned))
     return "".join(f"{line}\n" for line in _lines(planned))

@@ -110,9 +110,8 @@ def segments(
 
 def _formatted(tiers: "list[TierAgreement]", output_format: str, raw_csv: bool) -> str:
     from bboxqa.cli.stats import scale_label
-    from bboxqa.report.coefficient_text import label_lines, text_lines
-    from bboxqa.report.coefficients import as_csv, as_json, labels_json
-    from bboxqa.report.json_text import json_text
+    from bboxqa.report.encodings import json_text
+    from bboxqa.report.stats_views import as_csv, as_json, label_lines, labels_json, text_lines
 
     estimates = [tier.estimates for tier in tiers]
     if output_format == "csv":

@@ -147,8 +147,8 @@ def stats(
 def _similar(table: Path, options: dict[str, Any], output_format: str, raw_csv: bool) -> str:
     """Return the similarity of annotators as text."""
     from bboxqa.pipelines.answers import similar_annotators
-    from bboxqa.report.answers_text import similar_csv, similar_json, similar_lines
-    from bboxqa.report.json_text import json_text
+    from bboxqa.report.encodings import json_text
+    from bboxqa.report.stats_views import similar_csv, similar_json, similar_lines
 
     tasks = [
         similar_annotators(ratings, task=task, seed=options["seed"])
@@ -164,8 +164,8 @@ def _similar(table: Path, options: dict[str, Any], output_format: str, raw_csv: 
 def _associated(table: Path, columns: tuple[str, str], output_format: str, raw_csv: bool) -> str:
     """Return the association of two columns as text."""
     from bboxqa.pipelines.answers import column_association
-    from bboxqa.report.answers_text import association_csv, association_json, association_lines
-    from bboxqa.report.json_text import json_text
+    from bboxqa.report.encodings import json_text
+    from bboxqa.report.stats_views import association_csv, association_json, association_lines
 
     found = column_association(table, *columns)
     if output_format == "csv":
@@ -203,9 +203,8 @@ def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
 
 
 def _formatted(tasks: "list[TaskEstimates]", output_format: str, raw_csv: bool) -> str:
-    from bboxqa.report.coefficient_text import text_lines
-    from bboxqa.report.coefficients import as_csv, as_json
-    from bboxqa.report.json_text import json_text
+    from bboxqa.report.encodings import json_text
+    from bboxqa.report.stats_views import as_csv, as_json, text_lines
 
     if output_format == "csv":
         return as_csv(tasks, raw=raw_csv)

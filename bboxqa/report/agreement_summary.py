@@ -1,33 +1,32 @@
-"""A result as one plain object, the form of `summary.json` and of `--format json`."""
+"""A result and its diagnosis as plain objects, the form of `--format json` and of JSON files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from math import isnan
 from typing import Any
 
 import msgspec
 
+from bboxqa.core.remembered import remembered
 from bboxqa.model.diagnosis import Diagnosis
-from bboxqa.model.results import (
-    ClassAgreement,
-    Existence,
-    MeasuredAgreement,
-    Place,
-    ThresholdResult,
-)
-from bboxqa.report.diagnosis_summary import diagnosis_summary
-from bboxqa.report.json_text import json_text
-from bboxqa.report.numbers import json_interval, json_number
-from bboxqa.report.reference import reference_record
-from bboxqa.report.repeats import repeat_records
+from bboxqa.model.results import MeasuredAgreement, ReferenceAgreement, ThresholdResult
+from bboxqa.model.table import Table
+from bboxqa.report.encodings import json_text
+from bboxqa.report.numbers import json_figure, json_interval, json_number, picked
 
 _OF_RESULT = (
     "n_images", "n_annotators", "n_annotations", "n_crowd", "n_empty_images", "attribution",
 )  # fmt: skip
 OF_SETTINGS = ("similarity", "matcher", "missing", "empty_images", "bootstrap", "seed")
+"""The settings that a summary repeats."""
+_RATES = ("f1", "miss_rate", "extra_rate", "class_share")
+_OF_REPEATS = ("f1", "alpha", "class_alpha", "class_share", "mean_iou")
+_OF_REFERENCE = ("precision", "recall", "f1", "class_share", "mean_similarity")
+
+Record = dict[str, Any]
 
 
-def summary(result: MeasuredAgreement) -> dict[str, Any]:
+def summary(result: MeasuredAgreement) -> Record:
     """Return a result as `summary_schema` describes it; None where a number is undefined.
 
     Examples
@@ -48,100 +47,194 @@ def summary(result: MeasuredAgreement) -> dict[str, Any]:
     }
 
 
-def _threshold(part: ThresholdResult) -> dict[str, Any]:
-    return {
-        "iou_threshold": part.iou_threshold,
-        "alpha": json_number(part.alpha),
+def _threshold(part: ThresholdResult) -> Record:
+    meaningful, existence, place = part.meaningful_image_alpha, part.existence, part.place
+    known = not isnan(part.mean_image_alpha)
+    unknown = part.status if part.alpha_has_no_meaning else "undefined: no image"
+    found = {
+        **picked(part, "iou_threshold", "alpha"),
         "alpha_reason": part.alpha_reason or None,
-        "status": part.status,
-        "interval": json_interval(part.interval),
+        **picked(part, "status", "interval"),
         "observed_disagreement": json_number(part.observed),
         "expected_disagreement": json_number(part.expected),
-        "mean_image_alpha": json_number(part.mean_image_alpha),
-        "mean_image_status": _mean_status(part),
-        "mean_image_interval": json_interval(part.mean_image_interval),
-        "mean_drawn_image_alpha": json_number(part.mean_drawn_image_alpha),
+        **picked(part, "mean_image_alpha"),
+        "mean_image_status": "ok" if known else unknown,
+        **picked(part, "mean_image_interval", "mean_drawn_image_alpha"),
         "meaningful_image_alpha": {
-            "value": json_number(part.meaningful_image_alpha.mean),
-            "interval": json_interval(part.meaningful_image_alpha.interval),
-            "n_images": part.meaningful_image_alpha.n_images,
+            "value": json_number(meaningful.mean),
+            **picked(meaningful, "interval", "n_images"),
         },
-        "share_of_images_at_1": json_number(part.share_of_images_at_1),
-        "existence": _existence(part.existence),
-        "class": _class(part.class_agreement),
-        "place": _place(part.place),
-        "greedy_alpha": json_number(part.greedy_alpha),
-        "all_asked_alpha": json_number(part.all_asked_alpha),
-        "all_asked_f1": json_number(part.all_asked_f1),
-        "n_units": part.n_units,
-        "n_complete_units": part.n_complete_units,
+        **picked(part, "share_of_images_at_1"),
+        "existence": {
+            **picked(existence, "f1", "interval", "chance", "alpha", "alpha_interval"),
+            "reason": existence.reason or None,
+        },
+        "class": picked(
+            part.class_agreement, "alpha", "share", "interval", "share_interval", "status"
+        ),
+        "place": {
+            **picked(place, "mean_iou", "median_iou", "interval", "n_pairs"),
+            "below_threshold": {
+                "value": json_number(place.below_threshold),
+                "interval": json_interval(place.below_interval),
+            },
+        },
+        **picked(part, "greedy_alpha", "all_asked_alpha", "all_asked_f1"),
+        **picked(part, "n_units", "n_complete_units"),
         "categories": part.categories.records(),
         "pairs": part.pairs.records(),
-        **({} if part.repeats is None else {"repeats": repeat_records(part.repeats)}),
-        **({} if part.reference is None else {"reference": reference_record(part.reference)}),
     }
+    if part.repeats is not None:
+        found["repeats"] = _repeats(part.repeats)
+    if part.reference is not None:
+        found["reference"] = _reference(part.reference)
+    return found
 
 
-def _mean_status(part: ThresholdResult) -> str:
-    if not isnan(part.mean_image_alpha):
-        return "ok"
-    return part.status if part.alpha_has_no_meaning else "undefined: no image"
+def _repeats(table: Table) -> list[Record]:
+    """Return a record for all annotators together, whose name is None, and for each."""
+    counts = ("n_images", "n_annotations")
+    return [
+        {"annotator": row["annotator"] if place else None}
+        | {name: row[name] for name in counts}
+        | {name: json_figure(row, name) for name in _OF_REPEATS}
+        for place, row in enumerate(table.records())
+    ]
 
 
-def _existence(found: Existence) -> dict[str, Any]:
+def _reference(found: ReferenceAgreement) -> Record:
+    """Return the reference, and a record of the figures of each annotator."""
+    offsets = found.offsets.records()
+    is_rotated = "measure" in found.offsets.columns
     return {
-        "f1": json_number(found.f1),
-        "interval": json_interval(found.interval),
-        "chance": json_number(found.chance),
-        "alpha": json_number(found.alpha),
-        "alpha_interval": json_interval(found.alpha_interval),
-        "reason": found.reason or None,
-    }
+        **picked(
+            found, "name", "n_images", "n_reference_images", "n_empty_images", "n_annotations"
+        ),
+        "annotators": [
+            {
+                "name": row["annotator"],
+                **{name: row[name] for name in ("n_images", "n", "n_reference", "n_matched")},
+                **{name: json_figure(row, name) for name in _OF_REFERENCE},
+                **_offsets([each for each in offsets if each["annotator"] == row["annotator"]],
+                           ("measure", "unit", "systematic"), is_rotated=is_rotated),
+            }
+            for row in found.annotators.records()
+        ],
+    }  # fmt: skip
 
 
-def _class(found: ClassAgreement) -> dict[str, Any]:
+def _offsets(rows: list[Record], kept: tuple[str, ...], *, is_rotated: bool) -> Record:
+    """Return the offsets of an annotator: of edges, or of rotated boxes."""
+    if not is_rotated:
+        return {"offset_px": [json_figure(row, "offset_px") for row in rows]}
+    rotated = [{name: row[name] for name in kept} | json_figure(row, "offset") for row in rows]
+    return {"offset_px": [], **({"rotated_offsets": rotated} if rotated else {})}
+
+
+@remembered
+def diagnosis_summary(diagnosis: Diagnosis) -> Record:
+    """Return a diagnosis as `diagnosis_schema` describes it; None where a number is undefined.
+
+    It is made once, and must not be changed.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> result = bboxqa.agree(bboxqa.read_coco(example_file("fruits")))
+    >>> diagnosis_summary(result.diagnose())["annotators"][0]["miss_rate"]
+    {'value': 0.0, 'interval': None}
+    """
+    tables = diagnosis.tables
     return {
-        "alpha": json_number(found.alpha),
-        "share": json_number(found.share),
-        "interval": json_interval(found.interval),
-        "share_interval": json_interval(found.share_interval),
-        "status": found.status,
-    }
-
-
-def _place(found: Place) -> dict[str, Any]:
-    return {
-        "mean_iou": json_number(found.mean_iou),
-        "median_iou": json_number(found.median_iou),
-        "interval": json_interval(found.interval),
-        "n_pairs": found.n_pairs,
-        "below_threshold": {
-            "value": json_number(found.below_threshold),
-            "interval": json_interval(found.below_interval),
+        "threshold": diagnosis.threshold_label,
+        "story": list(diagnosis.story),
+        "subjects": [
+            {"annotators": list(line.annotators), "see": line.see} for line in diagnosis.lines
+        ],
+        "warnings": list(diagnosis.warnings),
+        "annotators": _annotators(tables),
+        "confusions": [_confusion(row) for row in tables["confusions"].records()],
+        "decomposition": [_kind(row) for row in tables["decomposition"].records()],
+        **({"work": _work(tables["work"])} if "work" in tables else {}),
+        "tables": {
+            name: {"columns": [*table.columns], "rows": [*map(list, table.rows())]}
+            for name, table in tables.items()
         },
     }
 
 
-def json_lines(
-    result: MeasuredAgreement,
-    *,
-    diagnosis: Diagnosis | None = None,
-    since: dict[str, Any] | None = None,
-) -> Iterator[str]:
-    """Yield a result as indented JSON, the form of `summary.json`.
+def _annotators(tables: Mapping[str, Table]) -> list[Record]:
+    """Return the figures of each annotator."""
+    is_rotated = "rotated_offsets" in tables
+    table = tables.get("rotated_offsets" if is_rotated else "offsets")
+    rows: dict[str, list[Record]] = {}
+    for row in [] if table is None else table.records():
+        rows.setdefault(row["annotator"], []).append(row)
+    kept = ("measure", "unit", "spread", "systematic")
+    return [
+        {"name": row["annotator"], "n": row["n"]}
+        | {name: json_figure(row, name) for name in _RATES}
+        | _offsets(rows.get(row["annotator"], []), kept, is_rotated=is_rotated)
+        for row in tables["annotators"].records()
+    ]
 
-    A diagnosis is added to it, and the `since_summary` of what has changed since a saved result.
-    """
+
+def _confusion(row: Record) -> Record:
+    found = {name: row[name] for name in ("first", "second", "n")}
+    for name in ("gain", "share"):
+        figure = json_figure(row, name)
+        found |= {name: figure["value"], f"{name}_interval": figure["interval"]}
+    return found
+
+
+def _kind(row: Record) -> Record:
+    """Return a row of the decomposition, each interval as one list."""
+    kept = {name: row[name] for name in row if not name.endswith(("_low", "_high"))}
+    shares = {
+        "interval": "share",
+        "interval_any": "share_any",
+        "alpha_gain_interval": "alpha_gain",
+        "f1_gain_interval": "f1_gain",
+    }
+    return kept | {name: json_figure(row, share)["interval"] for name, share in shares.items()}
+
+
+def _work(table: Table) -> list[Record]:
+    """Return the figures of all annotators, whose name is None, and of each."""
+    counts = ("n", "n_sessions", "hours", "median_seconds")
+    return [
+        {"name": row["annotator"] if place else None}
+        | {name: row[name] for name in counts}
+        | {"per_minute": json_figure(row, "per_minute")}
+        | {
+            name: json_figure(row, name) | {"status": row[f"{name}_status"]}
+            for name in ("drift", "fatigue")
+        }
+        for place, row in enumerate(table.records())
+    ]
+
+
+def json_lines(result: MeasuredAgreement, *, diagnosis: Diagnosis | None = None) -> Iterator[str]:
+    """Yield a result, and its diagnosis, as indented JSON, the form of `summary.json`."""
     found = summary(result)
     if diagnosis is not None:
         found["diagnosis"] = diagnosis_summary(diagnosis)
-    if since is not None:
-        found["since"] = since
     yield from json_text(found).rstrip("\n").split("\n")
 
 
-def summary_schema() -> dict[str, Any]:
+def summary_schema() -> Record:
     """Return the JSON schema (2020-12) of `summary`."""
-    text = files("bboxqa.report").joinpath("summary.schema.json").read_bytes()
-    schema: dict[str, Any] = msgspec.json.decode(text)
-    return schema
+    return schema("summary")
+
+
+def diagnosis_schema() -> Record:
+    """Return the JSON schema (2020-12) of `diagnosis_summary`."""
+    return schema("diagnosis")
+
+
+def schema(name: str) -> Record:
+    """Return one of the JSON schemas beside this module."""
+    text = files("bboxqa.report").joinpath(f"{name}.schema.json").read_bytes()
+    found: Record = msgspec.json.decode(text)
+    return found

@@ -1,19 +1,23 @@
 """A result as lines of text: a summary like that of `COCOeval.summarize`, and short tables."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import isnan
+from typing import Any
 
 import numpy as np
 
-from bboxqa.core.text import count
-from bboxqa.model.diagnosis import Story
-from bboxqa.model.results import MeasuredAgreement, ThresholdResult
-from bboxqa.model.table import Table
-from bboxqa.report.diagnosis_text import story_lines
-from bboxqa.report.numbers import decimal, interval_text
-from bboxqa.report.reference import reference_lines
-from bboxqa.report.repeats import repeat_lines
-from bboxqa.report.table_excerpt import columns_first, table_excerpt
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.text import count, one_line
+from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Story
+from bboxqa.model.results import (
+    Figure,
+    MeasuredAgreement,
+    ReferenceAgreement,
+    ThresholdResult,
+)
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.report.numbers import decimal, estimate_text, short_name
+from bboxqa.report.tables import Excerpt, columns_first, table_excerpt, table_lines
 
 MISSING = {"category": "counts as a category", "ignore": "is ignored"}
 """What is said of missing annotations, by the setting."""
@@ -22,11 +26,49 @@ _EMPTY = {
     "unit": "each is one unit of agreement",
     "skip": "left out",
 }
-
-
-_FIGURES = ("f1", "class_share", "mean_iou", "n_units", "n_annotations")
 _IF_ALL = "if all annotators were asked about all images (see note)"
-_NAMES = {"alpha": "alpha", "f1": "F1"}
+# The last columns of the tables of categories, pairs and images.
+_LAST = ("f1", "class_share", "mean_iou", "n_units", "n_annotations")
+_OF_GROUP = ("n_objects", "f1", "missed_share", "badly_placed_share", "class_share")
+
+# The columns that are shown of wide tables; the last ones may not fit.
+_COLUMNS = {
+    "decomposition": ("kind", "n_any", "share_any", "alpha_gain", "f1_gain"),
+    "annotators": ("annotator", "n", "f1", "miss_rate", "extra_rate", "class_share"),
+    "boxes_per_object": ("annotator", "n", "twice_rate", "split_rate", "merge_rate"),
+    "offsets": ("annotator", "edge", "n", "offset_px", "offset_percent", "systematic"),
+    "rotated_offsets": ("annotator", "measure", "unit", "n", "offset", "spread", "systematic"),
+    "category_use": ("annotator", "category", "n_used", "n_expected", "use", "systematic"),
+    "copies": ("annotator_1", "annotator_2", "n", "n_identical", "identical_share", "copied"),
+    "difficulty": ("category", "n", "alpha", "found_share", "class_share"),
+    "agreement_by_size": ("size", *_OF_GROUP),
+    "agreement_by_size_quarter": ("size", *_OF_GROUP),
+    "agreement_by_crowding": ("crowding", *_OF_GROUP),
+    "agreement_by_region": ("region", *_OF_GROUP),
+    "work": ("annotator", "n_sessions", "per_minute", "drift", "fatigue"),
+    "work_sessions": ("annotator", "session", "start", "f1", "per_minute"),
+    "joints": ("joint", "n_both", "missing_share", "distance_percent", "swapped_share", "sigma"),
+    "joint_annotators": (
+        "annotator", "joint", "offset_x_px", "offset_y_px", "missing_share", "swapped_share",
+    ),
+    "tracks": ("annotator_1", "annotator_2", "n_boxes_1", "n_boxes_2", "idf1", "switches"),
+    "sensitivity": ("threshold", "alpha", "f1", "f1_by_chance", "existence_alpha", "class_share"),
+    "suggested_threshold": ("similarity", "threshold", "distance", "sigma", "n_images", "reason"),
+    # The reason names the kind and the annotators.
+    "review_images": ("image", "alpha_gain", "f1_gain", "reason", "n_objects"),
+    "review": ("image", "alpha_gain", "f1_gain", "reason"),
+}  # fmt: skip
+# Further tables by which annotators are judged, apart from the rates.
+_JUDGED = (
+    "boxes_per_object", "offsets", "rotated_offsets", "quarter_turns", "category_use",
+    "confusion_matrix",
+)  # fmt: skip
+# Tables of all thresholds, including that of the result.
+_OF_ALL_THRESHOLDS = ("sensitivity", "suggested_threshold")
+# A matrix of more annotators is hard to read, and too wide.
+_MOST_COMPARED = 12
+# Annotators whose images are counted in a note, and those of the table of a reference.
+_MOST_NOTED, _MOST_RIGHT = 4, 10
 
 
 def text_lines(
@@ -44,6 +86,7 @@ def text_lines(
     numbers and those of a reference are yielded.
     """
     n_rows = 10 if diagnose else 3
+    first = result.thresholds[0]
     if not quiet:
         yield from _measured(result)
     yield from (f"Warning: {line}" for line in result.headlines)
@@ -53,10 +96,10 @@ def text_lines(
         yield from _agreement(part, result)
     if not quiet:
         yield from _legend(result)
-        yield from repeat_lines(result.thresholds[0], width, n_rows + 1)
-    yield from reference_lines(result.thresholds[0], width, offsets=diagnose)
+        yield from _repeats(first, width, n_rows + 1)
+    yield from reference_lines(first, width, offsets=diagnose)
     if not quiet:
-        yield from _tables(result.thresholds[0], width, n_rows)
+        yield from _tables(first, width, n_rows)
         # If no annotators share an image, all tables are empty.
         tables = diagnose and result.n_images > 0
         why_slow = result.diagnoser.why_slow if story is None else ""
@@ -72,10 +115,8 @@ def _measured(result: MeasuredAgreement) -> Iterator[str]:
         yield f"{images}, {people}, {count(result.n_annotations, 'annotation')}"
     else:
         yield f"{people}; no image has two, so that their agreement is not measured"
-    if result.attribution:
-        yield f"annotators by {result.attribution}"
-    else:
-        yield "annotators are not named in the file"
+    named = f"by {result.attribution}" if result.attribution else "are not named in the file"
+    yield f"annotators {named}"
     yield (
         f"similarity {settings.similarity}, {settings.matcher} matching, "
         f"missing {MISSING[settings.missing]}"
@@ -87,92 +128,81 @@ def _measured(result: MeasuredAgreement) -> Iterator[str]:
 
 def _agreement(part: ThresholdResult, result: MeasuredAgreement) -> Iterator[str]:
     """Yield the figures of one threshold; existence leads where alpha has no meaning."""
-    measure = _measure(part, result.settings.similarity)
-    if isnan(part.alpha):
-        yield from _objects(part, measure)
-        yield from _alpha(part, measure, result.n_empty_images)
-    else:
-        yield from _alpha(part, measure, result.n_empty_images)
-        yield from _objects(part, measure)
+    short = f"{part.iou_threshold:.2f}"
+    if float(short) != part.iou_threshold:
+        short = f"{part.iou_threshold:g}"
+    similarity = result.settings.similarity
+    other = "" if part.measure == similarity else f" | {similarity}"
+    measure = f"@[ {part.measure}={short}{other} ]"
+    figures = {figure.name: figure for figure in part.figures}
+    alpha = _alpha(part, figures, measure, result.n_empty_images)
+    objects = _objects(part, figures, measure)
+    parts = (objects, alpha) if isnan(part.alpha) else (alpha, objects)
+    yield from (line for lines in parts for line in lines)
     share = f" ({_percent(part.n_complete_units / part.n_units)})" if part.n_units else ""
     yield f" Units: {part.n_units:,}; drawn by everyone: {part.n_complete_units:,}{share}"
 
 
-def _measure(part: ThresholdResult, similarity: str) -> str:
-    short = f"{part.iou_threshold:.2f}"
-    if float(short) != part.iou_threshold:
-        short = f"{part.iou_threshold:g}"
-    measure = f"{part.measure}={short}"
-    if part.measure != similarity:
-        measure += f" | {similarity}"
-    return f"@[ {measure} ]"
+def _line(label: str, measure: str, figure: Figure) -> str:
+    return f" {label:30}{measure} = {estimate_text(figure.value, figure.interval)}"
 
 
-def _alpha(part: ThresholdResult, measure: str, n_empty: int) -> Iterator[str]:
-    yield f" Krippendorff's alpha (pooled) {measure} = {_estimate(part.alpha, part.interval)}"
+def _alpha(
+    part: ThresholdResult, figures: Mapping[str, Figure], measure: str, n_empty: int
+) -> Iterator[str]:
+    yield _line("Krippendorff's alpha (pooled)", measure, figures["alpha"])
     if part.status != "ok":
         yield f"   {part.status}"
     if not isnan(part.all_asked_alpha):
         yield f"   {decimal(part.all_asked_alpha)} {_IF_ALL}"
-    if part.alpha_has_no_meaning:
-        yield f" Krippendorff's alpha   (mean) {measure} = –"
-    if isnan(part.mean_image_alpha):
+    mean = figures["mean_image_alpha"]
+    if mean.is_known or part.alpha_has_no_meaning:
+        yield _line("Krippendorff's alpha   (mean)", measure, mean)
+    if not mean.is_known:
         return
-    mean = _estimate(part.mean_image_alpha, part.mean_image_interval)
-    yield f" Krippendorff's alpha   (mean) {measure} = {mean}"
     ones = f"exactly 1 in {_percent(part.share_of_images_at_1)} of the images"
     if n_empty and not isnan(part.mean_drawn_image_alpha):
         ones = f"{decimal(part.mean_drawn_image_alpha)} without images left empty; {ones}"
     if n_empty or part.share_of_images_at_1 > 0:
         yield f"   {ones}"
-    yield from _meaningful(part)
-
-
-def _meaningful(part: ThresholdResult) -> Iterator[str]:
-    """Yield the mean over images in which alpha has a meaning, if it has none in some images."""
     found = part.meaningful_image_alpha
-    if found.n_images == found.n_drawn_images:
-        return
-    if not found.n_images:
+    if not found.n_images and found.n_drawn_images:
         yield "   no image alone has an alpha with a meaning: in each, one category is above 90 %"
-        return
-    yield (
-        f"   {_estimate(found.mean, found.interval)} over the {found.n_images:,} of "
-        f"{found.n_drawn_images:,} images with objects where it has a meaning: no category "
-        "above 90 %"
-    )
+    elif found.n_images < found.n_drawn_images:
+        yield (
+            f"   {estimate_text(found.mean, found.interval)} over the {found.n_images:,} of "
+            f"{found.n_drawn_images:,} images with objects where it has a meaning: no category "
+            "above 90 %"
+        )
 
 
-def _objects(part: ThresholdResult, measure: str) -> Iterator[str]:
+def _objects(part: ThresholdResult, figures: Mapping[str, Figure], measure: str) -> Iterator[str]:
     """Yield existence, class and place."""
-    existence, classes, place = part.existence, part.class_agreement, part.place
-    f1 = _estimate(existence.f1, existence.interval)
-    yield f" Existence: F1                 {measure} = {f1}"
+    existence, place = part.existence, part.place
+    yield _line("Existence: F1", measure, figures["f1"])
     if not isnan(part.all_asked_f1):
         yield f"   {decimal(part.all_asked_f1)} {_IF_ALL}"
-    if isnan(existence.alpha):
-        # Without a reason, F1 is undefined as well.
-        if existence.reason and not isnan(existence.f1):
-            yield f"   not corrected for chance: {existence.reason}"
-    else:
-        above = _estimate(existence.alpha, existence.alpha_interval)
+    above = figures["existence_alpha"]
+    if above.is_known:
         by_chance = f"F1 by chance {decimal(existence.chance)}"
-        yield f" Existence: above chance       {measure} = {above}; {by_chance}"
+        yield f"{_line('Existence: above chance', measure, above)}; {by_chance}"
+    elif above.reason and figures["f1"].is_known:
+        yield f"   not corrected for chance: {above.reason}"
     if not place.n_pairs:
         return
-    alpha = _estimate(classes.alpha, classes.interval)
-    equal = f"{_percent(classes.share)} of {count(place.n_pairs, 'matched pair')} equal"
-    yield f" Class: nominal alpha          {measure} = {alpha}; {equal}"
-    if classes.status != "ok":
-        yield f"   {classes.status}"
-    mean = _estimate(place.mean_iou, place.interval)
-    label = f" Place: mean {part.measure}"
-    yield f"{label:31}{measure} = {mean}; median {decimal(place.median_iou)}"
-    if place.below_threshold > 0:
-        low, high = place.below_interval
-        bounds = "" if isnan(low) else f" [{100 * low:.1f}, {100 * high:.1f}]"
+    named, below = figures["class_alpha"], figures["below_share"]
+    share = _percent(part.class_agreement.share)
+    equal = f"{share} of {count(place.n_pairs, 'matched pair')} equal"
+    yield f"{_line('Class: nominal alpha', measure, named)}; {equal}"
+    if named.reason:
+        yield f"   {named.reason}"
+    median = f"median {decimal(place.median_iou)}"
+    yield f"{_line(f'Place: mean {part.measure}', measure, figures['mean_iou'])}; {median}"
+    if below.value > 0:
+        low, high = below.interval
+        bounds = f" [{100 * low:.1f}, {100 * high:.1f}]" if below.has_interval else ""
         yield (
-            f"   {_percent(place.below_threshold)}{bounds} of the matched pairs are below "
+            f"   {_percent(below.value)}{bounds} of the matched pairs are below "
             f"{part.threshold_label} themselves, joined by others of their object"
         )
 
@@ -181,76 +211,144 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _estimate(value: float, interval: tuple[float, float]) -> str:
-    return f"{decimal(value) or '–'} {interval_text(interval)}".rstrip()
-
-
 def _legend(result: MeasuredAgreement) -> Iterator[str]:
     legend = " pooled: all units together; mean: over images"
-    parts = result.thresholds
-    if any(
-        interval_text(part.interval) or interval_text(part.mean_image_interval) for part in parts
-    ):
+    alphas = ("alpha", "mean_image_alpha")
+    figures = [figure for part in result.thresholds for figure in part.figures]
+    if any(figure.has_interval for figure in figures if figure.name in alphas):
         legend += f"; in brackets: 95 % interval, {result.settings.bootstrap:,} draws"
     if result.n_images:
+        is_near = result.thresholds[0].measure == "OKS"
+        near = "are near each other, though not enough" if is_near else "overlap, though too little"
         yield legend
         yield " existence: do two annotators draw the same objects? class: with the same category?"
         yield " place: how similar are their annotations of one object?"
-        near = "overlap, though too little"
-        if parts[0].measure == "OKS":
-            near = "are near each other, though not enough"
         yield " A unit is a set of annotations that match each other."
         yield f" Units that {near} to match, count as one object below."
-    for note in result.notes[len(result.headlines) :]:
-        yield f" Note: {note}"
+    yield from (f" Note: {note}" for note in result.notes[len(result.headlines) :])
+
+
+def _repeats(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
+    """Yield the agreement of all annotators with themselves, then of each, the lowest F1 first."""
+    if part.repeats is not None:
+        order = np.append(0, 1 + np.argsort(part.repeats["f1"][1:], kind="stable"))
+        title = f"Annotators with themselves, in images annotated again, at {part.threshold_label}"
+        columns = ("annotator", "n_images", "f1", "class_share", "mean_iou", "alpha")
+        shown = Excerpt(title, "repeats", n_rows, columns)
+        yield from table_excerpt(part.repeats, order, width, shown)
+
+
+def reference_lines(
+    part: ThresholdResult, width: int | None = None, *, offsets: bool = False
+) -> Iterator[str]:
+    """Yield the agreement of annotators with the reference, the lowest F1 first.
+
+    With `offsets`, a second table has the offsets of edges, or of rotated boxes, in the same order.
+    """
+    found = part.reference
+    if found is None:
+        return
+    order = np.argsort(found.annotators["f1"], kind="stable")
+    people = found.annotators.take(order[:_MOST_RIGHT]).records()
+    yield ""
+    yield f"Annotators against the reference {one_line(found.name)} at {part.threshold_label}"
+    yield f" {_images_of(found)}"
+    figures = ("precision", "recall", "f1", "class_share", "mean_similarity")
+    rows = [["annotator", "precision", "recall", "F1", "class", part.measure]]
+    rows += [
+        [one_line(row["annotator"]), *(_estimate(row, name) for name in figures)] for row in people
+    ]
+    yield from _in_parts(rows, width, 4, " Of what matches the reference")
+    if more := len(order) - len(people):
+        yield f" … and {count(more, 'more annotator')} (in reference.csv of --out DIR)"
+    if offsets and len(found.offsets) and people:
+        is_rotated = "measure" in found.offsets.columns
+        measure, value = ("measure", "offset") if is_rotated else ("edge", "offset_px")
+        whose = _by_annotator(found.offsets)
+        names = [row["annotator"] for row in people]
+        rows = [["annotator", *(row[measure] for row in whose[names[0]])]]
+        rows += [
+            [one_line(name), *(_estimate(row, value, 1) for row in whose[name])] for name in names
+        ]
+        what = "Boxes" if is_rotated else "Edges of boxes"
+        units = "right or down, and degrees clockwise" if is_rotated else "right, or down"
+        yield from ("", f"{what} against those of the reference, in px to the {units}")
+        yield from _in_parts(rows, width, 4 if is_rotated else 3)
+
+
+def _images_of(found: ReferenceAgreement) -> str:
+    """Return the number of images that count, and the objects of the reference in them."""
+    text = f"{found.n_images:,} of its {count(found.n_reference_images, 'image')}, "
+    text += f"{count(found.n_annotations, 'object')}"
+    if found.n_empty_images:
+        text += f"; {count(found.n_empty_images, 'image')} without any: all drawn there is wrong"
+    return text
+
+
+def _by_annotator(table: Table) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in table.records():
+        found.setdefault(row["annotator"], []).append(row)
+    return found
+
+
+def _in_parts(
+    rows: Sequence[Sequence[str]], width: int | None, place: int, title: str = ""
+) -> Iterator[str]:
+    """Yield a table, or, if it is too wide, the columns before a place and then the others."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    # Figures are aligned at their first digits, names are shortened.
+    padded = [
+        [row[0], *(cell.ljust(most) for cell, most in zip(row[1:], widths[1:], strict=True))]
+        for row in rows
+    ]
+    parts = [padded]
+    if width is not None and sum(widths) + 2 * len(widths) >= width:
+        parts = [[row[:place] for row in padded], [[row[0], *row[place:]] for row in padded]]
+    for number, part in enumerate(parts):
+        if number:
+            yield from ("", title) if title else ("",)
+        for line in table_lines(part, left=(0,), width=width and width - 1):
+            yield f" {line}"
+
+
+def _estimate(row: Mapping[str, Any], name: str, digits: int = 2) -> str:
+    """Return a figure of a row with its interval."""
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    bounds = "" if low is None else f" [{low:z.{digits}f}, {high:z.{digits}f}]"
+    return ("–" if value is None else f"{value:z.{digits}f}") + bounds
 
 
 def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
     """Yield the most frequent categories, the pairs that agree least, and the costliest images."""
     at = f"at {part.threshold_label}"
-    frequent = np.argsort(-part.categories["n_annotations"], kind="stable")
-    yield from table_excerpt(
-        f"Categories, the most frequent first, each against the rest, {at}",
-        _shown(part, part.categories, ("category", "alpha", "low", "high", *_FIGURES)),
-        frequent,
-        width,
-        file="categories",
-        n_rows=n_rows,
-    )
+    title = f"Categories, the most frequent first, each against the rest, {at}"
+    order = np.argsort(-part.categories["n_annotations"], kind="stable")
+    found = _shown(part, part.categories, ("category", "alpha", "low", "high"))
+    yield from table_excerpt(found, order, width, Excerpt(title, "categories", n_rows))
     if len(part.pairs) > 1:
         by = "f1" if np.isnan(part.pairs["alpha"]).any() else "alpha"
-        worst = np.lexsort((-part.pairs["n_units"], part.pairs[by]))
-        pairs = _shown(part, part.pairs, ("annotator_1", "annotator_2", "alpha", *_FIGURES))
-        yield from table_excerpt(
-            f"Pairs of annotators, lowest {_NAMES[by]} {at}",
-            pairs,
-            worst,
-            width,
-            file="pairs",
-            n_rows=n_rows,
-        )
+        order = np.lexsort((-part.pairs["n_units"], part.pairs[by]))
+        title = f"Pairs of annotators, lowest {'F1' if by == 'f1' else by} {at}"
+        found = _shown(part, part.pairs, ("annotator_1", "annotator_2", "alpha"))
+        yield from table_excerpt(found, order, width, Excerpt(title, "pairs", n_rows))
     images = part.images.take(np.flatnonzero(part.images["n_units"] > 0))
     # In a tie of costs, the image with the least similar annotations comes first, then the one with
     # more objects. NaN is last.
-    costly = np.lexsort((-images["n_units"], images["mean_iou"], -images["cost"]))
+    order = np.lexsort((-images["n_units"], images["mean_iou"], -images["cost"]))
     of = "F1" if isnan(part.alpha) else "alpha"
-    images = _shown(part, images, ("image", "cost", "alpha", "f1", "below_threshold", *_FIGURES))
+    cost = f"{of} without the image, minus {of} of all; other figures: of the image alone"
     title = f"Images, by what they cost in {of} {at}"
-    legend = {
-        "cost": f"{of} without the image, minus {of} of all; other figures: of the image alone"
-    }
-    yield from table_excerpt(
-        title, images, costly, width, file="images", n_rows=n_rows, legend=legend
-    )
+    found = _shown(part, images, ("image", "cost", "alpha", "f1", "below_threshold"))
+    shown = Excerpt(title, "images", n_rows, legend={"cost": cost})
+    yield from table_excerpt(found, order, width, shown)
 
 
-def _shown(part: ThresholdResult, table: Table, names: Iterable[str]) -> Table:
+def _shown(part: ThresholdResult, table: Table, names: Sequence[str]) -> Table:
     """Return a table with some columns first; columns of other similarities are not called IoU."""
-    found = columns_first(table, names)
-    if part.measure == "IoU":
-        return found
-    columns = found.columns.items()
-    return Table({name.replace("mean_iou", "mean_similarity"): column for name, column in columns})
+    columns = columns_first(table, (*names, *_LAST)).columns
+    own = "mean_iou" if part.measure == "IoU" else "mean_similarity"
+    return Table({name.replace("mean_iou", own): column for name, column in columns.items()})
 
 
 def _verdicts(result: MeasuredAgreement) -> Iterator[str]:
@@ -260,7 +358,12 @@ def _verdicts(result: MeasuredAgreement) -> Iterator[str]:
         if settings.min_alpha is not None:
             yield from ("", f"{part.threshold_label}: {_alpha_verdict(part, settings.min_alpha)}")
         if settings.min_f1 is not None:
-            yield from ("", f"{part.threshold_label}: {_f1_verdict(part, settings.min_f1)}")
+            f1, lowest = part.existence.f1, settings.min_f1
+            verdict = "reaches" if part.reaches_f1(lowest) else "below threshold:"
+            text = f"F1 {decimal(f1)} {verdict} {lowest:g}"
+            if isnan(f1):
+                text = f"F1 is undefined and cannot reach {lowest:g}"
+            yield from ("", f"{part.threshold_label}: {text}")
 
 
 def _alpha_verdict(part: ThresholdResult, lowest: float) -> str:
@@ -274,9 +377,153 @@ def _alpha_verdict(part: ThresholdResult, lowest: float) -> str:
     return f"alpha {decimal(part.alpha)} {verdict} {lowest:g}"
 
 
-def _f1_verdict(part: ThresholdResult, lowest: float) -> str:
-    f1 = part.existence.f1
-    if isnan(f1):
-        return f"F1 is undefined and cannot reach {lowest:g}"
-    verdict = "reaches" if part.reaches_f1(lowest) else "below threshold:"
-    return f"F1 {decimal(f1)} {verdict} {lowest:g}"
+def story_lines(
+    story: Story | None,
+    width: int,
+    *,
+    diagnose: bool,
+    said: Collection[str] = (),
+    why_slow: str = "",
+) -> Iterator[str]:
+    """Yield a story, with `diagnose` after the tables of its diagnosis; without either, a hint.
+
+    Warnings that were `said` before are left out. `why_slow` is why there is no story.
+    """
+    if story is None:
+        if not diagnose:
+            hint = "To see who, what and where lowers agreement, add --diagnose"
+            yield from ("", hint + f"; left out, since {one_line(why_slow)}" * bool(why_slow))
+        return
+    if diagnose and isinstance(story, Diagnosis):
+        yield from _diagnosis_tables(story, width)
+    yield from ("", f"What lowers agreement at {story.threshold_label}")
+    yield from (f" - {one_line(line)}" for line in story.story)
+    yield from (f" Warning: {one_line(line)}" for line in story.warnings if line not in said)
+
+
+def _diagnosis_tables(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+    """Yield the first rows of each table of a diagnosis, the review queue last."""
+    left_out = []
+    note = note_left_out(diagnosis.tables["annotators"].records())
+    for name, table in {**diagnosis.tables, "review": diagnosis.review}.items():
+        if name == REPEATS:
+            # It is shown above.
+            continue
+        order = _ORDERS.get(name)
+        rows = np.arange(len(table)) if order is None else order(table)
+        if len(table) and not len(rows):
+            left_out.append(f"{name}.csv")
+        title = name.replace("_", " ").capitalize()
+        if name not in _OF_ALL_THRESHOLDS:
+            title += f" at {diagnosis.threshold_label}"
+        shown = Excerpt(title, name, columns=_columns(name, table), folded="reason")
+        yield from table_excerpt(table, rows, width, shown)
+        if note and len(rows) and name == "annotators":
+            yield f" {note}"
+        elif note and len(rows) and name in _JUDGED:
+            yield " without shared boxes, as the rates of annotators"
+    if left_out:
+        yield from ("", f"More tables of --out DIR: {', '.join(left_out)}")
+
+
+def _columns(name: str, table: Table) -> Collection[str] | None:
+    """Return the columns to show, without empty texts; joints have their category if several."""
+    if name not in _COLUMNS:
+        return None
+    columns = [each for each in _COLUMNS[name] if not _is_empty(table.columns.get(each))]
+    if name in OF_KEYPOINTS and len(np.unique(table["category"])) > 1:
+        columns.insert(columns.index("joint"), "category")
+    return columns
+
+
+def _is_empty(column: Column | None) -> bool:
+    return isinstance(column, Categorical) and not any(column.names)
+
+
+def images_compared(row: Mapping[str, Any]) -> str:
+    """Return the number of images of an annotator's figures; empty if all images count.
+
+    Examples
+    --------
+    >>> images_compared({"n_images": 47, "n_images_asked": 143})
+    '47 of 143'
+    """
+    # Results of earlier versions have the first count only.
+    n_asked = row.get("n_images_asked", row["n_images"])
+    return f"{row['n_images']:,} of {n_asked:,}" if row["n_images"] < n_asked else ""
+
+
+def note_left_out(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return a note on the rows of the table "annotators"; empty if nothing is left out.
+
+    Examples
+    --------
+    >>> note_left_out([{"annotator": "ann", "n_images": 47, "n_images_asked": 143}])[28:]
+    'boxes that annotators share: of ann, 47 of 143 images count; n and vitality are of all'
+    """
+    compared = [(row["annotator"], images_compared(row)) for row in rows]
+    parts = [f"of {short_name(name)}, {images}" for name, images in compared if images]
+    if not parts:
+        return ""
+    if more := len(parts[_MOST_NOTED:]):
+        parts[_MOST_NOTED:] = [f"{more} more in annotators.csv"]
+    return (
+        f"Rates and offsets leave out boxes that annotators share: {'; '.join(parts)} images "
+        "count; n and vitality are of all"
+    )
+
+
+def _lowest(name: str) -> Callable[[Table], IndexArray]:
+    return lambda table: np.argsort(table[name], kind="stable")
+
+
+def _systematic_first(name: str, *, largest: bool = False) -> Callable[[Table], IndexArray]:
+    """Return an order: significant rows first, then by a column, rows without a value left out."""
+
+    def order(table: Table) -> IndexArray:
+        key = -np.abs(table[name]) if largest else table[name]
+        rows = np.lexsort((key, ~table["systematic"]))
+        return rows[~np.isnan(key[rows])] if name == "p_value" else rows
+
+    return order
+
+
+def _lowest_vitality(table: Table) -> IndexArray:
+    # Without one of two annotators, nothing can be compared.
+    order = np.argsort(table["vitality"], kind="stable")
+    return order[~np.isnan(table["vitality"][order])]
+
+
+def _largest_gain(table: Table) -> IndexArray:
+    gain = table["alpha_gain"]
+    return np.argsort(-(table["f1_gain"] if np.isnan(gain).all() else gain), kind="stable")
+
+
+def _most_confused(table: Table) -> IndexArray:
+    rows = np.flatnonzero(table["category"] != table["others"])
+    return rows[np.argsort(-table["n"][rows], kind="stable")]
+
+
+# Rows that show nothing are left out, such as the matrix of two annotators, which repeats their F1.
+_ORDERS: dict[str, Callable[[Table], IndexArray]] = {
+    "pair_similarity": _lowest("mean_similarity"),
+    "decomposition_by_category": _largest_gain,
+    "decomposition_by_annotator": _largest_gain,
+    "annotators": _lowest("f1"),
+    "offsets": _systematic_first("offset_percent", largest=True),
+    "rotated_offsets": _systematic_first("p_value"),
+    "quarter_turns": lambda table: np.flatnonzero(table["share"] > 0),
+    "category_use": _systematic_first("p_value"),
+    "confusion_matrix": _most_confused,
+    "agreement_matrix": lambda table: np.arange(
+        len(table) if 2 < len(table) <= _MOST_COMPARED else 0
+    ),
+    "agreement_groups": lambda table: np.arange(len(table) if (table["group"] > 1).any() else 0),
+    "copies": lambda table: np.flatnonzero(table["n_identical"] > 0),
+    "category_vitality": _lowest_vitality,
+    "joints": lambda table: np.argsort(-table["distance_percent"], kind="stable"),
+    "joint_annotators": _systematic_first("offset_percent", largest=True),
+    "tracks": _lowest("idf1"),
+    # Every other threshold of 0.05 to 0.95.
+    "sensitivity": lambda table: np.arange(1, len(table), 2),
+}

@@ -62,6 +62,25 @@ def json_interval(interval: Sequence[float]) -> list[float] | None:
     return None if isnan(low) or isnan(high) else [float(low), float(high)]
 
 
+def picked(value: object, *names: str) -> dict[str, Any]:
+    """Return attributes for JSON: numbers that are not known are None, pairs are intervals.
+
+    Examples
+    --------
+    >>> from bboxqa.model.ratings import Estimate
+    >>> picked(Estimate(0.5), "value", "interval", "status")
+    {'value': 0.5, 'interval': None, 'status': 'ok'}
+    """
+    return {name: _plain(getattr(value, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return json_number(value)
+    is_pair = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], float)
+    return json_interval(value) if is_pair else value
+
+
 def json_figure(row: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a figure of a row of a table for JSON, with its interval.
 

@@ -31,8 +31,8 @@ FINDING_VIEWS: dict[str, str] = {
 """Views of a `Report`."""
 
 COMPARISON_VIEWS: dict[str, str] = {
-    "text": "bboxqa.report.comparison_text:text_lines",
-    "json": "bboxqa.report.comparison_summary:json_lines",
+    "text": "bboxqa.report.comparison:text_lines",
+    "json": "bboxqa.report.comparison:json_lines",
 }
 """Views of a result of `compare`."""
 

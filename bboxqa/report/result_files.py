@@ -3,10 +3,9 @@
 import platform
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,9 @@ from bboxqa.model.annotations import Source
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
-from bboxqa.model.table import Categorical, Table
-from bboxqa.report.csv_cells import csv_cell
-from bboxqa.report.diagnosis_summary import diagnosis_schema, diagnosis_summary
-from bboxqa.report.json_text import json_text
+from bboxqa.model.table import Categorical, Table, stacked_tables
+from bboxqa.report.agreement_summary import diagnosis_schema, diagnosis_summary
+from bboxqa.report.encodings import csv_cell, json_text
 
 MANIFEST = "manifest"
 _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow", "scipy", "shapely")
@@ -68,30 +66,28 @@ def write_folder(
     kept: Iterable[Path] = (),
 ) -> list[Path]:
     """Write a result of `agree`, and its diagnosis if there is one; see `write_tables`."""
-    tables: dict[str, list[tuple[float | None, Table]]] = {
-        name: [*parts] for name, parts in result.threshold_tables().items()
+    tables = {
+        name: stacked_tables("iou_threshold", parts)
+        for name, parts in result.threshold_tables().items()
     }
     if diagnosis is not None:
         documents = {**documents, "diagnosis.schema": diagnosis_schema()}
-        found = {**diagnosis.tables, "review": diagnosis.review}
         # Tables of all thresholds are kept.
-        for name, table in found.items():
-            tables.setdefault(name, [(None, table)])
+        tables = {**diagnosis.tables, "review": diagnosis.review, **tables}
     return write_tables(folder, documents, tables, raw_csv=raw_csv, kept=kept)
 
 
 def write_tables(
     folder: Path,
     documents: Mapping[str, dict[str, Any]],
-    tables: Mapping[str, Sequence[tuple[float | None, Table]]],
+    tables: Mapping[str, Table],
     *,
     raw_csv: bool = False,
     kept: Iterable[Path] = (),
 ) -> list[Path]:
     """Write a JSON file per document and a csv file per table, and return their paths.
 
-    The parts of a table are concatenated, with their threshold if they have one. The document
-    "manifest" gets the size and the digest of every other file as its "outputs".
+    The document "manifest" gets the size and the digest of every other file as its "outputs".
 
     All files are complete before the first one appears under its name; a new folder appears with
     all files at once. Files of the same names in an existing folder are replaced. Raises
@@ -101,8 +97,8 @@ def write_tables(
     refuse_replacing((folder / name for name in names), kept)
     try:
         with filled_folder(folder) as scratch:
-            for name, parts in tables.items():
-                _csv(scratch / f"{name}.csv", parts, raw_csv)
+            for name, table in tables.items():
+                _csv(scratch / f"{name}.csv", table, raw_csv)
             for name, document in documents.items():
                 if name != MANIFEST:
                     (scratch / f"{name}.json").write_text(json_text(document), "utf-8")
@@ -124,20 +120,8 @@ def _outputs(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _csv(path: Path, parts: Sequence[tuple[float | None, Table]], raw: bool) -> None:
-    """Write tables with the same columns one after the other, each row with its threshold."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        own = [] if parts[0][0] is None else ["iou_threshold"]
-        file.write(",".join([*own, *parts[0][1].columns]) + "\n")
-        for threshold, table in parts:
-            before = [] if threshold is None else [repeat(str(threshold))]
-            for columns in _written(table, raw):
-                lines = map(",".join, zip(*before, *columns, strict=False))
-                file.write("\n".join(lines) + "\n")
-
-
-def _written(table: Table, raw: bool) -> Iterator[list[list[str]]]:
-    """Yield the columns of a table as text, a chunk of rows at a time.
+def _csv(path: Path, table: Table, raw: bool) -> None:
+    """Write a table, a chunk of rows at a time.
 
     Only `Categorical` columns hold text: quoting their names is faster than quoting each cell.
     """
@@ -146,12 +130,15 @@ def _written(table: Table, raw: bool) -> Iterator[list[list[str]]]:
         if isinstance(column, Categorical) else column
         for name, column in table.columns.items()
     }  # fmt: skip
-    for part in Table(columns).parts():
-        yield [
-            values if isinstance(column, Categorical)
-            else ["" if value is None else str(value) for value in values]
-            for column, values in zip(columns.values(), part, strict=True)
-        ]  # fmt: skip
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(",".join(columns) + "\n")
+        for part in Table(columns).parts():
+            texts = [
+                values if isinstance(column, Categorical)
+                else ["" if value is None else str(value) for value in values]
+                for column, values in zip(columns.values(), part, strict=True)
+            ]  # fmt: skip
+            file.write("\n".join(map(",".join, zip(*texts, strict=True))) + "\n")
 
 
 # Cached, as several tables have the same image names.

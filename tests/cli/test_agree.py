@@ -18,8 +18,7 @@ from bboxqa.diagnostics import registry as diagnostics
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import matchers
 from bboxqa.pipelines.diagnosis import diagnoser
-from bboxqa.report.agreement_summary import summary_schema
-from bboxqa.report.diagnosis_summary import diagnosis_schema
+from bboxqa.report.agreement_summary import diagnosis_schema, summary_schema
 
 
 def box(number, annotator, x, category=1, **more):

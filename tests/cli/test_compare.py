@@ -11,7 +11,7 @@ from support.cli import run
 from support.datasets import annotation, document, write
 from support.reference import data_file
 
-from bboxqa.report.comparison_summary import comparison_schema
+from bboxqa.report.comparison import comparison_schema
 
 TABLES = {
     "alpha_categories.csv", "alpha_images.csv", "annotators.csv", "categories.csv", "changes.csv",

@@ -12,8 +12,7 @@ import bboxqa
 from bboxqa.diagnostics.offsets import ACROSS, MEASURES, RENAMED, quarter_turns, rotated_offsets
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.report.agreement_summary import summary, summary_schema
-from bboxqa.report.diagnosis_summary import diagnosis_schema
+from bboxqa.report.agreement_summary import diagnosis_schema, summary, summary_schema
 
 PEOPLE = ("ann", "bob", "cid", "dan")
 
@@ -213,7 +212,7 @@ def test_a_story_tells_who_always_exchanges_sides_also_of_few_images():
 
 
 def test_the_summary_has_rotated_offsets_instead_of_edges():
-    from bboxqa.report.diagnosis_summary import diagnosis_summary
+    from bboxqa.report.agreement_summary import diagnosis_summary
 
     summary = diagnosis_summary(diagnosed())
     jsonschema.validate(summary, diagnosis_schema())

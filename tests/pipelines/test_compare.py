@@ -23,7 +23,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical
 from bboxqa.pipelines.compare import compare_files
-from bboxqa.report.comparison_text import text_lines
+from bboxqa.report.comparison import text_lines
 
 PLAIN = {"bootstrap": 0}
 CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]

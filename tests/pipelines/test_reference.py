@@ -16,7 +16,7 @@ import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.pipelines import reference
 from bboxqa.report.agreement_summary import summary, summary_schema
-from bboxqa.report.reference import reference_lines
+from bboxqa.report.agreement_text import reference_lines
 
 HERE, THERE, FAR, NEW = ([x, y, 20, 20] for x, y in ((10, 10), (60, 60), (110, 10), (150, 150)))
 

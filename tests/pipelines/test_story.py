@@ -15,7 +15,7 @@ from bboxqa.pipelines.diagnosis.objects import confusion_findings
 from bboxqa.pipelines.diagnosis.people import reference_errors
 from bboxqa.pipelines.diagnosis.sentences import Finding
 from bboxqa.pipelines.diagnosis.significance import Bounds, above_others, median_of_others
-from bboxqa.report.diagnosis_text import story_lines
+from bboxqa.report.agreement_text import story_lines
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
 _NOBODY = "no annotator misses"

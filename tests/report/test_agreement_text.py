@@ -10,10 +10,9 @@ import bboxqa
 from bboxqa.core.errors import ConfigError
 from bboxqa.examples import example_file
 from bboxqa.model.table import Table, text_column
-from bboxqa.report.agreement_text import text_lines
-from bboxqa.report.diagnosis_text import story_lines
+from bboxqa.report.agreement_text import story_lines, text_lines
 from bboxqa.report.registry import AGREEMENT_VIEWS, view
-from bboxqa.report.table_excerpt import table_excerpt
+from bboxqa.report.tables import Excerpt, table_excerpt
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +77,7 @@ def test_a_figure_and_its_interval_are_one_cell():
         }
     )
     columns, every = ("name", "f1"), np.arange(3)
-    lines = table_excerpt("Title", table, every, 80, file="rates", columns=columns)
+    lines = table_excerpt(table, every, 80, Excerpt("Title", "rates", columns=columns))
     assert [*lines] == [
         "",
         "Title",
@@ -89,7 +88,7 @@ def test_a_figure_and_its_interval_are_one_cell():
         " –: undefined or without meaning",
         " … and 1 more column (in rates.csv of --out DIR)",
     ]
-    (*_, last) = table_excerpt("Title", table, every, 80, file="rates", n_rows=1)
+    (*_, last) = table_excerpt(table, every, 80, Excerpt("Title", "rates", n_rows=1))
     assert last == " … and 2 more rows (in rates.csv of --out DIR)"
 
 
@@ -103,7 +102,7 @@ def test_below_a_table_stands_what_columns_are_and_why_alpha_is_undefined():
         }
     )
     legend = {"cost": "alpha without the image, minus alpha", "gain": "not shown"}
-    found = [*table_excerpt("Title", table, np.arange(3), 30, file="images", legend=legend)]
+    found = [*table_excerpt(table, np.arange(3), 30, Excerpt("Title", "images", legend=legend))]
     assert [line.strip() for line in found[6:]] == [
         "cost: alpha without the",
         "image, minus alpha",
@@ -113,14 +112,14 @@ def test_below_a_table_stands_what_columns_are_and_why_alpha_is_undefined():
         "meaning",
     ]
     assert found[6] == " cost: alpha without the"
-    first = [*table_excerpt("Title", table, np.arange(1), 80, file="images")]
+    first = [*table_excerpt(table, np.arange(1), 80, Excerpt("Title", "images"))]
     assert not any("–" in line for line in first)
 
 
 def test_zero_has_no_sign_in_tables():
     low, high = np.array([-0.01, -0.002]), np.array([0.01, -0.001])
     table = Table({"gain": np.array([-0.001, -0.0]), "gain_low": low, "gain_high": high})
-    _, _, _, *cells = table_excerpt("Title", table, np.arange(2), 80, file="gains")
+    _, _, _, *cells = table_excerpt(table, np.arange(2), 80, Excerpt("Title", "gains"))
     assert [cell.strip() for cell in cells] == ["0.00 [-0.01, 0.01]", "0.00 [0.00, 0.00]"]
 
 

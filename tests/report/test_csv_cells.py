@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.model.ratings import Estimate, TaskEstimates
-from bboxqa.report.coefficients import as_csv
-from bboxqa.report.csv_cells import csv_cell, csv_row
+from bboxqa.report.encodings import csv_cell, csv_row
+from bboxqa.report.stats_views import as_csv
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import numpy as np
 
 from bboxqa.agreement.uncertainty.linear import totals
 from bboxqa.model.ratings import Estimate, PairTable, TaskEstimates
-from bboxqa.report.coefficient_text import text_lines
-from bboxqa.report.coefficients import as_csv, as_json
+from bboxqa.report.stats_views import as_csv, as_json, text_lines
 
 UNDEFINED = "undefined: only one value occurs, so no disagreement is possible"
 ADVICE = "Report percent agreement meanwhile."

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.report.text_table import table_lines
+from bboxqa.report.tables import table_lines
 
 ROWS = [["id", "name"], ["7", "Apple"], ["12", "Fig"]]
 

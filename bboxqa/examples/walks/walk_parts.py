@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from bboxqa.report.numbers import decimal
-from bboxqa.report.text_table import table_lines
+from bboxqa.report.tables import table_lines
 
 WIDTH = 92
 """The longest line of running text; tables may be a little wider, up to 100."""

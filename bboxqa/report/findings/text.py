@@ -20,7 +20,7 @@ from bboxqa.report.findings.phrases import (
     rule_text,
     severity_counts,
 )
-from bboxqa.report.text_table import table_lines
+from bboxqa.report.tables import table_lines
 
 _WIDTH = 80
 # Most characters of an excerpt of a file, or of a value.

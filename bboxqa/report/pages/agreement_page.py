@@ -10,10 +10,11 @@ import msgspec
 from bboxqa.core.text import count
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.report.agreement_text import note_left_out
 from bboxqa.report.charts import charts, intervals
 from bboxqa.report.charts.svg import chart_svg
 from bboxqa.report.numbers import interval, number, percent, percents
-from bboxqa.report.pages.cards import annotator_cards, group_sentences, note_left_out
+from bboxqa.report.pages.cards import annotator_cards, group_sentences
 from bboxqa.report.pages.html_document import Cell, prose, render, table_anchor
 from bboxqa.report.pages.pictures import (
     INDEX,

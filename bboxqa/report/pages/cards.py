@@ -6,6 +6,7 @@ from typing import Any
 
 from bboxqa.core.text import count, names_in_words
 from bboxqa.model.diagnosis import NO_BOX
+from bboxqa.report.agreement_text import images_compared
 from bboxqa.report.charts.charts import offsets, rotated_offsets
 from bboxqa.report.charts.svg import chart_svg
 from bboxqa.report.numbers import (
@@ -15,7 +16,6 @@ from bboxqa.report.numbers import (
     number,
     others_of,
     percent,
-    short_name,
 )
 from bboxqa.report.pages.pictures import Legend
 from bboxqa.report.pages.sections import table_rows
@@ -26,8 +26,8 @@ MOST = 24
 _MOST_DRAWN = 12
 # Fewer annotators cannot form two groups of two or more.
 _FEWEST_OF_GROUPS = 4
-# The most members of a group that are named, and annotators whose images are counted in a note.
-_MOST_NAMED, _MOST_NOTED = 12, 4
+# The most members of a group that are named.
+_MOST_NAMED = 12
 # Columns of `boxes_per_object` that a card shows: title, count and rate.
 _SHAPES = (
     ("drawn twice", "n_twice", "twice_rate"),
@@ -209,36 +209,3 @@ def _grouped(diagnosis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return the row of each annotator in the table of groups; none if all are one group."""
     rows = _by_annotator(diagnosis["tables"]["agreement_groups"])
     return rows if len({row["group"] for row in rows.values()}) > 1 else {}
-
-
-def images_compared(row: Mapping[str, Any]) -> str:
-    """Return the number of images of an annotator's figures; empty if all images count.
-
-    Examples
-    --------
-    >>> images_compared({"n_images": 47, "n_images_asked": 143})
-    '47 of 143'
-    """
-    # Results of earlier versions have the first count only.
-    n_asked = row.get("n_images_asked", row["n_images"])
-    return f"{row['n_images']:,} of {n_asked:,}" if row["n_images"] < n_asked else ""
-
-
-def note_left_out(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return a note on the rows of the table "annotators"; empty if nothing is left out.
-
-    Examples
-    --------
-    >>> note_left_out([{"annotator": "ann", "n_images": 47, "n_images_asked": 143}])[28:]
-    'boxes that annotators share: of ann, 47 of 143 images count; n and vitality are of all'
-    """
-    compared = [(row["annotator"], images_compared(row)) for row in rows]
-    parts = [f"of {short_name(name)}, {images}" for name, images in compared if images]
-    if not parts:
-        return ""
-    if more := len(parts[_MOST_NOTED:]):
-        parts[_MOST_NOTED:] = [f"{more} more in annotators.csv"]
-    return (
-        f"Rates and offsets leave out boxes that annotators share: {'; '.join(parts)} images "
-        "count; n and vitality are of all"
-    )

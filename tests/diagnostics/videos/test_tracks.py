@@ -15,7 +15,7 @@ from support.tool_files import write
 import bboxqa
 from bboxqa.diagnostics.tracks import track_switches, tracks
 from bboxqa.model.units import CandidatePairs
-from bboxqa.report.diagnosis_summary import diagnosis_schema
+from bboxqa.report.agreement_summary import diagnosis_schema
 
 COLUMNS = ("annotator_1", "track", "annotator_2", "before", "after", "until", "since")
 

@@ -26,7 +26,7 @@ from bboxqa.diagnostics.work import (
     work_sessions,
 )
 from bboxqa.model.times import times_of
-from bboxqa.report.diagnosis_summary import diagnosis_schema
+from bboxqa.report.agreement_summary import diagnosis_schema
 
 HERE, THERE = (10, 10, 20, 20), (60, 60, 20, 20)
 ANN, BOB = "annotator 0000", "annotator 0001"

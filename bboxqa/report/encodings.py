@@ -1,7 +1,11 @@
-"""Cells and rows of CSV."""
+"""Values as cells and rows of CSV, and as readable JSON."""
 
+import json
 import re
 from collections.abc import Iterable
+from typing import Any
+
+import msgspec
 
 from bboxqa.core.text import guarded, one_line
 
@@ -48,3 +52,15 @@ def csv_line(values: Iterable[object], *, raw: bool = False) -> str:
     """
     shown = (one_line(value) if isinstance(value, str) else value for value in values)
     return csv_row(shown, raw=raw)
+
+
+def json_text(value: Any) -> str:
+    """Return a value as indented JSON, with a line end.
+
+    Names that are not UTF-8 are written as their escapes.
+    """
+    try:
+        text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2)
+    return f"{text}\n"

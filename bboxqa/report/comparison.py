@@ -1,0 +1,349 @@
+"""A comparison of two versions of a data set as text, as one plain object and as a folder."""
+
+from collections.abc import Iterable, Iterator
+from math import isnan, nan
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.text import count, first_few, one_line
+from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, SinceRun, Version
+from bboxqa.model.table import Categorical, Table, stacked_tables
+from bboxqa.report.agreement_summary import OF_SETTINGS, schema
+from bboxqa.report.encodings import json_text
+from bboxqa.report.numbers import (
+    decimal,
+    difference_text,
+    interval_text,
+    json_number,
+    picked,
+)
+from bboxqa.report.result_files import manifest, write_tables
+from bboxqa.report.tables import Excerpt, table_excerpt, table_lines
+
+_ROWS, _NAMED = 5, 3
+_PLURALS = {"image": "images", "category": "categories", "annotator": "annotators"}
+_BOTH = ("both", "renamed")
+
+
+def text_lines(
+    result: ComparisonResult, *, width: int | None = None, quiet: bool = False
+) -> Iterator[str]:
+    """Yield the changes, agreement before and after, and the rows that changed most.
+
+    Names longer than the width of the terminal are folded. With `quiet`, only warnings, the numbers
+    of annotations and alpha are yielded.
+    """
+    if not quiet:
+        yield from _compared(result)
+    yield from (f"Warning: {line}" for line in result.headlines)
+    if not quiet:
+        yield from ("", *(_things_line(result, noun) for noun in _PLURALS), "")
+    yield from _change_lines(result)
+    if result.thresholds and not quiet:
+        yield ""
+    yield from _agreement_lines(result)
+    if not quiet:
+        yield from (f" Note: {note}" for note in result.notes[len(result.headlines) :])
+        yield from _tables(result, width)
+
+
+def _compared(result: ComparisonResult) -> Iterator[str]:
+    for name, version in (("before", result.before), ("after", result.after)):
+        yield f"{name + ':':7} {_version_text(version)}"
+    ways = [
+        f"by {version.attribution}" if version.attribution else "not named"
+        for version in (result.before, result.after)
+    ]
+    yield f"annotators {' before, and after '.join(dict.fromkeys(ways))}"
+    settings = result.settings
+    similar = (
+        f"similarity {settings.similarity} of {min(settings.iou_threshold):g} or more, "
+        f"{settings.matcher} matching"
+    )
+    tables = (result.images, result.annotators)
+    if all(np.isin(table["status"], _BOTH).any() for table in tables):
+        by_id = f"annotations matched by id, others by {similar}"
+        yield (
+            by_id
+            if result.by_id
+            else (f"annotations matched by {similar}, since {result.unused_ids}")
+        )
+
+
+def _version_text(version: Version) -> str:
+    return (
+        f"{first_few(version.sources, _NAMED, lambda source: one_line(source.name))}: "
+        f"{count(version.n_images, 'image')}, {count(version.n_annotators, 'annotator')}, "
+        f"{count(version.n_annotations, 'annotation')}"
+    )
+
+
+def _things_line(result: ComparisonResult, noun: str) -> str:
+    """Return the numbers of removed, added and renamed images, categories or annotators."""
+    table: Table = getattr(result, _PLURALS[noun])
+    status = table["status"]
+    parts = [f"{int(np.isin(status, _BOTH).sum()):,} in both"]
+    for word in ("renamed", "removed", "added"):
+        rows = np.flatnonzero(status == word)
+        if len(rows):
+            names = _short(table.take(rows), noun)[noun].tolist()
+            parts.append(f"{len(rows):,} {word}: {first_few(names, _NAMED, one_line)}")
+    return f" {_PLURALS[noun].capitalize()}: {'; '.join(parts)}"
+
+
+def _change_lines(result: ComparisonResult) -> Iterator[str]:
+    """Yield the number of annotations of each kind of change, with their share of a version."""
+    rows = [["Annotations", "", ""]]
+    for name, number in result.counts.items():
+        if name == "crowd_flag_changed" and not number:
+            continue
+        version, which = (result.after, "after") if name == "added" else (result.before, "before")
+        share = f"{100 * number / version.n_annotations:.1f} % of those {which}" if number else ""
+        if name == "moved" and number:
+            (median, most), (typical, least) = result.moved_px, result.moved_similarity
+            share += (
+                f"; by {median:.4g} px (median; at most {most:.4g}), {result.measure} "
+                f"{typical:.2f} (median; at least {least:.2f})"
+            )
+        rows.append([name.replace("_", " "), f"{number:,}", share])
+    yield from (f" {line}" for line in table_lines(rows, left=(0, 2)))
+
+
+def _agreement_lines(result: ComparisonResult) -> Iterator[str]:
+    """Yield alpha and F1 before and after, if both versions have them."""
+    if not result.thresholds:
+        return
+    rows = [["Agreement", "before", "after", "difference", "95 % interval"]]
+    for part in result.thresholds:
+        changes = {
+            "alpha, pooled": part.pooled,
+            "alpha, mean over images": part.mean,
+            "existence, F1": part.f1,
+        }
+        for word, change in changes.items():
+            numbers = [decimal(value) or "–" for value in (change.before, change.after)]
+            ends = (difference_text(change.difference), interval_text(change.interval))
+            rows.append([f"{word}, {part.threshold_label}", *numbers, *ends])
+    yield from (f" {line}" for line in table_lines(rows, left=(0, 4)))
+    for part in result.thresholds:
+        if part.pooled.status != "ok":
+            yield f" {part.threshold_label}: {part.pooled.status}"
+    before, after = result.n_measured_images
+    drawn = ""
+    if not all(isnan(part.pooled.interval[0]) for part in result.thresholds):
+        together = "together" if result.paired else "independently"
+        drawn = f", drawn {together} ({result.settings.bootstrap:,} draws)"
+    if result.paired:
+        yield f" in the {count(after, 'image')} that both versions measure{drawn}"
+        yield from _all_images(result)
+    else:
+        images = f"{before:,} before and {after:,} after"
+        yield f" in all images: {images}, none of which both measure{drawn}"
+
+
+def _all_images(result: ComparisonResult) -> Iterator[str]:
+    """Yield pooled alpha and F1 of all images, if a version measures further images."""
+    before, after = result.before.agreement, result.after.agreement
+    if before is None or after is None:
+        return
+    if (before.n_images, after.n_images) == result.n_measured_images:
+        return
+    for old, new in zip(before.thresholds, after.thresholds, strict=True):
+        pairs = {
+            "alpha, pooled": (old.alpha, new.alpha),
+            "existence, F1": (old.existence.f1, new.existence.f1),
+        }
+        for word, (one, other) in pairs.items():
+            yield (
+                f" in all images: {word}, {old.threshold_label}: {decimal(one) or '–'} in "
+                f"{before.n_images:,} before, {decimal(other) or '–'} in {after.n_images:,} after"
+            )
+
+
+def _tables(result: ComparisonResult, width: int | None) -> Iterator[str]:
+    """Yield the most frequent renames, and the images and annotators with most changes."""
+    every = np.arange(len(result.renames))
+    shown = Excerpt("Renamed annotations", "renames", _ROWS)
+    yield from table_excerpt(result.renames, every, width, shown)
+    for noun, plural in _PLURALS.items():
+        table = getattr(result, plural)
+        if noun == "image":
+            table = table.take(np.flatnonzero(np.isin(table["status"], _BOTH)))
+        rows = _most_changed(table)
+        if len(table) > 1 and len(rows):
+            short = _short(table.take(rows), noun)
+            shown = Excerpt(f"{plural.capitalize()}, most changed", plural, _ROWS)
+            yield from table_excerpt(short, np.arange(len(rows)), width, shown)
+    for part in result.thresholds[:1]:
+        difference = np.nan_to_num(part.categories["difference"])
+        rows = np.argsort(-np.abs(difference), kind="stable")
+        table = part.categories.take(rows[difference[rows] != 0])
+        title = f"Alpha by category, largest differences at {part.threshold_label}"
+        shown = Excerpt(title, "alpha_categories", _ROWS)
+        yield from table_excerpt(table, np.arange(len(table)), width, shown)
+
+
+def _most_changed(table: Table) -> IndexArray:
+    """Return the rows with changes, those with most first."""
+    same = ("n_before", "n_after", "n_unchanged")
+    names = [name for name in table.columns if name.startswith("n_") and name not in same]
+    total = sum((table[name] for name in names), np.zeros(len(table), np.int64))
+    order = np.argsort(-total, kind="stable")
+    return order[total[order] > 0]
+
+
+def _short(table: Table, noun: str) -> Table:
+    """Return a table with one column of names, without counts that are all 0."""
+    pairs = zip(table[f"{noun}_before"], table[f"{noun}_after"], strict=True)
+    names = tuple(" → ".join(dict.fromkeys(filter(None, pair))) for pair in pairs)
+    counts = {
+        name: column
+        for name, column in table.columns.items()
+        if name.startswith("n_") and table[name].any()
+    }
+    return Table({noun: Categorical(np.arange(len(table), dtype=np.int32), names), **counts})
+
+
+def summary(result: ComparisonResult) -> dict[str, Any]:
+    """Return a result as `comparison_schema` describes it; None where a number is undefined.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> data = bboxqa.read_coco(example_file("fruits"))
+    >>> summary(bboxqa.compare(data, data))["changes"]["unchanged"]
+    9
+    """
+    settings = msgspec.to_builtins(result.settings)
+    (median, most), (typical, least) = result.moved_px, result.moved_similarity
+    return {
+        "before": _version(result.before),
+        "after": _version(result.after),
+        "matched_by": "id" if result.by_id else "similarity",
+        "unused_ids": result.unused_ids or None,
+        "changes": dict(result.counts),
+        "moved_px": {"median": json_number(median), "largest": json_number(most)},
+        "moved_similarity": {"median": json_number(typical), "smallest": json_number(least)},
+        "images": _things(result.images, "image"),
+        "categories": result.categories.records(),
+        "annotators": result.annotators.records(),
+        "renames": result.renames.records(),
+        "paired": result.paired,
+        "n_measured_images": dict(zip(("before", "after"), result.n_measured_images, strict=True)),
+        "thresholds": [_threshold(part) for part in result.thresholds],
+        **{name: settings[name] for name in OF_SETTINGS},
+        "version": result.version,
+        "notes": list(result.notes),
+    }
+
+
+def _version(version: Version) -> dict[str, Any]:
+    parts = () if version.agreement is None else version.agreement.thresholds
+    return {
+        "files": [source.name for source in version.sources],
+        **picked(version, "n_images", "n_annotators", "n_annotations", "attribution"),
+        "thresholds": [
+            {**picked(part, "iou_threshold", "alpha"), **picked(part.existence, "f1")}
+            for part in parts
+        ],
+    }
+
+
+def _things(table: Table, noun: str) -> dict[str, Any]:
+    """Return the number of items in both versions, and the names of the others."""
+    found: dict[str, list[Any]] = {"both": [], "renamed": [], "removed": [], "added": []}
+    names = (table[f"{noun}_before"], table[f"{noun}_after"], table["status"])
+    for before, after, status in zip(*names, strict=True):
+        renamed = {"before": before, "after": after}
+        found[status].append(renamed if status == "renamed" else before or after)
+    return {"n_both": len(found.pop("both")) + len(found["renamed"]), **found}
+
+
+def _threshold(part: AgreementChange) -> dict[str, Any]:
+    return {
+        "iou_threshold": part.iou_threshold,
+        "pooled": _figure(part.pooled),
+        "mean_over_images": _figure(part.mean),
+        "f1": _figure(part.f1),
+        "categories": part.categories.records(),
+    }
+
+
+def _figure(change: Change) -> dict[str, Any]:
+    return picked(
+        change, "status", "before", "before_interval", "after", "after_interval", "difference",
+        "interval",
+    )  # fmt: skip
+
+
+def json_lines(result: ComparisonResult) -> Iterator[str]:
+    """Yield a result as indented JSON, the form of `summary.json`."""
+    yield from json_text(summary(result)).rstrip("\n").split("\n")
+
+
+def comparison_schema() -> dict[str, Any]:
+    """Return the JSON schema (2020-12) of `summary`."""
+    return schema("comparison")
+
+
+def write_comparison(
+    result: ComparisonResult, folder: Path, *, raw_csv: bool = False, kept: Iterable[Path] = ()
+) -> list[Path]:
+    """Write summary.json, manifest.json and the tables as csv; return their paths.
+
+    Raises OutputError if this would replace one of the files `kept`.
+    """
+    names = ("changes", "images", "categories", "annotators", "renames")
+    tables = {name: getattr(result, name) for name in names}
+    for name in ("categories", "images") if result.thresholds else ():
+        parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
+        tables[f"alpha_{name}"] = stacked_tables("iou_threshold", parts)
+    sources = [*result.before.sources, *result.after.sources]
+    reading = {**result.before.reading, **result.after.reading}
+    found = manifest(result.settings, sources, reading)
+    documents = {"summary": summary(result), "manifest": found}
+    return write_tables(folder, documents, tables, raw_csv=raw_csv, kept=kept)
+
+
+def since_lines(since: SinceRun) -> Iterator[str]:
+    """Yield the changes of annotations since a result was saved, and figures before and now."""
+    yield from ("", f"Since {since.folder}")
+    if since.counts:
+        rows = [["Annotations, by id", ""]]
+        rows += [[name, f"{number:,}"] for name, number in since.counts.items()]
+        yield from (f" {line}" for line in table_lines(rows, left=(0,)))
+    else:
+        before, after = since.n_annotations
+        yield f" {count(before, 'annotation')} before, {after:,} now"
+    figures = [["Agreement", "before", "now", "difference"]]
+    for name, was, value in since.figures:
+        before_value = nan if was is None else was
+        cells = [decimal(each) or "–" for each in (before_value, value)]
+        figures.append([name, *cells, difference_text(value - before_value)])
+    yield from (f" {line}" for line in table_lines(figures, left=(0,)))
+    yield f" Note: {since.reason}"
+
+
+def since_summary(since: SinceRun) -> dict[str, Any]:
+    """Return the figures before and now, and the changed annotations; None where unknown."""
+    figures = [
+        {
+            "name": name,
+            "before": None if was is None else json_number(was),
+            "now": json_number(value),
+            "difference": json_number(value - (nan if was is None else was)),
+        }
+        for name, was, value in since.figures
+    ]
+    return {
+        "folder": since.folder,
+        "figures": figures,
+        "annotations_by_id": dict(since.counts) or None,
+        "n_annotations": dict(zip(("before", "now"), since.n_annotations, strict=True)),
+        "reason": since.reason,
+    }
