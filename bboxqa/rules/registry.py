@@ -7,7 +7,7 @@ from functools import cache
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
-from bboxqa.rules import areas, box_layouts, boxes, keypoints, masks, outlines
+from bboxqa.rules import areas, box_layouts, boxes, images, keypoints, masks, outlines, splits
 from bboxqa.rules.annotators import attendance, habits, naming
 from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.categories import category_maps, category_names, category_use
@@ -20,14 +20,6 @@ from bboxqa.rules.ids import (
     references,
     tracks,
     videos,
-)
-from bboxqa.rules.images import (
-    image_bytes,
-    image_files,
-    image_names,
-    image_sizes,
-    image_splits,
-    related_images,
 )
 from bboxqa.rules.oriented import angles, corners, placing, sides
 from bboxqa.rules.panoptic import png_files, segments
@@ -47,7 +39,7 @@ from bboxqa.rules.tools import cvat_jobs, label_files, label_lists, tool_records
 _MODULES = (
     json_text, top_level, annotation_fields, large_numbers, image_fields, dates, captions,
     id_types, identifiers, references, licences, listed_categories, tracks, videos,
-    image_files, image_names, image_sizes, image_splits, image_bytes, related_images,
+    images, splits,
     boxes, box_layouts, areas,
     outlines, masks, keypoints,
     angles, corners, placing, sides,
@@ -77,7 +69,7 @@ FAMILIES = {
 }
 """The titles of families by letter, in the order in which rules are listed."""
 
-RESERVED = frozenset({"B013", "K005", "K007", "K008", "R006"})
+RESERVED = frozenset({"B013", "K005", "K007", "K008", "M013", "R006"})
 """Codes of rules that are gone; they are never used for others."""
 
 _GROUP = "bboxqa.rules"

@@ -17,9 +17,9 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_folder import scan_images
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.images.image_splits import looking_alike
 from bboxqa.rules.registry import RULES
 from bboxqa.rules.runner import validate_documents
+from bboxqa.rules.splits import looking_alike
 
 
 def images(*names, **more):
@@ -367,25 +367,6 @@ def test_content_decides_where_it_is_known(tmp_path):
     ]
 
 
-def test_images_that_are_related_are_not_said_to_look_alike(tmp_path):
-    (tmp_path / "train").mkdir()
-    (tmp_path / "valid").mkdir()
-    train = [f"train/{name}" for name in [*frames(*range(0, 24, 2)), exported("cat", 7), "a.png"]]
-    later = [f"valid/{name}" for name in [*frames(*range(1, 25, 2)), exported("cat", 8), "b.png"]]
-    for quality, names in ((90, train), (80, later)):
-        for name in names[:-1]:
-            picture().save(tmp_path / name, quality=quality)
-    picture(seed=2).save(tmp_path / "train/a.png")
-    picture(seed=2).point(lambda level: level // 16 * 16).save(tmp_path / "valid/b.png")
-    files = [
-        seen(many(names), tmp_path, name) for names, name in ((train, "a.json"), (later, "b.json"))
-    ]
-    related, alike = sorted(together(*files, select=("M008", "M010")), key=lambda one: -one.count)
-    assert (related.code, related.count) == ("M010", 13)
-    assert 'image "valid/b.png" looks like "train/a.png"' in alike.message
-    assert [found.code for found in together(files[0], select=("M013",))] == []
-
-
 def test_many_images_that_only_look_alike_are_not_said_to_be_the_same(tmp_path):
     files = []
     for quality, folder in ((90, "t"), (80, "v")):
@@ -467,33 +448,6 @@ def test_an_image_twice_in_one_file(tmp_path):
         'image "copy.jpg" has the bytes of "a.jpg"; expected each image once',
         'image "./copy.jpg" has the bytes of "a.jpg"; expected each image once',
     ]
-
-
-def test_a_picture_that_was_saved_again_looks_alike(tmp_path):
-    save(tmp_path / "a.png")
-    save(tmp_path / "b.png", seed=2)
-    picture().save(tmp_path / "c.jpg", quality=80)
-    save(tmp_path / "d.png", size=(120, 80))
-    save(tmp_path / "e.png", size=(60, 60))
-    (tmp_path / "f.png").write_bytes((tmp_path / "a.png").read_bytes())
-    picture(seed=2).save(tmp_path / "g.jpg", quality=80)
-    picture(seed=2).point(lambda level: level // 16 * 16).save(tmp_path / "h.png")
-    names = sorted(path.name for path in tmp_path.iterdir())
-    # Of fewer than a fifth of the images, each is a finding.
-    absent = [f"{number}.png" for number in range(13)]
-    assert [found.message for found in found_in(many([*names, *absent]), tmp_path, "M013")] == [
-        f'image "{name}" looks like "{other}", though their bytes differ; expected each picture '
-        "once"
-        for name, other in (("c.jpg", "a.png"), ("d.png", "a.png"), ("g.jpg", "b.png"),
-                            ("h.png", "b.png"))
-    ]  # fmt: skip
-
-
-def test_copies_that_roboflow_augmented_may_look_alike(tmp_path):
-    names = ["a_jpg.rf.0123456789abcdef.jpg", "a_jpg.rf.f123456789abcdef.png"]
-    for name in names:
-        save(tmp_path / name)
-    assert found_in(many(names), tmp_path, "M013") == []
 
 
 def test_an_image_is_compared_with_earlier_ones_in_all_parts_of_the_hash():
@@ -593,60 +547,13 @@ def test_augmented_copies_in_two_files():
     (found,) = related(train, [exported("cat", 4), exported("cow", 5), exported("dog", 3)])
     assert found.file == "b.json"
     assert " has the original name of " in found.message
-    assert found.message.endswith(
-        " in a.json; expected all copies of an image, and all frames of a video, in one split"
-    )
+    assert found.message.endswith(" in a.json; expected all copies of an image in one split")
     assert found.found == exported("cat", 4)
     assert found.pointer == "/images/0"
 
 
 def frames(*numbers, name="trip_mp4-{:04}_jpg.rf.{:032x}.jpg"):
     return [name.format(number, number) for number in numbers]
-
-
-def test_frames_that_were_split_at_random():
-    (found,) = related(frames(*range(0, 60, 2)), frames(*range(1, 60, 2)))
-    assert found.count == 30
-    assert "is a frame next to" in found.message
-    few = related(frames(0, 10, 20, 30, name="v/frame_{}.png"), frames(15, name="v/frame_{}.png"))
-    assert len(few) == 1
-
-
-@pytest.mark.parametrize(
-    ("train", "later", "parts"),
-    [
-        (range(80), range(80, 100), "0-79 in a.json, 80-99 in b.json"),
-        ([*range(40), *range(60, 99)], range(40, 60),
-         "0-39 in a.json, 40-59 in b.json, 60-98 in a.json"),
-        (range(20, 40), [*range(20), *range(40, 60)],
-         "0-19 in b.json, 20-39 in a.json, 40-59 in b.json"),
-        (range(0, 400, 5), [*range(400, 420, 5), 423],
-         "0-395 in a.json, 400-423 in b.json"),
-    ],
-)  # fmt: skip
-def test_a_video_that_was_cut_into_parts_is_one_quiet_finding(train, later, parts):
-    (found,) = related(frames(*train), frames(*later))
-    assert found.severity is Severity.INFO
-    assert found.message == (
-        f'frames of "trip_mp4-" are cut between files: {parts}; only frames next to a cut are '
-        "nearly alike; expected a gap at the cut, or all frames of a video in one split"
-    )
-
-
-def test_many_videos_that_were_cut_are_one_finding():
-    names = [f"v{number}/frame_{{}}.png" for number in range(30)]
-    train = [name for video in names for name in frames(*range(8), name=video)]
-    later = [name for video in names for name in frames(*range(8, 12), name=video)]
-    (found,) = related(train, later)
-    assert (found.count, found.found) == (30, "v0/frame_8.png")
-    assert found.message.startswith(
-        '30 videos are cut between files, such as frames of "v0/frame_": 0-7 in a.json, 8-11 in b'
-    )
-    copies = [exported(f"v0/frame_{number}", copy) for number in range(8) for copy in range(3)]
-    assert related(copies, [exported("v0/frame_8", 9), exported("v0/frame_9", 8),
-                            exported("v0/frame_10", 7)])[0].severity is Severity.INFO  # fmt: skip
-    rest = [name for video in names for name in frames(*range(12, 16), name=video)]
-    assert [found.file for found in related(train, later, rest)] == ["b.json", "c.json"]
 
 
 @pytest.mark.parametrize(
@@ -673,16 +580,13 @@ def test_numbers_of_other_things_than_frames_of_one_video(train, test):
     assert related(frames(*range(0, 40, 2), name=train), frames(*range(1, 40, 2), name=test)) == ()
 
 
-@pytest.mark.parametrize("code", ["M009", "M011", "M013"])
+@pytest.mark.parametrize("code", ["M009", "M011"])
 def test_the_examples_of_image_bytes(tmp_path, code):
     bad, good = RULES[code].bad, RULES[code].good
     save(tmp_path / "a.png")
     if code == "M009":
         (tmp_path / "a.png").rename(tmp_path / "a.jpg")
         (tmp_path / "copy of a.jpg").write_bytes((tmp_path / "a.jpg").read_bytes())
-    elif code == "M013":
-        save(tmp_path / "a.jpg")
-        save(tmp_path / "saved again.jpg", size=(120, 80))
     else:
         (tmp_path / "a.jpg").write_bytes((tmp_path / "a.png").read_bytes())
     assert found_in(bad, tmp_path, code)

@@ -85,11 +85,3 @@ def test_files_that_name_other_annotators_share_images(tmp_path, names, other, s
     found = found_in(tmp_path, files, **{first: "ann", second: other})
     assert {each.severity for _, each in found} == {severity}
     assert not [each for _, each in found if "by several annotators" in each.message]
-
-
-def test_images_that_another_file_has_too_count_as_shared(tmp_path):
-    files = {"a.json": range(1, 10), "b.json": range(1, 13), "c.json": range(1, 13)}
-    found = [each for name, each in found_in(tmp_path, files) if name == "c.json"]
-    rest = next(each for each in found if "b.json" in each.message)
-    assert rest.severity is Severity.INFO
-    assert rest.message.startswith("3 more of 12 images are also in ")

@@ -1,0 +1,519 @@
+"""M: names, sizes and contents of image files."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from urllib.parse import unquote
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.file_names import is_foreign, normalised_name
+from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.text import count
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_edit, record_hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.file_kinds import kind_of
+from bboxqa.rules.facts.image_folder import ImageFolder
+from bboxqa.rules.facts.image_places import ImageState
+
+_LED_OUT = (
+    ": the name or a link leads out of it; for links, add --images with the folder they lead to"
+)
+_OF_PANOPTIC = (
+    "; its images are in another folder than its PNG files: add --images with that folder"
+)
+_BACKSLASHES = "a path with backslashes"
+_FORMATS = {
+    ".jpg": "JPEG", ".jpeg": "JPEG", ".jpe": "JPEG", ".jfif": "JPEG", ".png": "PNG",
+    ".gif": "GIF", ".webp": "WebP", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF",
+}  # fmt: skip
+
+
+def _names(document: Document) -> list[str]:
+    return document.images.texts("file_name")
+
+
+def _rename(row: int, name: str) -> tuple[Edit, ...]:
+    return record_edit("images", row, "file_name", value=name)
+
+
+def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M001: records whose file is not in the image folder."""
+    disk = document.disk
+    if disk is None:
+        return
+    names = document.once(_names)
+    targets = _targets(names, disk)
+    lost = np.isin(disk.state, [ImageState.MISSING, ImageState.OUTSIDE])
+    has_target = np.array([bool(target) for target in targets], np.bool_)
+    elsewhere = _OF_PANOPTIC if "segments_info" in kind_of(document).required else ""
+
+    def says(row: int) -> str:
+        is_outside = disk.state[row] == ImageState.OUTSIDE
+        near = disk.suggestions[row]
+        hint = f"; did you mean {' or '.join(map(shortened, near))}?" if near else ""
+        hint = hint or (_LED_OUT if is_outside else elsewhere)
+        what = "outside" if is_outside else "not found in"
+        return f"image file {shortened(names[row])} is {what} the image folder{hint}"
+
+    def summary(some: IndexArray, share: str) -> str:
+        first, target = shortened(names[some[0]]), targets[some[0]]
+        are_outside = bool(np.all(disk.state[some] == ImageState.OUTSIDE))
+        hint = f"; {first} may be {shortened(target)}" if target else ""
+        hint = hint or (_LED_OUT if are_outside else elsewhere)
+        where = "outside" if are_outside else "not in"
+        return f"files of {share} are {where} the image folder, such as {first}{hint}"
+
+    for where in (lost & has_target, lost & ~has_target):
+        yield from record_hits(
+            document,
+            where,
+            says,
+            "file_name",
+            name="images",
+            found=names.__getitem__,
+            edits=lambda row: _rename(row, targets[row]) if targets[row] else (),
+            summary=summary,
+        )
+
+
+def _targets(names: list[str], disk: ImageFolder) -> list[str]:
+    """Return the file that each missing name must mean; "" where that is uncertain."""
+    owners: dict[str, set[str]] = {}
+    for name, path, near in zip(names, disk.path, disk.suggestions, strict=True):
+        for each in {path, *near} - {""}:
+            owners.setdefault(each, set()).add(name)
+    # A file that another record has, or may mean as well, is uncertain.
+    return [near[0] if len(near) == 1 == len(owners[near[0]]) else "" for near in disk.suggestions]
+
+
+def _undecodable(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M002: files that cannot be decoded."""
+    disk = document.disk
+    if disk is None:
+        return
+    names = document.once(_names)
+
+    def says(row: int) -> str:
+        what, problem = "cannot be decoded", disk.problem[row]
+        if disk.truncated[row]:
+            # Pillow begins its reason with the same words.
+            what, problem = "is truncated", problem.removeprefix("image file is truncated").strip()
+            problem = problem.removeprefix("(").removesuffix(")")
+        return f"image file {shortened(names[row])} {what}{f': {problem}' if problem else ''}"
+
+    yield from record_hits(
+        document,
+        disk.state == ImageState.UNREADABLE,
+        says,
+        "file_name",
+        name="images",
+        found=names.__getitem__,
+        apart=True,
+    )
+
+
+def _unnamed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M007: image files that no record names."""
+    disk = document.disk
+    if disk is None or not disk.unnamed or not document.complete("images"):
+        return
+    n_files = len(disk.unnamed)
+    examples = ", ".join(shortened(path) for path in disk.unnamed[:3])
+    found = Defect(
+        f"{count(n_files, 'image file')} in the image folder without an image record, such as "
+        f"{examples}",
+        pointer=pointer_to("images"),
+        found=list(disk.unnamed),
+        expected="a record for each image file",
+        count=n_files,
+    )
+    yield from described_hits([found])
+
+
+def _sizes(document: Document, *, are_swapped: bool) -> Iterator[Hits]:
+    """M003 and M004: sizes that differ from the image files, or are swapped."""
+    disk, size = document.disk, document.image_size
+    if disk is None:
+        return
+    names, fits = document.once(_names), document.once(_fits)
+    differs = (disk.shown[:, 0] > 0) & ~np.isnan(size).any(1) & (size != disk.shown).any(1)
+    swapped = (size == disk.shown[:, ::-1]).all(1)
+
+    def says(row: int) -> str:
+        given, shown = (f"{width:g} x {height:g}" for width, height in (size[row], disk.shown[row]))
+        why = ", with width and height swapped" if are_swapped else ""
+        if are_swapped and (size[row] == disk.stored[row]).all():
+            why = ", the size before the EXIF orientation is applied"
+        return f"size is {given}{why}; expected {shown}, the size of {shortened(names[row])}"
+
+    def edits(row: int) -> Iterator[Edit]:
+        new = disk.shown[row].tolist()
+        for key, value, old in zip(("width", "height"), new, size[row].tolist(), strict=True):
+            if fits[row] and value != old:
+                yield from record_edit("images", row, key, value=value)
+
+    yield from record_hits(
+        document,
+        differs & (swapped == are_swapped),
+        says,
+        name="images",
+        found=lambda row: size[row].tolist(),
+        edits=edits,
+        summary=lambda some, share: f"sizes of {share} differ from the files; {says(int(some[0]))}",
+    )
+
+
+def _other_size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    return _sizes(document, are_swapped=False)
+
+
+def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    return _sizes(document, are_swapped=True)
+
+
+def _fits(document: Document) -> BoolArray:
+    """Return the images whose annotations all fit into the size of the file, (I,) bool."""
+    disk, columns = document.disk, document.annotations
+    if disk is None:
+        return np.zeros(len(document.images), np.bool_)
+    fits = np.asarray((_extent(document) <= disk.shown).all(axis=1), np.bool_)
+    owner = document.image[columns.rles.row]
+    image, size = owner[owner >= 0], columns.rles.size[owner >= 0]
+    fits[image[(size[:, ::-1] != disk.shown[image]).any(axis=1)]] = False
+    return fits
+
+
+def _extent(document: Document) -> FloatArray:
+    """Return the extent of boxes and outlines on each image in pixels, (I, 2) float64."""
+    extent, bbox = np.zeros((len(document.images), 2)), document.annotations.bbox
+    with np.errstate(over="ignore"):
+        far_corner = bbox[:, :2] + bbox[:, 2:]
+    for corner in (far_corner, document.outline_bounds[:, 2:]):
+        sound = (document.image >= 0) & ~np.isnan(corner).any(1)
+        np.maximum.at(extent, document.image[sound], corner[sound])
+    return extent
+
+
+def _oddity(name: str) -> str:
+    """Return what a name is that is no path below a folder, with slashes; "" if it is one."""
+    if is_foreign(name):
+        is_url = "://" in name or name.lower().startswith("data:")
+        return "a URL" if is_url else "an absolute path"
+    if ".." in name.replace("\\", "/").split("/"):
+        return 'a path with ".."'
+    return _BACKSLASHES if "\\" in name else ""
+
+
+def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M005: names that are not relative paths with forward slashes."""
+    names = document.once(_names)
+    odd = {row: what for row, name in enumerate(names) if (what := _oddity(name))}
+    meant = Counter(name.replace("\\", "/") for name in set(names)) if odd else Counter()
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        slashed = names[row].replace("\\", "/")
+        # Two names must not become equal.
+        is_safe = odd[row] == _BACKSLASHES and meant[slashed] == 1
+        return _rename(row, slashed) if is_safe else ()
+
+    def summary(some: IndexArray, share: str) -> str:
+        kind = Counter(odd[row] for row in some.tolist()).most_common(1)[0][0]
+        return (
+            f"file names of {share} are not plain paths, mostly {kind}, such as "
+            f"{shortened(names[some[0]])}; expected paths below the folder of the images"
+        )
+
+    yield from record_hits(
+        document,
+        np.array([*odd], np.int64),
+        lambda row: f"file name {shortened(names[row])} is {odd[row]}",
+        "file_name",
+        name="images",
+        expected="a path below the folder of the images, with slashes",
+        found=names.__getitem__,
+        edits=edits,
+        summary=summary,
+    )
+
+
+def _escaped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M012: names with URL escapes; if files are searched, M001 reports missing files."""
+    names = document.once(_names)
+    if document.disk is not None or not any("%" in name for name in names):
+        return
+    plain = [name if is_foreign(name) else unquote(name) for name in names]
+    taken = Counter(plain)
+    escaped = [
+        row
+        for row, (name, text) in enumerate(zip(names, plain, strict=True))
+        if text != name and text.isprintable() and "\ufffd" not in text
+    ]
+    yield from record_hits(
+        document,
+        np.array(escaped, np.int64),
+        lambda row: (
+            f"file name {shortened(names[row])} has escapes of a URL; expected "
+            f"{shortened(plain[row])}, unless the file has that name"
+        ),
+        "file_name",
+        name="images",
+        found=names.__getitem__,
+        edits=lambda row: _rename(row, plain[row]) if taken[plain[row]] == 1 else (),
+        key="file_name",
+    )
+
+
+def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M006: names that differ from another name only in case, slashes or Unicode form."""
+    names, first = document.once(_names), dict[str, int]()
+    other = [first.setdefault(_plain(name), row) if name else row for row, name in enumerate(names)]
+
+    def says(row: int) -> str:
+        name, earlier = names[row], names[other[row]]
+        how = "differs only in case, slashes or Unicode form from"
+        expected = "names that differ on every system"
+        if PurePosixPath(name) == PurePosixPath(earlier):
+            how, expected = "is the same path as", "each image once"
+        return f"file name {shortened(name)} {how} {shortened(earlier)}; expected {expected}"
+
+    same = [row for row, earlier in enumerate(other) if names[row] != names[earlier]]
+    yield from record_hits(
+        document,
+        np.array(same, np.int64),
+        says,
+        "file_name",
+        name="images",
+        found=names.__getitem__,
+        mark=lambda row: _plain(names[row]),
+    )
+
+
+def _plain(name: str) -> str:
+    plain = normalised_name(name)
+    return str(PurePosixPath(plain)) if "//" in plain or "./" in plain else plain
+
+
+def _twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M009: images with the same bytes as an earlier image with another name."""
+    disk = document.disk
+    if disk is None:
+        return
+    names, first = document.once(_names), dict[bytes, int]()
+    repeated = [
+        row
+        for row, digest in enumerate(disk.digest)
+        if disk.state[row] == ImageState.FOUND
+        and names[first.setdefault(digest, row)] != names[row]
+    ]
+
+    def says(row: int) -> str:
+        other = first[disk.digest[row]]
+        how = "is the same file as" if disk.file[row] == disk.file[other] else "has the bytes of"
+        return f"image {shortened(names[row])} {how} {shortened(names[other])}"
+
+    yield from record_hits(
+        document,
+        np.array(repeated, np.int64),
+        says,
+        name="images",
+        expected="each image once",
+        found=names.__getitem__,
+        mark=lambda row: " ".join(sorted((names[row], names[first[disk.digest[row]]]))),
+    )
+
+
+def _other_format(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M011: files whose first bytes show a different format than their name."""
+    disk = document.disk
+    if disk is None:
+        return
+    names = document.once(_names)
+    said = [_FORMATS.get(PurePosixPath(path).suffix.lower(), "") for path in disk.path]
+    differ = [found and named and found != named
+              for found, named in zip(disk.format, said, strict=True)]  # fmt: skip
+    yield from record_hits(
+        document,
+        np.array(differ, np.bool_),
+        lambda row: (
+            f"image file {shortened(names[row])} is a {disk.format[row]} file; expected "
+            f"{said[row]}, as its name says"
+        ),
+        "file_name",
+        name="images",
+        found=disk.format.__getitem__,
+        key="file_name",
+    )
+
+
+def _one(name: str, **more: int) -> dict[str, list[dict[str, object]]]:
+    return {"images": [{"file_name": name, **more}]}
+
+
+RULES = (
+    Rule(
+        code="M001",
+        title="image file missing",
+        severity=Severity.ERROR,
+        scope="images",
+        breaks="""Pillow stops training with a FileNotFoundError; OpenCV returns None instead of the
+            image.""",
+        explanation="""There is no file of that name in the image folders or, if the COCO file is in
+            one of them, next to it. Or the name or a link leads out of the folders; such a file is
+            never opened. Files whose names differ only in folder, case, slashes or Unicode form are
+            suggested. Names in COCO JSON have to be paths below the folder, which programs for
+            training open as they are. Images of other formats are also found in the folders of
+            pictures: train/street.jpg may be train/images/street.jpg or images/train/street.jpg.
+            The unsafe fix writes the suggested name if there is exactly one, and no other record
+            may mean it.""",
+        bad=_one("C:\\photos\\A.JPG"),
+        good=_one("photos/a.jpg"),
+        check=_missing,
+        fix="unsafe",
+    ),
+    Rule(
+        code="M002",
+        title="image file that cannot be decoded",
+        severity=Severity.ERROR,
+        scope="images",
+        breaks="""Pillow stops training with an OSError in the middle of an epoch; OpenCV returns
+            None, or an image whose lower part is grey.""",
+        explanation="""The file is empty, truncated, not an image, or has more than a gigapixel and
+            is not decoded. Copy or download it again. Images of more than 89 megapixels are decoded
+            in part: JPEG at an eighth of its size, TIFF and JPEG 2000 at one end. For PNG,
+            checksums are verified; for progressive JPEG and other formats, the header is read.""",
+        bad=_one("half-downloaded.jpg"),
+        good=_one("whole.jpg"),
+        check=_undecodable,
+    ),
+    Rule(
+        code="M003",
+        title="size differs from the size of the image file",
+        severity=Severity.ERROR,
+        scope="images",
+        breaks="""Boxes are misplaced, and masks that pycocotools makes from polygons differ in size
+            from the image.""",
+        explanation="""Width and height of the record differ from the file with its EXIF orientation
+            applied. Often images were resized after annotation. The unsafe fix writes the size of
+            the file if all annotations of the image fit into it; first make sure that they were
+            drawn on an image of this size.""",
+        bad=_one("of-640-x-480.jpg", width=1280, height=960),
+        good=_one("of-640-x-480.jpg", width=640, height=480),
+        check=_other_size,
+        fix="unsafe",
+    ),
+    Rule(
+        code="M004",
+        title="width and height swapped compared with the image file",
+        severity=Severity.ERROR,
+        scope="images",
+        breaks="""OpenCV applies the EXIF orientation of images, Pillow does not: with one of them
+            all boxes of the image are misplaced.""",
+        explanation="""Width and height of the record are swapped compared with the file, often
+            because a tool took the size before applying the EXIF orientation. The unsafe fix swaps
+            them if all annotations then fit; make sure that they were drawn on the upright image.
+            To avoid the problem, rotate the pixels and remove the EXIF orientation.""",
+        bad=_one("upright.jpg", width=4032, height=3024),
+        good=_one("upright.jpg", width=3024, height=4032),
+        check=_swapped,
+        fix="unsafe",
+    ),
+    Rule(
+        code="M005",
+        title="file name is not a plain path",
+        severity=Severity.WARNING,
+        breaks="""The images are found on one computer only: absolute paths do not exist elsewhere,
+            and on Linux and macOS a backslash is part of the name.""",
+        explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes.
+            Write paths relative to the image folder, with slashes. The unsafe fix replaces
+            backslashes by slashes; correct other names yourself, or by the fix of M001.""",
+        bad=_one("photos\\a.jpg"),
+        good=_one("photos/a..b.jpg"),
+        check=_bound_to_one_place,
+        fix="unsafe",
+    ),
+    Rule(
+        code="M006",
+        title="file names that differ only in case or Unicode form",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks="""On Windows and macOS both names are one file: unpacking the images overwrites one
+            with the other, and its annotations are on the wrong image.""",
+        explanation="""Two file names differ only in upper and lower case, slashes, or the Unicode
+            form of their letters. Rename one of the files, and its record. If they are the same
+            path, such as ./a.jpg and a.jpg, the image has two records: remove one, and move its
+            annotations. With --images, M009 reports such records, and M006 does not.""",
+        bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
+        good={
+            "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],
+            "annotations": [{}, {"image_id": 2}],
+        },
+        check=_nearly_same,
+        requires=("M009",),
+    ),
+    Rule(
+        code="M007",
+        title="image file without a record",
+        severity=Severity.INFO,
+        scope="images",
+        breaks="""Nothing fails, so it goes unnoticed that the export left images out, or that they
+            are not annotated yet (HumanSignal/label-studio 5544).""",
+        explanation="""No image record names these files of the image folder. That is right for
+            other splits in the same folder; otherwise check that the export is complete. All files
+            are one finding.""",
+        bad=_one("a.jpg"),
+        good={
+            "images": [{"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
+            "annotations": [{}, {"image_id": 2}],
+        },
+        check=_unnamed,
+    ),
+    Rule(
+        code="M009",
+        title="image twice in one file",
+        severity=Severity.WARNING,
+        scope="images",
+        breaks="""The image weighs twice in training and in scores, its two records may be annotated
+            differently, and a random split puts one into each part.""",
+        explanation="""Two records with different names have image files with equal bytes, or refer
+            to the same file. Images are usually imported twice. Remove one record and move its
+            annotations, if only one was annotated. In the example, both files hold the same
+            image.""",
+        bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
+        good=_one("a.jpg"),
+        check=_twice,
+    ),
+    Rule(
+        code="M011",
+        title="image file has another format than its name says",
+        severity=Severity.WARNING,
+        scope="images",
+        breaks="""Decoders that are chosen by the name stop at the file: torchvision's decode_jpeg
+            and libjpeg-turbo fail with 'Not a JPEG file: starts with 0x89 0x50'.""",
+        explanation="""The first bytes of an image file belong to another format than its name says,
+            such as a PNG file called a.jpg. It was renamed instead of converted, or downloaded
+            under the wrong name. Convert it, or rename the file and its record. In the example,
+            a.jpg is a PNG file.""",
+        bad=_one("a.jpg"),
+        good=_one("a.png"),
+        check=_other_format,
+    ),
+    Rule(
+        code="M012",
+        title="file name with escapes of a URL",
+        severity=Severity.WARNING,
+        breaks="No loader finds the image: the file has a blank in its name, not %20.",
+        explanation="""The file name has escapes such as %20 for a blank, like the path of a URL.
+            Some annotation tools take the name from the URL of the image. The unsafe fix writes the
+            characters, unless another image has that name. With --images, M001 reports the names
+            that no file has.""",
+        bad=_one("my%20cat.jpg"),
+        good=_one("my cat 100%.jpg"),
+        check=_escaped,
+        fix="unsafe",
+    ),
+)

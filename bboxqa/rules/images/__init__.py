@@ -1,1 +1,0 @@
-"""Rules about images on disk."""
