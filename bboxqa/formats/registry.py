@@ -18,7 +18,7 @@ from bboxqa.formats.darwin.darwin import DARWIN
 from bboxqa.formats.datumaro.datumaro import DATUMARO
 from bboxqa.formats.dota.dota import DOTA
 from bboxqa.formats.format import Format
-from bboxqa.formats.label_studio.studio import LABEL_STUDIO
+from bboxqa.formats.label_studio.format import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.supervisely.project import SUPERVISELY
 from bboxqa.formats.translation.heads import is_archive

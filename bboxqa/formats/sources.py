@@ -32,7 +32,7 @@ from bboxqa.formats.datumaro.datumaro import DATUMARO
 from bboxqa.formats.datumaro.datumaro_heads import are_subsets
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.format import Format
-from bboxqa.formats.label_studio.studio import LABEL_STUDIO
+from bboxqa.formats.label_studio.format import LABEL_STUDIO
 from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.registry import (
     FORMATS,

@@ -6,9 +6,9 @@ from bboxqa.formats.box_tables.writer import CSV, PARQUET
 from bboxqa.formats.coco.writer import COCO_JSON
 from bboxqa.formats.cvat.writer import CVAT_XML
 from bboxqa.formats.dota.writer import DOTA
+from bboxqa.formats.label_studio.writer import STUDIO_JSON
 from bboxqa.formats.labelme.writer import LABELME
 from bboxqa.formats.voc.writer import VOC
-from bboxqa.formats.writing.studio_json import STUDIO_JSON
 from bboxqa.formats.writing.writer import Writer
 from bboxqa.formats.yolo.writer import YOLO, YOLO_OBB, YOLO_POSE, YOLO_SEGMENT
 

@@ -294,9 +294,9 @@ RULES = (
             content: the same file, equal bytes, or nearly equal appearance; otherwise by name, or
             by the last part of the name together with the size. Keep the image in one file only.
             Files by several annotators share images; this is an info finding. They name different
-            annotators, or share most images. Where files are named as splits, such as train.json and val.json, or share no
-            more than ten images, they have to share nearly all for that. In the example, the
-            earlier file has a.jpg.""",
+            annotators, or share most images. Where files are named as splits, such as train.json
+            and val.json, or share no more than ten images, they have to share nearly all for that.
+            In the example, the earlier file has a.jpg.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={"images": [{"file_name": "b.jpg"}]},
         check=_shared_images,

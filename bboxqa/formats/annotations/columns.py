@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Literal
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, TextArray
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, TextArray
 from bboxqa.formats.annotations.records import Category, Image
-from bboxqa.formats.annotations.rotated import RotatedColumns
 from bboxqa.model.annotations import Source
 from bboxqa.model.file_places import ShownIds
 from bboxqa.model.outlines import Segmentations
@@ -32,6 +32,31 @@ class Authors:
     code: IntArray
     names: tuple[str, ...]
     composed: frozenset[str] = frozenset()
+
+
+class BoxForm(IntEnum):
+    """How an annotation describes its rotated box."""
+
+    UPRIGHT = 0
+    """A box only."""
+    RECTANGLE = 1
+    """Four corners of a rectangle."""
+    QUADRILATERAL = 2
+    """Four corners of another shape."""
+    OTHER = 3
+    """A box with another outline or a mask."""
+    ANGLE = 4
+    """A box, and the angle in degrees by which it is rotated about its centre."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RotatedColumns:
+    """The rotated boxes of N annotations."""
+
+    box: FloatArray
+    """(N, 5) float64. Centre x and y, width, height, and angle in degrees."""
+    form: ByteArray
+    """(N,) uint8. A `BoxForm` per annotation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,11 +8,10 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, TextArray, rows
 from bboxqa.core.text import alike, count
-from bboxqa.formats.annotations.columns import Authors, Columns
+from bboxqa.formats.annotations.columns import Authors, Columns, RotatedColumns
 from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.annotations.rotated import (
     BoxNumbers,
-    RotatedColumns,
     box_numbers,
     has_more_numbers,
     rotated_columns,

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import get_args
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray
 from bboxqa.core.text import count
+from bboxqa.formats.annotations.columns import BoxForm, RotatedColumns
 from bboxqa.formats.document.annotation_columns import AnnotationColumns
 from bboxqa.formats.document.raw_values import FARTHEST
 from bboxqa.model.shapes.rotated_boxes import (
@@ -24,31 +24,6 @@ _FIVE, _EIGHT = 5, 8
 # Corners this close to the corners of an outline, in pixels or as a share of the longer side, are
 # the same corners.
 _ROUNDED, _SHARE = 1.0, 0.01
-
-
-class BoxForm(IntEnum):
-    """How an annotation describes its rotated box."""
-
-    UPRIGHT = 0
-    """A box only."""
-    RECTANGLE = 1
-    """Four corners of a rectangle."""
-    QUADRILATERAL = 2
-    """Four corners of another shape."""
-    OTHER = 3
-    """A box with another outline or a mask."""
-    ANGLE = 4
-    """A box, and the angle in degrees by which it is rotated about its centre."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RotatedColumns:
-    """The rotated boxes of N annotations."""
-
-    box: FloatArray
-    """(N, 5) float64. Centre x and y, width, height, and angle in degrees."""
-    form: ByteArray
-    """(N,) uint8. A `BoxForm` per annotation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,159 +1,206 @@
-"""Finding the image of a task that a region belongs to."""
+"""The images of all tasks of a file: which were shown, to whom, and what they are called."""
 
-import string
-from collections import Counter
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, NamedTuple
+from functools import cached_property
+from hashlib import blake2b
+from itertools import count as counting
+from typing import Any
 
-from bboxqa.formats.label_studio.image_paths import is_address, may_be_image
+import msgspec
+
+from bboxqa.core.text import count, first_few, one_line
+from bboxqa.formats.label_studio.images import (
+    NO_IMAGE,
+    ImageKey,
+    Images,
+    image_names,
+    image_of,
+    images_of,
+    key_of,
+    short_path,
+    tag_of,
+)
+from bboxqa.formats.label_studio.regions import is_on_image
+from bboxqa.formats.label_studio.tasks import Task, tasks_of
 from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.translation.translated import Record, Unshown
+
+_LISTED = 5
 
 
-class ImageKey(NamedTuple):
-    """An image of a task, given by data key and page, or by the tag that showed it."""
+class TaskImages:
+    """The images of the tasks of a file, given its text."""
 
-    address: str
-    """The data key; "" if the file does not say which of several images a tag shows."""
-    tag: str = ""
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self.said = choices().columns.get("image", "")
+        """The data key under which the user says that the image is; "" for none."""
+        # Records of images with what names them, and the label of their task.
+        self._records: list[tuple[Record, ImageKey, str]] = []
+        # The data by which tasks of one id are told apart, by id.
+        self._told: dict[str, dict[bytes, int]] = defaultdict(dict)
+        self._shows: dict[str, list[tuple[str, str]]] = {}
+        # The data keys of images, and of tasks without images.
+        self._keys: dict[str, None] = {}
+        self._data_keys: dict[str, None] = {}
+        # Of tasks with several images: the labels of tasks, by data key and address.
+        self._several: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+        self._asked: dict[str, dict[str, None]] = defaultdict(dict)
+
+    def images_of(self, task: Task) -> Images:
+        """Return the addresses of the images of a task by data key."""
+        return images_of(task.data, self.said, lambda: self._tags)
+
+    def tell_apart(self, task: Task, images: Images) -> None:
+        """Number a task that shares its id with another one, as merged exports have them."""
+        # Rows of JSON-MIN hold answers among the data.
+        told = images or ({} if task.has_answers else task.data)
+        known = self._told[task.name]
+        place = known.setdefault(msgspec.json.encode(told, order="deterministic"), len(known))
+        if place:
+            task.name = f"{task.name} ({place + 1})"
+        if not images:
+            self._data_keys |= dict.fromkeys(task.data)
+        self._shows[task.label] = [
+            (key, _shown_value(each))
+            for key, value in sorted(told.items())
+            for each in (value if isinstance(value, list) else [value])
+        ]
+
+    def of_task(self, task: Task, images: Images) -> set[ImageKey]:
+        """Return the images of a task about which annotators were asked.
+
+        Of tasks with several, these are the ones under the data keys that regions of the file are
+        on, since others may be thumbnails or a logo; all if no region is on any.
+        """
+        self._keys |= dict.fromkeys(images)
+        if len(images) <= 1:
+            return {ImageKey(page) for pages in images.values() for page in pages}
+        if self.said in images:
+            drawn = {image_of(images, each, self.said) for each in _on_images(task)}
+            return {*drawn, *map(ImageKey, images[self.said])}
+        for key, pages in images.items():
+            for page in pages:
+                self._several[key][page].append(task.label)
+        keys, tags = self._shown
+        if len(tags) > len(images):
+            # The file is of several projects, with other tags.
+            tags = tags & {tag_of(each) for each in _on_images(task)}
+        keys = (keys & images.keys()) or frozenset(() if tags else images)
+        pages_of_keys = {ImageKey(page) for key in keys for page in images[key]}
+        return {*pages_of_keys, *(ImageKey("", tag) for tag in tags)}
+
+    # Only files with several images in a task are read again.
+    @cached_property
+    def _tags(self) -> AbstractSet[str]:
+        """The tags that regions of the file are on."""
+        results = (result for task in tasks_of(self._text) for result in _on_images(task))
+        return {tag_of(result) for result in results}
+
+    @cached_property
+    def _shown(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The data keys that regions of the file are on, and the tags of no known key."""
+        keys: set[str] = set()
+        tags: set[str] = set()
+        for task in tasks_of(self._text):
+            images = self.images_of(task)
+            for result in _on_images(task) if images else ():
+                key = key_of(images, result)
+                if key:
+                    keys.add(key)
+                elif len(images) > 1:
+                    tags.add(tag_of(result) or "image")
+        return frozenset(keys), frozenset(tags)
+
+    def add(self, record: Record, key: ImageKey, label: str) -> None:
+        """Add the record of an image of the task with a label."""
+        self._records.append((record, key, label))
+
+    def ask(self, label: str, annotator: str) -> None:
+        """Add an annotator to those who were asked about the task with a label."""
+        if self._several:
+            self._asked[label][annotator] = None
+
+    def name(self) -> dict[str, str]:
+        """Name the images of all records; return the names by address."""
+        # An image has the same name in a file in which somebody drew on others.
+        several = (address for pages in self._several.values() for address in pages)
+        names = image_names((key.address for _, key, _ in self._records), several)
+        for record, key, label in self._records:
+            named = names.get(key.address)
+            record["file_name"] = named or (f"{label}/{key.tag}" if key.tag else label)
+        return names
+
+    def shown(self, names: dict[str, str]) -> set[tuple[str, str]]:
+        """Return the key and the name of each shown image of tasks with several."""
+        keys = self._several.keys() & self._shown[0] if self._several else ()
+        return {(key, names[page]) for key in keys for page in self._several[key]}
+
+    def unshown(self, names: dict[str, str]) -> Iterator[Unshown]:
+        """Yield the images under keys that no region of the file is on; another file may."""
+        if not self._several or self._shown[1]:
+            return
+        shown = {key.address for _, key, _ in self._records}
+        ids = counting(1 + max((record["id"] for record, _, _ in self._records), default=0))
+        for key, pages in self._several.items():
+            images = [
+                {"id": next(ids), "file_name": names[page], "annotators": self._people(labels)}
+                for page, labels in pages.items()
+                if page not in shown and names[page]
+            ]
+            if images:
+                where = f"under {one_line(key)!r} in the data of tasks"
+                note = f"{count(len(images), 'image')} {where} left out: no region is on any of"
+                yield Unshown(key, images, f"{note} them")
+
+    def _people(self, labels: Sequence[str]) -> list[str]:
+        return [*dict.fromkeys(who for label in labels for who in self._asked[label])]
+
+    def numbered(self) -> dict[str, list[tuple[str, str]]]:
+        """Return the images that are named by the number of a task, with what the task shows."""
+        return {
+            record["file_name"]: self._shows[label]
+            for record, key, label in self._records
+            if not short_path(key.address)
+        }
+
+    def notes(self) -> Iterator[str]:
+        """Yield notes on the user's key, and on images that are named by their tasks."""
+        if self.said and self._keys and self.said not in self._keys:
+            known = ", ".join(repr(one_line(each)) for each in self._keys)
+            no_image = f"--columns image={one_line(self.said)} names no image"
+            yield f"{no_image}: tasks have images under {known}"
+        if number := sum(bool(key.tag) for _, key, _ in self._records):
+            tagged = f"{count(number, 'image')} named by task and tag, as the file does not say"
+            yield f"{tagged} which of several images of a task a tag shows. {self.advice()}"
+        if number := sum(key == NO_IMAGE for _, key, _ in self._records):
+            numbered = "named by the number of its task: no value of data names an image"
+            yield f"{count(number, 'image')} {numbered}. {self.advice()}"
+
+    def advice(self) -> str:
+        """Return how to name images that are named by tasks."""
+        if any(key.address.startswith("data:") for _, key, _ in self._records):
+            return "Give images a URL in place of their content, by which they can be told apart."
+        is_unnamed = any(key == NO_IMAGE for _, key, _ in self._records)
+        keys = first_few(sorted(self._data_keys if is_unnamed else self._keys), _LISTED, one_line)
+        if not keys:
+            return "Name the image of each task in its data, under the key image."
+        return (
+            f"Say which key of the data has the image: --columns image=KEY (one of: {keys}); if "
+            "several tags show one image each, set to_name of each region to its key"
+        )
 
 
-NO_IMAGE = ImageKey("")
-"""The key of the image of a task that names no image."""
-UNTAGGED = "image"
-"""The tag of results that name none."""
+def _shown_value(value: object) -> str:
+    """Return what tells an image, or another value, from those of other tasks."""
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return short_path(text) or blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
 
 
-class Tags(NamedTuple):
-    """The tags that the regions of a file are on."""
-
-    names: AbstractSet[str] = frozenset()
-    numbers: AbstractSet[str] = frozenset()
-    """The numbers at the ends of names; see `end_number`."""
-
-
-def images_of(data: dict[str, Any], tags: Callable[[], Tags] = Tags) -> dict[str, list[str]]:
-    """Return the URLs of the images of a task by data key; several URLs of a key are pages.
-
-    Words under keys such as "image" are names of images in a task without addresses, and under
-    keys that tags are named like. Others are answers to questions, as JSON-MIN has them. Any text
-    or number under the key of the user's image names one.
-
-    Parameters
-    ----------
-    data : dict
-        The data of the task.
-    tags : callable
-        Returns the tags that the regions of the file are on; only called if there are words.
-
-    Examples
-    --------
-    >>> images_of({"image": "a.jpg", "pages": ["1.png", {"url": "2.png"}], "text": "a dog"})
-    {'image': ['a.jpg'], 'pages': ['1.png', '2.png']}
-    >>> images_of({"image": "day1_7"}), images_of({"image": "a.jpg", "image_quality": "good"})
-    ({'image': ['day1_7']}, {'image': ['a.jpg']})
-    >>> images_of({"image": "day1_7", "url": "https://x.org/7"}, lambda: Tags({"image"}))
-    {'image': ['day1_7'], 'url': ['https://x.org/7']}
-    """
-    found = {}
-    said = choices().columns.get("image", "")
-    for key, value in data.items():
-        pages = [_page(key, each, said) for each in (value if isinstance(value, list) else [value])]
-        if pages and all(pages):
-            found[key] = pages
-    if len(found) <= 1:
-        return found
-    words = {key for key, pages in found.items() if not all(map(is_address, pages))}
-    if not words or (len(words) == len(found) and said not in found):
-        return found
-    words -= {said, *_named_keys(found, tags())}
-    return {key: pages for key, pages in found.items() if key not in words}
-
-
-def _named_keys(images: dict[str, list[str]], tags: Tags) -> AbstractSet[str]:
-    """Return the data keys that `known_key` has for any of the tags."""
-    numbers = {key: end_number(key) for key in images}
-    times = Counter(numbers.values())
-    alike = {key for key, each in numbers.items() if times[each] == 1 and each in tags.numbers}
-    return alike | (images.keys() & tags.names)
-
-
-def _page(key: str, value: Any, said: str) -> str:
-    """Return what names an image, which may be inside an object; "" if nothing does."""
-    inside = value.items() if isinstance(value, dict) else [(key, value)]
-    for name, each in inside:
-        # Tables that are imported have numbers.
-        if name == said and type(each) in (str, int):
-            return str(each)
-        if isinstance(each, str) and may_be_image(name, each):
-            return each
-    return ""
-
-
-def image_of(images: dict[str, list[str]], result: dict[str, Any]) -> ImageKey | None:
-    """Return the image that a result belongs to; None if its task has no image.
-
-    Of several images, it is the image under the key named like the tag, or under a key that ends
-    with the same number. For other tags, only the settings of the project tell which image they
-    show, or the user does.
-
-    Examples
-    --------
-    >>> image_of({"left": ["a.jpg"], "right": ["b.jpg"]}, {"to_name": "right"})
-    ImageKey(address='b.jpg', tag='')
-    >>> image_of({"image1": ["a.jpg"], "image2": ["b.jpg"]}, {"to_name": "img-2"})
-    ImageKey(address='b.jpg', tag='')
-    >>> image_of({"left": ["a.jpg"], "right": ["b.jpg"]}, {"to_name": "x"})
-    ImageKey(address='', tag='x')
-    """
-    if not images:
-        return None
-    name = tag_of(result)
-    key = key_of(images, name)
-    if not key:
-        return ImageKey("", name or UNTAGGED)
-    pages, page = images[key], result.get("item_index")
-    if page is None and (number := end_number(name)):
-        # The tag is repeated for each page.
-        page = int(number) if len(pages) > 1 and len(number) < 9 else 0
-    place = page if isinstance(page, int) and 0 <= page < len(pages) else 0
-    return ImageKey(pages[place])
-
-
-def tag_of(result: dict[str, Any]) -> str:
-    """Return the tag that a result is on; "" if it names none."""
-    tag = result.get("to_name")
-    return tag if isinstance(tag, str) else ""
-
-
-def key_of(images: dict[str, list[str]], tag: str) -> str:
-    """Return the data key of the image that a tag shows, or else the user's; "" if not known."""
-    return known_key(images, tag) or said_key(images)
-
-
-def known_key(images: dict[str, list[str]], tag: str) -> str:
-    """Return the data key of the image that a tag shows; "" if the file does not say it."""
-    key = next(iter(images)) if len(images) == 1 else tag
-    if key in images:
-        return key
-    number = end_number(tag)
-    alike = [each for each in images if number and end_number(each) == number]
-    return alike[0] if len(alike) == 1 else ""
-
-
-def said_key(images: dict[str, list[str]]) -> str:
-    """Return the data key of the image that tags show, as the user says; "" if nothing is said."""
-    key = choices().columns.get("image", "")
-    return key if key in images else ""
-
-
-def end_number(name: str) -> str:
-    """Return the number at the end of a name, without zeros in front; "" if there is none.
-
-    Examples
-    --------
-    >>> [*map(end_number, ["img-02", "page0", "photo"])]
-    ['2', '0', '']
-    """
-    digits = name[len(name.rstrip(string.digits)) :]
-    return digits.lstrip("0") or digits[:1]
+def _on_images(task: Task) -> Iterator[dict[str, Any]]:
+    """Yield the results of a task that are shapes in an image, and that count."""
+    for work in task.works:
+        if not work.is_cancelled and not (work.is_prediction and task.is_reviewed):
+            yield from (result for _, result in work.results if is_on_image(result))

@@ -1,19 +1,19 @@
-"""Reading the tasks of a Label Studio file in any of its layouts."""
+"""The tasks of a Label Studio file in any of its layouts."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cache, partial
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from bboxqa.core.json_values import pointer_to
-from bboxqa.formats.label_studio.plain_tasks import PlainResult, PlainTask, plain_task
-from bboxqa.formats.label_studio.region_tags import region_tags
-from bboxqa.formats.label_studio.task_images import images_of
-from bboxqa.formats.translation.untrusted import plain_text
+from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
 Value = dict[str, Any]
+GROUND_TRUTH = "ground truth"
+"""The name of the annotator of annotations that are marked as ground truth."""
 REVIEW = {"bboxqa": "review"}
 """In the data of tasks whose predictions are annotations of people, to be reviewed."""
 _LISTS = ("annotations", "completions", "predictions")
@@ -26,6 +26,8 @@ _TYPES = (
     ("points", "polygon"), ("radiusX", "ellipse"), ("rle", "brush"), ("height", "rectangle"),
     ("width", "keypoint"),
 )  # fmt: skip
+_PEOPLE = re.compile(rb'"(?:completed_by|annotator)"\s*:\s*(\{[^{}]*\})')
+_WORDS = {"NoneType": "null", "str": "text", "list": "a list", "bool": "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,6 @@ class Work:
     results: list[tuple[str, Value]]
     """The results of the regions, each with its pointer."""
     is_prediction: bool = False
-    plain: list[PlainResult] = field(default_factory=list)
-    """The results if all are upright boxes with one label; then `results` is empty."""
 
     @property
     def is_cancelled(self) -> bool:
@@ -46,7 +46,7 @@ class Work:
         return self.content.get("was_cancelled") is True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Task:
     """A task: the data shown to annotators, and their annotations."""
 
@@ -56,14 +56,12 @@ class Task:
     data: Value
     works: list[Work] = field(default_factory=list)
     n_drafts: int = 0
-    odd: list[tuple[str, str]] = field(default_factory=list)
-    """Values of an unexpected type, as pointer and type."""
     n_bare: int = 0
     """The number of predictions that are numbers instead of objects."""
-    images: dict[str, list[str]] = field(default_factory=dict)
-    """The URLs of its images by data key; see `images_of`."""
     has_answers: bool = False
     """Whether its data may hold answers of the annotator, as in JSON-MIN."""
+    odd: list[tuple[str, str]] = field(default_factory=list)
+    """Values of an unexpected type, as pointer and type."""
 
     @property
     def label(self) -> str:
@@ -82,15 +80,41 @@ class Task:
             not each.is_prediction and not each.is_cancelled for each in self.works
         )
 
-    @property
-    def compared(self) -> list[Work]:
-        """The annotations and predictions that count, unless their author repeats them."""
-        is_reviewed = self.is_reviewed
-        return [
-            each
-            for each in self.works
-            if not each.is_cancelled and not (each.is_prediction and is_reviewed)
-        ]
+
+def person(value: object, names: Mapping[str, str] | None = None) -> str:
+    """Return who completed an annotation; "" if nobody is named.
+
+    Some exports have numbers for annotators, others objects with number and e-mail; `names` are
+    those of numbers.
+
+    Examples
+    --------
+    >>> person({"id": 7, "email": "ann@example.org"}), person(7), person({"id": 8}), person(None)
+    ('ann@example.org', '7', '8', '')
+    """
+    given = mapping(value)
+    both = f"{plain_text(given.get('first_name'))} {plain_text(given.get('last_name'))}".strip()
+    named = plain_text(given.get("email")) or plain_text(given.get("username")) or both
+    number = plain_text(given.get("id")) or plain_text(value)
+    return named or (names or {}).get(number, number)
+
+
+def names_in(text: bytes) -> dict[str, str]:
+    """Return the first name, alphabetically, of each number in objects that have both.
+
+    Examples
+    --------
+    >>> names_in(b'{"annotations": [{"completed_by": {"id": 7, "email": "ann@example.org"}}]}')
+    {'7': 'ann@example.org'}
+    """
+    names: dict[str, str] = {}
+    for given in {found[1] for found in _PEOPLE.finditer(text)}:
+        with suppress(msgspec.DecodeError):
+            value = msgspec.json.decode(given)
+            number, name = plain_text(value.get("id")), person(value)
+            if number and name != number:
+                names[number] = min(name, names.get(number, name))
+    return names
 
 
 def tasks_of(text: bytes) -> Iterator[Task]:
@@ -98,45 +122,17 @@ def tasks_of(text: bytes) -> Iterator[Task]:
 
     Raises msgspec.DecodeError if the file is not JSON.
     """
-    is_list = text[:64].lstrip().startswith(b"[")
-    items = msgspec.json.decode(text, type=list[msgspec.Raw]) if is_list else [msgspec.Raw(text)]
-    is_open = True
-    tags = cache(partial(region_tags, text))
-    for number, raw in enumerate(items):
-        pointer = pointer_to(number) if is_list else ""
-        plain = plain_task(raw) if is_open else None
-        images = images_of(plain.data, tags) if plain else {}
-        if plain and not _are_several(images):
-            yield replace(_plain(plain, pointer, number), images=images)
-            continue
-        task = _task(msgspec.json.decode(raw), pointer, number)
-        images = images or images_of(task.data, tags)
-        # A task with several images is not plain, and nor is the next one, most likely.
-        is_open = not _are_several(images)
-        yield replace(task, images=images)
+    if not text[:64].lstrip().startswith(b"["):
+        yield _any_task(msgspec.json.decode(text), "", 0)
+        return
+    for number, raw in enumerate(msgspec.json.decode(text, type=list[msgspec.Raw])):
+        yield _any_task(msgspec.json.decode(raw), pointer_to(number), number)
 
 
-def _are_several(images: dict[str, list[str]]) -> bool:
-    return sum(map(len, images.values())) > 1
-
-
-def _task(item: object, pointer: str, number: int) -> Task:
+def _any_task(item: object, pointer: str, number: int) -> Task:
     if isinstance(item, dict):
         return task_of(item, pointer, number)
     return Task(pointer, f"task at {pointer}", {}, odd=[(pointer, _kind(item))])
-
-
-def _plain(item: PlainTask, pointer: str, number: int) -> Task:
-    works = []
-    for place, work in enumerate(item.annotations):
-        content = msgspec.structs.asdict(work)
-        plain = content.pop("result")
-        works.append(Work(content, f"{pointer}/annotations/{place}", [], plain=plain))
-    return Task(pointer, _name(item.id, number), item.data, works)
-
-
-def _name(own: object, number: int) -> str:
-    return plain_text(own) or str(number + 1)
 
 
 def task_of(item: Value, pointer: str, number: int) -> Task:
@@ -148,66 +144,53 @@ def task_of(item: Value, pointer: str, number: int) -> Task:
     >>> task.label, task.data, task.works[0].results[0][0]
     ('task 7', {'image': 'a'}, '/4/label/0')
     """
-    name = _name(item.get("id"), number)
-    if any(isinstance(item.get(key), list) for key in _LISTS) or _is_unannotated(item):
-        return _whole(item, pointer, name)
+    name = plain_text(item.get("id")) or str(number + 1)
+    has_null = any(key in item and item[key] is None for key in _LISTS)
+    if any(isinstance(item.get(key), list) for key in _LISTS) or (
+        has_null and isinstance(item.get("data"), dict)
+    ):
+        return _whole(item, Task(pointer, name, mapping(item.get("data"))))
     if isinstance(item.get("result"), list):
         return _single(item, pointer, number)
     return _minimal(item, pointer, name)
 
 
-def _is_unannotated(item: Value) -> bool:
-    """Return whether a task has null in place of a list of annotations."""
-    has_null = any(key in item and item[key] is None for key in _LISTS)
-    return has_null and isinstance(item.get("data"), dict)
-
-
-def _whole(item: Value, pointer: str, name: str) -> Task:
-    drafts = item.get("drafts")
-    data = item.get("data")
-    works: list[Work] = []
-    odd: list[tuple[str, str]] = []
-    n_bare = 0
+def _whole(item: Value, task: Task) -> Task:
+    task.n_drafts = len(items(item.get("drafts")))
     for key in _LISTS:
-        listed = item.get(key)
-        for place, work in enumerate(listed if isinstance(listed, list) else ()):
-            here = f"{pointer}/{key}/{place}"
+        for place, work in enumerate(items(item.get(key))):
+            here = f"{task.pointer}/{key}/{place}"
             if isinstance(work, dict):
-                works.append(_work(work, here, odd, is_prediction=key == "predictions"))
+                task.works.append(_work(work, here, task, is_prediction=key == "predictions"))
             elif key == "predictions" and isinstance(work, int | float):
-                n_bare += 1
+                task.n_bare += 1
             else:
-                odd.append((here, _kind(work)))
-    n_drafts = len(drafts) if isinstance(drafts, list) else 0
-    return Task(pointer, name, _object(data), works, n_drafts, odd, n_bare)
+                task.odd.append((here, _kind(work)))
+    return task
 
 
 def _single(item: Value, pointer: str, number: int) -> Task:
     """Return the task of a single annotation, as in Label Studio's target storage."""
     inside = item.get("task")
-    of_task = _object(inside)
-    found = plain_text(of_task.get("id")) or plain_text(inside) or str(number + 1)
+    of_task = mapping(inside)
+    name = plain_text(of_task.get("id")) or plain_text(inside) or str(number + 1)
     is_prediction = "completed_by" not in item and "model_version" in item
-    odd: list[tuple[str, str]] = []
-    work = _work(item, pointer, odd, is_prediction=is_prediction)
-    return Task(pointer, found, _object(of_task.get("data")), [work], odd=odd)
+    task = Task(pointer, name, mapping(of_task.get("data")))
+    task.works.append(_work(item, pointer, task, is_prediction=is_prediction))
+    return task
 
 
-def _object(value: object) -> Value:
-    return value if isinstance(value, dict) else {}
-
-
-def _work(content: Value, pointer: str, odd: list[tuple[str, str]], *, is_prediction: bool) -> Work:
+def _work(content: Value, pointer: str, task: Task, *, is_prediction: bool) -> Work:
     results = content.get("result")
     kept = []
-    for place, result in enumerate(results if isinstance(results, list) else ()):
+    for place, result in enumerate(items(results)):
         here = f"{pointer}/result/{place}"
         if isinstance(result, dict):
             kept.append((here, result))
         else:
-            odd.append((here, _kind(result)))
+            task.odd.append((here, _kind(result)))
     if results is not None and not isinstance(results, list):
-        odd.append((f"{pointer}/result", _kind(results)))
+        task.odd.append((f"{pointer}/result", _kind(results)))
     return Work(content, pointer, kept, is_prediction)
 
 
@@ -228,6 +211,5 @@ def _minimal(item: Value, pointer: str, name: str) -> Task:
 
 
 def _kind(value: object) -> str:
-    words = {"NoneType": "null", "str": "text", "list": "a list", "bool": "true or false"}
-    name = type(value).__name__
-    return words.get(name, "a number" if isinstance(value, int | float) else "an object")
+    other = "a number" if isinstance(value, int | float) else "an object"
+    return _WORDS.get(type(value).__name__, other)

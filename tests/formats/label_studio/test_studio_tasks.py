@@ -11,9 +11,6 @@ from support.studio import box, result, task, work, written
 from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.label_studio.shown_images import ShownImages
-from bboxqa.formats.label_studio.task_images import ImageKey
-from bboxqa.formats.label_studio.tasks import Task
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
@@ -216,7 +213,7 @@ def test_tasks_with_several_images_have_each_by_itself(tmp_path):
     data = read_coco(written(tmp_path / "a.json", task(1, *works, data=sides)))
     assert data.image_names == ("task 1/tag",)
     assert "1 image named by task and tag" in data.notes[-1]
-    assert "(left, right): --columns image=left names them" in data.notes[-1]
+    assert "--columns image=KEY (one of: left, right)" in data.notes[-1]
 
 
 def test_a_key_that_the_user_says_is_refused_where_two_tags_are_drawn_on(tmp_path):
@@ -225,9 +222,7 @@ def test_a_key_that_the_user_says_is_refused_where_two_tags_are_drawn_on(tmp_pat
     path = written(tmp_path / "a.json", task(1, work(1, *shapes), work(2), data=sides))
     data = read_coco(path)
     assert asked(data) == {"task 1/tag a": ["1", "2"], "task 1/tag b": ["1", "2"]}
-    assert (
-        "a tag shows (left, right); if several tags show one image, set to_name" in data.notes[-1]
-    )
+    assert "(one of: left, right); if several tags show one image each" in data.notes[-1]
     with reading(columns={"image": "left"}), pytest.raises(DatasetError) as error:
         read_coco(path)
     assert (
@@ -243,11 +238,8 @@ def test_images_named_by_tasks_of_other_numbers_are_told(tmp_path):
         written(tmp_path / f"{who}.json", task(10 * who, of_tag, data=sides))
     with pytest.raises(DatasetError) as error:
         read_coco([tmp_path / "1.json", tmp_path / "2.json"])
-    assert error.value.advice == (
-        "Images are joined by file_name: in these files, names have the numbers of tasks. Say "
-        "under which key of their data the image is: --columns image=photo, or small in place of "
-        "photo"
-    )
+    assert "names have the numbers of tasks" in error.value.advice
+    assert "--columns image=KEY (one of: photo, small)" in error.value.advice
 
 
 LOGO = {"logo": "https://x.org/logo.png"}
@@ -320,15 +312,6 @@ def test_an_image_has_one_name_whatever_others_were_drawn_on(tmp_path):
         written(tmp_path / f"{who}.json", task(1, work(1, *shapes), data=data))
     names = [address.removeprefix("/") for address in data.values()]
     assert asked(read_coco(tmp_path)) == {name: ["ann", "bob"] for name in names}
-
-
-def test_tasks_of_one_image_each_are_read_once():
-    """What the regions of the file are on is not asked for: its text is no JSON here."""
-    images = ShownImages(b"{")
-    assert images.images_of_task(Task("", "1", {}), {"image": ["a.jpg"]}) == {ImageKey("a.jpg")}
-    images.ask("task 1", "ann")
-    assert images.named({"a.jpg": "a.jpg"}) == set()
-    assert [*images.unshown({"a.jpg": "a.jpg"}, {"a.jpg"}, iter(()))] == []
 
 
 def test_images_of_one_name_under_other_keys_are_not_shown(tmp_path):

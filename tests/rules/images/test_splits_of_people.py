@@ -21,28 +21,6 @@ def found_in(folder, files, **people):
     return sorted(found, key=lambda pair: pair[0])
 
 
-def test_people_share_the_images_of_a_split(tmp_path):
-    files = {
-        "ann/train.json": range(1, 30), "ann/val.json": range(30, 50),
-        "bob/train.json": range(5, 12), "bob/val.json": range(40, 45),
-    }  # fmt: skip
-    found = found_in(tmp_path, files)
-    assert [(name, each.severity) for name, each in found] == [
-        ("bob/train.json", Severity.INFO), ("bob/val.json", Severity.INFO),
-    ]  # fmt: skip
-    assert "7 of 7 images are also in" in found[0][1].message
-
-
-def test_equal_names_in_splits_of_two_people_mean_nothing_where_each_split_counts_anew(tmp_path):
-    files = {
-        "ann/train.json": range(1, 30), "ann/val.json": range(1, 20),
-        "bob/train.json": range(30, 40), "bob/val.json": range(20, 30),
-    }  # fmt: skip
-    found = found_in(tmp_path, files)
-    # bob/val/20.jpg is not ann/train/20.jpg; ann's own splits may share images all the same.
-    assert [(name, each.severity) for name, each in found] == [("ann/val.json", Severity.WARNING)]
-
-
 def test_an_image_that_somebody_has_for_training_and_another_for_tests_leaks(tmp_path):
     files = {
         "ann/train.json": range(1, 30), "ann/val.json": range(50, 60),

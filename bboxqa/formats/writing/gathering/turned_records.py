@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
-from bboxqa.formats.annotations.rotated import BoxForm, RotatedColumns
+from bboxqa.formats.annotations.columns import BoxForm, RotatedColumns
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
 

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bboxqa.formats.translation.heads import is_archive, plain_head
-from bboxqa.formats.translation.members import head_of, only_file, readable_members
+from bboxqa.formats.translation.members import head_of, readable_members
 from bboxqa.formats.translation.translated_format import translated_format
 
 if TYPE_CHECKING:
     from bboxqa.formats.translation.member import Member
-    from bboxqa.formats.translation.translated import Add, Translated, Wanted
 
 _HEAD = re.compile(
     rb'\s*(?:\[\s*\{|\{(?!.*"images"\s*:))(?:'
@@ -26,25 +25,20 @@ _HEAD = re.compile(
 
 def _recognises(path: Path) -> bool:
     head = head_of(path)
-    return _looks_right(head) or (is_archive(head) and bool(_members(path)))
+    return _begins_right(head) or (is_archive(head) and bool(studio_members(path)))
 
 
-def _looks_right(head: bytes) -> bool:
+def _begins_right(head: bytes) -> bool:
     plain = plain_head(head)
     return plain[:1] in (b"[", b"{") and _HEAD.match(plain) is not None
 
 
-def _members(path: Path) -> "list[Member]":
+def studio_members(path: Path) -> "list[Member]":
     """Return the files of a source that are Label Studio JSON."""
-    return [each for each in readable_members(path) if _looks_right(each.head())]
+    return [each for each in readable_members(path) if _begins_right(each.head())]
 
 
-def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
-    """Translate Label Studio JSON; see `bboxqa.formats.translation.translated.Translate`."""
-    from bboxqa.formats.label_studio.task_records import translate_tasks
-
-    return translate_tasks(path, only_file(path, _members(path), "Label Studio"), add, wanted)
-
-
-LABEL_STUDIO = translated_format("label-studio", (".json",), _recognises, translate)
+LABEL_STUDIO = translated_format(
+    "label-studio", (".json",), _recognises, "bboxqa.formats.label_studio.reader:translate"
+)
 """Label Studio's JSON and JSON-MIN."""

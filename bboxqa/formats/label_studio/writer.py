@@ -1,36 +1,36 @@
-"""Writing Label Studio JSON, with one task per image."""
+"""Writing Label Studio JSON, with one task per image, and what it cannot hold."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
 from bboxqa.formats.label_studio.brush import brush_numbers
-from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH
-from bboxqa.formats.label_studio.tasks import REVIEW
+from bboxqa.formats.label_studio.images import image_names, may_be_image
+from bboxqa.formats.label_studio.tasks import GROUND_TRUTH, REVIEW, person
 from bboxqa.formats.writing.content import Content, image_name, shown_id
 from bboxqa.formats.writing.key_points import KEY_POINT, Joint, has_joints, joints_of
-from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
-from bboxqa.formats.writing.studio_losses import (
-    BEGUN,
-    LINES,
-    TIMES,
-    TITLE,
-    address,
-    studio_losses,
-    written_person,
+from bboxqa.formats.writing.losses import (
+    ANNOTATIONS,
+    key_losses,
+    label_losses,
+    losses_of,
+    name_losses,
 )
-from bboxqa.formats.writing.writer import Options, Writer, Written
+from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
+from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
 from bboxqa.model.shapes.rotated_boxes import corners
 
-_CONTROLS = {
-    "rectangle": "label",
-    "polygon": "polygon",
-    "ellipse": "ellipse",
-    "brush": "brush",
-    "keypoint": "keypoint",
-    "vector": "vector",
-}
+_TITLE = "Label Studio"
+# Keys of the work of an annotator on a task.
+_TIMES = ("created_at", "updated_at", "lead_time")
+# The source of annotations that a machine began.
+_BEGUN = "prediction"
+_LINES = ("polyline", "line")
+# Characters of a URL that need an escape.
+_ESCAPED = re.compile(r"[^\w/.~+,@()-]")
 # The displayed size of a point, in percent.
 _DOT = 0.5
 
@@ -43,9 +43,11 @@ def _files(content: Content, options: Options) -> Iterator[Written]:
 
 def _task(content: Content, place: int, options: Options) -> Record:
     image = content.images[place]
-    data: Record = {"image": address(image_name(image))}
+    data: Record = {"image": _address(image_name(image))}
     data |= {key: image[key] for key in ("width", "height") if key in image}
-    data |= _gain(image)
+    if isinstance(image.get("gain"), int | float):
+        # The gain in agreement by reviewing the image, from review.json.
+        data["gain"] = image["gain"]
     if options.as_predictions and "gain" in data:
         data |= REVIEW
     task: Record = {"id": image["id"], "data": data, "annotations": []}
@@ -60,8 +62,8 @@ def _task(content: Content, place: int, options: Options) -> Record:
 def _work(content: Content, place: int, name: str, drawn: Sequence[Record]) -> Record:
     work: Record = {"was_cancelled": False, "ground_truth": name == GROUND_TRUTH}
     if name and name != GROUND_TRUTH:
-        work["completed_by"] = written_person(name)
-    for key in TIMES:
+        work["completed_by"] = _written_person(name)
+    for key in _TIMES:
         if drawn and key in drawn[0]:
             work[key] = drawn[0][key]
     return work | {"result": _regions(content, place, name, drawn)}
@@ -77,16 +79,10 @@ def _prediction(content: Content, place: int, name: str, drawn: Sequence[Record]
     return found | {"result": _regions(content, place, name, drawn)}
 
 
-def _gain(image: Record) -> dict[str, float]:
-    """Return the gain in agreement by reviewing an image, from review.json, by the given key."""
-    gain = image.get("gain")
-    return {"gain": gain} if isinstance(gain, int | float) else {}
-
-
 def _regions(content: Content, place: int, name: str, drawn: Sequence[Record]) -> list[Record]:
     """Return the regions of annotations, each followed by its joints, and of lines."""
     image = content.images[place]
-    found = [_line(image, each) for each in content.lines(place, name, LINES)]
+    found = [_line(image, each) for each in content.lines(place, name, _LINES)]
     for each in drawn:
         region = _region(content, image, each)
         found.append(region)
@@ -104,7 +100,7 @@ def _joints(content: Content, image: Record, annotation: Record) -> Iterator[Rec
                 "id": f"{own}-{place + 1}",
                 "parentID": own,
                 "type": "keypointlabels",
-                "from_name": _CONTROLS["keypoint"],
+                "from_name": "keypoint",
                 **_of_image(image),
                 "value": {**_point(joint, image), "keypointlabels": [joint.name]},
             }
@@ -156,14 +152,14 @@ def _labelled(image: Record, annotation: Record, kind: str, value: Record, name:
     region: Record = {
         "id": shown_id(annotation),
         "type": f"{kind}labels",
-        "from_name": _CONTROLS[kind],
+        "from_name": "label" if kind == "rectangle" else kind,
         **_of_image(image),
         "value": {**value, f"{kind}labels": [name]},
     }
     if isinstance(annotation.get("score"), int | float):
         region["score"] = annotation["score"]
-    if annotation.get("source") == BEGUN:
-        region["origin"] = BEGUN
+    if annotation.get("source") == _BEGUN:
+        region["origin"] = _BEGUN
     if "reason" in annotation:
         region["meta"] = {"text": [str(annotation["reason"])]}
     return region
@@ -194,16 +190,81 @@ def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, di
     return "rectangle", {**box, "rotation": degrees}
 
 
+def _losses(content: Content, options: Options) -> Iterator[Loss]:
+    """Yield the data that Label Studio cannot hold."""
+    times = () if options.as_predictions else _TIMES
+    apart = _differing(content, times)
+    why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
+    yield from losses_of(apart, Noun("time that differs", "times that differ"), why)
+    if options.as_predictions:
+        why = f"{_TITLE} has no place for it"
+        yield from key_losses(
+            content.annotations, ANNOTATIONS, why, lambda key, _: key not in _TIMES
+        )
+    why = f"{_TITLE} only says what began as a prediction"
+    yield from key_losses(content.annotations, ANNOTATIONS, why, _is_begun)
+    yield from _name_losses(content, options)
+
+
+def _is_begun(key: str, value: object) -> bool:
+    """Return whether a key is that of an accepted prediction, or anything but a source."""
+    return key != "source" or value == _BEGUN
+
+
+def _name_losses(content: Content, options: Options) -> Iterator[Loss]:
+    """Yield losses of names and ids that would be read back differently."""
+    names = [image_name(each) for each in content.images]
+    read = image_names(map(_address, names))
+    why = f"{_TITLE} names images by the path of a URL"
+    yield from name_losses("image", names, lambda name: read[_address(name)], why)
+    lost = [str(each["id"]) for each in content.images if not 0 < each["id"] < 1 << 53]
+    if lost:
+        why = f"{_TITLE} numbers tasks from 1"
+        yield Loss(len(lost), Noun("id of an image", "ids of images"), why, lost[0], "changed")
+    why = f"{_TITLE} would show another name"
+    yield from name_losses(
+        "annotator", content.annotators, lambda name: _read_person(name, options), why
+    )
+    yield from label_losses(content, _TITLE)
+
+
+def _read_person(name: str, options: Options) -> str:
+    if options.as_predictions:
+        return f"model {name}" if name.isdecimal() else name.strip()
+    return name if name == GROUND_TRUTH else person(_written_person(name))
+
+
+def _written_person(name: str) -> object:
+    """Return an annotator as Label Studio writes people: by number, or by e-mail."""
+    return int(name) if name.isdecimal() and str(int(name)) == name else {"email": name}
+
+
+def _address(name: str) -> str:
+    """Return the name of an image as a part of a URL."""
+    plain = _ESCAPED.sub(lambda found: quote(found[0]), name)
+    return plain if may_be_image("image", plain) else quote(name)
+
+
+def _differing(content: Content, keys: Sequence[str]) -> list[Record]:
+    """Return the annotations whose times differ from the annotator's first in the image."""
+    found = []
+    for of_image in content.by_image.values():
+        for drawn in of_image.values():
+            first = [drawn[0].get(key) for key in keys]
+            found += [each for each in drawn if [each.get(key) for key in keys] != first]
+    return found
+
+
 STUDIO_JSON = Writer(
-    TITLE,
+    _TITLE,
     "file",
     (".json",),
     _files,
     frozenset({
         "polygon", "mask", "rotation", "keypoints", "keypoint box", "score", "source", "reason",
-        "gain", "unasked images", "image ids", "annotation ids", "image sizes", *LINES, *TIMES,
+        "gain", "unasked images", "image ids", "annotation ids", "image sizes", *_LINES, *_TIMES,
     }),
-    losses=studio_losses,
+    losses=_losses,
     needs_sizes="drawn images",
 )  # fmt: skip
 """Tasks with annotations, or with predictions."""
