@@ -20,9 +20,9 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.diagnostics.registry import DIAGNOSTICS
 from bboxqa.examples import example_file
 from bboxqa.formats import registry as formats
-from bboxqa.formats.annotations.problems import file_of_records
-from bboxqa.formats.annotations.records import Category, Image
 from bboxqa.formats.format import Format
+from bboxqa.formats.problems import file_of_records
+from bboxqa.formats.records import Category, Image
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching.matchers import MATCHERS, Matcher
 from bboxqa.model.annotations import Source

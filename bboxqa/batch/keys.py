@@ -14,7 +14,7 @@ from bboxqa.batch.rows import Settings, choices_of, settings_of
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.version import __version__
-from bboxqa.formats.translation.choices import Choices, completed
+from bboxqa.formats.choices import Choices, completed
 
 _BLOCK = 1 << 20
 

@@ -16,7 +16,7 @@ from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gat
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count
 from bboxqa.core.version import __version__
-from bboxqa.formats.translation.choices import as_options, completed
+from bboxqa.formats.choices import as_options, completed
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.encodings import csv_line, json_text
 from bboxqa.report.numbers import interval, number

@@ -41,9 +41,9 @@ from bboxqa.core.errors import (
 from bboxqa.core.files import write_atomically
 from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean, first_few, one_line
+from bboxqa.formats.choices import chosen
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.sources import listed
-from bboxqa.formats.translation.choices import chosen
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with

@@ -10,8 +10,8 @@ from typing import Any
 from bboxqa.batch.projects.discovery import Project
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean
+from bboxqa.formats.choices import Choices, completed
 from bboxqa.formats.stating import choices_from
-from bboxqa.formats.translation.choices import Choices, completed
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import (
     AgreeSettings,

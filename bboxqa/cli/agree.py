@@ -155,8 +155,8 @@ def _whole(story: "Story | None") -> "Diagnosis | None":
 
 def _predictions(path: Path | None, score: float | None) -> Any:
     """Return the results of a model, if there are any."""
-    from bboxqa.formats.annotations.read_options import LOWEST_SCORE
     from bboxqa.formats.dataset.predictions import Predictions
+    from bboxqa.formats.records import LOWEST_SCORE
 
     return None if path is None else Predictions(path, LOWEST_SCORE if score is None else score)
 

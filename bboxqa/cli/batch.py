@@ -206,8 +206,8 @@ def _interruptible() -> "Iterator[None]":
 def _settings(given: dict[str, Any]) -> "Settings":
     """Return the settings of all projects; those of the command line come first."""
     from bboxqa.batch.rows import Settings
+    from bboxqa.formats.choices import Choices, choices
     from bboxqa.formats.stating import choices_from
-    from bboxqa.formats.translation.choices import Choices, choices
     from bboxqa.model.settings import validate_settings_from
     from bboxqa.model.settings_files import read_reading_settings, read_validate_settings
     from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings

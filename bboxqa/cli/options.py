@@ -519,8 +519,8 @@ def read_as_said(config: str | None, given: dict[str, Any], saved: Mapping[str, 
 
     The options are taken out of `given`; they come before those of a result and of a file.
     """
+    from bboxqa.formats.choices import choices, chosen, completed
     from bboxqa.formats.stating import choices_from, reading
-    from bboxqa.formats.translation.choices import choices, chosen, completed
     from bboxqa.model.settings_files import read_reading_settings
 
     context = click.get_current_context()

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
-from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_without_coco
+from bboxqa.formats.coco.heads import LOOKED_AT, is_without_coco
 from bboxqa.formats.content_kinds import TABLES, absence_of, kind_of
 from bboxqa.formats.own_files import is_result
 from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bboxqa.core.types import Steps
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.document.content import RawDocument
+from bboxqa.formats.document import RawDocument
+from bboxqa.formats.records import AnnotationFile, ReadSettings
+
+if TYPE_CHECKING:
+    from bboxqa.formats.translation.collector import Add, Translate, Translated, Wanted
 
 Recognises = Callable[[Path], bool]
 """Returns whether a file or folder looks like a format, by the beginning of files only."""
@@ -17,7 +21,7 @@ Recognises = Callable[[Path], bool]
 class Reader(Protocol):
     """Reads one file; attribution and joining with other files come later."""
 
-    def __call__(self, path: Path, options: ReadOptions, /) -> AnnotationFile:
+    def __call__(self, path: Path, options: ReadSettings, /) -> AnnotationFile:
         """Return the records of a file, with what the options ask for where the format has it.
 
         Raises DatasetError with everything in the file that cannot be read.
@@ -57,7 +61,7 @@ class Format:
         Called with the path of such a folder; returns its folders of labels that may be by one
         person each, as ann and bob of `labels/ann`, `labels/bob`. None if there are none.
     translate : callable or None
-        A `bboxqa.formats.translation.translated.Translate`, which translates a source into COCO
+        A `bboxqa.formats.translation.collector.Translate`, which translates a source into COCO
         records, including everything that `read` omits. None for COCO itself.
     """
 
@@ -69,3 +73,48 @@ class Format:
     recognises_folder: Recognises | None = None
     folders_in_parts: Callable[[Path], list[Path]] | None = None
     translate: Callable[..., Any] | None = None
+
+
+def translated_format(
+    name: str,
+    suffixes: tuple[str, ...],
+    recognises: Recognises,
+    translate: "Translate | str",
+    *,
+    recognises_folder: Recognises | None = None,
+    folders_in_parts: Callable[[Path], list[Path]] | None = None,
+) -> Format:
+    """Return a format whose files are translated into COCO records.
+
+    The parameters are the same as in `bboxqa.formats.format.Format`, plus `translate`: a function,
+    or as "module:name" one that is imported when a file is read.
+    """
+    if isinstance(translate, str):
+        translate = partial(_translated, translate)
+    return Format(
+        name,
+        suffixes,
+        recognises,
+        partial(_read, translate),
+        document=partial(_document, translate),
+        recognises_folder=recognises_folder,
+        folders_in_parts=folders_in_parts,
+        translate=translate,
+    )
+
+
+def _translated(place: str, path: Path, add: "Add", wanted: "Wanted") -> "Translated":
+    translate: Translate = resolve_name(place)
+    return translate(path, add, wanted)
+
+
+def _read(translate: "Translate", path: Path, options: ReadSettings) -> AnnotationFile:
+    from bboxqa.formats.translation.reading import read_file
+
+    return read_file(translate, path, options)
+
+
+def _document(translate: "Translate", path: Path, progress: Steps | None = None) -> RawDocument:
+    from bboxqa.formats.translation.reading import read_document
+
+    return read_document(translate, path, progress)

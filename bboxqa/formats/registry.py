@@ -11,8 +11,7 @@ from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
 from bboxqa.core.remembered import once
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
-from bboxqa.formats.coco.archive import COCO_ARCHIVE
-from bboxqa.formats.coco.reader import COCO, begins_as_coco, is_surely_coco
+from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, begins_as_coco, is_surely_coco
 from bboxqa.formats.cvat.format import CVAT
 from bboxqa.formats.darwin.darwin import DARWIN
 from bboxqa.formats.datumaro.datumaro import DATUMARO

@@ -14,11 +14,10 @@ from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in, own_name
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
-from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
-from bboxqa.formats.coco.archive import COCO_ARCHIVE
-from bboxqa.formats.coco.coco_ends import has_nothing_of_coco
-from bboxqa.formats.coco.reader import COCO, is_surely_coco
+from bboxqa.formats.choices import choices
+from bboxqa.formats.coco.heads import has_nothing_of_coco
+from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, is_surely_coco
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, WHAT, json_kind_of
 from bboxqa.formats.cvat.format import CVAT
@@ -34,6 +33,7 @@ from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.format import LABEL_STUDIO
 from bboxqa.formats.own_files import RESULT_FILES, is_result
+from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import (
     FORMATS,
     OF_ONE_IMAGE,
@@ -43,7 +43,6 @@ from bboxqa.formats.registry import (
     suffixes,
     title_of,
 )
-from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.heads import ARCHIVES, is_archive
 from bboxqa.formats.translation.member import READABLE
 from bboxqa.formats.translation.members import head_of, members_of, members_with

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import AnyPath
-from bboxqa.formats.translation.choices import (
+from bboxqa.formats.choices import (
     COLUMNS,
     BoxFormat,
     Choices,

@@ -12,15 +12,15 @@ from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
 from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_examples, without_names
 from bboxqa.core.text import clean, count
 from bboxqa.core.types import AnyPath, Files, Progress
+from bboxqa.formats.choices import choices
 from bboxqa.formats.dataset.left_out_categories import left_out_by, left_out_category_notes
 from bboxqa.formats.own_files import is_review_queue
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.sources import paths_in
-from bboxqa.formats.translation.choices import choices
 from bboxqa.formats.translation.heads import ARCHIVES
 from bboxqa.formats.writers import WRITERS, writer
 from bboxqa.formats.writing.content import Content, without_categories, without_points
-from bboxqa.formats.writing.gathering.gathered import Gathering
+from bboxqa.formats.writing.gathering import Gathering
 from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
 from bboxqa.formats.writing.writer import Loss, Options, Writer, Written

@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.annotations.rotated import outline_notes
+from bboxqa.formats.measured import outline_notes
 from bboxqa.geometry.similarities.registry import needs_rotated_boxes
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.results import ThresholdResult

@@ -12,13 +12,11 @@ from typing import Any, cast
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress, Rows
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.read_options import LOWEST_SCORE
-from bboxqa.formats.annotations.records import LISTS
+from bboxqa.formats.choices import choices
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import Check, read_dataset
-from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile
 from bboxqa.geometry.similarities.registry import (
     needs_keypoints,
     needs_outlines,

@@ -14,25 +14,25 @@ from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.files import fixed_path
 from bboxqa.core.text import one_line
 from bboxqa.core.types import Files
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import (
+from bboxqa.formats.choices import as_options, choices
+from bboxqa.formats.coco.reader import COCO_JSON
+from bboxqa.formats.coco.sample import sample_annotations
+from bboxqa.formats.columns import Kind
+from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.dataset.versions import refuse_other_rounds
+from bboxqa.formats.dataset.wrong_values import composed_names
+from bboxqa.formats.document import STOPPING as TOOL_STOPPING
+from bboxqa.formats.document import RawDocument
+from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     ID_KEYS,
+    AnnotationFile,
     id_number,
     ids_of,
     is_id,
 )
-from bboxqa.formats.coco.archive import COCO_JSON
-from bboxqa.formats.coco.sample import sample_annotations
-from bboxqa.formats.dataset.people import Attribution
-from bboxqa.formats.dataset.versions import refuse_other_rounds
-from bboxqa.formats.dataset.wrong_values import composed_names
-from bboxqa.formats.document.annotation_columns import Kind
-from bboxqa.formats.document.content import RawDocument
-from bboxqa.formats.document.origin import STOPPING as TOOL_STOPPING
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import paths_in
-from bboxqa.formats.translation.choices import as_options, choices
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.rules.facts.box_overlaps import are_many, first_equal
@@ -353,7 +353,7 @@ def with_findings(error: DatasetError) -> DatasetError:
 
 def of_predictions(error: DatasetError, path: Path, source: Files) -> DatasetError:
     """Return the error about a file of results with the findings of `validate`."""
-    from bboxqa.formats.document.tolerant import read_path
+    from bboxqa.formats.scanner import read_path
 
     sources = paths_in(source)
     named = Path(sources[0])

@@ -11,8 +11,8 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.files import digest_of
 from bboxqa.core.text import count, quoted
 from bboxqa.core.types import Progress
+from bboxqa.formats.choices import as_options, choices
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
-from bboxqa.formats.translation.choices import as_options, choices
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings

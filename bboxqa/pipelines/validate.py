@@ -12,13 +12,12 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.memory import check_free_memory
 from bboxqa.core.types import AnyPath, Progress
-from bboxqa.formats.coco.archive import COCO_ARCHIVE
-from bboxqa.formats.coco.reader import COCO
-from bboxqa.formats.document.content import RawDocument
-from bboxqa.formats.document.tolerant import read_bytes, read_path
+from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE
+from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.scanner import read_bytes, read_path
 from bboxqa.formats.sources import as_paths, listed
 from bboxqa.formats.translation.members import archive_around
 from bboxqa.model.findings import FoundReport

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
-from bboxqa.formats.document.annotation_columns import Form
+from bboxqa.formats.columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import (

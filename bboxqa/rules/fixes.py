@@ -9,10 +9,9 @@ import numpy as np
 
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.json_values import pointer_parts
-from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
-from bboxqa.formats.document.positions import BLANKS, Locator, Span
-from bboxqa.formats.document.tolerant import read_bytes
-from bboxqa.formats.windows import Text
+from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
+from bboxqa.formats.positions import BLANKS, Locator, Span
+from bboxqa.formats.scanner import Text, read_bytes
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.causes import without_consequences

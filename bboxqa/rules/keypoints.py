@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.formats.columns import Kind
 from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity

@@ -7,8 +7,8 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count
-from bboxqa.formats.document.annotation_columns import Form
-from bboxqa.formats.document.builder import are_of_cvat
+from bboxqa.formats.column_builder import are_of_cvat
+from bboxqa.formats.columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.shapes.masks import (

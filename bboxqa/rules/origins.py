@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bboxqa.formats.document.origin import Origin, OwnPlace
+from bboxqa.formats.document import Origin, OwnPlace
 from bboxqa.model.file_places import place_in_words
 from bboxqa.model.findings import Finding
 

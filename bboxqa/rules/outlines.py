@@ -12,7 +12,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.core.blocks import SparseRows
 from bboxqa.core.text import count
-from bboxqa.formats.document.annotation_columns import Form
+from bboxqa.formats.columns import Form
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.geometry.kernels.polygons import n_crossings
 from bboxqa.model.annotations import EDGES

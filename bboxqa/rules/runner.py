@@ -13,8 +13,8 @@ from bboxqa.core.memory import gc_paused
 from bboxqa.core.text import clean, first_few
 from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
-from bboxqa.formats.annotations.shapes_apart import apart_note
-from bboxqa.formats.document.positions import spots
+from bboxqa.formats.document import apart_note
+from bboxqa.formats.positions import spots
 from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import Defect, Rule

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IndexArray, rows
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.formats.translation.translated import UNNAMED
+from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_hits, summary_hits

@@ -26,7 +26,7 @@ from bboxqa.batch.run import run_batch
 from bboxqa.batch.workers.transport import run_packed, run_task
 from bboxqa.core import parallel
 from bboxqa.core.errors import ConfigError
-from bboxqa.formats.translation.choices import Choices, choices
+from bboxqa.formats.choices import Choices, choices
 
 PLAIN = Settings({}, {})
 OUT = Path("out")

@@ -11,7 +11,7 @@ from bboxqa import reading
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import ConfigError
-from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.choices import choices
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.model.settings_files import READING_KEYS, read_settings
 

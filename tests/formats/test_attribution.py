@@ -5,9 +5,9 @@ import pytest
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.annotations.read_options import ReadOptions
+from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.document.builder import AnnotationsBuilder
+from bboxqa.formats.records import ReadSettings
 from bboxqa.formats.sources import list_files, names_of
 
 
@@ -25,7 +25,7 @@ def asked(data):
 
 
 def test_a_key_that_only_some_windows_of_a_file_have():
-    builder = AnnotationsBuilder(ReadOptions(keys=("annotator", "rater")))
+    builder = ColumnsBuilder(ReadSettings(keys=("annotator", "rater")))
     for names in ([None, None], ["ann", ""], [None], ["bob"], [None]):
         builder.add([{"annotator": name} for name in names])
     builder.add([{}])

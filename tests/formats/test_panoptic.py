@@ -10,7 +10,7 @@ from support.tool_files import exact_rows
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats import windows
+from bboxqa.formats import scanner as windows
 
 ABSENT = "…"
 THINGS = [

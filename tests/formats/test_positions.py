@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.core.json_values import pointer_to
-from bboxqa.formats import windows
-from bboxqa.formats.document import chunk, positions
-from bboxqa.formats.document.positions import Locator, spots
-from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.formats import positions
+from bboxqa.formats import scanner as chunk
+from bboxqa.formats import scanner as windows
+from bboxqa.formats.positions import Locator, spots
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.findings import Spot
 
 VALUES = st.recursive(

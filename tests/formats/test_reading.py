@@ -13,8 +13,8 @@ from support.reference import data_file
 
 from bboxqa import convert
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats import scanner
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.document import scanner
 from bboxqa.model.outlines import SegmentationKind
 
 SQUARE = [10, 10, 30, 10, 30, 30, 10, 30]

@@ -13,7 +13,7 @@ from support.tool_files import exact_rows
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats import windows
+from bboxqa.formats import scanner as windows
 
 IMAGES = [{"id": n, "file_name": f"{n}.jpg", "width": 640, "height": 480} for n in (0, 7, 8, 9, 30)]
 CATEGORIES = [{"id": 0, "name": "cat"}, {"id": 3, "name": "dog"}]

@@ -8,7 +8,7 @@ from support.cli import run
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.stating import reading
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
 from bboxqa.pipelines.drawing.scenes import data_scene

@@ -11,7 +11,7 @@ from support.datasets import annotation, document, image
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats import windows
+from bboxqa.formats import scanner as windows
 
 BOXES = [[10, 10, 20, 20], [60, 60, 20, 20], [30, 60, 20, 20]]
 PREFIX = {"images": "im_", "categories": "cat_", "annotations": "an_"}

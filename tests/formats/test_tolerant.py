@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.annotations.records import id_number
-from bboxqa.formats.document import chunk, scanner
-from bboxqa.formats.document.annotation_columns import Form, Kind
-from bboxqa.formats.document.positions import Locator
-from bboxqa.formats.document.tolerant import read_bytes, read_path
+from bboxqa.formats import scanner
+from bboxqa.formats import scanner as chunk
+from bboxqa.formats.columns import Form, Kind
+from bboxqa.formats.positions import Locator
+from bboxqa.formats.records import id_number
+from bboxqa.formats.scanner import read_bytes, read_path
 
 
 def read(text):

@@ -12,7 +12,7 @@ from support.datasets import dataset, object_rows
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.examples import example_file
-from bboxqa.formats.document.tolerant import read_path
+from bboxqa.formats.scanner import read_path
 from bboxqa.pipelines.drawing.scenes import data_scene, finding_scene
 from bboxqa.rules.facts.document import Document
 

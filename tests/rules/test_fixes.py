@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.validation import codes, document_of
 
 from bboxqa.core.json_values import pointer_parts, pointer_to
-from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import edited, fix

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from bboxqa.formats.document.builder import WHOLE
-from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.formats.column_builder import WHOLE
+from bboxqa.formats.scanner import read_bytes
+from bboxqa.formats.translation.collector import Wanted
 from bboxqa.formats.translation.reading import Parts
-from bboxqa.formats.translation.translated import Wanted
 
 _BRACE = re.compile(rb"[{}]")
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from bboxqa import read_coco, reading, validate
-from bboxqa.formats.translation.translated import Wanted
+from bboxqa.formats.translation.collector import Wanted
 
 
 def write(folder, **files):

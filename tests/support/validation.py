@@ -5,8 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
 from bboxqa.formats.coco.reader import COCO
-from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.example_files import records
 from bboxqa.rules.base.rule import ABSENT, Files

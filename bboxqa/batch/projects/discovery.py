@@ -15,7 +15,7 @@ from bboxqa.batch.projects.not_read import folders_not_read
 from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
-from bboxqa.formats.coco.coco_ends import LOOKED_AT, is_coco
+from bboxqa.formats.coco.heads import LOOKED_AT, is_coco
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.damaged import damage_of
 from bboxqa.formats.foreign import foreign_kind

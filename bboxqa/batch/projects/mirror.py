@@ -7,7 +7,7 @@ from typing import Any
 from bboxqa.batch.projects.discovery import Unreadable
 from bboxqa.batch.projects.source_files import is_image
 from bboxqa.batch.projects.store import AT_A_TIME, Content, error_text
-from bboxqa.formats.coco.coco_ends import LOOKED_AT
+from bboxqa.formats.coco.heads import LOOKED_AT
 from bboxqa.formats.translation.heads import ARCHIVES
 
 _OF_LABELS = ".txt"

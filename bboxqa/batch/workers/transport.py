@@ -12,7 +12,7 @@ from bboxqa.batch.result_folders import FAILURE, filled, folder_of, note_failure
 from bboxqa.batch.rows import Row, Settings, choices_of, failed_row, files_wanted, settings_of
 from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
 from bboxqa.core.errors import BboxqaError, OutputError
-from bboxqa.formats.translation.choices import chosen
+from bboxqa.formats.choices import chosen
 from bboxqa.pipelines.agree import CountAll
 
 Task = tuple[Project, str]

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.content_kinds import PARQUET, TABLES
+from bboxqa.formats.format import translated_format
 from bboxqa.formats.translation.heads import is_archive
 from bboxqa.formats.translation.members import head_of, members_of, only_file, readable_members
-from bboxqa.formats.translation.translated_format import translated_format
 
 if TYPE_CHECKING:
+    from bboxqa.formats.translation.collector import Add, Translated, Wanted
     from bboxqa.formats.translation.member import Member
-    from bboxqa.formats.translation.translated import Add, Translated, Wanted
 
 
 def _recognises(path: Path) -> bool:
@@ -24,7 +24,7 @@ def _recognises(path: Path) -> bool:
 def _is_table(path: Path) -> bool:
     """Return whether the columns hold boxes; True for any table if the user names its columns."""
     from bboxqa.formats.box_tables.columns import columns_of
-    from bboxqa.formats.translation.choices import choices
+    from bboxqa.formats.choices import choices
 
     header = _header_in(members_of(path)[0])
     return bool(header) and (bool(choices().columns) or not columns_of(header, {}).problem)
@@ -56,7 +56,7 @@ def _members(path: Path) -> "list[Member]":
 
 
 def translate(path: Path, add: "Add", wanted: "Wanted") -> "Translated":
-    """Translate a table; see `bboxqa.formats.translation.translated.Translate`."""
+    """Translate a table; see `bboxqa.formats.translation.collector.Translate`."""
     from bboxqa.formats.box_tables.reader import translate_table
 
     found = _members(path) if is_archive(head_of(path)) else members_of(path)

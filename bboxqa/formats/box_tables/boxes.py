@@ -14,7 +14,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.box_tables.columns import FORMS, NAMES, Columns, plain_name
 from bboxqa.formats.box_tables.rows import Part, Table
-from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.choices import choices
 from bboxqa.formats.translation.untrusted import (
     LARGEST,
     LEAST_PIXELS,

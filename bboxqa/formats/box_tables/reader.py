@@ -13,7 +13,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line, unguarded
-from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.box_tables.boxes import (
     BoxKind,
     Cells,
@@ -26,24 +25,25 @@ from bboxqa.formats.box_tables.boxes import (
 )
 from bboxqa.formats.box_tables.columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
 from bboxqa.formats.box_tables.rows import QUOTES, Part, Table, class_names
+from bboxqa.formats.choices import choices
 from bboxqa.formats.content_kinds import CLASS_NAMES
-from bboxqa.formats.document.origin import Where
-from bboxqa.formats.translation.boxes.turned_boxes import angle_in, turned_box
-from bboxqa.formats.translation.choices import choices
-from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.member import MAX_SIZE, Member, opened_file
-from bboxqa.formats.translation.members import archive_around, files_in, members_of
-from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
-from bboxqa.formats.translation.translated import (
+from bboxqa.formats.document import Where
+from bboxqa.formats.records import whole_number
+from bboxqa.formats.translation.collector import (
     UNLABELLED,
     Add,
     Boxes,
+    Collector,
     Lines,
     Record,
     Translated,
     Wanted,
 )
+from bboxqa.formats.translation.given_sizes import given_size
+from bboxqa.formats.translation.member import MAX_SIZE, Member, opened_file
+from bboxqa.formats.translation.members import archive_around, files_in, members_of
+from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
+from bboxqa.formats.translation.shapes import angle_in, turned_box
 from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
 
 # Data frames write whole numbers as fractions where some are missing.

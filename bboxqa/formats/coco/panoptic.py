@@ -9,19 +9,20 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, find
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.annotations.columns import AnnotationFile, Columns
-from bboxqa.formats.annotations.records import (
+from bboxqa.formats.columns import Columns
+from bboxqa.formats.records import (
+    AnnotationFile,
     Category,
+    FileColumns,
     Image,
     annotator_name,
     id_number,
     ids_of,
 )
-from bboxqa.formats.document.annotation_columns import AnnotationColumns
 from bboxqa.model.file_places import FilePlaces
 
 
-def segments_file(file: AnnotationFile, columns: AnnotationColumns, path: Path) -> AnnotationFile:
+def segments_file(file: AnnotationFile, columns: Columns, path: Path) -> AnnotationFile:
     """Return a panoptic file, whose outlines are in PNG files that are not read."""
     counts = np.array(columns.segment_counts or (), np.int64)
     found, own_ids = file.columns, None
@@ -41,7 +42,7 @@ def segments_file(file: AnnotationFile, columns: AnnotationColumns, path: Path) 
 
 
 def _name_asked(
-    columns: Columns, empty: Sequence[Mapping[str, Any]], images: Sequence[Image]
+    columns: FileColumns, empty: Sequence[Mapping[str, Any]], images: Sequence[Image]
 ) -> None:
     """List the annotators of images about which a record without segments names one."""
     asked: dict[int, set[str]] = {}
@@ -69,7 +70,7 @@ def _outline_notes(n_segments: int) -> Iterator[str]:
         yield f"the outlines of {outlines} are in PNG files, which are not read: boxes are compared"
 
 
-def _stuff_notes(columns: Columns, categories: Sequence[Category]) -> Iterator[str]:
+def _stuff_notes(columns: FileColumns, categories: Sequence[Category]) -> Iterator[str]:
     """Yield a note on the segments of stuff, such as sky."""
     stuff = [each for each in categories if each.isthing in (0, False)]
     of_stuff: BoolArray = find(ids_of(stuff), columns.category_id) >= 0

@@ -2,50 +2,60 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.measured import (
+from bboxqa.formats.choices import choices
+from bboxqa.formats.columns import Columns
+from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
+from bboxqa.formats.format import Format
+from bboxqa.formats.measured import (
     Measured,
     author_problems,
     measured,
     turned_note,
 )
-from bboxqa.formats.annotations.problems import (
+from bboxqa.formats.opening import named_errors, read_whole
+from bboxqa.formats.positions import Locator
+from bboxqa.formats.problems import (
     ABSENT,
     annotation_problems,
     label_of,
     shortened,
     table_problems,
 )
-from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.annotations.records import (
+from bboxqa.formats.records import (
     ID_EXPECTED,
     LISTS,
+    AnnotationFile,
     Category,
     Image,
+    ReadSettings,
     image_type,
     is_id,
     whole_number,
 )
-from bboxqa.formats.document.annotation_columns import AnnotationColumns
-from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
-from bboxqa.formats.document.positions import Locator
-from bboxqa.formats.document.tolerant import read_bytes, read_path
-from bboxqa.formats.format import Format
-from bboxqa.formats.opening import named_errors, read_whole
-from bboxqa.formats.translation.choices import choices
-from bboxqa.formats.translation.members import head_of
-from bboxqa.formats.windows import begins_with_results
+from bboxqa.formats.scanner import begins_with_results, read_bytes, read_path
+from bboxqa.formats.translation.heads import is_archive
+from bboxqa.formats.translation.members import (
+    archive_around,
+    head_of,
+    members_of,
+    members_with,
+    only_file,
+)
 from bboxqa.model.annotations import Source
 from bboxqa.model.shapes.rotated_boxes import from_corners
+
+if TYPE_CHECKING:
+    from bboxqa.formats.translation.member import Member
 
 # Everything before the first list of images.
 _IMAGES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{.*?"images"\s*:\s*\[', re.DOTALL)
@@ -60,7 +70,7 @@ _MOST_LISTED = 1000
 _Record = TypeVar("_Record", Image, Category)
 
 
-def read_file(path: Path, options: ReadOptions) -> AnnotationFile:
+def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     """Read a COCO file.
 
     Raises DatasetError if the file does not exist, is not JSON, or has records that cannot be read;
@@ -78,7 +88,7 @@ def read_file(path: Path, options: ReadOptions) -> AnnotationFile:
     return read_text(text, path, options, Source(str(path), len(text), digest))
 
 
-def read_text(text: bytes, path: Path, options: ReadOptions, source: Source) -> AnnotationFile:
+def read_text(text: bytes, path: Path, options: ReadSettings, source: Source) -> AnnotationFile:
     """Read the content of a COCO file; raises the errors of `read_file`."""
     document = read_bytes(text, str(path), options)
     if begins_with_results(text):
@@ -143,7 +153,7 @@ def check_lists(document: RawDocument, path: Path, needed: Sequence[str] = LISTS
 
 
 def _tables(
-    document: RawDocument, options: ReadOptions, problems: list[str]
+    document: RawDocument, options: ReadSettings, problems: list[str]
 ) -> tuple[list[Image], list[Category]]:
     """Return the images and categories of a document, and add problems with them."""
     images = _converted("images", document, image_type(options.keys), problems)
@@ -177,7 +187,7 @@ def _converted(
     return records
 
 
-def record_problems(document: RawDocument, found: Measured, options: ReadOptions) -> Iterator[str]:
+def record_problems(document: RawDocument, found: Measured, options: ReadSettings) -> Iterator[str]:
     """Yield problems with the values of annotations."""
     columns, locator = document.annotations, Locator(document)
     name = "results" if document.is_results else "annotations"
@@ -188,7 +198,7 @@ def record_problems(document: RawDocument, found: Measured, options: ReadOptions
             yield f"{document.name}: {label}: {problem}"
 
 
-def _record(columns: AnnotationColumns, locator: Locator, name: str, row: int) -> tuple[str, Any]:
+def _record(columns: Columns, locator: Locator, name: str, row: int) -> tuple[str, Any]:
     """Return the label of an annotation in messages, and its record."""
     if columns.segment_counts is None:
         record = locator.value("annotations", row)
@@ -254,3 +264,66 @@ def _read_document(path: Path, progress: Steps | None = None) -> RawDocument:
 
 COCO = Format("coco", (".json",), _recognises, read_file, _read_document)
 """COCO files with object annotations."""
+
+
+# COCO JSON may begin with any of its lists, or with `info` and the like.
+_OTHER_LISTS = re.compile(
+    rb'\s*\{.*?"annotations"\s*:\s*\[\s*\{[^{}\[\]]*"image_id"|\s*\{\s*"(?:info|licenses)"\s*:',
+    re.DOTALL,
+)
+
+
+def _recognises_of_archive(path: Path) -> bool:
+    if not is_archive(head_of(path)) and archive_around(path) is None:
+        return False
+    try:
+        return bool(_members(path))
+    except DatasetError:
+        return False
+
+
+def _members(path: Path) -> "list[Member]":
+    """Return the files of an archive that are COCO JSON, or the file of a path into one."""
+    found = []
+    for member in members_with(members_of(path), ".json"):
+        head = member.head().removeprefix(b"\xef\xbb\xbf")
+        if begins_as_coco(head) or _OTHER_LISTS.match(head) or begins_with_results(head):
+            found.append(member)
+    return found
+
+
+def begins_as_results(path: Path) -> bool:
+    """Return whether the COCO JSON of an archive, or of a path into one, is a list of results."""
+    return begins_with_results(_member(path).head())
+
+
+def _member(path: Path) -> "Member":
+    return only_file(path, _members(path), "COCO JSON")
+
+
+def text_of(path: Path) -> bytes:
+    """Return the COCO JSON of an archive, or of a path into one; raises DatasetError if none."""
+    return _member(path).read()
+
+
+def _read(path: Path, options: ReadSettings) -> AnnotationFile:
+    from bboxqa.formats.translation.source_files import size_and_digest
+
+    source = Source(str(path), *size_and_digest(path, digest=options.digest))
+    return read_text(text_of(path), path, options, source)
+
+
+def _document(path: Path, progress: Steps | None = None) -> RawDocument:
+    from bboxqa.formats.column_builder import WHOLE
+    from bboxqa.formats.scanner import read_bytes
+
+    member = _member(path)
+    reading = read_bytes(member.read(), member.shown, replace(WHOLE, progress=progress))
+    reading.is_packed = True
+    return reading
+
+
+COCO_ARCHIVE = Format("coco-archive", (), _recognises_of_archive, _read, _document)
+"""COCO JSON in an archive."""
+COCO_JSON = (COCO, COCO_ARCHIVE)
+"""COCO JSON as a file, or in an archive."""

@@ -11,22 +11,20 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.measured import author_problems, measured, taken
-from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.annotations.records import Category, Image, whole_number
+from bboxqa.formats.choices import choices
 from bboxqa.formats.coco.reader import check_text, record_problems
-from bboxqa.formats.document.annotation_columns import AnnotationColumns, Kind
-from bboxqa.formats.document.content import RawDocument
-from bboxqa.formats.document.raw_values import mask_of
-from bboxqa.formats.document.tolerant import read_bytes
-from bboxqa.formats.translation.choices import choices
+from bboxqa.formats.columns import Columns, Kind
+from bboxqa.formats.document import RawDocument
+from bboxqa.formats.measured import author_problems, measured, taken
+from bboxqa.formats.raw_values import mask_of
+from bboxqa.formats.records import AnnotationFile, Category, Image, ReadSettings, whole_number
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.annotations import Source
 from bboxqa.model.file_places import FilePlaces
 
 
 def results_file(
-    document: RawDocument, path: Path, options: ReadOptions, source: Source
+    document: RawDocument, path: Path, options: ReadSettings, source: Source
 ) -> AnnotationFile:
     """Return the results of at least the lowest score.
 
@@ -69,7 +67,7 @@ def results_file(
     )
 
 
-def _with_boxes_of_masks(columns: AnnotationColumns) -> AnnotationColumns:
+def _with_boxes_of_masks(columns: Columns) -> Columns:
     """Return columns with valid ids, and with the bounds of masks as boxes where there are none."""
     bbox = columns.bbox.copy()
     rles = columns.rles
@@ -82,7 +80,7 @@ def _with_boxes_of_masks(columns: AnnotationColumns) -> AnnotationColumns:
     return replace(columns, bbox=bbox, valid=valid)
 
 
-def _scores(columns: AnnotationColumns) -> FloatArray:
+def _scores(columns: Columns) -> FloatArray:
     score = np.full(len(columns), np.nan)
     score[columns.scores.row] = columns.scores.value
     return score

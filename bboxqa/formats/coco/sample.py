@@ -6,23 +6,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bboxqa.formats.coco.archive import text_of
-from bboxqa.formats.document.annotation_columns import AnnotationColumns
-from bboxqa.formats.document.builder import AnnotationsBuilder
+from bboxqa.formats.coco.reader import text_of
+from bboxqa.formats.column_builder import ColumnsBuilder
+from bboxqa.formats.columns import Columns
+from bboxqa.formats.scanner import ANNOTATIONS, BETWEEN_RECORDS, Text
 from bboxqa.formats.translation.heads import is_archive
 from bboxqa.formats.translation.members import head_of
-from bboxqa.formats.windows import ANNOTATIONS, BETWEEN_RECORDS, Text
 
 _PIECES = 32
 _PIECE = 1 << 14
 
 
-def sample_annotations(path: Path) -> AnnotationColumns:
+def sample_annotations(path: Path) -> Columns:
     """Return annotations from evenly spread positions in a file; all if it has up to 500 kB.
 
     The file may be in an archive.
     """
-    builder = AnnotationsBuilder()
+    builder = ColumnsBuilder()
     for records in sample_records(path):
         builder.add(records)
     return builder.done()

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bboxqa.formats.format import translated_format
 from bboxqa.formats.translation.heads import is_archive, plain_head
 from bboxqa.formats.translation.members import head_of, members_with, readable_members
-from bboxqa.formats.translation.translated_format import translated_format
 
 if TYPE_CHECKING:
     from bboxqa.formats.translation.member import Member

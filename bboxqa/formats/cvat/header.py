@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from bboxqa.core.text import clean, one_line
-from bboxqa.formats.annotations.records import whole_number
+from bboxqa.formats.records import whole_number
 from bboxqa.formats.xml_elements import Element, XmlError, tree_of
 
 _WITHOUT_BOX = {"tag", "points", "polyline", "skeleton", "cuboid"}

@@ -9,26 +9,27 @@ from pathlib import Path
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Steps
-from bboxqa.formats.annotations.records import whole_number
 from bboxqa.formats.cvat.format import cvat_members
 from bboxqa.formats.cvat.header import Header, Job, header_of
 from bboxqa.formats.cvat.shapes import UnknownSizeError, attributes_of, shape_of
-from bboxqa.formats.document.origin import Where
-from bboxqa.formats.translation.boxes.masks import Masks
-from bboxqa.formats.translation.collector import SIDES, Collector
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import archive_around, members_of, members_with, only_file
-from bboxqa.formats.translation.translated import (
+from bboxqa.formats.document import Where
+from bboxqa.formats.records import whole_number
+from bboxqa.formats.translation.collector import (
     SESSIONS,
+    SIDES,
     UNLABELLED,
     UNNAMED,
     Add,
     BrokenTextError,
+    Collector,
     Record,
     Translated,
     Wanted,
     tally_notes,
 )
+from bboxqa.formats.translation.masks import Masks
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import archive_around, members_of, members_with, only_file
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
     MaskProblemError,
@@ -73,7 +74,7 @@ _MOST_POINTS, _POINTS_EACH = 500_000, 20
 
 
 def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate CVAT XML; see `bboxqa.formats.translation.translated.Translate`.
+    """Translate CVAT XML; see `bboxqa.formats.translation.collector.Translate`.
 
     Raises BrokenTextError if the file is not XML, and DatasetError if it has no images.
     """

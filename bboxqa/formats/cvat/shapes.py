@@ -5,11 +5,11 @@ from itertools import chain
 
 import numpy as np
 
-from bboxqa.formats.document.origin import WRITTEN_ANGLE
-from bboxqa.formats.translation.boxes import shapes
-from bboxqa.formats.translation.boxes.masks import Masks, RowMask, Size
-from bboxqa.formats.translation.boxes.turned_boxes import turned_box
-from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.records import WRITTEN_ANGLE
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.collector import Record
+from bboxqa.formats.translation.masks import Masks, RowMask, Size
+from bboxqa.formats.translation.shapes import turned_box
 from bboxqa.formats.translation.untrusted import (
     LARGEST,
     MaskProblemError,

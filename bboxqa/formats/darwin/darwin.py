@@ -1,7 +1,7 @@
 """The format of V7 Darwin JSON 2.0: a folder or an archive of files, or one file."""
 
 from bboxqa.formats.darwin.darwin_heads import is_folder, recognises
-from bboxqa.formats.translation.translated_format import translated_format
+from bboxqa.formats.format import translated_format
 
 DARWIN = translated_format(
     "darwin",

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.formats.translation.boxes import shapes
-from bboxqa.formats.translation.boxes.masks import Masks, RowMask, Size, checked_size
-from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.collector import Record
+from bboxqa.formats.translation.masks import Masks, RowMask, Size, checked_size
 from bboxqa.formats.translation.untrusted import (
     MaskProblemError,
     ValueProblemError,

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IntArray
-from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.drawn_images import others_may_be_asked
 from bboxqa.formats.dataset.joined import Joined
 from bboxqa.formats.dataset.merge import IndexedAnnotations
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.wrong_values import unnamed
+from bboxqa.formats.records import AnnotationFile
 
 
 def assign_all(

@@ -13,7 +13,7 @@ import numpy as np
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import as_written, clean, count, first_few, folded, joined, nearest, one_line
-from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import format_of
 
 _SHOWN = 3

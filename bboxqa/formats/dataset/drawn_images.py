@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IntArray
-from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.merge import IndexedAnnotations
+from bboxqa.formats.records import AnnotationFile
 
 
 def with_shown_images(

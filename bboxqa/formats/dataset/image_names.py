@@ -11,7 +11,7 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.records import AnnotationFile
 from bboxqa.model.settings import JoinBy
 
 _SHOWN = 3

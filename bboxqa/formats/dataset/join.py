@@ -9,8 +9,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import clean, in_natural_order
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import Category, Image, ids_of
+from bboxqa.formats.choices import as_options, choices
 from bboxqa.formats.dataset.assigned import assign_all
 from bboxqa.formats.dataset.category_names import map_options, supercategories
 from bboxqa.formats.dataset.image_names import unjoined_advice
@@ -31,8 +30,8 @@ from bboxqa.formats.dataset.sessions import (
 from bboxqa.formats.dataset.track_ids import read_tracks
 from bboxqa.formats.dataset.versions import without_repeated
 from bboxqa.formats.dataset.wrong_values import bad_boxes, bad_outlines, repeated_ids
-from bboxqa.formats.translation.choices import as_options, choices
-from bboxqa.formats.translation.translated import UNNAMED
+from bboxqa.formats.records import AnnotationFile, Category, Image, ids_of
+from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from bboxqa.core.arrays import IntArray
 from bboxqa.core.text import clean
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import Image
 from bboxqa.formats.dataset.category_names import joining_map, renamed_categories
 from bboxqa.formats.dataset.wrong_values import bad_sizes, names_alike
+from bboxqa.formats.records import AnnotationFile, Image
 from bboxqa.model.file_places import id_as_name
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import Category, most_joints, whole_number
+from bboxqa.formats.records import AnnotationFile, Category, most_joints, whole_number
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.shapes.keypoints import Keypoints, limbs_of
 

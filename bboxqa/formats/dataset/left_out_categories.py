@@ -8,8 +8,8 @@ import numpy as np
 from bboxqa.core.arrays import IntArray
 from bboxqa.core.errors import ConfigError, NothingToCompareError
 from bboxqa.core.text import clean, count, first_few
-from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.merge import IndexedAnnotations
+from bboxqa.formats.records import AnnotationFile
 
 _SHOWN = 3
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, TextArray
-from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.records import AnnotationFile
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.file_places import FilePlaces, joined_ids
 from bboxqa.model.outlines import Segmentations

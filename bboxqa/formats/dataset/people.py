@@ -11,21 +11,21 @@ import numpy as np
 from bboxqa.core.arrays import IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.text import clean, first_few, one_line
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import (
+from bboxqa.formats.dataset.image_names import unjoined_advice
+from bboxqa.formats.dataset.wrong_values import unnamed
+from bboxqa.formats.document import apart_advice, apart_note
+from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     ASKED_KEYS,
+    AnnotationFile,
     Image,
     annotator_name,
     ids_of,
     image_field,
 )
-from bboxqa.formats.annotations.shapes_apart import apart_advice, apart_note
-from bboxqa.formats.dataset.image_names import unjoined_advice
-from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.registry import FORMATS, format_of
 from bboxqa.formats.sources import Sources
-from bboxqa.formats.translation.translated import UNNAMED
+from bboxqa.formats.translation.collector import UNNAMED
 
 WAYS = ("annotator-key", "image-records", "files")
 """The ways of attribution, in the order in which they are tried."""

@@ -13,20 +13,16 @@ from bboxqa.core.arrays import find
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.annotations.records import Category, Image, id_number, ids_of
-from bboxqa.formats.coco.archive import COCO_ARCHIVE, begins_as_results
-from bboxqa.formats.coco.reader import COCO
+from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, begins_as_results
 from bboxqa.formats.coco.results import results_file
 from bboxqa.formats.dataset.people import Attribution, Naming, attribute
-from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.opening import named_errors, read_whole
+from bboxqa.formats.records import AnnotationFile, Category, Image, ReadSettings, id_number, ids_of
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.scanner import begins_with_results, read_bytes
 from bboxqa.formats.sources import Sources
+from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.formats.translation.members import head_of
-from bboxqa.formats.translation.translated import UNNAMED
-from bboxqa.formats.windows import begins_with_results
 from bboxqa.model.annotations import Source
 
 _Record = TypeVar("_Record", Image, Category)
@@ -47,7 +43,7 @@ class Predictions:
         return own_name(self.path)
 
 
-def read_predictions(predictions: Predictions, options: ReadOptions) -> AnnotationFile:
+def read_predictions(predictions: Predictions, options: ReadSettings) -> AnnotationFile:
     """Return results of at least the minimum score, with images and categories known by id.
 
     Raises DatasetError if the file is not a list of results, if a score is missing or not between 0

@@ -10,9 +10,6 @@ from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.memory import check_free_memory, gc_paused, trim_memory
 from bboxqa.core.remembered import results_kept
 from bboxqa.core.types import Files, Progress
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.read_options import LOWEST_SCORE, ReadOptions
-from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.dataset.category_names import unused_map_notes, with_category_map
 from bboxqa.formats.dataset.drawn_images import with_shown_images
 from bboxqa.formats.dataset.image_names import refuse_equal_names, with_join_names
@@ -36,9 +33,10 @@ from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.dataset.unused_sessions import session_notes
+from bboxqa.formats.records import ANNOTATOR_KEYS, LOWEST_SCORE, AnnotationFile, ReadSettings
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import Sources, refuse_repeated_files, sources_of
-from bboxqa.formats.translation.translated import UNNAMED
+from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
 
@@ -96,7 +94,7 @@ def read_dataset(
     left_out = left_out_by(category_map or {})
     if predictions is not None and session_key is not None:
         raise ConfigError(_NO_SESSIONS)
-    options = ReadOptions(
+    options = ReadSettings(
         keys=_keys(annotator_key, session_key, time_key, tracks=tracks),
         outlines=outlines, keypoints=keypoints, rotated=rotated, score=score, shown=shown,
         digest=digest, progress=None if progress is None else partial(progress, "reading"),
@@ -145,7 +143,7 @@ def read_dataset(
     return data if pseudonyms is None else without_people(data, given)
 
 
-def _read_source(sources: Sources, options: ReadOptions) -> tuple[Sources, list[AnnotationFile]]:
+def _read_source(sources: Sources, options: ReadSettings) -> tuple[Sources, list[AnnotationFile]]:
     """Read all files; return those that are measured, lists of results last."""
     refuse_repeated_files(sources.files)
     has_lists = any(map(is_results_list, sources.files))
@@ -176,7 +174,7 @@ def _with_results(
     tables: Sequence[AnnotationFile],
     predictions: Predictions | None,
     truth: Path | None,
-    options: ReadOptions,
+    options: ReadSettings,
 ) -> tuple[list[AnnotationFile], list[AnnotationFile]]:
     """Return the files with results of a model, whose images and categories are those of others.
 
@@ -234,7 +232,7 @@ def _keys(
     return tuple(dict.fromkeys((*_annotator_keys(annotator_key), *named, *of_tracks)))
 
 
-def _read_all(files: Sequence[Path], options: ReadOptions) -> list[AnnotationFile]:
+def _read_all(files: Sequence[Path], options: ReadSettings) -> list[AnnotationFile]:
     """Read all files, or raise the problems of all of them."""
     check_free_memory(files)
     if len(files) > 1:

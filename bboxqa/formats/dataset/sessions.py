@@ -8,11 +8,10 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import annotator_name, ids_of, image_field
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.people import Attribution, listed_files
 from bboxqa.formats.dataset.versions import refuse_versions
+from bboxqa.formats.records import AnnotationFile, annotator_name, ids_of, image_field
 from bboxqa.model.annotations import Dataset, Repeats
 from bboxqa.model.file_places import ShownIds
 

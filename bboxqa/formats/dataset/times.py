@@ -8,8 +8,8 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.people import listed_files
+from bboxqa.formats.records import AnnotationFile
 
 # Seconds since 1970, for 1973 to 2100. Smaller numbers are not times.
 _EARLIEST, _LATEST = 1e8, 4.1e9

@@ -7,10 +7,9 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import annotator_name, image_field
 from bboxqa.formats.dataset.merge import IndexedAnnotations
 from bboxqa.formats.dataset.people import listed_files
+from bboxqa.formats.records import AnnotationFile, annotator_name, image_field
 from bboxqa.model.shapes.tracks import Tracks
 
 VIDEO_KEY = "video_id"

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from bboxqa.formats.coco.archive import COCO_JSON
+from bboxqa.formats.coco.reader import COCO_JSON
 from bboxqa.formats.coco.sample import sample_records
 from bboxqa.formats.registry import format_of
 

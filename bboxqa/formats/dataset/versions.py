@@ -8,12 +8,11 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray, compact, find, run_starts
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import ids_of
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.dataset.joined import image_label
 from bboxqa.formats.dataset.merge import IndexedAnnotations
 from bboxqa.formats.dataset.people import way_by_key
+from bboxqa.formats.records import AnnotationFile, ids_of
 
 
 def refuse_versions(

@@ -7,8 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.text import alike
-from bboxqa.formats.annotations.columns import AnnotationFile, Authors
-from bboxqa.formats.annotations.records import Image
+from bboxqa.formats.records import AnnotationFile, Authors, Image
 from bboxqa.model.file_places import FilePlaces, ShownIds
 from bboxqa.model.outlines import Segmentations
 

@@ -1,7 +1,7 @@
 """The format of Datumaro JSON: a file, or the subsets of a data set in a folder or archive."""
 
 from bboxqa.formats.datumaro.datumaro_heads import is_folder, recognises
-from bboxqa.formats.translation.translated_format import translated_format
+from bboxqa.formats.format import translated_format
 
 DATUMARO = translated_format(
     "datumaro",

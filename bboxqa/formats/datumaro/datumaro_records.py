@@ -10,12 +10,18 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.datumaro.datumaro_heads import looks_right
 from bboxqa.formats.datumaro.datumaro_shapes import shape_of
 from bboxqa.formats.datumaro.point_lists import limbs, point_names, wrong_joints
-from bboxqa.formats.document.origin import Where
-from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.document import Where
+from bboxqa.formats.translation.collector import (
+    UNLABELLED,
+    Add,
+    Collector,
+    Record,
+    Translated,
+    Wanted,
+)
 from bboxqa.formats.translation.images.image_places import path_below, without_suffix
 from bboxqa.formats.translation.json_files import begins, json_objects
 from bboxqa.formats.translation.members import members_of, members_with
-from bboxqa.formats.translation.translated import UNLABELLED, Add, Record, Translated, Wanted
 from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     items,

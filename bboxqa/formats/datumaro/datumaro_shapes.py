@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.formats.document.origin import WRITTEN_ANGLE
-from bboxqa.formats.translation.boxes import shapes
-from bboxqa.formats.translation.boxes.masks import checked_size
-from bboxqa.formats.translation.boxes.turned_boxes import turned_box
-from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.records import WRITTEN_ANGLE
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.collector import Record
+from bboxqa.formats.translation.masks import checked_size
+from bboxqa.formats.translation.shapes import turned_box
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
     MaskProblemError,

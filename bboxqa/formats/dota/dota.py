@@ -1,7 +1,7 @@
 """The format of DOTA's text labels: each folder or archive has one annotator."""
 
 from bboxqa.formats.dota.dota_heads import DOTA_FOLDERS
-from bboxqa.formats.translation.translated_format import translated_format
+from bboxqa.formats.format import translated_format
 
 DOTA = translated_format(
     "dota",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.formats.translation.plain.plain_words import PlainWords, plain_words
+from bboxqa.formats.translation.plain_words import PlainWords, plain_words
 from bboxqa.formats.translation.untrusted import LARGEST
 
 # Signs that end a line in other places than a newline would shift the lines of labels.

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.formats.translation.boxes.masks import RowMask
+from bboxqa.formats.translation.masks import RowMask
 from bboxqa.formats.translation.untrusted import MaskProblemError
 from bboxqa.model.shapes.masks import joined
 

@@ -9,8 +9,7 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.annotations.records import whole_number
-from bboxqa.formats.document.origin import Where
+from bboxqa.formats.document import Where
 from bboxqa.formats.label_studio.format import studio_members
 from bboxqa.formats.label_studio.images import (
     ImageKey,
@@ -29,23 +28,24 @@ from bboxqa.formats.label_studio.regions import (
 )
 from bboxqa.formats.label_studio.task_images import TaskImages
 from bboxqa.formats.label_studio.tasks import GROUND_TRUTH, Task, Work, names_in, person, tasks_of
-from bboxqa.formats.translation.boxes.masks import Masks, Size
-from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.given_sizes import given_size, given_words
-from bboxqa.formats.translation.json_files import AGAIN, json_damage
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import only_file
-from bboxqa.formats.translation.translated import (
+from bboxqa.formats.records import whole_number
+from bboxqa.formats.translation.collector import (
     SESSIONS,
     UNLABELLED,
     UNNAMED,
     Add,
     BrokenTextError,
+    Collector,
     Record,
     Translated,
     Wanted,
     tally_notes,
 )
+from bboxqa.formats.translation.given_sizes import given_size, given_words
+from bboxqa.formats.translation.json_files import AGAIN, json_damage
+from bboxqa.formats.translation.masks import Masks, Size
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import only_file
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
     ValueProblemError,
@@ -76,7 +76,7 @@ _NOTES = (
 
 
 def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate Label Studio JSON; see `bboxqa.formats.translation.translated.Translate`.
+    """Translate Label Studio JSON; see `bboxqa.formats.translation.collector.Translate`.
 
     Raises BrokenTextError if the file is not JSON, and DatasetError if it has no images.
     """

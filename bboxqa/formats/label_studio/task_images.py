@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.text import count, first_few, one_line
+from bboxqa.formats.choices import choices
 from bboxqa.formats.label_studio.images import (
     NO_IMAGE,
     ImageKey,
@@ -24,8 +25,7 @@ from bboxqa.formats.label_studio.images import (
 )
 from bboxqa.formats.label_studio.regions import is_on_image
 from bboxqa.formats.label_studio.tasks import Task, tasks_of
-from bboxqa.formats.translation.choices import choices
-from bboxqa.formats.translation.translated import Record, Unshown
+from bboxqa.formats.translation.collector import Record, Unshown
 
 _LISTED = 5
 

@@ -1,8 +1,8 @@
 """The format of LabelMe JSON: a folder, an archive, or the file of one image."""
 
+from bboxqa.formats.format import translated_format
 from bboxqa.formats.labelme.labelme_heads import LABELME_FOLDERS, is_labelme_head
 from bboxqa.formats.translation.json_files import recognises_text
-from bboxqa.formats.translation.translated_format import translated_format
 
 LABELME = translated_format(
     "labelme",

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.translation.boxes import shapes
-from bboxqa.formats.translation.boxes.masks import Masks, checked_size
-from bboxqa.formats.translation.boxes.picture_masks import picture_mask
-from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.collector import Record
+from bboxqa.formats.translation.masks import Masks, checked_size, picture_mask
 from bboxqa.formats.translation.untrusted import (
     MaskProblemError,
     ValueProblemError,

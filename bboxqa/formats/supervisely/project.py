@@ -1,7 +1,7 @@
 """The format of Supervisely projects: a folder, an archive, or the file of one image."""
 
+from bboxqa.formats.format import translated_format
 from bboxqa.formats.supervisely.project_heads import is_folder, recognises
-from bboxqa.formats.translation.translated_format import translated_format
 
 SUPERVISELY = translated_format(
     "supervisely",

@@ -9,25 +9,26 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.document.origin import Where
+from bboxqa.formats.document import Where
 from bboxqa.formats.supervisely.figures import kind_of, shape_of
 from bboxqa.formats.supervisely.project_heads import META, looks_right
-from bboxqa.formats.translation.boxes.masks import Masks
-from bboxqa.formats.translation.collector import SIDES, Collector
-from bboxqa.formats.translation.json_files import NoObject, begins, decoded_parts, json_objects
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of, members_with
-from bboxqa.formats.translation.short_names import short_names
-from bboxqa.formats.translation.translated import (
+from bboxqa.formats.translation.collector import (
     BY_NOBODY,
+    SIDES,
     UNLABELLED,
     UNNAMED,
     Add,
+    Collector,
     Record,
     Translated,
     Wanted,
     tally_notes,
 )
+from bboxqa.formats.translation.json_files import NoObject, begins, decoded_parts, json_objects
+from bboxqa.formats.translation.masks import Masks
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import members_of, members_with
+from bboxqa.formats.translation.short_names import short_names
 from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     items,

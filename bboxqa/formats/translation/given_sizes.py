@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from bboxqa.formats.translation.choices import GivenSize, choices
+from bboxqa.formats.choices import GivenSize, choices
 from bboxqa.formats.translation.picture_sizes import is_picture
 
 # Prefix of complete names, to distinguish them from ends of names.

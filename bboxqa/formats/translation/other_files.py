@@ -7,7 +7,7 @@ import msgspec
 
 from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.content_kinds import HEAD, WHAT, absence_of, json_kind_of, kind_of
-from bboxqa.formats.document.origin import Where
+from bboxqa.formats.document import Where
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.heads import as_utf8
 from bboxqa.formats.translation.images.image_places import known_places, place_of

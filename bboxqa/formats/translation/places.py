@@ -10,12 +10,11 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.formats.content_kinds import PARQUET
-from bboxqa.formats.document.origin import OwnPlace, Where
-from bboxqa.formats.document.positions import spots
-from bboxqa.formats.translation.boxes.own_ids import shown_file
-from bboxqa.formats.translation.json_places import JsonPlaces
+from bboxqa.formats.document import OwnPlace, Where
+from bboxqa.formats.positions import JsonPlaces, spots
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.own_ids import shown_file
 from bboxqa.model.file_places import place_in_words
 from bboxqa.model.findings import Spot
 

@@ -14,20 +14,18 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.text import count
 from bboxqa.core.types import Steps
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.measured import author_problems, measured
-from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, Category, image_type
-from bboxqa.formats.document.builder import WHOLE, AnnotationsBuilder, RecordDecoder
-from bboxqa.formats.document.content import RawDocument, Section
-from bboxqa.formats.document.origin import STOPPING, Origin, Where
-from bboxqa.formats.document.tolerant import read_bytes, read_path
-from bboxqa.formats.translation.boxes.own_ids import OwnIds
-from bboxqa.formats.translation.json_files import json_stop, no_number_in
-from bboxqa.formats.translation.members import archive_around, members_of
-from bboxqa.formats.translation.places import Places
-from bboxqa.formats.translation.source_files import MeasuredFiles, size_and_digest
-from bboxqa.formats.translation.translated import (
+from bboxqa.formats.column_builder import WHOLE, ColumnsBuilder, RecordDecoder
+from bboxqa.formats.document import STOPPING, Origin, RawDocument, Section, Where
+from bboxqa.formats.measured import author_problems, measured
+from bboxqa.formats.records import (
+    ANNOTATOR_KEYS,
+    AnnotationFile,
+    Category,
+    ReadSettings,
+    image_type,
+)
+from bboxqa.formats.scanner import read_bytes, read_path
+from bboxqa.formats.translation.collector import (
     Boxes,
     BrokenTextError,
     Lines,
@@ -37,6 +35,11 @@ from bboxqa.formats.translation.translated import (
     Wanted,
     rings_of,
 )
+from bboxqa.formats.translation.json_files import json_stop, no_number_in
+from bboxqa.formats.translation.members import archive_around, members_of
+from bboxqa.formats.translation.own_ids import OwnIds
+from bboxqa.formats.translation.places import Places
+from bboxqa.formats.translation.source_files import MeasuredFiles, size_and_digest
 from bboxqa.model.annotations import Source
 
 _LIST = b', "annotations": ['
@@ -44,7 +47,7 @@ _BETWEEN = b", "
 
 
 @gc_paused()
-def read_file(translate: Translate, path: Path, options: ReadOptions) -> AnnotationFile:
+def read_file(translate: Translate, path: Path, options: ReadSettings) -> AnnotationFile:
     """Return the annotations of a source; see `bboxqa.formats.format.Reader`.
 
     Raises DatasetError with all defects that would falsify a result.
@@ -186,9 +189,9 @@ def _stopped_at(read: RawDocument) -> tuple[int, str]:
 class Parts:
     """Collects annotations as columns, and as the text of a document if all is read."""
 
-    def __init__(self, path: Path, settings: ReadOptions) -> None:
+    def __init__(self, path: Path, settings: ReadSettings) -> None:
         self.boxed = _Boxed()
-        self.builder = AnnotationsBuilder(settings)
+        self.builder = ColumnsBuilder(settings)
         self.own_ids = OwnIds(path)
         self.places = _Places()
         self._is_whole = settings.whole
@@ -199,7 +202,7 @@ class Parts:
         self._size = 0
 
     def add(self, records: Sequence[Record], where: Sequence[Where]) -> None:
-        """Add annotations; see `bboxqa.formats.translation.translated.Add`."""
+        """Add annotations; see `bboxqa.formats.translation.collector.Add`."""
         kept, places = self.boxed.take(records, where)
         if kept:
             self._add_records(kept)

@@ -1,6 +1,6 @@
 """The format of the VGG Image Annotator (VIA 1 and 2): JSON annotations or projects, and CSV."""
 
-from bboxqa.formats.translation.translated_format import translated_format
+from bboxqa.formats.format import translated_format
 from bboxqa.formats.via.via_heads import recognises
 
 VIA = translated_format(

@@ -12,9 +12,9 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.opening import decoded
+from bboxqa.formats.translation.collector import BrokenTextError
 from bboxqa.formats.translation.json_files import AGAIN, json_damage
 from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.translated import BrokenTextError
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
 _MARK = re.compile(r"\A(\s*)#")

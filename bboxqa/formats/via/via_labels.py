@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bboxqa.core.text import first_few, one_line
-from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
+from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.formats.translation.untrusted import plain_text
 
 # Usual names of this attribute, the most specific first.

@@ -5,19 +5,19 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.document.origin import Where
-from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.json_files import begins
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of
-from bboxqa.formats.translation.translated import (
+from bboxqa.formats.document import Where
+from bboxqa.formats.translation.collector import (
     UNLABELLED,
     Add,
+    Collector,
     Record,
     Translated,
     Wanted,
     tally_notes,
 )
+from bboxqa.formats.translation.json_files import begins
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import members_of
 from bboxqa.formats.translation.untrusted import ValueProblemError
 from bboxqa.formats.via.via_entries import Entry, Region, entries_of, refuse_empty
 from bboxqa.formats.via.via_heads import looks_right

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.formats.translation.boxes import shapes
-from bboxqa.formats.translation.translated import Record
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.collector import Record
 from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     mapping,

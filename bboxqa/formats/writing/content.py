@@ -10,7 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
-from bboxqa.formats.translation.boxes.row_masks import RowMasks
+from bboxqa.formats.translation.masks import RowMasks
 from bboxqa.formats.writing.outlines import Kind, Outline, Record, outlines_of, said_angle
 
 _MOST_BYTES = 1_000_000_000

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.formats.annotations.records import Category
+from bboxqa.formats.records import Category
 from bboxqa.formats.writing.content import Content
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.shapes.keypoints import Keypoints

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.annotations.records import extent_of
+from bboxqa.formats.records import extent_of
 from bboxqa.formats.translation.images.image_places import place_of
 from bboxqa.formats.translation.label_folders import INSIDE
 from bboxqa.formats.writing.content import Content, image_name, shown_id

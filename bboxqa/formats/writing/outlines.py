@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
-from bboxqa.formats.document.raw_values import degrees
-from bboxqa.formats.translation.boxes.row_masks import runs_of
-from bboxqa.formats.translation.boxes.shapes import SIDES, bounds, ellipse, rotated
+from bboxqa.formats.raw_values import degrees
+from bboxqa.formats.translation.masks import runs_of
+from bboxqa.formats.translation.shapes import SIDES, bounds, ellipse, rotated
 from bboxqa.model.shapes.masks import run_bounds
 from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, upright
 

@@ -14,8 +14,8 @@ from bboxqa.core.file_names import own_name
 from bboxqa.core.memory import gc_paused
 from bboxqa.diagnostics.decomposition import KINDS
 from bboxqa.diagnostics.review import ObjectList, ReviewQueue, object_list
-from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name, id_number
 from bboxqa.formats.coco.reader import COCO
+from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name, id_number
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.source_files import size_and_digest
 from bboxqa.geometry.kernels.rasters import outline_rings

@@ -11,10 +11,10 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import count, unknown_name
 from bboxqa.core.types import AnyPath, Files, Progress
-from bboxqa.formats.document.content import RawDocument
-from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.formats.document import RawDocument
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.sources import as_paths, list_files, paths_in
 from bboxqa.geometry.similarities.registry import needs_keypoints
 from bboxqa.model.annotations import Dataset

@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.formats.annotations.records import annotator_name
+from bboxqa.formats.records import annotator_name
 from bboxqa.rules.base.rule import Defect
 from bboxqa.rules.facts.authorship import Authorship, image_list, names_in
 from bboxqa.rules.facts.document import Document

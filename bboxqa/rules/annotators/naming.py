@@ -9,8 +9,8 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
-from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.formats.columns import Kind
+from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.annotators.name_types import and_others, composed_names, two_types

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.formats.document.origin import ToolDefect
+from bboxqa.formats.document import ToolDefect
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import Defect, Hits, described_hits
 from bboxqa.rules.facts.document import Document

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.blocks import rows_where
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, compact
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import as_written, folded
-from bboxqa.formats.annotations.records import ASKED_KEYS, annotator_name
+from bboxqa.formats.records import ASKED_KEYS, annotator_name
 from bboxqa.rules.facts.document import Document
 
 _NAMES = (str, int, float)

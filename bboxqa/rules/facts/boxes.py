@@ -6,7 +6,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.blocks import rows_where
-from bboxqa.formats.document.annotation_columns import Form
+from bboxqa.formats.columns import Form
 from bboxqa.rules.facts.document import Document
 
 # How far hand-drawn boxes may extend beyond their image, as a share of its side.

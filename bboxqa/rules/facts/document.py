@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find, run_starts, sum_by
-from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, id_number, whole_number
-from bboxqa.formats.document.annotation_columns import Form
-from bboxqa.formats.document.builder import AnnotationsBuilder
-from bboxqa.formats.document.content import RawDocument
+from bboxqa.formats.column_builder import ColumnsBuilder
+from bboxqa.formats.columns import Form
+from bboxqa.formats.document import RawDocument
+from bboxqa.formats.records import ANNOTATOR_KEYS, id_number, whole_number
 from bboxqa.rules.facts.image_bounds import too_small
 from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds
 
 if TYPE_CHECKING:
-    from bboxqa.formats.document.positions import Locator
+    from bboxqa.formats.positions import Locator
     from bboxqa.rules.facts.image_folder import ImageFolder
 
 _Value = TypeVar("_Value")
@@ -104,13 +104,13 @@ class Document:
     def without_annotations(self) -> "Document":
         """Return the same file with the names of its annotators alone, which need little memory."""
         names = self.annotations.annotator_names
-        annotations = replace(AnnotationsBuilder().done(), annotator_names=names)
+        annotations = replace(ColumnsBuilder().done(), annotator_names=names)
         return Document(replace(self.reading, annotations=annotations), self.disk, self.truth)
 
     @cached_property
     def locator(self) -> "Locator":
         """Finds the positions of records in the text."""
-        from bboxqa.formats.document.positions import Locator
+        from bboxqa.formats.positions import Locator
 
         return Locator(self.reading)
 

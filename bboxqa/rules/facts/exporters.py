@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bboxqa.formats.document.builder import are_of_cvat
+from bboxqa.formats.column_builder import are_of_cvat
 from bboxqa.rules.facts.document import Document
 
 QUIRKS: Mapping[str, str] = {
@@ -91,7 +91,7 @@ def exporter(document: Document) -> str | None:
 
     Examples
     --------
-    >>> from bboxqa.formats.document.tolerant import read_bytes
+    >>> from bboxqa.formats.scanner import read_bytes
     >>> text = b'{"info": {"contributor": "Label Studio"}, "images": []}'
     >>> exporter(Document(read_bytes(text, "result.json")))
     'Label Studio'

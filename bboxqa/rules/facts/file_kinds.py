@@ -106,7 +106,7 @@ def kind_of(document: Document) -> FileKind:
 
     Examples
     --------
-    >>> from bboxqa.formats.document.tolerant import read_bytes
+    >>> from bboxqa.formats.scanner import read_bytes
     >>> text = b'[{"image_id": 1, "category_id": 2, "bbox": [1, 2, 3, 4], "score": 0.5}]'
     >>> kind_of(Document(read_bytes(text, "detections.json"))).name
     'COCO results'

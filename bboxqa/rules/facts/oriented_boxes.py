@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.formats.document.annotation_columns import Rings
+from bboxqa.formats.columns import Rings
 from bboxqa.model.shapes import rotated_boxes as shapes
 from bboxqa.model.shapes.rotated_boxes import upright
 from bboxqa.rules.facts.document import Document

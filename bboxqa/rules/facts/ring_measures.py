@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
-from bboxqa.formats.document.annotation_columns import Rings
+from bboxqa.formats.columns import Rings
 
 # Vertices per chunk.
 _CHUNK = 1 << 20

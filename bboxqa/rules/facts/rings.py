@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, rows, sum_by
 from bboxqa.core.parallel import threads
-from bboxqa.formats.document.annotation_columns import Rings
+from bboxqa.formats.columns import Rings
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.geometry.kernels.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
 from bboxqa.model.shapes.masks import decode_counts, run_bounds

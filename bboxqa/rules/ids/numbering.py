@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, find
-from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.formats.columns import Kind
 from bboxqa.rules.base.reporting import first_occurrence
 from bboxqa.rules.facts.document import Document, Records
 from bboxqa.rules.facts.file_kinds import kind_of

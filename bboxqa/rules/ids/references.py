@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, find
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_hits

@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, find
 from bboxqa.core.json_values import shortened
-from bboxqa.formats.annotations.records import id_number
+from bboxqa.formats.records import id_number
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect

@@ -5,7 +5,7 @@ from typing import Any
 
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.formats.annotations.records import id_number
+from bboxqa.formats.records import id_number
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import summary_defect

@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
-from bboxqa.formats.document.annotation_columns import Segments
+from bboxqa.formats.columns import Segments
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect

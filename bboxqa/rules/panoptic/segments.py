@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, find
 from bboxqa.core.json_values import shortened
-from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Place, record_defect

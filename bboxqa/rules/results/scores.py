@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import value_hits

@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to
-from bboxqa.formats.document.annotation_columns import Form, Kind
+from bboxqa.formats.columns import Form, Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import value_hits

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.json_values import pointer_to
-from bboxqa.formats.annotations.records import whole_number
+from bboxqa.formats.records import whole_number
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import summary_hits, value_hits

@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.dataset.wrong_values import MAX_COORDINATE
-from bboxqa.formats.document.raw_values import FARTHEST
+from bboxqa.formats.raw_values import FARTHEST
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect

@@ -8,8 +8,8 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import first_few
-from bboxqa.formats.annotations.records import ID_KEYS, LISTS
-from bboxqa.formats.document.annotation_columns import Form, Kind
+from bboxqa.formats.columns import Form, Kind
+from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import look_alikes, record_defect

@@ -14,8 +14,8 @@ import bboxqa
 from bboxqa import read_coco
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.box_tables.columns import NAMES, columns_of
+from bboxqa.formats.choices import COLUMNS
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.translation.choices import COLUMNS
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/open_images/v6/annotations"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Open Images here")

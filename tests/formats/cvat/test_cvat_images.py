@@ -38,7 +38,7 @@ def asked(data):
 def records(path):
     """Return the annotations as COCO records, also those without a box."""
     from bboxqa.formats.cvat.reader import translate
-    from bboxqa.formats.translation.translated import Wanted
+    from bboxqa.formats.translation.collector import Wanted
 
     found = []
     translate(path, lambda added, _: found.extend(added), Wanted())

@@ -14,9 +14,9 @@ from bboxqa.formats.dota.dota_records import LineError, label_of
 from bboxqa.formats.dota.dota_records import translate_dota as translate
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import list_files
-from bboxqa.formats.translation.boxes import shapes
-from bboxqa.formats.translation.boxes.shapes import rotations_of
-from bboxqa.formats.translation.translated import Wanted
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.collector import Wanted
+from bboxqa.formats.translation.shapes import rotations_of
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/dota"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of DOTA here")

@@ -1,6 +1,6 @@
 """Who was asked about an image, however many annotators there are."""
 
-from bboxqa.formats.document.origin import Where
+from bboxqa.formats.document import Where
 from bboxqa.formats.translation.collector import Collector
 
 

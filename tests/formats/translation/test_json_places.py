@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from bboxqa.core.json_values import pointer_to
-from bboxqa.formats.translation.json_places import JsonPlaces
+from bboxqa.formats.positions import JsonPlaces
 
 
 def values(value, parts=()):

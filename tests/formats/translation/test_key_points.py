@@ -7,7 +7,7 @@ import pytest
 
 import bboxqa
 from bboxqa.core.errors import BboxqaError
-from bboxqa.formats.translation.choices import Choices, chosen
+from bboxqa.formats.choices import Choices, chosen
 from bboxqa.pipelines.read import read_coco
 
 

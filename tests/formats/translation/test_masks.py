@@ -10,8 +10,14 @@ import pytest
 from PIL import Image
 from support.masks import decode
 
-from bboxqa.formats.translation.boxes.masks import MOST_RUNS, Allowance, Masks, RowMask
-from bboxqa.formats.translation.boxes.picture_masks import MOST_PIXELS, picture_mask
+from bboxqa.formats.translation.masks import (
+    MOST_PIXELS,
+    MOST_RUNS,
+    Allowance,
+    Masks,
+    RowMask,
+    picture_mask,
+)
 from bboxqa.formats.translation.untrusted import EmptyMaskProblemError, MaskProblemError
 from bboxqa.model.shapes.masks import spans_of_pixels, turned
 

@@ -10,10 +10,10 @@ from support.both_ways import read_both_ways
 from support.tool_files import write
 
 import bboxqa
-from bboxqa.formats.annotations.read_options import ReadOptions
 from bboxqa.formats.box_tables import rows as table_rows
 from bboxqa.formats.box_tables.box_table import translate as of_table
 from bboxqa.formats.dota.dota_records import translate_dota as of_dota
+from bboxqa.formats.records import ReadSettings
 from bboxqa.formats.translation.reading import read_file
 from bboxqa.formats.yolo.reader import translate_labels as of_yolo
 
@@ -103,7 +103,7 @@ def test_labels_of_dota_as_columns(tmp_path, outlines):
     def of_records(path, add, wanted):
         return of_dota(path, add, replace(wanted, add_boxes=None))
 
-    options = ReadOptions(keys=("annotator",), digest=False, **outlines)
+    options = ReadSettings(keys=("annotator",), digest=False, **outlines)
     found, wanted = (read_file(each, folder, options) for each in (of_dota, of_records))
     assert found.notes == wanted.notes
     for name in ("id", "image_id", "category_id", "bbox"):

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from bboxqa.formats.translation.plain.plain_words import plain_words
+from bboxqa.formats.translation.plain_words import plain_words
 
 
 def test_numbers_as_python_reads_them():

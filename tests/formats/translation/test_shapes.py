@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bboxqa.formats.translation.boxes.shapes import bounds, corners, ellipse, outer_rings
+from bboxqa.formats.translation.shapes import bounds, corners, ellipse, outer_rings
 from bboxqa.formats.translation.untrusted import ValueProblemError
 
 

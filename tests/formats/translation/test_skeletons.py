@@ -9,7 +9,7 @@ from support.converted import document, there_and_back, written
 
 import bboxqa
 from bboxqa import DatasetError
-from bboxqa.formats.document.origin import Where
+from bboxqa.formats.document import Where
 from bboxqa.formats.translation.collector import Collector
 
 NAMES = ("head", "neck", "tail")

@@ -5,10 +5,10 @@ import pytest
 import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import registry
-from bboxqa.formats.document.origin import Where
+from bboxqa.formats.document import Where
+from bboxqa.formats.format import translated_format
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.members import members_of
-from bboxqa.formats.translation.translated_format import translated_format
 
 
 def translate(path, add, _wanted):

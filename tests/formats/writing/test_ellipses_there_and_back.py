@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.converted import document, there_and_back, written
 
 import bboxqa
-from bboxqa.formats.translation.boxes.shapes import bounds, ellipse
+from bboxqa.formats.translation.shapes import bounds, ellipse
 from bboxqa.formats.writing.outlines import ellipse_of
 
 SIDES = st.floats(1, 200)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.validation import codes, document_of, exact, findings, report_of
 
-from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import ABSENT

@@ -10,7 +10,7 @@ from support.validation import codes, document_of, exact, findings
 
 from bboxqa import validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.findings import identity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document

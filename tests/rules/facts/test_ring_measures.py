@@ -12,8 +12,8 @@ from support.mutants import MUTATIONS, mutant
 
 import bboxqa
 from bboxqa.core import blocks
-from bboxqa.formats import windows
-from bboxqa.formats.document.annotation_columns import Rings
+from bboxqa.formats import scanner as windows
+from bboxqa.formats.columns import Rings
 from bboxqa.rules.facts import box_overlaps, ring_measures, rings
 from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds, ring_lengths
 

@@ -11,7 +11,7 @@ from support.pictures import picture, save
 from support.validation import codes, document_of, exact, findings, whole_file
 
 from bboxqa import validate
-from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document

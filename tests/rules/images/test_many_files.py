@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.runner import validate_documents

@@ -10,10 +10,10 @@ from unicodedata import normalize
 
 from bboxqa.core.file_names import folder_problem, folders_in
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.document.origin import Where
+from bboxqa.formats.choices import choices
+from bboxqa.formats.document import Where
 from bboxqa.formats.splits import is_split
-from bboxqa.formats.translation.choices import choices
-from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.collector import Collector, Record
 from bboxqa.formats.translation.given_sizes import given_size, given_words
 from bboxqa.formats.translation.images.image_places import (
     ends_of,
@@ -25,7 +25,6 @@ from bboxqa.formats.translation.label_folders import OF_PICTURES
 from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.members import files_in, members_of
 from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
-from bboxqa.formats.translation.translated import Record
 
 _OF_LABELS = re.compile(
     r"segmentation(?:class|object)(?:png)?|masks|scribbles|.*visualization", re.IGNORECASE

@@ -1,4 +1,4 @@
-"""The annotations of a file, valid or not, as columns for the rules."""
+"""Annotations of a file, valid or not, as columns."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -204,7 +204,7 @@ class Tracks:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnnotationColumns:
+class Columns:
     """The annotations of a file, valid or not, in its order."""
 
     record: ByteArray

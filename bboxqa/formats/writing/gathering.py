@@ -1,30 +1,181 @@
-"""Joining the records of several files, with unique ids, to write them."""
+"""From the records of all files to the content that is written."""
 
-from collections.abc import Container, Sequence
+import json
+from collections.abc import Collection, Container, Mapping, Sequence
 from itertools import chain, repeat
 from itertools import count as counting
+from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 
+from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.memory import gc_paused
+from bboxqa.core.pseudonyms import without_names
 from bboxqa.core.text import clean
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import (
+from bboxqa.formats.coco.panoptic import segment_records
+from bboxqa.formats.coco.reader import COCO
+from bboxqa.formats.coco.results import result_records
+from bboxqa.formats.dataset.joined import image_label
+from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.dataset.remarks import file_notes
+from bboxqa.formats.dataset.versions import notes_on, repeated_work
+from bboxqa.formats.document import BYTE_ORDER_MARK, Where
+from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     ASKED_KEYS,
     LISTS,
+    WRITTEN_ANGLE,
+    AnnotationFile,
+    BoxForm,
+    RotatedColumns,
     annotator_name,
     id_number,
     whole_number,
 )
-from bboxqa.formats.dataset.joined import image_label
+from bboxqa.formats.registry import format_of
+from bboxqa.formats.translation.collector import UNNAMED, Translate, Wanted
 from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.translated import UNNAMED
+from bboxqa.formats.translation.own_ids import shown_file
 from bboxqa.formats.writing.content import Content, image_name
-from bboxqa.formats.writing.gathering.lines import with_points
-from bboxqa.formats.writing.gathering.turned_records import turned_keys, turned_rows
 from bboxqa.formats.writing.key_points import completed, more_joints, points_of
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.file_places import place_in_words
+from bboxqa.model.shapes.rotated_boxes import bounds, corners
+
+# Keys that are replaced, or follow from others.
+_REPLACED = ("category_id", "annotator", "keypoints", "num_keypoints", "joints")
+
+
+def with_points(
+    records: Record, file: AnnotationFile, author: str, people: Collection[str]
+) -> Sequence[Record]:
+    """Return the annotations of a file without a box, with `points`, `label` and `annotator`.
+
+    Those without points, and those by nobody among the annotators, keep their `shape` only.
+
+    Parameters
+    ----------
+    records : dict
+        The COCO lists of the file, and its annotations without a box as `apart`.
+    file : AnnotationFile
+        The same file, with the names of categories as interpreted by the reader.
+    author : str
+        The annotator of all of the file; "" if it names annotators, or there are none.
+    people : collection of str
+        The annotators of the data set; empty if none are named.
+    """
+    names = {each["id"]: each["name"] for each in records["categories"]}
+    pairs = zip(names.values(), file.categories, strict=True)
+    renamed = {name: clean(category.name) for name, category in pairs}
+    found: list[Record] = []
+    for record in records.get("apart", ()):
+        name = (author or _annotator(record)) if people else ""
+        if "points" not in record or (people and name not in people):
+            found.append({"shape": record["shape"]})
+            continue
+        whole = {key: each for key, each in record.items() if key not in _REPLACED}
+        label = record.get("label") or names[record["category_id"]]
+        whole["label"] = renamed.get(label, clean(label))
+        found.append(whole | ({"annotator": name} if name else {}))
+    return found
+
+
+def _annotator(record: Mapping[str, object]) -> str:
+    """Return the annotator whom a record names; "" if it names nobody."""
+    inside = record.get("attributes")
+    given = record.get("annotator")
+    if not given and isinstance(inside, dict):
+        given = inside.get("annotator")
+    return annotator_name(given) if given else ""
+
+
+_PLAIN, _CORNERS = 4, 8
+
+
+def turned_rows(columns: RotatedColumns | None, records: Sequence[Record]) -> dict[int, FloatArray]:
+    """Return the rotated boxes of annotations without an outline, by row."""
+    if columns is None:
+        return {}
+    rows = np.flatnonzero((columns.form == BoxForm.ANGLE) | _have_more(records))
+    return {row: columns.box[row] for row in rows.tolist() if not records[row].get("segmentation")}
+
+
+def _have_more(records: Sequence[Record]) -> BoolArray:
+    """Return which boxes have more than four numbers, (N,) bool."""
+    lengths = (
+        isinstance(each.get("bbox"), list) and len(each["bbox"]) > _PLAIN for each in records
+    )
+    return np.fromiter(lengths, np.bool_, len(records))
+
+
+def turned_keys(record: Record, box: FloatArray) -> Record:
+    """Return the keys of a rotated box: its bounds, corners and angle."""
+    given: Sequence[Any] = record["bbox"]
+    points = np.array(given).reshape(-1, 2) if len(given) == _CORNERS else corners(box[None])[0]
+    left, top, right, bottom = bounds(box[None])[0].tolist()
+    inside = record.get("attributes")
+    attributes = inside if isinstance(inside, dict) else {}
+    return {
+        "bbox": [left, top, right - left, bottom - top],
+        "segmentation": [points.ravel().tolist()],
+        "attributes": {**attributes, "rotation": float(box[4])},
+    }
+
+
+# The code of the defect that someone annotated an image again.
+_AGAIN = "T007"
+_OF_TOOLS = ("session", WRITTEN_ANGLE)
+
+
+def records_of(path: Path, file: AnnotationFile) -> Record:
+    """Return the COCO lists of a source that was read, translated if needed.
+
+    Translations also have `apart`, the annotations without a box, and `repeats`, the places of
+    annotations that are left out, by someone who had annotated the image before.
+    """
+    found = format_of(path)
+    if found.translate is not None:
+        return _translated(found.translate, path)
+    if found is COCO or found.document is None:
+        content = path.read_bytes()
+    else:
+        content = bytes(found.document(path).text[:])
+    content = content.removeprefix(BYTE_ORDER_MARK)
+    try:
+        records: Any = msgspec.json.decode(content)
+    except msgspec.DecodeError:
+        # Python's decoder accepts NaN, which can only be in values that are not used.
+        records = json.loads(content)
+    if isinstance(records, list):
+        return result_records(records, file)
+    lists: Record = segment_records(records) if file.records == "segments" else records
+    return lists
+
+
+def _translated(translate: Translate, path: Path) -> Record:
+    boxed: list[Record] = []
+    apart: list[Record] = []
+
+    def add(records: Sequence[Record], _places: Sequence[Where]) -> None:
+        for record in records:
+            (boxed if "bbox" in record else apart).append(record)
+            for key in _OF_TOOLS:
+                record.pop(key, None)
+
+    found = translate(path, add, Wanted(keypoints=True))
+    for number, record in enumerate(boxed, start=1):
+        record.setdefault("id", number)
+    lists = {"images": found.images, "categories": found.categories, "annotations": boxed}
+    repeats = [
+        place_in_words(shown_file(path, each.where.member), each.where.at)
+        for each in found.defects
+        if each.code == _AGAIN
+    ]
+    return {**lists, "apart": apart, "repeats": repeats}
+
 
 _KNOWN = (*LISTS, "apart", "repeats")
 
@@ -222,3 +373,70 @@ def _number(records: Sequence[Record], *, anew: bool) -> None:
     if anew or len({each["id"] for each in records}) < len(records):
         for each, number in zip(records, counting(1), strict=False):
             each["id"] = number
+
+
+class Gathering:
+    """Keeps the files that were read, to make a `Content` from their records.
+
+    `keep` is passed to `read_dataset` as `check`.
+    """
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self._paths: Sequence[Path] = ()
+        self._files: Sequence[AnnotationFile] = ()
+        self._authors: Sequence[list[str]] = ()
+        self._of_files: Sequence[str] = ()
+        self._left_out: Sequence[frozenset[int]] = ()
+        self._is_named = False
+
+    def keep(
+        self, paths: Sequence[Path], files: Sequence[AnnotationFile], attribution: Attribution
+    ) -> tuple[str, ...]:
+        """Keep the files and their attribution."""
+        self._paths, self._files = paths, files
+        names = np.array([*attribution.names, ""], object)
+        self._authors = [names[author].tolist() for author in attribution.author]
+        self._of_files = [
+            asked[0][0] if attribution.of_files and asked and asked[0] else ""
+            for asked in attribution.asked
+        ]
+        self._is_named = attribution.names != (UNNAMED,)
+        self.notes = [*file_notes(files, attribution, with_losses=False)]
+        # As in `join`, what somebody drew again in later records of an image counts once.
+        parts = zip(files, attribution.author, strict=True)
+        repeated = [repeated_work(*part) if attribution.way else None for part in parts]
+        self._left_out = [frozenset(each.equal.tolist() if each else ()) for each in repeated]
+        for file, found in zip(files, repeated, strict=True):
+            of_file = f"{file.source.name}: " if len(files) > 1 else ""
+            self.notes += [f"{of_file}{note}" for note in (notes_on(found) if found else ())]
+        return ()
+
+    @gc_paused()
+    def content(self, data: Dataset, pseudonyms: Mapping[str, str]) -> Content:
+        """Return the records of all files, joined as in their data set.
+
+        Names in the records are replaced by pseudonyms.
+        """
+        joined = JoinedRecords(data, is_named=self._is_named)
+        sources = zip(
+            self._paths, self._files, self._authors, self._of_files, self._left_out, strict=True
+        )
+        for path, file, authors, author, left_out in sources:
+            records = records_of(path, file)
+            if pseudonyms:
+                records = _without_people(records, pseudonyms)
+            joined.add(file, records, authors, author, left_out)
+        return joined.done()
+
+
+def _without_people(records: Record, pseudonyms: Mapping[str, str]) -> Record:
+    """Return records without names, even if annotators are numbers."""
+    found: Record = without_names(records, pseudonyms, any_case=True)
+    for each in found["annotations"]:
+        inside = each.get("attributes")
+        for holder in (each, inside if isinstance(inside, dict) else {}):
+            for key in holder.keys() & {*ANNOTATOR_KEYS}:
+                name = annotator_name(holder[key])
+                holder[key] = pseudonyms.get(name, name)
+    return found

@@ -11,18 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.formats.annotations.machine_marks import MARKS, count_marks
-from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.annotations.records import (
-    ANNOTATOR_KEYS,
-    ID_KEYS,
-    annotator_name,
-    id_number,
-    is_id,
-    whole_number,
-)
-from bboxqa.formats.document.annotation_columns import (
-    AnnotationColumns,
+from bboxqa.formats.columns import (
+    Columns,
     Form,
     Keypoints,
     Kind,
@@ -33,13 +23,14 @@ from bboxqa.formats.document.annotation_columns import (
     Segments,
     Tracks,
 )
-from bboxqa.formats.document.origin import WRITTEN_ANGLE
-from bboxqa.formats.document.raw_values import (
+from bboxqa.formats.raw_values import (
+    MARKS,
     MISSING,
     Missing,
     are_numbers,
     boxes_of,
     captioned,
+    count_marks,
     degrees,
     floats,
     form_of,
@@ -47,11 +38,21 @@ from bboxqa.formats.document.raw_values import (
     mask_of,
     numbers_of,
 )
+from bboxqa.formats.records import (
+    ANNOTATOR_KEYS,
+    ID_KEYS,
+    WRITTEN_ANGLE,
+    ReadSettings,
+    annotator_name,
+    id_number,
+    is_id,
+    whole_number,
+)
 
 if TYPE_CHECKING:
-    from bboxqa.formats.translation.translated import Boxes
+    from bboxqa.formats.translation.collector import Boxes
 
-WHOLE = ReadOptions(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, rotated=True, whole=True)
+WHOLE = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, rotated=True, whole=True)
 """The options with which all is read that rules examine."""
 MOST_NUMBERS = 8
 """The most numbers of a box: x and y of four corners."""
@@ -94,7 +95,7 @@ class RecordDecoder:
     Values of any type are kept as they are, so that one odd value spoils nothing.
     """
 
-    def __init__(self, settings: ReadOptions) -> None:
+    def __init__(self, settings: ReadSettings) -> None:
         self._keys = [] if settings.whole else _keys_read(settings)
         kind = list[_record_type(self._keys)] if self._keys else list[Any]  # type: ignore[misc]
         self._decoder = msgspec.json.Decoder(kind)
@@ -152,7 +153,7 @@ class _AnyRecords(list[Any]):
 _Records = TypedRecords | _AnyRecords
 
 
-def _keys_read(settings: ReadOptions) -> list[tuple[str, Any]]:
+def _keys_read(settings: ReadSettings) -> list[tuple[str, Any]]:
     """Return the keys that are read, and the types of their values."""
     keys = [*ID_KEYS, "bbox", "iscrowd", "attributes", "score", "segments_info", *MARKS]
     keys += [key.partition(".")[0] for key in settings.keys]
@@ -173,10 +174,10 @@ def _record_type(keys: Sequence[tuple[str, Any]]) -> type[msgspec.Struct]:
     return msgspec.defstruct("Record", fields, gc=False)
 
 
-class AnnotationsBuilder:
+class ColumnsBuilder:
     """Collects records, window by window."""
 
-    def __init__(self, settings: ReadOptions = WHOLE) -> None:
+    def __init__(self, settings: ReadSettings = WHOLE) -> None:
         self.n = 0
         self.settings = settings
         self._parts: dict[str, list[NDArray[Any]]] = defaultdict(list)
@@ -518,7 +519,7 @@ class AnnotationsBuilder:
         row = self.n + np.array(rows, np.int64)
         self._grow_part("tracks", row=row, code=np.array(codes, np.int64))
 
-    def done(self) -> AnnotationColumns:
+    def done(self) -> Columns:
         """Return the collected columns."""
         columns: dict[str, Any] = {}
         for name, (dtype, width, missing) in _COLUMNS.items():
@@ -530,7 +531,7 @@ class AnnotationsBuilder:
             shape = (0, width) if width else (0,)
             parts[part][field] = self._done(name, dtype, width, np.zeros(shape, dtype))
         offsets = np.concatenate([[0], np.cumsum(parts["rings"]["n_numbers"] // 2)])
-        return AnnotationColumns(
+        return Columns(
             **columns,
             kind=self._by_key("kind", _FIELDS, np.uint8),
             whole=self._by_key("whole", ID_KEYS, np.bool_),

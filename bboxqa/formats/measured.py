@@ -3,25 +3,205 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, TextArray, rows
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, TextArray, rows
 from bboxqa.core.text import alike, count
-from bboxqa.formats.annotations.columns import Authors, Columns, RotatedColumns
-from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.annotations.rotated import (
-    BoxNumbers,
-    box_numbers,
-    has_more_numbers,
-    rotated_columns,
-    rotated_notes,
-)
-from bboxqa.formats.document.annotation_columns import AnnotationColumns, Form, Kind
-from bboxqa.formats.document.raw_values import FARTHEST
+from bboxqa.formats.columns import Columns, Form, Kind
+from bboxqa.formats.raw_values import FARTHEST
+from bboxqa.formats.records import Authors, BoxForm, FileColumns, ReadSettings, RotatedColumns
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints
-from bboxqa.model.shapes.rotated_boxes import FiveNumbers
+from bboxqa.model.shapes.rotated_boxes import (
+    FiveNumbers,
+    corners,
+    from_corners,
+    turned_to,
+    upright,
+)
+
+_FORMS: tuple[FiveNumbers, ...] = get_args(FiveNumbers)
+_FIVE, _EIGHT = 5, 8
+# Corners this close to the corners of an outline, in pixels or as a share of the longer side, are
+# the same corners.
+_ROUNDED, _SHARE = 1.0, 0.01
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoxNumbers:
+    """The boxes of N annotations that are written with five or eight numbers."""
+
+    five: IndexArray
+    """(A,) int64. The annotations with five numbers."""
+    boxes: FloatArray
+    """(A, 5) float64. Their rotated boxes."""
+    eight: IndexArray
+    """(B,) int64. The annotations with the eight numbers of four corners."""
+    points: FloatArray
+    """(B, 4, 2) float64. Their corners."""
+    notes: tuple[str, ...]
+    """How five numbers are read, and why."""
+
+    def bounds(self) -> tuple[IndexArray, FloatArray]:
+        """Return the annotations, and their boxes as x, y, width and height."""
+        low = self.points.min(1)
+        of_eight = np.concatenate([low, self.points.max(1) - low], axis=1)
+        of_five = bounding_boxes(self.boxes)
+        # Negative sides are kept, so that the boxes are refused.
+        wrong = (self.boxes[:, 2:4] < 0).any(1)
+        of_five[wrong, 2:] = self.boxes[wrong, 2:4]
+        return np.concatenate([self.five, self.eight]), np.concatenate([of_five, of_eight])
+
+
+def has_more_numbers(columns: Columns) -> bool:
+    """Return whether most boxes of a file have five or eight numbers."""
+    return 2 * int((columns.rotations.n_numbers > 0).sum()) > len(columns)
+
+
+def box_numbers(columns: Columns, said: FiveNumbers | None) -> BoxNumbers:
+    """Return the boxes of five and eight numbers; `said` is the layout that the user chose."""
+    of = columns.rotations
+    are_five, are_eight = of.n_numbers == _FIVE, of.n_numbers == _EIGHT
+    five, values = of.row[are_five], of.values[are_five, :_FIVE]
+    eight, points = of.row[are_eight], of.values[are_eight].reshape(-1, 4, 2)
+    if not len(five):
+        notes = () if said is None else ("no box has five numbers: --rotated has no effect",)
+        return BoxNumbers(five, values, eight, points, notes)
+    form, why = (said, "as asked for") if said is not None else _meaning(columns, five, values)
+    notes = (f"{count(len(five), 'box', 'boxes')} of five numbers taken as {form}, {why}",)
+    if n_four := len(columns) - len(of.row[of.n_numbers > 0]):
+        boxes = count(n_four, "box", "boxes")
+        notes += (f"{boxes} of four numbers beside them taken as x, y, width, height, upright",)
+    return BoxNumbers(five, rotated_of(values, form), eight, points, notes)
+
+
+def _meaning(columns: Columns, rows: IndexArray, values: FloatArray) -> tuple[FiveNumbers, str]:
+    """Return the layout of five numbers, and the reason for it."""
+    of_outlines, points = quadrilaterals(columns)
+    known = np.isin(of_outlines, rows)
+    given = values[np.searchsorted(rows, of_outlines[known])]
+    n_outlines = int(known.sum())
+    fits = {form: int(_fit(rotated_of(given, form), points[known]).sum()) for form in _FORMS}
+    best = max(fits.values())
+    if 2 * best > n_outlines:
+        form = next(form for form in _FORMS if fits[form] == best)
+        return form, f"as {best:,} of {count(n_outlines, 'outline')} beside them show"
+    other = "; if they are not: --rotated"
+    largest = float(np.abs(values[:, 4]).max())
+    if not largest:
+        return "cxcywh-ccw-degrees", f"and all angles are 0{other}"
+    if largest <= 2 * np.pi:
+        return "cxcywh-cw-radians", f"as no angle is above {largest:.4g}, as mmrotate writes{other}"
+    return "cxcywh-ccw-degrees", f"as angles reach {largest:.4g}, as detectron2 writes{other}"
+
+
+def _fit(boxes: FloatArray, points: FloatArray) -> BoolArray:
+    """Return which boxes have the same corners as their outline, in any order."""
+    apart = np.abs(corners(boxes)[:, :, None] - points[:, None]).max(3).min(2).max(1, initial=0)
+    fits: BoolArray = apart <= np.maximum(_ROUNDED, _SHARE * boxes[:, 2:4].max(1, initial=0))
+    return fits
+
+
+def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
+    """Return rotated boxes, (N, 5), from boxes of five numbers in a layout.
+
+    Examples
+    --------
+    >>> rotated_of(np.array([[10.0, 20, 4, 2, 30]]), "xywh-ccw-degrees").round(9).tolist()
+    [[12.0, 21.0, 4.0, 2.0, 330.0]]
+    """
+    origin, direction, unit = form.split("-")
+    boxes = values.copy()
+    if origin == "xywh":
+        boxes[:, :2] += boxes[:, 2:4] / 2
+    angle = np.rad2deg(values[:, 4]) if unit == "radians" else values[:, 4]
+    boxes[:, 4] = np.mod(angle if direction == "cw" else -angle, 360)
+    boxes[boxes[:, 4] >= 360, 4] = 0
+    return boxes
+
+
+def quadrilaterals(columns: Columns) -> tuple[IndexArray, FloatArray]:
+    """Return the annotations whose outline has four corners, and these, (K, 4, 2).
+
+    The outline is one ring, which may be closed by a fifth point.
+    """
+    rings = columns.rings
+    n_rings = np.bincount(rings.row, minlength=len(columns))
+    first, n_points = rings.offsets[:-1], np.diff(rings.offsets)
+    alone = (n_rings[rings.row] == 1) & (rings.n_numbers % 2 == 0)
+    closed = np.flatnonzero(alone & (n_points == _FIVE))
+    is_closed = (rings.xy[first[closed]] == rings.xy[first[closed] + 4]).all(1)
+    found = np.sort(np.concatenate([np.flatnonzero(alone & (n_points == 4)), closed[is_closed]]))
+    return rings.row[found], rings.xy[first[found][:, None] + np.arange(4)]
+
+
+def rotated_columns(
+    columns: Columns, bbox: FloatArray, numbers: BoxNumbers | None
+) -> RotatedColumns:
+    """Return the rotated boxes of annotations with (N, 4) boxes.
+
+    An outline takes precedence over an angle, also if it is upright.
+    """
+    n = len(columns)
+    box, form = upright(bbox), np.zeros(n, np.uint8)
+    has_outline = np.zeros(n, np.bool_)
+    has_outline[columns.rings.row] = has_outline[columns.rles.row] = True
+    form[has_outline] = BoxForm.OTHER
+    _put_corners(box, form, *quadrilaterals(columns))
+    if numbers is not None:
+        _put_corners(box, form, numbers.eight, numbers.points)
+    said = np.full(n, np.nan)
+    said[list(columns.angles)] = list(columns.angles.values())
+    known = np.abs(said) < FARTHEST
+    is_turned = (
+        known
+        & (form == BoxForm.UPRIGHT)
+        & (np.mod(np.where(known, said, 0), 360) != 0)
+        & ~has_outline
+    )
+    box[is_turned, 4], form[is_turned] = np.mod(said[is_turned], 360), BoxForm.ANGLE
+    named = np.flatnonzero(known & (form == BoxForm.RECTANGLE))
+    box[named] = turned_to(box[named], said[named])
+    if numbers is not None:
+        box[numbers.five], form[numbers.five] = numbers.boxes, BoxForm.ANGLE
+    return RotatedColumns(box, form)
+
+
+def _put_corners(box: FloatArray, form: ByteArray, rows: IndexArray, points: FloatArray) -> None:
+    box[rows], is_rectangle = from_corners(points)
+    form[rows] = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
+
+
+def bounding_boxes(boxes: FloatArray) -> FloatArray:
+    """Return the bounds of rotated boxes as x, y, width and height, (N, 4)."""
+    points = corners(boxes)
+    low = points.min(1)
+    return np.concatenate([low, points.max(1) - low], axis=1)
+
+
+def rotated_notes(form: ByteArray) -> Iterator[str]:
+    """Yield notes on shapes that comparing rotated boxes simplifies."""
+    number = np.bincount(form, minlength=len(BoxForm)).tolist()
+    yield from outline_notes(number[BoxForm.QUADRILATERAL], number[BoxForm.OTHER])
+
+
+def outline_notes(n_quadrilaterals: int, n_others: int) -> Iterator[str]:
+    """Yield notes on how outlines other than rotated boxes are compared."""
+    if some := n_quadrilaterals:
+        is_ = "is not a rectangle: it is" if some == 1 else "are not rectangles: each is"
+        yield (
+            f"{count(some, 'outline')} with four corners {is_} compared by the smallest rectangle "
+            "around it"
+        )
+    if some := n_others:
+        is_ = "is" if some == 1 else "are"
+        yield (
+            f"{count(some, 'other outline')} {is_} compared by the upright box; --similarity "
+            "polygon compares outlines"
+        )
+
 
 MOST_VISIBLE = 2
 """The visibility of a joint that is labelled and can be seen."""
@@ -33,7 +213,7 @@ _ABSENT = (Kind.MISSING, Kind.NULL)
 class Measured:
     """The annotations of a document that can be measured, and what is to be said of the others."""
 
-    columns: Columns
+    columns: FileColumns
     rows: IndexArray
     """(M,) int64. The rows of these annotations in the document."""
     bad: IndexArray
@@ -44,8 +224,8 @@ class Measured:
 
 
 def measured(
-    columns: AnnotationColumns,
-    options: ReadOptions,
+    columns: Columns,
+    options: ReadSettings,
     *,
     said: FiveNumbers | None = None,
     boxes_are_outlines: bool = False,
@@ -54,8 +234,8 @@ def measured(
 
     Parameters
     ----------
-    columns : AnnotationColumns
-    options : ReadOptions
+    columns : Columns
+    options : ReadSettings
         What is compared.
     said : str, optional
         The layout of boxes of five numbers, if the user chose it.
@@ -73,7 +253,7 @@ def measured(
     rotated = rotated_columns(columns, bbox, numbers) if options.rotated else None
     crowd = columns.iscrowd == 1
     crowd[list(columns.single_crowds)] = False
-    found = Columns(
+    found = FileColumns(
         columns.id, columns.image_id, columns.category_id, bbox, crowd,
         {key: _authors(columns, key) for key in options.keys}, outlines, Counter(columns.marks),
         keypoints, _text_ids(columns), rotated,
@@ -87,10 +267,10 @@ def measured(
     return Measured(found, kept, np.flatnonzero(bad), numbers is not None, notes)
 
 
-def taken(columns: Columns, kept: IndexArray) -> Columns:
+def taken(columns: FileColumns, kept: IndexArray) -> FileColumns:
     """Return some of the annotations."""
     outlines, keypoints, rotated = columns.segmentation, columns.keypoints, columns.rotated
-    return Columns(
+    return FileColumns(
         columns.id[kept],
         columns.image_id[kept],
         columns.category_id[kept],
@@ -108,13 +288,13 @@ def taken(columns: Columns, kept: IndexArray) -> Columns:
     )
 
 
-def author_problems(columns: AnnotationColumns) -> Iterator[str]:
+def author_problems(columns: Columns) -> Iterator[str]:
     """Yield problems with the names of annotators that would become equal."""
     for texts in columns.annotator_texts.values():
         yield from (f"annotators {problem}" for problem in alike(sorted(texts)))
 
 
-def _authors(columns: AnnotationColumns, key: str) -> Authors:
+def _authors(columns: Columns, key: str) -> Authors:
     code, names = columns.annotator[key], columns.annotator_names
     used = np.unique(code[code >= 0])
     own_names = tuple(names[each] for each in used.tolist())
@@ -124,7 +304,7 @@ def _authors(columns: AnnotationColumns, key: str) -> Authors:
     return Authors(own_code[code], own_names, frozenset(composed))
 
 
-def _text_ids(columns: AnnotationColumns) -> TextArray | None:
+def _text_ids(columns: Columns) -> TextArray | None:
     if not columns.text_ids:
         return None
     texts = [text[:_LONGEST_ID] for text in columns.text_ids.values()]
@@ -133,9 +313,7 @@ def _text_ids(columns: AnnotationColumns) -> TextArray | None:
     return found
 
 
-def _boxes(
-    columns: AnnotationColumns, numbers: BoxNumbers | None, keypoints: Keypoints | None
-) -> FloatArray:
+def _boxes(columns: Columns, numbers: BoxNumbers | None, keypoints: Keypoints | None) -> FloatArray:
     """Return all boxes; NaN where there is none."""
     bbox = columns.bbox
     if numbers is not None:
@@ -149,7 +327,7 @@ def _boxes(
     return bbox
 
 
-def _left_out(columns: AnnotationColumns, options: ReadOptions) -> BoolArray:
+def _left_out(columns: Columns, options: ReadSettings) -> BoolArray:
     """Return the annotations with key points but no box, unless all are such, or are compared."""
     found = np.zeros(len(columns), np.bool_)
     if not options.keypoints and len(columns.point_rows) < len(columns):
@@ -157,7 +335,7 @@ def _left_out(columns: AnnotationColumns, options: ReadOptions) -> BoolArray:
     return found
 
 
-def _bad(columns: AnnotationColumns, options: ReadOptions, bbox: FloatArray) -> BoolArray:
+def _bad(columns: Columns, options: ReadSettings, bbox: FloatArray) -> BoolArray:
     """Return which annotations have a value that falsifies a result."""
     bad = (columns.record != Kind.DICT) | np.isnan(bbox[:, 0])
     for valid in columns.valid.values():
@@ -181,7 +359,7 @@ def _bad(columns: AnnotationColumns, options: ReadOptions, bbox: FloatArray) -> 
     return bad
 
 
-def _bad_rings(columns: AnnotationColumns) -> IndexArray:
+def _bad_rings(columns: Columns) -> IndexArray:
     rings = columns.rings
     bad = rings.n_numbers % 2 == 1
     if not np.isfinite(rings.xy).all():
@@ -190,7 +368,7 @@ def _bad_rings(columns: AnnotationColumns) -> IndexArray:
     return rings.row[bad]
 
 
-def _outlines(columns: AnnotationColumns, bbox: FloatArray | None) -> Segmentations:
+def _outlines(columns: Columns, bbox: FloatArray | None) -> Segmentations:
     """Return the outlines; that of a box is its sides, if boxes are given."""
     n = len(columns)
     rings, rles = columns.rings, columns.rles
@@ -228,7 +406,7 @@ def _outlines(columns: AnnotationColumns, bbox: FloatArray | None) -> Segmentati
     )
 
 
-def _keypoints(columns: AnnotationColumns) -> Keypoints:
+def _keypoints(columns: Columns) -> Keypoints:
     found = columns.keypoints
     n_joints = np.zeros(len(columns), np.int64)
     n_joints[found.row[found.in_threes]] = found.n_numbers[found.in_threes] // 3
@@ -252,7 +430,7 @@ def _number_notes(numbers: BoxNumbers | None, said: FiveNumbers | None) -> Itera
 
 
 def _notes(
-    columns: AnnotationColumns, options: ReadOptions, found: Columns, numbers: BoxNumbers | None
+    columns: Columns, options: ReadSettings, found: FileColumns, numbers: BoxNumbers | None
 ) -> Iterator[str]:
     """Yield notes on what is compared in a simpler form than in the file."""
     if numbers is not None and not (options.rotated or options.outlines):
@@ -284,7 +462,7 @@ def _without_box_note(n: int) -> str:
     return f"{some} {is_} not compared; --similarity keypoints compares key points"
 
 
-def turned_note(columns: AnnotationColumns) -> Iterator[str]:
+def turned_note(columns: Columns) -> Iterator[str]:
     """Yield a note on boxes whose attribute `rotation` is not compared."""
     n = sum(abs(angle) < FARTHEST and angle % 360 != 0 for angle in columns.angles.values())
     if n:

@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.measured import Measured, author_problems, measured
-from bboxqa.formats.annotations.read_options import ReadOptions
-from bboxqa.formats.annotations.records import ASKED_KEYS, ID_EXPECTED, Category, Image, is_id
-from bboxqa.formats.document.annotation_columns import AnnotationColumns, Form
-from bboxqa.formats.document.builder import AnnotationsBuilder
-from bboxqa.formats.document.raw_values import FARTHEST
+from bboxqa.formats.column_builder import ColumnsBuilder
+from bboxqa.formats.columns import Columns, Form
+from bboxqa.formats.measured import Measured, author_problems, measured
+from bboxqa.formats.raw_values import FARTHEST
+from bboxqa.formats.records import (
+    ASKED_KEYS,
+    ID_EXPECTED,
+    AnnotationFile,
+    Category,
+    Image,
+    ReadSettings,
+    is_id,
+)
 from bboxqa.model.annotations import Source
 
 ABSENT = object()
@@ -45,7 +51,7 @@ def table_problems(key: str, value: Any) -> Iterator[str]:
 
 
 def annotation_problems(
-    columns: AnnotationColumns, row: int, record: Any, found: Measured, options: ReadOptions
+    columns: Columns, row: int, record: Any, found: Measured, options: ReadSettings
 ) -> Iterator[str]:
     """Yield what is wrong with an annotation, whose record is as in the file."""
     if not isinstance(record, dict):
@@ -75,7 +81,7 @@ def annotation_problems(
         yield f"attributes.rotation is {angle:g}; expected degrees, less than {FARTHEST:,.0f}"
 
 
-def _outline_problems(columns: AnnotationColumns, row: int, value: Any) -> Iterator[str]:
+def _outline_problems(columns: Columns, row: int, value: Any) -> Iterator[str]:
     for place in np.flatnonzero(columns.rles.row == row).tolist():
         rles = columns.rles
         (height, width), total = rles.size[place].tolist(), rles.total[place]
@@ -134,13 +140,13 @@ def file_of_records(
     images: list[Image],
     categories: list[Category],
     records: Sequence[dict[str, Any]],
-    options: ReadOptions,
+    options: ReadSettings,
 ) -> AnnotationFile:
     """Return the file of annotations given as records with COCO's keys, such as of a plugin.
 
     Raises DatasetError if values of records cannot be used.
     """
-    builder = AnnotationsBuilder(options)
+    builder = ColumnsBuilder(options)
     builder.add(records)
     columns = builder.done()
     found = measured(columns, options)

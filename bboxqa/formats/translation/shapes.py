@@ -1,12 +1,13 @@
-"""Converting shapes of annotation tools to COCO boxes, polygons and masks."""
+"""Converting shapes and rotated boxes of annotation tools to COCO records."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.formats.translation.translated import Record
-from bboxqa.formats.translation.untrusted import ValueProblemError
+from bboxqa.formats.records import WRITTEN_ANGLE
+from bboxqa.formats.translation.collector import Record
+from bboxqa.formats.translation.untrusted import LARGEST, ValueProblemError
 
 SIDES = 72
 """The number of points of the polygon that replaces an ellipse; its area is 0.13 % smaller."""
@@ -178,3 +179,33 @@ def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
         n_crossed += np.bincount(ring_of_point[is_crossed], minlength=len(rings))
     # Crossing each of some rings an odd or even number of times adds up to odd or even.
     return [ring for ring, n in zip(rings, n_crossed.tolist(), strict=True) if n % 2 == 0]
+
+
+def turned_box(box: Iterable[float], degrees: float) -> Record:
+    """Return the COCO geometry keys of a box rotated clockwise about its centre.
+
+    Examples
+    --------
+    >>> [round(side, 9) for side in turned_box([0, 0, 4, 2], 90)["bbox"]]
+    [1.0, -1.0, 2.0, 4.0]
+    """
+    x, y, width, height = box
+    centre = (x + width / 2, y + height / 2)
+    points = rotated(corners(x, y, width, height), centre, degrees)
+    turned = {"attributes": {"rotation": degrees}, WRITTEN_ANGLE: degrees}
+    return {**outlined(points), **turned}
+
+
+def angle_in(cell: object) -> float:
+    """Return the angle in degrees in a cell of a table; 0 if the cell is empty.
+
+    Examples
+    --------
+    >>> angle_in("12.5"), angle_in(""), angle_in(None)
+    (12.5, 0.0, 0.0)
+    """
+    try:
+        degrees = float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return 0.0
+    return degrees if abs(degrees) < LARGEST else 0.0

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray, TextArray
-from bboxqa.formats.document.origin import Where
-from bboxqa.formats.translation.translated import OWN_ID, Boxes, Record
+from bboxqa.formats.document import Where
+from bboxqa.formats.translation.collector import OWN_ID, Boxes, Record
 from bboxqa.model.file_places import FilePlaces, ShownIds, joined_ids, place_in_words
 
 LONGEST = 40

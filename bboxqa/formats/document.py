@@ -1,16 +1,78 @@
-"""The content of a file, and its syntactic irregularities."""
+"""The content of a file, its syntactic irregularities, and its origin in files of a tool."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bboxqa.formats.document.annotation_columns import AnnotationColumns, Kind
-from bboxqa.formats.document.builder import AnnotationsBuilder
-from bboxqa.formats.document.origin import Origin
-from bboxqa.formats.windows import Text
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.text import count
+from bboxqa.formats.column_builder import ColumnsBuilder
+from bboxqa.formats.columns import Columns, Kind
+from bboxqa.model.findings import Spot
 
 if TYPE_CHECKING:
-    from bboxqa.formats.document.positions import Locator
+    from bboxqa.formats.positions import Locator
+
+STOPPING = ("T001", "T002", "T008", "T010")
+"""Codes of defects that would falsify a result."""
+
+
+class Where(NamedTuple):
+    """The location of a record in the user's files."""
+
+    member: str
+    """The file inside the source; "" if the source is a single file."""
+    at: str | int
+    """A JSON pointer, or a line counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefect:
+    """A defect in a record of the tool's own format."""
+
+    code: str
+    """The code of a rule of family T."""
+    message: str
+    where: Where
+    row: int = -1
+    """The index of the annotation made from the record; -1 if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPlace:
+    """A location in the user's own file."""
+
+    file: str
+    pointer: str
+    """The JSON pointer; "" where locations are lines."""
+    spot: Spot
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """The source from which a document was translated."""
+
+    title: str
+    """The format, such as "Label Studio JSON"."""
+    defects: Sequence[ToolDefect]
+    own_places: Callable[[Sequence[str]], list[OwnPlace]]
+    """Called with a pointer of the document, or with "/defects/7" for the eighth of `defects`."""
+    place_of: Callable[[int], str]
+    """Takes the row of an annotation, and returns where it stands, such as "a.xml:12"."""
+    regions_of: Callable[[IndexArray], IndexArray]
+    """Takes the rows of annotations, and returns the first row of the region of each; a region has
+    several rows if it has several labels.
+    """
+    image_names: Mapping[int, str] = field(default_factory=dict)
+    """The file names of images by those ids that their tool does not show."""
+    notes: Sequence[str] = ()
+    """What was left out, and how the rest was read."""
+    apart: Mapping[str, int] = field(default_factory=dict)
+    """The number of annotations without a box, which are not examined, by shape."""
+    categories_apart: frozenset[int] = frozenset()
+    """The ids of the categories of these annotations."""
+
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """The byte order mark that some programs write at the beginning of UTF-8."""
@@ -36,7 +98,7 @@ class RawDocument:
 
     name: str
     """The file as the user named it."""
-    text: Text
+    text: bytes
     """The text of the file in UTF-8, converted if the file has another encoding."""
     size: int
     """The size of the file in bytes."""
@@ -45,7 +107,7 @@ class RawDocument:
     images: Sequence[Any] = field(default_factory=list)
     categories: list[Any] = field(default_factory=list)
     """Records of any type; with limited memory, images are decoded on access."""
-    annotations: AnnotationColumns = field(default_factory=lambda: AnnotationsBuilder().done())
+    annotations: Columns = field(default_factory=lambda: ColumnsBuilder().done())
     sections: dict[str, Section] = field(default_factory=dict)
     """Dict of str to Section, by the name of the list."""
     spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
@@ -75,7 +137,7 @@ class RawDocument:
     def record(self, row: int) -> Any:
         """Return an annotation as in the file; None if it does not exist."""
         if self._locator is None:
-            from bboxqa.formats.document.positions import Locator
+            from bboxqa.formats.positions import Locator
 
             self._locator = Locator(self)
         return self._locator.value("annotations", row)
@@ -103,3 +165,33 @@ class RawDocument:
             return len(kinds) == stop - start and bool((kinds == Kind.DICT).all())
         records = self.images if name == "images" else self.categories
         return all(type(record) is dict for record in records[start:stop])
+
+
+_OF_POINTS = {"key point", "point set", "skeleton"}
+_OF_IMAGES = {"image label", "image tag"}
+
+
+def apart_note(n_apart: Mapping[str, int], done: str = "compared") -> str:
+    """Return a note on the number of annotations of each shape, with which nothing is `done`.
+
+    Examples
+    --------
+    >>> apart_note({"polyline": 2, "cuboid": 1})
+    '2 polylines and 1 cuboid are not compared'
+    """
+    by_number = sorted(n_apart.items(), key=lambda each: -each[1])
+    *others, last = [count(number, shape) for shape, number in by_number]
+    named = f"{', '.join(others)} and {last}" if others else last
+    return f"{named} {'is' if sum(n_apart.values()) == 1 else 'are'} not {done}"
+
+
+def apart_advice(n_apart: Mapping[str, int]) -> str:
+    """Return what to do if all annotations are kept apart."""
+    if n_apart.keys() & _OF_POINTS:
+        return "--similarity keypoints compares key points."
+    if n_apart.keys() & _OF_IMAGES or any(name.endswith(" result") for name in n_apart):
+        return (
+            "Labels of whole images are measured in a table with a row for each image and "
+            "annotator (Label Studio exports it as CSV): bboxqa stats FILE.csv --value COLUMN"
+        )
+    return "Agreement needs boxes, outlines, masks or key points: export those."

@@ -1,1 +1,0 @@
-"""Converting annotation records of any format to columns."""

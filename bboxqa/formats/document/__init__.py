@@ -1,1 +1,0 @@
-"""Reading COCO documents, valid or broken, with the positions of their values."""

@@ -1,0 +1,388 @@
+"""The records of images and categories, and the annotations of one file to measure."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, TextArray
+from bboxqa.core.text import clean
+from bboxqa.core.types import Steps
+from bboxqa.model.annotations import Source
+from bboxqa.model.file_places import ShownIds
+from bboxqa.model.outlines import Segmentations
+from bboxqa.model.shapes.keypoints import Keypoints
+
+WRITTEN_ANGLE = "written_angle"
+"""The key of a translated annotation that holds the angle as its tool wrote it."""
+
+ANNOTATOR_KEYS = (
+    "annotator",
+    "annotator_id",
+    "rater",
+    "rater_id",
+    "created_by",
+    "attributes.annotator",
+)
+"""The keys that may name the annotator of an annotation, in order of preference."""
+
+ASKED_KEYS = ("rater_list", "annotators")
+"""The keys that may list the annotators of an image, in order of preference."""
+
+LISTS = ("images", "annotations", "categories")
+"""The lists of records in a COCO file."""
+
+ID_KEYS = ("id", "image_id", "category_id")
+"""The keys of an annotation that hold ids."""
+
+_MOST_JOINTS, _JOINTS_EACH = 2_000_000, 20
+
+Id = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | str
+# Programs other than ours may store values of any type under these keys.
+Loose = int | float | str | bool | list[Any] | dict[str, Any] | None
+
+
+ID_EXPECTED = "a whole number, or text"
+"""The expected value in messages about a value that is not an id."""
+
+
+class Image(msgspec.Struct, gc=False):
+    """An image record."""
+
+    id: Id
+    file_name: str | None = None
+    width: float | None = None
+    height: float | None = None
+    annotator: Loose = None
+    rater_list: list[Any] | dict[str, Any] | None = None
+    annotators: list[Any] | dict[str, Any] | None = None
+
+
+class Category(msgspec.Struct, gc=False):
+    """A category record."""
+
+    id: Id
+    name: str
+    supercategory: Loose = None
+    keypoints: Loose = None
+    skeleton: Loose = None
+    isthing: Loose = None
+
+
+def most_joints(n_given: int) -> int:
+    """Return how many joints lists may have with those that they omit, if `n_given` are given.
+
+    The names of a category are few characters for a joint of each of its annotations.
+    """
+    return max(_MOST_JOINTS, _JOINTS_EACH * n_given)
+
+
+def whole_number(value: object) -> int | None:
+    """Return an id as an integer; None if it is not a whole number.
+
+    Examples
+    --------
+    >>> whole_number(7), whole_number("7"), whole_number(7.0), whole_number("a"), whole_number(True)
+    (7, 7, 7, None, None)
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, str) and value.isascii() and value.removeprefix("-").isdigit():
+        value = int(value) if len(value) < 20 else None
+    if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
+        return value
+    return None
+
+
+def is_id(value: object) -> bool:
+    """Return whether a value is an id: a whole number in any notation, or a text.
+
+    Examples
+    --------
+    >>> is_id(7), is_id("im_1"), is_id(" "), is_id(1.5), is_id(None)
+    (True, True, False, False, False)
+    """
+    return whole_number(value) is not None or (isinstance(value, str) and value.strip() != "")
+
+
+@lru_cache(1 << 16)
+def _text_number(text: str) -> int:
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, signed=True) or 1
+
+
+def id_number(value: object) -> int:
+    """Return an integer for an id; equal ids get the same integer, different ids different ones.
+
+    Whole numbers in any notation are returned as they are; other texts and fractions get a 64-bit
+    hash. Values that are not ids get 0.
+
+    Examples
+    --------
+    >>> id_number("7"), id_number(None), id_number("im_1") == id_number("im_1") != id_number("im_2")
+    (7, 0, True)
+    """
+    number = whole_number(value)
+    if number is not None:
+        return number
+    return _text_number(str(value)) if isinstance(value, str | float) else 0
+
+
+def ids_of(records: Sequence[Image | Category]) -> IndexArray:
+    """Return the `id_number` of each record, (N,) int64.
+
+    Examples
+    --------
+    >>> ids_of([Image(7), Image("8")]).tolist()
+    [7, 8]
+    """
+    ids = (each.id for each in records)
+    numbers = (each if type(each) is int else id_number(each) for each in ids)
+    return np.fromiter(numbers, np.int64, len(records))
+
+
+def annotator_name(value: object) -> str:
+    """Return the name of an annotator as text, from a value of any type.
+
+    Examples
+    --------
+    >>> annotator_name("ann"), annotator_name(3), annotator_name(3.0)
+    ('ann', '3', '3')
+    """
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return clean(json.dumps(value, ensure_ascii=False))
+
+
+def extent_of(keypoints: Sequence[float]) -> list[float] | None:
+    """Return the box around the labelled key points as x, y, width, height; None if there are none.
+
+    Examples
+    --------
+    >>> extent_of([5, 1, 2, 0, 0, 0, 3, 9, 1])
+    [3, 1, 2, 8]
+    """
+    points = zip(keypoints[::3], keypoints[1::3], keypoints[2::3], strict=False)
+    labelled = [(x, y) for x, y, visibility in points if visibility > 0]
+    if not labelled:
+        return None
+    columns = [*zip(*labelled, strict=True)]
+    (left, top), (right, bottom) = map(min, columns), map(max, columns)
+    return [left, top, right - left, bottom - top]
+
+
+def image_type(keys: Sequence[str]) -> type[Image]:
+    """Return the type of image records with a field for each key other than annotator keys."""
+    added = [
+        (image_field(key), Loose, msgspec.field(default=None, name=key))
+        for key in dict.fromkeys(keys)
+        if key not in ANNOTATOR_KEYS and image_field(key) != key
+    ]
+    if not added:
+        return Image
+    result: Any = msgspec.defstruct("KeyedImage", added, bases=(Image,), gc=False)
+    return result  # type: ignore[no-any-return]
+
+
+def image_field(key: str) -> str:
+    """Return the field of an image record for a top-level key."""
+    known = key in Image.__struct_fields__
+    return key if known else f"key_{key.encode('utf-8', 'surrogatepass').hex()}"
+
+
+LOWEST_SCORE = 0.5
+"""The default of the lowest score of results that count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSettings:
+    """What to read besides ids, boxes and crowds, and how.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        The keys to look at: of the annotator, the session and the time.
+    outlines : bool
+        Whether to read polygons and masks.
+    keypoints : bool
+        Whether to read key points, also of annotations that have no box.
+    rotated : bool
+        Whether to read rotated boxes.
+    score : float
+        The lowest score of results that count.
+    shown : set of (str, str)
+        The data key and the name of images that are shown elsewhere, of records that show several
+        each: see `bboxqa.formats.dataset.drawn_images.with_shown_images`.
+    tables : bool
+        Whether files without a list of annotations are read, for their images and categories.
+    whole : bool
+        Whether to read all that rules examine, and to keep the text.
+    digest : bool
+        Whether to compute the digest of the file.
+    progress : callable or None
+        Called as ``progress(done, total)`` with bytes.
+    """
+
+    keys: tuple[str, ...]
+    outlines: bool = False
+    keypoints: bool = False
+    rotated: bool = False
+    score: float = LOWEST_SCORE
+    shown: AbstractSet[tuple[str, str]] = frozenset()
+    tables: bool = False
+    whole: bool = False
+    digest: bool = True
+    progress: Steps | None = None
+
+    @property
+    def upright_only(self) -> bool:
+        """Whether boxes with horizontal and vertical edges are all that is read."""
+        return not (self.outlines or self.keypoints or self.rotated)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Authors:
+    """The value of one key of each annotation, such as its annotator.
+
+    Attributes
+    ----------
+    code : (N,) int32
+        Index into `names`; -1 where the key is absent.
+    names : tuple of str
+        Distinct names.
+    composed : frozenset of str
+        The names that are lists or objects in the file.
+    """
+
+    code: IntArray
+    names: tuple[str, ...]
+    composed: frozenset[str] = frozenset()
+
+
+class BoxForm(IntEnum):
+    """How an annotation describes its rotated box."""
+
+    UPRIGHT = 0
+    """A box only."""
+    RECTANGLE = 1
+    """Four corners of a rectangle."""
+    QUADRILATERAL = 2
+    """Four corners of another shape."""
+    OTHER = 3
+    """A box with another outline or a mask."""
+    ANGLE = 4
+    """A box, and the angle in degrees by which it is rotated about its centre."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RotatedColumns:
+    """The rotated boxes of N annotations."""
+
+    box: FloatArray
+    """(N, 5) float64. Centre x and y, width, height, and angle in degrees."""
+    form: ByteArray
+    """(N,) uint8. A `BoxForm` per annotation."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileColumns:
+    """The annotations of one file, in its order, with ids as in the file.
+
+    Attributes
+    ----------
+    id, image_id, category_id : (N,) int64
+    bbox : (N, 4) float64
+        x, y, width, height in pixels.
+    iscrowd : (N,) bool
+    authors : dict of str to Authors
+        By key: the keys that may name the annotator, and the keys of session and time if requested.
+    segmentation : Segmentations or None
+        None where outlines were not read.
+    marks : Counter of str
+        The number of annotations that a machine created first, by the key that says so.
+    keypoints : Keypoints or None
+        None where key points were not read.
+    text_ids : (N,) str or None
+        The ids as text, if some are not numbers; `id` then has numbers in their place.
+    rotated : RotatedColumns or None
+        None where rotated boxes were not read.
+    """
+
+    id: IndexArray
+    image_id: IndexArray
+    category_id: IndexArray
+    bbox: FloatArray
+    iscrowd: BoolArray
+    authors: dict[str, Authors]
+    segmentation: Segmentations | None
+    marks: Counter[str]
+    keypoints: Keypoints | None = None
+    text_ids: TextArray | None = None
+    rotated: RotatedColumns | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnnotationFile:
+    """One file: its image and category records, and its annotations as columns."""
+
+    source: Source
+    images: list[Image]
+    categories: list[Category]
+    columns: FileColumns
+    notes: tuple[str, ...] = ()
+    """Notes on what was left out, and how the rest was read."""
+    named_by: str = ""
+    """How the format names annotators, such as "completed_by"; "" for COCO."""
+    title: str = ""
+    """The format, such as "YOLO labels"; "" for COCO."""
+    lists_images: bool = True
+    """Whether the format has records of images, so that those without annotations are known."""
+    numbers_categories: bool = False
+    """Whether the format has category names only, so that the reader has numbered them."""
+    own_ids: ShownIds | None = None
+    """(N,). What annotations are found by; None where these are the ids of the columns."""
+    task_of_frames: str | None = None
+    """The task with the frames of a video that the file does not name; "" if it has no name."""
+    shown_images: AbstractSet[tuple[str, str]] = frozenset()
+    """Of records that show several images each, the key and the name of those that were shown."""
+    unshown: Sequence[tuple[str, Sequence[Image], str]] = ()
+    """By key, images that nobody drew on, which are left out unless another file shows some of
+    them, and the note on them. Of files that are read together, those that another file shows.
+    """
+    left_unshown: AbstractSet[tuple[str, str]] = frozenset()
+    """Of files that are read together, the key and the name of those that no file shows."""
+    numbered_images: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    """By name, the images that are named by the number of a task: what the task shows, as pairs of
+    a key and a path.
+    """
+    numbered_advice: str = ""
+    """How to name these images; "" if there are none."""
+    n_apart: Mapping[str, int] = field(default_factory=dict)
+    """The number of annotations without a box by shape, such as "polyline"; not in `columns`."""
+    records: Literal["annotations", "segments", "results"] = "annotations"
+    """What the file lists: annotations; segments of panoptic COCO, whose outlines are in PNG files;
+    or results, whose images and categories are those of another file, or known by id only.
+    """
+    n_below: int = 0
+    """The number of results that are left out, since their score is too low."""
+    nobody_notes: tuple[str, ...] = ()
+    """Notes on annotations that name nobody; untrue where each file is by one annotator."""
+    repeat_notes: tuple[str, ...] = ()
+    """Notes on images that someone annotated again; a conversion lists these as losses."""
+
+    @property
+    def shown_ids(self) -> ShownIds:
+        """The ids of annotations for messages, as text where the file or its tool uses text."""
+        if self.own_ids is not None:
+            return self.own_ids
+        return self.columns.id if self.columns.text_ids is None else self.columns.text_ids

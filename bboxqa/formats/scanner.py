@@ -1,0 +1,586 @@
+"""Reading a JSON document in one pass: in windows where it is plain, else value by value."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.memory import gc_paused
+from bboxqa.core.types import Steps
+from bboxqa.formats.column_builder import WHOLE, ColumnsBuilder, RecordDecoder
+from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
+from bboxqa.formats.opening import named_errors, read_whole
+from bboxqa.formats.records import LISTS, ReadSettings
+
+Text = bytes
+"""The content of a file."""
+
+ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
+"""The beginning of the list of annotations; a nested list may have the same name."""
+
+LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
+"""The beginning of a list at the top level."""
+
+# The keys by which a result is recognised even if a long mask follows.
+_OF_IMAGE, _OF_RESULTS = b'"image_id"', (b'"score"', b'"caption"')
+_FIRST_RESULT = 1 << 20
+
+# The first keys of a record, with values that are not nested deeply.
+_SEGMENTS = re.compile(rb'\s*\{(?:[^{}\[\]]|\{[^{}]*\}|\[[^{}\[\]]*\])*?"segments_info"\s*:')
+
+BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
+"""The end of an object in a list and the beginning of the next; strings may also contain it."""
+
+BETWEEN_SEGMENTS = re.compile(rb'\}\s*,\s*\{(?=\s*"(?:segments_info|file_name|image_id)")')
+"""The same in panoptic COCO, whose segments have none of these keys."""
+
+WINDOW = 1 << 20
+"""Bytes per window: few enough objects to stay in the processor's cache."""
+
+
+def begins_with_results(text: bytes, place: int = 0) -> bool:
+    """Return whether a list at a place begins like one of results.
+
+    Examples
+    --------
+    >>> begins_with_results(b'[{"image_id": 1, "score": 1}]'), begins_with_results(b"[7]")
+    (True, False)
+    """
+    head = text[place : place + _FIRST_RESULT]
+    is_list = LIST.match(head) is not None
+    return is_list and _OF_IMAGE in head and any(key in head for key in _OF_RESULTS)
+
+
+def begins_with_segments(text: bytes, place: int) -> bool:
+    """Return whether the record at a place is one of panoptic COCO, which lists segments.
+
+    Examples
+    --------
+    >>> begins_with_segments(b'[{"image_id": 1, "segments_info": []}]', 1)
+    True
+    """
+    return _SEGMENTS.match(text, place) is not None
+
+
+_ENDED_KEY = re.compile(rb'"\s*:')
+_COLON, _QUOTE, _SPACE = b':" '
+
+
+def decoded_entirely(text: bytes) -> list[Any] | None:
+    """Return the records of a list; None if it is not plain JSON or repeats a key.
+
+    Examples
+    --------
+    >>> decoded_entirely(b'[{"id": 1}, {"id": 2}]')
+    [{'id': 1}, {'id': 2}]
+    >>> decoded_entirely(b'[{"id": 1}, {"id": 2, "id": 3}]')
+    """
+    try:
+        records: list[Any] = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    # Decoding drops repeated keys, so the number of keys shows whether there were any.
+    content = np.frombuffer(text, np.uint8)
+    # Decoded text cannot begin with a colon, so each colon has a byte before it.
+    before = content[np.flatnonzero(content == _COLON) - 1]
+    spaced = (before <= _SPACE).any()
+    n_keys = len(_ENDED_KEY.findall(text)) if spaced else np.count_nonzero(before == _QUOTE)
+    try:
+        n_own = sum(map(len, records))
+    except TypeError:
+        # A number or null is in place of a record.
+        return None
+    return records if n_keys == n_own or n_keys == _n_keys(records) else None
+
+
+def _n_keys(values: list[Any]) -> int:
+    """Return the number of keys of all objects, including nested objects."""
+    stack = list(values)
+    total = 0
+    while stack:
+        value = stack.pop()
+        if type(value) is dict:
+            total += len(value)
+            stack += [v for v in value.values() if type(v) is dict or type(v) is list]
+        elif type(value) is list and value and type(value[0]) is not float:
+            stack += [v for v in value if type(v) is dict or type(v) is list]
+    return total
+
+
+AGAIN = object()
+"""Returned if a value may continue after the end of the chunk."""
+
+# Most values are short, and decoding a long chunk takes longer than reading a short value.
+_FIRST_CHUNK, _GROWTH = 1 << 10, 8
+# An error at most this many characters before the end may be due to the cut.
+_NEAR = 64
+
+
+class StopReadingError(Exception):
+    """The rest of the text is not JSON."""
+
+
+class ValueReader:
+    """Reads single values of a document, and records their irregularities in it."""
+
+    def __init__(self, out: RawDocument) -> None:
+        self._out = out
+        self._repeated: dict[str, None] = {}
+        self._has_controls = False
+        hooks: dict[str, Any] = {"object_pairs_hook": self._object, "parse_constant": float}
+        self._strict = json.JSONDecoder(**hooks)
+        self._loose = json.JSONDecoder(strict=False, **hooks)
+
+    def stop(self, place: int, why: str) -> StopReadingError:
+        """Record where and why reading ends, and return the error to raise."""
+        if place >= len(self._out.text):
+            why = "the file ends here"
+        self._out.broken.append((place, why))
+        return StopReadingError()
+
+    def value(self, place: int, pointer: str) -> tuple[Any, int]:
+        """Return the value at a byte offset of the text, and where it ends."""
+        for chunk in self.chunks(place):
+            value = chunk.decode(self)
+            if value is not AGAIN:
+                self.note(value, pointer)
+                return value, chunk.place
+        raise AssertionError
+
+    def chunks(self, place: int) -> "Iterator[Chunk]":
+        """Yield chunks of the text that begin at `place`, each longer than the previous one."""
+        size = _FIRST_CHUNK
+        while True:
+            chunk = Chunk(self._out.text, place, size, self._out)
+            yield chunk
+            self._repeated.clear()
+            place, size = chunk.place, _GROWTH * size
+
+    def note(self, value: Any, pointer: str) -> None:
+        """Record the repeated keys and infinite numbers of a value that was just decoded."""
+        self._out.repeated += [(pointer, key) for key in self._repeated]
+        self._repeated.clear()
+        if not _is_finite(value):
+            self._out.not_finite += _not_finite(value, pointer)
+
+    def decoded(self, text: str, start: int, offset: int) -> tuple[Any, int]:
+        """Return the value at index `start` of `text` and its end; `offset` is its byte offset.
+
+        Control characters in its strings are recorded.
+        """
+        if not self._has_controls:
+            try:
+                return self._strict.raw_decode(text, start)
+            except json.JSONDecodeError as error:
+                if not error.msg.startswith("Invalid control character"):
+                    raise
+            self._has_controls = True
+            self._repeated.clear()
+        value, end = self._loose.raw_decode(text, start)
+        try:
+            # Raising a JSON error counts the lines of the text, so a short text is decoded.
+            self._strict.raw_decode(text[start:end])
+        except json.JSONDecodeError:
+            self._out.broken.append((offset, "a control character in a text"))
+        return value, end
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            seen: set[str] = set()
+            for key, _ in pairs:
+                if key in seen:
+                    self._repeated[key] = None
+                seen.add(key)
+        return result
+
+
+class Chunk:
+    """A part of the text, decoded from bytes, from which values are read one by one."""
+
+    def __init__(self, text: Text, place: int, size: int, out: RawDocument) -> None:
+        self.place = place
+        self._text = text
+        raw = text[place : place + size]
+        self._last = place + size >= len(text)
+        self._encoding = "utf-8"
+        try:
+            self._decoded = raw.decode()
+        except UnicodeDecodeError as error:
+            if not self._last and error.start > len(raw) - 4:
+                raw = raw[: error.start]
+                self._decoded = raw.decode()
+            else:
+                self._encoding = "latin-1"
+                self._decoded = raw.decode("latin-1")
+                out.note_not_utf8(place + error.start)
+        self._one_byte = self._encoding == "latin-1" or self._decoded.isascii()
+        self._index = 0
+
+    def move(self, place: int) -> None:
+        """Move to a byte offset at or after the current one."""
+        between = self._text[self.place : place]
+        self._index += len(between.decode(self._encoding))
+        self.place = place
+
+    def decode(self, reader: ValueReader) -> Any:
+        """Return the current value and move past it; `AGAIN` if a longer chunk is needed."""
+        try:
+            value, end = reader.decoded(self._decoded, self._index, self.place)
+        except json.JSONDecodeError as error:
+            cut = error.pos > len(self._decoded) - _NEAR or error.msg.startswith("Unterminated")
+            if cut and not self._last:
+                return AGAIN
+            offset = self.place + self._bytes(self._index, error.pos)
+            ends = error.pos >= len(self._decoded.rstrip()) or error.msg.startswith("Unterminated")
+            why = "the file ends here" if ends and self._last else error.msg
+            raise reader.stop(offset, why) from None
+        except (RecursionError, ValueError) as error:
+            # Nesting a thousand levels deep raises RecursionError, a number of thousands of digits
+            # ValueError.
+            deep = isinstance(error, RecursionError)
+            why = "lists nested too deep" if deep else "a number of too many digits"
+            raise reader.stop(self.place, why) from None
+        if end == len(self._decoded) and not self._last:
+            return AGAIN
+        self.place += self._bytes(self._index, end)
+        self._index = end
+        return value
+
+    def _bytes(self, start: int, stop: int) -> int:
+        if self._one_byte:
+            return stop - start
+        return len(self._decoded[start:stop].encode(self._encoding, "surrogatepass"))
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether no number in a value is infinite or NaN."""
+    if type(value) is float:
+        return math.isfinite(value)
+    if type(value) is list:
+        try:
+            # Most lists contain only numbers.
+            return all(map(math.isfinite, value))
+        except (TypeError, OverflowError):
+            return all(map(_is_finite, value))
+    return type(value) is not dict or all(map(_is_finite, value.values()))
+
+
+def _not_finite(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """Yield pointer and name of every number in a value that is infinite or NaN."""
+    if type(value) is float:
+        if not math.isfinite(value):
+            yield pointer, "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124
+    elif type(value) is list:
+        for place, inner in enumerate(value):
+            yield from _not_finite(inner, f"{pointer}/{place}")
+    elif type(value) is dict:
+        for key, inner in value.items():
+            escaped = key.replace("~", "~0").replace("/", "~1")
+            yield from _not_finite(inner, f"{pointer}/{escaped}")
+
+
+_BLANK = re.compile(rb"[ \t\n\r]*")
+_EMPTY = re.compile(rb"\[[ \t\n\r]*\]")
+_END = re.compile(rb"\}[ \t\n\r]*\]")
+# Ends of inner lists that are tried as that of a list.
+_TRIED = 4
+_KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+
+class Sink(Protocol):
+    """Collects the records of a list."""
+
+    def add(self, values: Sequence[Any], /) -> None:
+        """Add the next records, of any type."""
+
+
+class _NoSink:
+    def add(self, values: Sequence[Any], /) -> None:
+        """Drop the records of a list that COCO does not have."""
+
+
+class Scanner:
+    """Reads a document in one pass: in windows where it is plain JSON, else value by value.
+
+    Parameters
+    ----------
+    reading : RawDocument
+        Its fields are filled, except for the lists of records.
+    new_sink : callable
+        Called with the name of a list; returns the sink of its records.
+    settings : ReadSettings
+        What is read of annotations.
+
+    Attributes
+    ----------
+    sinks : dict of str to Sink
+        Sinks by the name of the list; for a repeated list, the sink of the last one.
+    """
+
+    def __init__(
+        self,
+        reading: RawDocument,
+        new_sink: Callable[[str], Sink],
+        settings: ReadSettings,
+    ) -> None:
+        self._out = reading
+        self._decode = decoded_entirely if settings.whole else RecordDecoder(settings).decode
+        self._new_sink = new_sink
+        self.sinks: dict[str, Any] = {name: new_sink(name) for name in LISTS}
+        self._is_whole = settings.whole
+        self._progress = settings.progress
+        self._text = reading.text
+        self._values = ValueReader(reading)
+
+    def read(self, start: int) -> None:
+        """Read the whole document."""
+        out = self._out
+        place = self._blank(start)
+        try:
+            if self._text[place : place + 1] == b"{":
+                out.top = {}
+                place = self._top(place + 1)
+            elif self._text[place : place + 1] == b"[":
+                out.top = []
+                place = self._top_list(place)
+            else:
+                out.top, place = self._values.value(place, "")
+            place = self._blank(place)
+            if place < len(self._text):
+                out.trailing = place
+        except StopReadingError:
+            out.stopped = True
+
+    def _blank(self, place: int) -> int:
+        match = _BLANK.match(self._text, place)
+        return match.end() if match else place
+
+    def _top(self, place: int) -> int:
+        """Read the keys and values of the top level; return where it ends."""
+        out = self._out
+        comma = None
+        while True:
+            place = self._blank(place)
+            if self._text[place : place + 1] == b"}":
+                if comma is not None:
+                    out.broken.append((comma, "a comma before '}'"))
+                return place + 1
+            key_place, (key, place) = place, self._key(place)
+            if key in out.spans:
+                out.repeated.append(("", key))
+            value_place = place
+            if self._text[place : place + 1] == b"[":
+                if key in LISTS:
+                    self.sinks[key] = self._new_sink(key)
+                    out.sections[key] = Section()
+                out.spans[key] = (key_place, value_place, len(self._text))
+                place = self._list(key, place + 1, self.sinks.get(key, _NoSink()))
+                out.top[key] = []
+            else:
+                out.top[key], place = self._values.value(place, f"/{key}")
+                # The last of equal keys counts, as in all JSON readers.
+                if out.sections.pop(key, None):
+                    self.sinks[key] = self._new_sink(key)
+            out.spans[key] = (key_place, value_place, place)
+            place = self._blank(place)
+            sign, comma = self._text[place : place + 1], None
+            if sign == b",":
+                comma, place = place, place + 1
+            elif sign != b"}":
+                raise self._values.stop(place, "expected ',' or '}'")
+
+    def _top_list(self, place: int) -> int:
+        """Read a list at the top level; results of detectors and an empty list are annotations."""
+        out, name = self._out, RESULTS_LIST
+        is_empty = _EMPTY.match(self._text, place) is not None
+        if self._is_whole and not is_empty and not begins_with_results(self._text, place):
+            return self._list("", place + 1, _NoSink())
+        out.sections[name] = Section()
+        out.spans[name] = (place, place, len(self._text))
+        stop = self._list(name, place + 1, self.sinks[name])
+        out.spans[name] = (place, place, stop)
+        return stop
+
+    def _key(self, place: int) -> tuple[str, int]:
+        match = _KEY.match(self._text, place)
+        if match is None:
+            raise self._values.stop(place, "expected a key or '}'")
+        try:
+            decoded_key = match[0].decode()
+        except UnicodeDecodeError as error:
+            self._out.note_not_utf8(place + error.start)
+            decoded_key = match[0].decode("utf-8", "replace")
+        try:
+            key = json.loads(decoded_key, strict=False)
+        except ValueError:
+            raise self._values.stop(place, "expected a key") from None
+        place = self._blank(match.end())
+        if self._text[place : place + 1] != b":":
+            raise self._values.stop(place, "expected ':'")
+        return key, self._blank(place + 1)
+
+    def _list(self, name: str, place: int, sink: Sink) -> int:
+        """Read the records of a list; return where it ends."""
+        place, ended = self._blank(place), False
+        section = self._out.sections.get(name, Section())
+        is_annotations = name == RESULTS_LIST
+        decode = self._decode if is_annotations else decoded_entirely
+        of_segments = is_annotations and begins_with_segments(self._text, place)
+        between = BETWEEN_SEGMENTS if of_segments else BETWEEN_RECORDS
+        while not ended:
+            cut = between.search(self._text, place + WINDOW)
+            until = len(self._text) if cut is None else cut.end() - 1
+            text = None if cut is None else b"[" + self._text[place : cut.start() + 1] + b"]"
+            records = None if text is None else decode(text)
+            if records is None:
+                records, end = self._last_records(place, until, decode)
+                if records is None:
+                    place, ended = self._step(name, place, until, section, sink)
+                    continue
+                until, ended = end, True
+            section.rows.append(section.n)
+            section.offsets.append(place)
+            section.n += len(records)
+            sink.add(records)
+            place = until
+            if self._progress is not None:
+                self._progress(place, len(self._text))
+        return place
+
+    def _last_records(
+        self, place: int, until: int, decode: Callable[[bytes], Sequence[Any] | None]
+    ) -> tuple[Sequence[Any] | None, int]:
+        """Return the records up to the end of a list, and where it ends; None if that is unclear.
+
+        A bracket that ends an inner list leaves a record open, so that the text does not decode.
+        """
+        for end in islice(_END.finditer(self._text, place, until), _TRIED):
+            records = decode(b"[" + self._text[place : end.end()])
+            if records is not None:
+                return records, end.end()
+        return None, len(self._text)
+
+    def _step(
+        self, name: str, place: int, until: int, section: Section, sink: Sink
+    ) -> tuple[int, bool]:
+        """Read values one by one, up to an offset or the end of the list.
+
+        Return where the next one begins and False, or where the list ends and True.
+        """
+        for chunk in self._values.chunks(place):
+            section.rows.append(section.n)
+            section.offsets.append(chunk.place)
+            records: list[Any] = []
+            try:
+                whole, ended = self._records(name, chunk, until, section.n, records)
+            finally:
+                section.n += len(records)
+                if records:
+                    sink.add(records)
+            if whole:
+                return chunk.place + ended, ended
+        raise AssertionError
+
+    def _records(
+        self, name: str, chunk: Chunk, until: int, row: int, records: list[Any]
+    ) -> tuple[bool, bool]:
+        """Add the values of a chunk to `records`.
+
+        Return whether the chunk holds all values up to `until`, and whether the list ends there.
+        """
+        text, comma = self._text, None
+        while chunk.place < until:
+            if text[chunk.place : chunk.place + 1] == b"]":
+                if comma is not None:
+                    self._out.broken.append((comma, "a comma before ']'"))
+                return True, True
+            value = chunk.decode(self._values)
+            if value is AGAIN:
+                return False, False
+            number = row + len(records)
+            self._values.note(value, f"/{name}/{number}" if name else f"/{number}")
+            records.append(value)
+            place, comma = self._blank(chunk.place), None
+            sign = text[place : place + 1]
+            if sign == b",":
+                comma, place = place, self._blank(place + 1)
+            elif sign != b"]":
+                raise self._values.stop(place, "expected ',' or ']'")
+            chunk.move(place)
+        if chunk.place >= len(text):
+            raise self._values.stop(len(text), "")
+        return True, False
+
+
+_MARKS = (
+    (BYTE_ORDER_MARK, "utf-8-sig", "UTF-8 with a byte order mark"),
+    (b"\xff\xfe\x00\x00", "utf-32", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "utf-32", "UTF-32"),
+    (b"\xff\xfe", "utf-16", "UTF-16"),
+    (b"\xfe\xff", "utf-16", "UTF-16"),
+)
+_FIRST = b' \t\r\n{["-0123456789ntf'
+
+
+class _HeldRecords(list[Any]):
+    """The sink of a list of records that is held in memory."""
+
+    add = list.extend
+
+
+def read_path(
+    path: Path, progress: Steps | None = None, settings: ReadSettings = WHOLE
+) -> RawDocument:
+    """Return the content of a file, even if it is broken.
+
+    `progress` is called as ``progress(done, total)`` with bytes. Raises DatasetError if the file
+    does not exist or cannot be opened.
+    """
+    with named_errors(path, "a COCO JSON file"):
+        text = read_whole(path)
+    if progress is not None:
+        settings = replace(settings, progress=progress)
+    return read_bytes(text, str(path), settings)
+
+
+def read_bytes(text: bytes, name: str, settings: ReadSettings = WHOLE) -> RawDocument:
+    """Return the document in the content of a file, even if it is broken; see `read_path`."""
+
+    def new_sink(key: str) -> Sink:
+        return ColumnsBuilder(settings) if key == RESULTS_LIST else _HeldRecords()
+
+    reading = RawDocument(name, text, len(text))
+    start = _decode(reading)
+    scanner = Scanner(reading, new_sink, settings)
+    with gc_paused():
+        scanner.read(start)
+    reading.images, reading.categories = scanner.sinks["images"], scanner.sinks["categories"]
+    reading.annotations = scanner.sinks["annotations"].done()
+    return reading
+
+
+def _decode(reading: RawDocument) -> int:
+    """Convert other encodings to UTF-8; return where the document begins."""
+    head = reading.text[:4]
+    for mark, encoding, named in _MARKS:
+        if head.startswith(mark):
+            reading.encoding = named
+            if encoding == "utf-8-sig":
+                return len(mark)
+            reading.text = reading.text[:].decode(encoding, "replace").encode()
+            return 0
+    # JSON begins with an ASCII character, so zero bytes show the width of characters.
+    first = head[:2].replace(b"\0", b"")
+    if len(head) > 1 and len(first) == 1 and first in _FIRST:
+        encoding = "utf-16-le" if head[1] == 0 else "utf-16-be"
+        reading.encoding = encoding.upper()
+        reading.text = reading.text[:].decode(encoding, "replace").encode()
+    return 0

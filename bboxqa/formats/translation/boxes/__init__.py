@@ -1,1 +1,0 @@
-"""Converting boxes, rotated boxes and outlines of a translation to COCO's notation."""

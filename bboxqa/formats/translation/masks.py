@@ -1,0 +1,347 @@
+"""Converting masks of annotation tools to COCO boxes and run lengths, within bounds."""
+
+import base64
+import binascii
+import io
+import warnings
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.translation.collector import Record
+from bboxqa.formats.translation.untrusted import EmptyMaskProblemError, MaskProblemError
+from bboxqa.model.shapes.masks import (
+    MAX_MASK_PIXELS,
+    compress_counts,
+    decode_counts,
+    joined,
+    runs_of_spans,
+    span_bounds,
+    spans_of_pixels,
+    spans_of_runs,
+    turned,
+)
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Size = tuple[int, int]
+"""Width and height in pixels."""
+MOST_RUNS = 1 << 21
+"""Runs of pixels that a mask may have column by column, as COCO holds masks."""
+
+_FIRST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowMask:
+    """A mask that is given row by row, for a part of an image."""
+
+    spans: IndexArray
+    """(N, 2) int64. Begins and ends of runs among the pixels of the part, row by row."""
+    width: int
+    height: int
+    """Size of the part in pixels."""
+    left: int = 0
+    top: int = 0
+    """Position of the part in the image."""
+    n_characters: int = 0
+    """Length of the text that gives the mask."""
+
+    def bounds(self) -> list[float]:
+        """Return the box around the pixels; raises EmptyMaskProblemError if there are none."""
+        if not len(self.spans):
+            raise EmptyMaskProblemError("has no pixels")
+        top, left, bottom, right = span_bounds(self.spans, self.width)
+        return [self.left + left, self.top + top, right - left, bottom - top]
+
+    def in_columns(self, size: Size, check: Callable[[int], None]) -> IndexArray:
+        """Return the spans column by column in an image that contains the mask.
+
+        `check` is called with their number in the part before memory is taken for them.
+        """
+        spans = turned(self.spans, self.height, self.width, check)
+        columns, rows = spans[:, :1] // self.height, spans[:, :1] % self.height
+        starts = (self.left + columns) * size[1] + self.top + rows
+        return joined(np.concatenate([starts, starts + np.diff(spans)], 1))
+
+
+class Allowance:
+    """Bounds the sum of what the masks of a source have, by the length of their texts.
+
+    Parameters
+    ----------
+    what : str
+        What is counted, for messages.
+    least : int
+        What masks may have, however short their texts are.
+    rates : tuple of int
+        What each character adds: of the first million, so that a small file is read in a few
+        seconds, and of the others.
+
+    Examples
+    --------
+    >>> runs = Allowance("runs of pixels", least=1000, rates=(1, 16))
+    >>> runs.take(900, 100)
+    >>> runs.take(301, 100)
+    Traceback (most recent call last):
+    bboxqa.formats.translation.untrusted.MaskProblemError: would bring the masks to 1,201 runs of \
+pixels in 200 characters; expected at most 1,200 in so short a text: split the source
+    """
+
+    def __init__(self, what: str, least: int, rates: tuple[int, int]) -> None:
+        self._what = what
+        self._least = least
+        self._rates = rates
+        self._n = 0
+        self._n_characters = 0
+
+    def take(self, n: int, n_characters: int) -> None:
+        """Count what a text stands for; raises MaskProblemError if it is too much."""
+        self._n_characters += n_characters
+        first = min(self._n_characters, _FIRST)
+        more = self._rates[0] * first + self._rates[1] * (self._n_characters - first)
+        if self._n + n > self._least + more:
+            raise MaskProblemError(
+                f"would bring the masks to {self._n + n:,} {self._what} in "
+                f"{self._n_characters:,} characters; expected at most {self._least + more:,} in "
+                "so short a text: split the source"
+            )
+        self._n += n
+
+
+class Masks:
+    """Converts the masks of a source.
+
+    Parameters
+    ----------
+    outlines : bool
+        Whether masks are requested besides their boxes.
+    """
+
+    def __init__(self, *, outlines: bool) -> None:
+        self.outlines = outlines
+        self.pictures = Allowance("values of pixels", 3 << 27, (64, 4096))
+        """The values of the pixels of pictures: one of a grey pixel, four with colour and opacity.
+        """
+        self._runs = Allowance("runs of pixels", 1 << 23, (2, 32))
+
+    def record(self, mask: RowMask, size: Size | None) -> Record:
+        """Return the box of a mask, and if requested the mask in an image that contains it.
+
+        Raises MaskProblemError if it is empty, or has too many runs.
+
+        Parameters
+        ----------
+        mask : RowMask
+        size : tuple of int or None
+            Size of the image; None if unknown, for the box alone.
+
+        Examples
+        --------
+        >>> Masks(outlines=True).record(RowMask(np.array([[0, 2]]), 2, 1, left=1), (3, 2))
+        {'bbox': [1.0, 0.0, 2.0, 1.0], 'segmentation': {'size': [2, 3], 'counts': '21100'}}
+        """
+        bbox = mask.bounds()
+        if not self.outlines or size is None:
+            return {"bbox": bbox}
+        width, height = checked_size(size)
+
+        def check(n_runs: int) -> None:
+            if n_runs > MOST_RUNS:
+                raise MaskProblemError(
+                    f"has {n_runs:,} runs of pixels column by column; expected at most "
+                    f"{MOST_RUNS:,}: draw it as a polygon"
+                )
+            self._runs.take(n_runs, mask.n_characters)
+
+        spans = mask.in_columns(size, check)
+        runs = runs_of_spans(spans, width * height)
+        counts = compress_counts(runs, height, width).decode()
+        return {"bbox": bbox, "segmentation": {"size": [height, width], "counts": counts}}
+
+
+def checked_size(size: Size) -> Size:
+    """Return the size of an image; raises MaskProblemError if COCO has no masks of that size."""
+    width, height = size
+    if width * height >= MAX_MASK_PIXELS:
+        raise MaskProblemError(
+            f"is of an image of {width:,} × {height:,} pixels; expected fewer than "
+            f"{MAX_MASK_PIXELS:,} pixels in all: draw it on parts of the image"
+        )
+    return size
+
+
+MOST_PIXELS = 1 << 27
+"""Pixels that a picture of a mask may have."""
+
+_MOST_UNPACKED = 1 << 26
+_NO_PICTURE = "is not a PNG in base64"
+_VALUES_BY_COLOUR = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+"""The number of values of a pixel, by the colour type of a PNG."""
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def picture_mask(
+    text: object, masks: Masks, *, within: Size | None = None, packed: bool = False
+) -> RowMask:
+    """Return the mask in a base64 image: the pixels that are not transparent, or not black.
+
+    The size of the picture is checked before it is decoded.
+
+    Parameters
+    ----------
+    text : object
+        Expected is base64 of a PNG.
+    masks : Masks
+        The masks of the source, which bound the pixels of all its pictures.
+    within : tuple of int or None
+        Size of the image, if the picture may not be larger.
+    packed : bool
+        Whether the PNG is additionally compressed with zlib.
+
+    Raises
+    ------
+    MaskProblemError
+        If the value is not such an image, or too large.
+    """
+    if not isinstance(text, str):
+        raise MaskProblemError("is missing")
+    try:
+        data = base64.b64decode(text, validate=False)
+        if packed:
+            data = zlib.decompressobj().decompress(data, _MOST_UNPACKED)
+        width, height = _size_of(data, within)
+        n_values = _VALUES_BY_COLOUR.get(data[25], 4)
+        masks.pictures.take(width * height * n_values, len(text))
+        pixels = _pixels(data, (width, height))
+    except MaskProblemError:
+        raise
+    except (binascii.Error, zlib.error, OSError, SyntaxError, ValueError):
+        raise MaskProblemError(_NO_PICTURE) from None
+    return RowMask(spans_of_pixels(pixels), width, height, n_characters=len(text))
+
+
+def _size_of(data: bytes, within: Size | None) -> Size:
+    """Return the size of a PNG from its beginning, before a library takes memory for it."""
+    if not data.startswith(_SIGNATURE) or data[12:16] != b"IHDR" or len(data) < 26:
+        raise MaskProblemError(_NO_PICTURE)
+    width, height = (int.from_bytes(data[place : place + 4]) for place in (16, 20))
+    if within is not None and (width > within[0] or height > within[1]):
+        image = f"its image has {within[0]} × {within[1]}"
+        raise MaskProblemError(f"has {width} × {height} pixels; {image}")
+    if width * height > MOST_PIXELS:
+        raise MaskProblemError(
+            f"has {width:,} × {height:,} pixels; expected at most {MOST_PIXELS:,} pixels in all: "
+            "draw it as a polygon"
+        )
+    return width, height
+
+
+def _pixels(data: bytes, size: Size) -> BoolArray:
+    """Return the (H, W) pixels of a PNG that are not transparent, or not black."""
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        picture = Image.open(io.BytesIO(data), formats=["PNG"])
+        if picture.size != size:
+            raise MaskProblemError(_NO_PICTURE)
+        return _is_filled(picture)
+
+
+def _is_filled(picture: "Image") -> BoolArray:
+    if "A" in picture.getbands():
+        return np.asarray(picture.getchannel("A")) > 0
+    transparent = picture.info.get("transparency")
+    if picture.mode == "P" and transparent is not None:
+        is_filled = np.ones(256, np.bool_)
+        if isinstance(transparent, int):
+            is_filled[transparent] = False
+        else:
+            is_filled[: len(transparent)] = np.frombuffer(transparent, np.uint8) > 0
+        found: BoolArray = is_filled[np.asarray(picture)]
+        return found
+    if transparent is not None:
+        return np.asarray(picture.convert("RGBA").getchannel("A")) > 0
+    return np.asarray(picture.convert("L")) > 0
+
+
+_LONGEST = 1 << 14
+"""Pixels in one run of the longest that Label Studio writes."""
+
+
+def runs_of(annotation: Record) -> tuple[IndexArray, int, int]:
+    """Return the run lengths of a mask, column by column, and its height and width."""
+    given = annotation["segmentation"]
+    height, width = map(int, given["size"])
+    counts = given["counts"]
+    runs = decode_counts(counts.encode()) if isinstance(counts, str) else np.array(counts, np.int64)
+    return runs, height, width
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowMasks:
+    """Converts the masks of a content.
+
+    The methods raise DatasetError if the masks so far have too many runs or pixels for their text.
+    """
+
+    _runs: Allowance = field(default_factory=lambda: Allowance("runs of pixels", 1 << 22, (2, 32)))
+    _pixels: Allowance = field(default_factory=lambda: Allowance("pixels", 1 << 29, (64, 4096)))
+
+    def cropped(self, annotation: Record) -> RowMask:
+        """Return a mask inside its bounds; if it is empty, one pixel outside the mask."""
+        mask = self._rows(annotation)
+        return replace(mask, spans=joined(mask.spans))
+
+    def picture(self, annotation: Record) -> tuple[BoolArray, int, int]:
+        """Return the pixels of a mask inside its bounds, and the left and top of the bounds."""
+        mask = self._rows(annotation)
+        n_pixels = mask.width * mask.height
+        self._take(self._pixels, n_pixels, annotation)
+        runs = runs_of_spans(joined(mask.spans), n_pixels)
+        pixels = np.repeat(np.arange(len(runs)) % 2 == 1, runs)
+        return pixels.reshape(mask.height, mask.width), mask.left, mask.top
+
+    def runs_in_image(self, annotation: Record) -> IndexArray:
+        """Return run lengths in the whole image, which begin with a run outside the mask."""
+        mask = self._rows(annotation)
+        _, height, width = runs_of(annotation)
+        self._take(self._runs, height * width // _LONGEST, annotation)
+        rows, columns = np.divmod(mask.spans[:, :1], mask.width)
+        starts = (mask.top + rows) * width + mask.left + columns
+        spans = joined(np.concatenate([starts, starts + np.diff(mask.spans)], 1))
+        return runs_of_spans(spans, height * width)
+
+    def _rows(self, annotation: Record) -> RowMask:
+        """Return a mask inside its bounds, whose runs in neighbouring rows are not joined."""
+        runs, height, _ = runs_of(annotation)
+        spans = spans_of_runs(runs)
+        if not len(spans):
+            return RowMask(spans, 1, 1)
+        left, top, right, bottom = map(int, span_bounds(spans, height))
+        columns, rows = np.divmod(spans[:, :1], height)
+        starts = (columns - left) * (bottom - top) + rows - top
+        inside = joined(np.concatenate([starts, starts + np.diff(spans)], 1))
+
+        def check(n_runs: int) -> None:
+            self._take(self._runs, n_runs, annotation)
+
+        by_rows = turned(inside, right - left, bottom - top, check)
+        return RowMask(by_rows, right - left, bottom - top, left, top)
+
+    def _take(self, of: Allowance, n: int, annotation: Record) -> None:
+        counts = annotation["segmentation"]["counts"]
+        try:
+            of.take(n, len(counts) if isinstance(counts, str) else 2 * len(counts))
+        except MaskProblemError as error:
+            raise DatasetError(
+                [f"annotation {annotation.get('own_id') or annotation['id']}: the mask {error}"],
+                "Look at its mask: bboxqa draw. COCO holds masks of any size: --to coco",
+            ) from None

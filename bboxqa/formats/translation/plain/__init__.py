@@ -1,1 +1,0 @@
-"""Translating plain annotations to columns, much faster than record by record."""

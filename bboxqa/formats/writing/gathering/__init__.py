@@ -1,1 +1,0 @@
-"""From the records of all files to the content that is written."""
