@@ -43,7 +43,7 @@ from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.choices import chosen
 from bboxqa.formats.dataset.predictions import is_results_list
-from bboxqa.formats.sources import listed
+from bboxqa.formats.sources import listed, sources_in
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with
@@ -224,7 +224,8 @@ def _measured_into(
     hidden = settings.pseudonyms is not None
     try:
         _, notes = listed(project.folder, hidden=hidden)
-        reread = partial(_read_objects, project.files, within=project.folder, settings=settings)
+        files = [part for each in project.files for part in sources_in(each)]
+        reread = partial(_read_objects, files, within=project.folder, settings=settings)
         data = reread(agree)
         data = replace(data, notes=(*data.notes, *(shown(each, settings) for each in notes)))
         # The files passed the checks before.

@@ -291,12 +291,11 @@ def listed(
         raise DatasetError([problem])
     found = _sources_in(path, pattern, only_checked=only_checked)
     sources = [each for each in found if each.is_dir() or not _is_unrelated(each)]
-    if not sources:
-        if not found:
-            raise _nothing_in(path, suffixes(only_checked=only_checked), pattern)
-        if all(foreign_kind(each) is not None for each in found):
-            refuse_foreign(found[0])
-        sources = found
+    if not found:
+        raise _nothing_in(path, suffixes(only_checked=only_checked), pattern)
+    if sources and all(map(_is_foreign, sources)):
+        refuse_foreign(sources[0])
+    sources = sources or found
     sources = _of_format(sources)
     refuse_damaged(path, found, pattern)
     notes = _left_out(path, {*sources}, {*found}, pattern, hidden=hidden)
@@ -397,22 +396,34 @@ def _is_unrelated(file: Path) -> bool:
     return kind == "Hugging Face" or (kind is None and has_nothing_of_coco(file))
 
 
+def _is_foreign(path: Path) -> bool:
+    """Return whether a file has a format that is not read."""
+    return path.is_file() and format_of(path) is COCO and foreign_kind(path) is not None
+
+
 def _left_out(
     folder: Path, sources: set[Path], found: set[Path], pattern: str | None, *, hidden: bool
 ) -> list[str]:
     """Return a note on files in a folder that are called like annotations, and are not read."""
     if choices().from_format is not None:
         return []
-    others = [*found - sources]
+    others, archives = [*found - sources], []
     for each in _walk(folder, _DEPTH):
-        is_named = each.name.lower().endswith((*ARCHIVES, ".xml", *TABLES))
-        is_other = is_named and each not in found and each.match(pattern or "*")
-        if is_other and each.is_file() and not is_result(each) and not each.match(CLASS_NAMES):
-            others.append(each)
-    if not others:
-        return []
-    shown = "" if hidden else f" ({first_few(sorted(others), _SHOWN, _shown_in(folder))})"
-    return [f"{count(len(others), 'file')} left out{shown}: to read such a file, name it"]
+        if each in found or not each.match(pattern or "*") or not each.is_file():
+            continue
+        if each.name.lower().endswith(ARCHIVES):
+            archives.append(each)
+        elif each.name.lower().endswith((".xml", *TABLES)):
+            others += [] if is_result(each) or each.match(CLASS_NAMES) else [each]
+    return [
+        f"{count(len(left), noun)} left out: {why}"
+        + ("" if hidden else f" ({first_few(sorted(left), _SHOWN, _shown_in(folder))})")
+        for left, noun, why in (
+            (others, "file", "no annotations in a known format"),
+            (archives, "archive", "other files are read; to read an archive as well, name it"),
+        )
+        if left
+    ]
 
 
 def _shown_in(folder: Path) -> Any:

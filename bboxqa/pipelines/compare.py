@@ -119,7 +119,7 @@ def compare_files(
     both of them have agreement.
     """
     read = partial(
-        read_for, settings=settings, score=0, min_annotators=1, by_files=True,
+        read_for, settings=settings, score=0, min_annotators=1, by_files="any",
         pseudonyms=pseudonyms, digest=digest, progress=progress,
     )  # fmt: skip
     first, second = read(before), read(after)

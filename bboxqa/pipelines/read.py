@@ -13,7 +13,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress, Rows
 from bboxqa.formats.choices import choices
-from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.dataset.people import Attribution, ByFiles
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import Check, read_dataset
 from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile
@@ -188,7 +188,7 @@ def read_for(
     *,
     digest: bool = True,
     min_annotators: int = 2,
-    by_files: bool = False,
+    by_files: ByFiles = "none",
     refuse_equal: bool = False,
     within: Path | None = None,
     outlines: bool = False,

@@ -76,7 +76,8 @@ def compare_result(
         If saved figures are compared that were measured with other settings.
     """
     saved = read_saved(folder)
-    reading: dict[str, Any] = {"min_annotators": 1, "pseudonyms": pseudonyms}
+    reading: dict[str, Any] = {"min_annotators": 1, "by_files": "any"}
+    reading["pseudonyms"] = pseudonyms
     scores = (each.get("score") for each in saved["manifest"]["inputs"])
     if (score := next((each for each in scores if each is not None), None)) is not None:
         reading["score"] = score

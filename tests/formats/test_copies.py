@@ -1,8 +1,5 @@
 """Files that are copies or splits of one data set, given as annotators."""
 
-import csv
-import json
-
 import pytest
 from support.cli import run
 from support.datasets import annotation, document, image, write
@@ -64,19 +61,3 @@ def test_many_pairs_are_counted(tmp_path):
     headlines = read_coco(four).headlines
     assert len(headlines) == 3
     assert headlines[-1].endswith("copies or splits of one data set? (3 more such pairs)")
-
-
-def test_one_person_in_two_formats_is_told(tmp_path):
-    box = {"name": "rect", "x": 1, "y": 2, "width": 3, "height": 4}
-    region = {"shape_attributes": box, "region_attributes": {"label": "cat"}}
-    entry = {"filename": "a.jpg", "size": 9, "regions": [region], "file_attributes": {}}
-    (tmp_path / "ann.json").write_text(json.dumps({"a.jpg9": entry}))
-    head = "filename,file_size,file_attributes,region_count,region_id,region_shape_attributes"
-    cells = ["a.jpg", 9, "{}", 1, 0, json.dumps(box), json.dumps({"label": "cat"})]
-    with (tmp_path / "ann.csv").open("w", newline="") as stream:
-        csv.writer(stream).writerows([[*head.split(","), "region_attributes"], cells])
-    (headline,) = read_coco(tmp_path).headlines
-    assert headline == (
-        "ann.csv and ann.json have the same 1 annotation on the 1 image that both have: are "
-        "they one person's in two formats? Then name one of the files"
-    )

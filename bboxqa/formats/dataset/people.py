@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -68,6 +69,7 @@ _INSIDE = {
 _OF_FOLDERS = {"supervisely", "dota", "yolo", "darwin", "voc", "labelme"}
 _CVAT = "CVAT names the assignee of a job in its export, not that of a task."
 _NEVERTHELESS = "If each file is by another person nevertheless: --attribution files"
+ByFiles = Literal["any", "typed", "none"]
 _Asked = list[tuple[str, ...] | None]
 
 
@@ -109,15 +111,16 @@ class Naming:
         With 1, files that name nobody have one annotator, called `UNNAMED`.
     session_key : str or None
         The key that distinguishes image records of one annotator.
-    by_files : bool
-        Whether files may be people where nothing in them names anybody, even if `least` is 1.
+    by_files : {"any", "typed", "none"}
+        Which files may be people, where nothing in them names anybody and `least` is 1: all that
+        share images, those of several paths that were given, or none.
     """
 
     annotator_key: str | None = None
     way: str | None = None
     least: int = 2
     session_key: str | None = None
-    by_files: bool = True
+    by_files: ByFiles = "any"
 
 
 def attribute(files: Sequence[AnnotationFile], sources: Sources, naming: Naming) -> Attribution:
@@ -188,7 +191,8 @@ def _may_be_people(files: Sequence[AnnotationFile], sources: Sources, naming: Na
         return False
     if naming.least > 1:
         return True
-    return naming.by_files and sources.is_typed and len(_groups(files, sources.names)) == 1
+    is_asked = naming.by_files == "any" or (naming.by_files == "typed" and sources.is_typed)
+    return is_asked and len(_groups(files, sources.names)) == 1
 
 
 def _by_key(

@@ -16,7 +16,7 @@ from bboxqa.formats.dataset.image_names import refuse_equal_names, with_join_nam
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
 from bboxqa.formats.dataset.left_out_categories import left_out_by
-from bboxqa.formats.dataset.people import Attribution, Naming
+from bboxqa.formats.dataset.people import Attribution, ByFiles, Naming
 from bboxqa.formats.dataset.predictions import (
     Predictions,
     are_results,
@@ -62,7 +62,7 @@ def read_dataset(
     join_by: JoinBy = "path",
     category_map: Mapping[str, str] | None = None,
     min_annotators: int = 2,
-    by_files: bool = True,
+    by_files: ByFiles = "any",
     within: Path | None = None,
     refuse_equal: bool = False,
     asked: Asked = "authors",
@@ -85,9 +85,8 @@ def read_dataset(
     be measured, and returns headlines for the others. `shown` are images of another version; see
     `Dataset.shown_images`. `within` is the one folder of all files.
 
-    Where one annotator is enough, `by_files` says whether files that are each given and share
-    images may be people, and `refuse_equal` whether images of equal names in files that name nobody
-    are refused.
+    Where one annotator is enough, `by_files` says which files may be people if they share images,
+    and `refuse_equal` whether images of equal names in files that name nobody are refused.
 
     Raises DatasetError with every problem that would falsify a result.
     """
@@ -100,7 +99,7 @@ def read_dataset(
         digest=digest, progress=None if progress is None else partial(progress, "reading"),
     )  # fmt: skip
     naming = Naming(annotator_key, attribution, min_annotators, session_key, by_files)
-    are_people = min_annotators > 1 or attribution == "files"
+    are_people = min_annotators > 1 or attribution == "files" or by_files == "any"
     sources = sources_of(
         source, pattern, within=within, are_people=are_people, hidden=pseudonyms is not None
     )

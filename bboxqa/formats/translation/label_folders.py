@@ -104,7 +104,13 @@ class LabelFolders:
         if any(self._holds_labels(each, strict=not is_marked) for each in known):
             return True
         others = [each for each in folders if each not in known]
-        return is_marked and any(self._holds_labels(each, strict=False) for each in others)
+        # Several folders may be by a person each, also in other formats.
+        held = [
+            each
+            for each in others
+            if any(may_have_labels(name) for _, files in files_by_folder(each) for name in files)
+        ]
+        return is_marked and len(held) == 1 and self._holds_labels(held[0])
 
     def is_archive(self, path: Path, is_mark: Callable[[str], bool] | None = None) -> bool:
         """Return whether a file is an archive of label files.

@@ -170,7 +170,7 @@ def _scene(
         # No checks: a drawing should show defects as well.
         unchecked = msgspec.structs.replace(settings, checks=False)
         data = read_for(
-            source, unchecked, digest=False, min_annotators=1, by_files=True, outlines=True,
+            source, unchecked, digest=False, min_annotators=1, by_files="typed", outlines=True,
             **reading,
         )  # fmt: skip
     try:

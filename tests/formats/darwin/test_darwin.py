@@ -71,7 +71,7 @@ def test_folders_of_people_without_names_are_joined(tmp_path):
     for who in ("ann", "bob"):
         files = {"a.json": item(shape(**box(1, 2, 3, 4))), "b.json": item(name="b.jpg")}
         write(tmp_path / who, **files)
-    data = read_coco(tmp_path)
+    data = read_coco([tmp_path / "ann", tmp_path / "bob"])
     assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["ann", "bob"]}
 
 
@@ -108,7 +108,10 @@ def test_one_person_was_asked_about_all_images(tmp_path):
 
 def test_an_annotation_without_a_name_among_others_is_a_finding(tmp_path):
     write(tmp_path, **{"a.json": item(ANN, shape(**box(1, 2, 3, 4)))})
-    assert read_coco(tmp_path).annotator_names == ("(not named)", "ann@x.org")
+    with pytest.raises(DatasetError, match=r"does not name its annotator; the others do"):
+        read_coco(tmp_path)
+    names = read_coco(tmp_path, min_annotators=1).annotator_names
+    assert names == ("(not named)", "ann@x.org")
     ((file, _, pointer, message),) = found(tmp_path, "T005")
     assert (file, pointer) == (f"{tmp_path}/a.json", "/annotations/1")
     assert message == "a.jpg, annotation 2: has no annotators, as others have"

@@ -92,7 +92,7 @@ def test_a_mask_is_a_picture_between_two_corners(tmp_path):
 def test_lines_and_points_are_counted(tmp_path):
     line = shape([[1, 1], [2, 2]], "linestrip")
     written(tmp_path, ann__a=document(BOX, line), bob__a=document(BOX, shape([[1, 1]], "point")))
-    data = read_coco(tmp_path)
+    data = read_coco([tmp_path / "ann", tmp_path / "bob"])
     assert len(data.annotations) == 2
     assert any(note.endswith("ann: 1 polyline is not compared") for note in data.notes)
 
@@ -136,8 +136,9 @@ def test_flags_and_groups_are_kept(tmp_path):
 
 @pytest.mark.parametrize("place", ["{}__a", "annotations__{}__a", "{}__annotations__a"])
 def test_each_folder_is_by_one_person(tmp_path, place):
-    files = {place.format(name): document(BOX) for name in ("ann", "bob")}
-    data = read_coco(written(tmp_path, **files))
+    written(tmp_path, **{place.format(name): document(BOX) for name in ("ann", "bob")})
+    folders = [place.format(name).removesuffix("__a") for name in ("ann", "bob")]
+    data = read_coco([tmp_path / each.replace("__", "/") for each in folders])
     assert data.annotator_names == ("ann", "bob")
     assert data.image_names == ("a.jpg",)
     assert agree(data, bootstrap=0).existence.f1 == 1
@@ -200,24 +201,6 @@ def test_an_archive_and_a_single_file_are_read(tmp_path):
 @pytest.mark.parametrize("text", ['{"shapes": 3}', "[]", '{"images": [], "shapes": []}'])
 def test_other_json_is_none(tmp_path, text):
     assert not is_source(written(tmp_path, a=text))
-
-
-def test_folders_that_are_deeper_than_those_of_annotators_are_told(tmp_path):
-    voc = "<annotation><filename>a.jpg</filename><size><width>9</width><height>9</height></size>"
-    for person in ("ann", "bob", "old/carl"):
-        written(tmp_path / person, a=document(shape([[1, 1], [5, 5]])))
-    (tmp_path / "old/dora").mkdir()
-    (tmp_path / "old/dora/a.xml").write_text(voc + "</annotation>")
-    data = read_coco(tmp_path)
-    assert data.annotator_names == ("ann", "bob")
-    assert (
-        "2 folders of annotations left out, as others are directly below the folder given (such as "
-        f"{tmp_path / 'old/carl'}): name the folders that are to be read"
-    ) in data.notes
-    assert len(validate(tmp_path).files) == 4
-    del data
-    shutil.rmtree(tmp_path / "old")
-    assert not any("left out" in note for note in read_coco(tmp_path).notes)
 
 
 @needs_shared

@@ -117,14 +117,14 @@ def test_where_nobody_is_named_a_folder_is_a_person(tmp_path):
             tmp_path / who,
             **{"meta.json": META, "ds0/ann/a.png.json": image(box("", [1, 1], [9, 9]))},
         )
-    data = read_coco(tmp_path)
+    data = read_coco([tmp_path / "ann", tmp_path / "bob"])
     assert data.annotator_names == ("ann", "bob")
     assert found(tmp_path / "ann", "T005") == []
 
 
 @pytest.mark.parametrize("more", [{}, {"meta.json": META}])
 def test_a_person_called_like_the_folder_of_annotations(tmp_path, more):
-    boxes = {who: image(box("", [1, 1], [9, 9])) for who in ("ann", "bob")}
+    boxes = {who: image(box("", [1, 1], [9, y])) for who, y in (("ann", 8), ("bob", 9))}
     write(tmp_path, **{f"{who}/a.png.json": drew for who, drew in boxes.items()}, **more)
     assert asked(read_coco(tmp_path)) == {"a.png": ["ann", "bob"]}
 
@@ -138,7 +138,9 @@ def test_an_object_without_a_name_among_others_is_a_finding(tmp_path):
     write(
         tmp_path, **{"meta.json": META, "ds0/ann/a.png.json": image(ANN, box("", [1, 1], [9, 9]))}
     )
-    assert read_coco(tmp_path).annotator_names == ("(not named)", "ann")
+    with pytest.raises(DatasetError, match=r"does not name its annotator; the others do"):
+        read_coco(tmp_path)
+    assert read_coco(tmp_path, min_annotators=1).annotator_names == ("(not named)", "ann")
     ((file, line, pointer, message),) = found(tmp_path, "T005")
     assert (file, line, pointer) == (f"{tmp_path}/ds0/ann/a.png.json", 1, "/objects/1")
     assert message == "a.png.json, object 2: has no labelerLogin, as others have"

@@ -386,7 +386,7 @@ def test_no_room_for_the_content_of_a_packed_tar_is_not_the_fault_of_the_archive
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
-        with pytest.raises(OutputError, match="no room for temporary files") as refused:
+        with pytest.raises(OutputError, match="no room to unpack the archive") as refused:
             members_of(Path(path))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

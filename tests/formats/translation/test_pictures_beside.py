@@ -5,7 +5,6 @@ from PIL import Image
 from support.tool_files import write
 
 from bboxqa import DatasetError, read_coco, reading
-from bboxqa.formats.sources import list_files
 
 VOC = (
     "<annotation><filename>{}.png</filename><size><width>100</width><height>80</height></size>"
@@ -26,6 +25,11 @@ FORMATS = {
 
 def labels(folder, kind, names):
     suffix, text = FORMATS[kind]
+    if "bob" in folder.parts:
+        # Equal annotations of two people in one folder are refused.
+        for value, other in ((".5 .5 .2", ".52 .5 .2"), ("[40,", "[42,"), (">41<", ">43<")):
+            text = text.replace(value, other)
+        text = text.replace("40 30 60 30 60 50 40 50", "42 30 60 30 60 50 42 50")
     return write(folder, **{f"{name}.{suffix}": text.format(name) for name in names})
 
 
@@ -79,25 +83,6 @@ def test_people_may_have_copies_of_the_pictures_in_folders_of_their_names(
     with reading(image_size=(100, 80)):
         data = read_coco(tmp_path)
     assert (data.annotator_names, len(data.image_names)) == (("ann", "bob"), 3)
-
-
-@pytest.mark.parametrize("names", [("abc", "abc"), ("abc", "abd"), ("a", "b")])
-@pytest.mark.parametrize(("place", "shown"), BESIDE)
-def test_folders_of_other_pictures_are_no_people(tmp_path, place, shown, names):
-    """Without pictures of one name, folders of images tell clips by their names alone."""
-    for number, clip in enumerate(("clip1", "clip2")):
-        labels(tmp_path / place.format(clip), "yolo", "abc")
-        pictures(tmp_path / shown.format(clip), names[number], blue=9 * number)
-    assert list_files([tmp_path]) == [tmp_path]
-
-
-@pytest.mark.parametrize("names", [("clip1", "clip2"), ("day1", "day2")])
-def test_lists_of_images_tell_clips(tmp_path, names):
-    for clip in ("clip1", "clip2"):
-        labels(tmp_path / "labels" / clip, "yolo", "ab")
-    write(tmp_path, **{"train.txt": "".join(f"data/images/{name}/a.png\n" for name in names)})
-    are_clips = names == ("clip1", "clip2")
-    assert len(list_files([tmp_path])) == (1 if are_clips else 2)
 
 
 @pytest.mark.parametrize(

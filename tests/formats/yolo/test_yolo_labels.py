@@ -345,7 +345,7 @@ def test_commands_take_folders_and_what_is_said_of_them(tmp_path):
     done = run("agree", "ann", "bob", "--image-size", "100", cwd=tmp_path)
     assert "expected such as 1920x1080" in done.stderr
     done = run(
-        "draw", ".", "--image-size", "100x80", "--image", "ann/a", "--out", "a.png", cwd=tmp_path
+        "draw", ".", "--image-size", "100x80", "--image", "a", "--out", "a.png", cwd=tmp_path
     )
     assert (tmp_path / "a.png").is_file(), done.stderr
 

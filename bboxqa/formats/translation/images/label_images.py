@@ -91,7 +91,8 @@ class FileImages:
 
     def picture_of(self, place: str, name: str) -> Member | None:
         """Return the image file of an image that has a label file."""
-        picture = self.at(place) or self.at(without_suffix(name))
+        ends = (each for each in (*ends_of(place), without_suffix(name)))
+        picture = next(filter(None, map(self.at, ends)), None)
         self._places.add(place)
         if picture is not None:
             self._places.add(place_of(picture.inner))
