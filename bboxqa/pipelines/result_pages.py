@@ -16,7 +16,7 @@ from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.pipelines.drawing.pictures import fitted, inline, other_size, pictures, thumbnail
+from bboxqa.pipelines.drawing.pictures import inline, other_size, pictures, thumbnail
 from bboxqa.report.findings.page import findings_page, pictured_images
 from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages
 from bboxqa.report.pages.page_file import (
@@ -33,8 +33,6 @@ from bboxqa.report.result_files import manifest
 
 # Longer side of an image in a page, in pixels.
 _SIDE = 640
-# Room for the sentence on reduced images, in characters.
-_SENTENCE = 300
 
 
 def write_saved(
@@ -57,6 +55,20 @@ def write_saved(
         return write_result(documents, target, progress)
 
 
+@contextmanager
+def _fitting(folder: Path) -> Iterator[None]:
+    """Name the folder in the error if its documents contradict each other."""
+    from jinja2 import UndefinedError
+
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, UndefinedError) as error:
+        raise DatasetError(
+            [f"{folder}: its files do not fit together: {type(error).__name__}: {error}"],
+            "They may be of another version, or edited: make the result again.",
+        ) from error
+
+
 def write_result(
     documents: Mapping[str, Mapping[str, Any]],
     target: PageTarget,
@@ -67,25 +79,33 @@ def write_result(
     See `agreement_page` for the documents. `progress` is called as progress("images", done, total)
     after each image.
     """
-    worst = worst_first(documents.get("worst_images"), every=target.split)
-    shown = worst[: target.top]
-    sizes = {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in shown}
-    sources = [str(each["name"]) for each in documents["manifest"]["inputs"]]
+    worst = documents.get("worst_images")
+    shown = worst_first(worst, every=target.split)[: target.top]
+    images = _Images(
+        {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in shown},
+        [str(each["name"]) for each in documents["manifest"]["inputs"]],
+        "latter",
+    )
     shown_as: Any = {"top": target.top, "above": target.above}
-    on_size: tuple[str, ...] = ()
-    if not target.split:
-        pixels = _pixels(sizes, target.images, sources, _inline, "latter", progress)
-
-        def make(pixels: Mapping[str, Pixels]) -> str:
-            return agreement_page(documents, pixels, **shown_as)
-
-        page, on_size = _small(make, pixels, target)
-        write_page(target.path, page)
-    else:
+    if target.split:
         with page_folder(target.path) as folder:
-            pixels = _pixels(sizes, target.images, sources, _file_of(folder), "latter", progress)
+            pixels = images.pixels(target, _file_of(folder), progress)
             write_pages(folder, agreement_pages(documents, pixels, **shown_as))
-    return (*_notes(pixels), *on_size, *_fewer(documents.get("worst_images"), target))
+        notes = _notes(pixels)
+    else:
+        pixels = images.pixels(target, _inline, progress)
+        page = agreement_page(documents, pixels, **shown_as)
+        write_page(target.path, page)
+        notes = (*_notes(pixels), *_on_size(page, target))
+    kept = 0 if worst is None else len(worst["images"])
+    if worst is not None and kept < min(target.n_images or 0, worst["n_images"]):
+        note = (
+            f"--top {target.n_images}: the result keeps its {kept:,} worst images, and no page "
+            f"shows more; `bboxqa agree --top {target.n_images}` keeps more, up to 200,000 "
+            "annotations"
+        )
+        notes = (*notes, note)
+    return notes
 
 
 def write_report(
@@ -100,14 +120,14 @@ def write_report(
     With the settings of `validate`, the page shows how to reproduce it.
     """
     made = _made(report, target.images, settings, ground_truth)
+    images = _images_of(report, target)
     if not target.split:
-        page, notes = _findings(report, target, made, progress)
+        pixels = images.pixels(target, _inline, progress)
+        page = findings_page(report, pixels, top=target.top, above=target.above, **made)
         write_page(target.path, page)
-        return notes
-    sizes = pictured_images(report, target.top)
-    sources = [file.name for file in report.files]
+        return (*_notes(pixels), *_on_size(page, target))
     with page_folder(target.path) as folder:
-        pixels = _pixels(sizes, target.images, sources, _file_of(folder), "former", progress)
+        pixels = images.pixels(target, _file_of(folder), progress)
         page = findings_page(report, pixels, top=target.top, linked=True, **made)
         write_pages(folder, [(INDEX, page)])
     return _notes(pixels)
@@ -121,9 +141,14 @@ def report_page(
     above: str = "",
 ) -> str:
     """Return the page of a report of `validate` as one file; `above` as in `PageTarget`."""
-    made = _made(report, images, settings)
-    page, _ = _findings(report, PageTarget(Path(), images, above=above), made)
-    return page
+    target = PageTarget(Path(), images, above=above)
+    pixels = _images_of(report, target).pixels(target, _inline)
+    return findings_page(report, pixels, above=above, **_made(report, images, settings))
+
+
+def _images_of(report: FoundReport, target: PageTarget) -> "_Images":
+    sizes = pictured_images(report, target.top)
+    return _Images(sizes, [file.name for file in report.files], "former")
 
 
 def _made(
@@ -147,123 +172,66 @@ def _made(
     return {"manifest": found, "command": command}
 
 
-def _findings(
-    report: FoundReport,
-    target: PageTarget,
-    made: Mapping[str, Any],
-    progress: Progress | None = None,
-) -> tuple[str, tuple[str, ...]]:
-    """Return the page of a report of `validate` as one file, and notes on it."""
-    sizes = pictured_images(report, target.top)
-    sources = [file.name for file in report.files]
-    pixels = _pixels(sizes, target.images, sources, _inline, "former", progress)
-
-    def make(pixels: Mapping[str, Pixels]) -> str:
-        return findings_page(report, pixels, top=target.top, above=target.above, **made)
-
-    page, on_size = _small(make, pixels, target)
-    return page, (*_notes(pixels), *on_size)
-
-
-def _small(
-    make: Callable[[Mapping[str, Pixels]], str], pixels: Mapping[str, Pixels], target: PageTarget
-) -> tuple[str, tuple[str, ...]]:
-    """Return a page with images reduced until it is small enough, and notes on its size.
-
-    `make` returns the page with some pixels.
-    """
-    page, notes = make(pixels), list[str]()
-    over = len(encoded(page)) - target.most_bytes
-    held = sum(len(each.address) for each in pixels.values())
-    if over > 0 and held:
-        # The page says how many are reduced.
-        shown = fitted(pixels, held - over - _SENTENCE)
-        page = make(shown)
-        n_reduced = sum(each.is_reduced for each in shown.values())
-        notes.append(
-            f"{count(n_reduced, 'image')} reduced further than usual, so that the page has at most "
-            f"{target.most_bytes / 1e6:.0f} MB; --split shows up to {_SIDE} pixels of each"
-        )
-    if (size := len(encoded(page))) > target.most_bytes:
-        notes.append(
-            f"the page has {size / 1e6:.1f} MB, most of it for what is drawn on images: --top "
-            f"{target.top // 2} shows fewer, and --split writes a folder of pages"
-        )
-    return page, tuple(notes)
-
-
-def _fewer(worst: Mapping[str, Any] | None, target: PageTarget) -> tuple[str, ...]:
-    """Return a note if more images were asked for than a result keeps."""
-    kept = 0 if worst is None else len(worst["images"])
-    if worst is None or kept >= min(target.n_images or 0, worst["n_images"]):
+def _on_size(page: str, target: PageTarget) -> tuple[str, ...]:
+    """Return a note on a page that is too large to be opened soon."""
+    size = len(encoded(page))
+    if size <= target.most_bytes:
         return ()
     note = (
-        f"--top {target.n_images}: the result keeps its {kept:,} worst images, and no page shows "
-        f"more; `bboxqa agree --top {target.n_images}` keeps more, up to 200,000 annotations"
+        f"the page has {size / 1e6:.1f} MB: --top {target.top // 2} shows fewer images, --split "
+        "writes a folder of pages"
     )
-    return (note if target.split else f"{note}; --split writes a folder that opens faster",)
+    return (note,)
 
 
-@contextmanager
-def _fitting(folder: Path) -> Iterator[None]:
-    """Name the folder in the error if its documents contradict each other."""
-    from jinja2 import UndefinedError
+class _Images:
+    """Images of a page, with width and height by file name, 0 for unknown.
 
-    try:
-        yield
-    except (
-        KeyError, TypeError, ValueError, AttributeError, IndexError, UndefinedError,
-    ) as error:  # fmt: skip
-        raise DatasetError(
-            [f"{folder}: its files do not fit together: {type(error).__name__}: {error}"],
-            "They may be of another version, or edited: make the result again.",
-        ) from error
-
-
-def _pixels(
-    sizes: Mapping[str, tuple[int, int]],
-    folders: Sequence[Path],
-    sources: Sequence[str],
-    address_of: Callable[[int, bytes], str],
-    drawn_as: str,
-    progress: Progress | None = None,
-) -> dict[str, Pixels]:
-    """Return the pixels of each image, or why it has none.
-
-    `sizes` are width and height by file name, 0 for unknown; images are also looked for beside
-    `sources`, the files of annotations; `address_of` returns the URL of the
-    n-th image, given its WebP. `drawn_as` is "former" if the page draws images in the size of the
-    file, and "latter" if in that of the data.
+    They are also looked for beside `sources`, the files of annotations. `drawn_as` is "former" if
+    the page draws images in the size of the file, and "latter" if in that of the data.
     """
-    if not folders or not sizes:
-        return {}
-    found = {}
-    shown = pictures(
-        [*sizes], folders, _SIDE, sizes=[*sizes.values()], sources=sources,
-        progress=progress,
-    )  # fmt: skip
-    for number, (name, picture) in enumerate(zip(sizes, shown, strict=True), 1):
-        if picture.problem:
-            found[name] = Pixels("", *picture.size, problem=picture.problem)
-        else:
-            remark = other_size(picture.size, sizes[name], drawn_as)
-            address = address_of(number, thumbnail(picture))
-            found[name] = Pixels(address, *picture.size, remark=remark)
-    return found
+
+    def __init__(
+        self, sizes: Mapping[str, tuple[int, int]], sources: Sequence[str], drawn_as: str
+    ) -> None:
+        self._sizes, self._sources, self._drawn_as = sizes, sources, drawn_as
+
+    def pixels(
+        self,
+        target: PageTarget,
+        address_of: Callable[[int, bytes], str],
+        progress: Progress | None = None,
+    ) -> dict[str, Pixels]:
+        """Return the pixels of each image, or why it has none.
+
+        `address_of` returns the URL of the n-th image, given its WebP.
+        """
+        if not target.images or not self._sizes:
+            return {}
+        sizes = [*self._sizes.values()]
+        shown = pictures(
+            [*self._sizes], target.images, _SIDE, sizes=sizes, sources=self._sources,
+            progress=progress,
+        )  # fmt: skip
+        found = {}
+        for number, (name, picture) in enumerate(zip(self._sizes, shown, strict=True), 1):
+            remark = address = ""
+            if not picture.problem:
+                remark = other_size(picture.size, self._sizes[name], self._drawn_as)
+                address = address_of(number, thumbnail(picture))
+            found[name] = Pixels(address, *picture.size, picture.problem, remark)
+        return found
 
 
 def _notes(found: Mapping[str, Pixels]) -> tuple[str, ...]:
     """Return numbers of images that are not shown or of another size, with the first reason."""
     lacking = [each.problem for each in found.values() if each.problem]
     other = [f"{quoted(name)}: {each.remark}" for name, each in found.items() if each.remark]
-    reasons_by_kind = {
-        BLANK_CANVAS: lacking,
-        "of another size than the data say": other,
-    }
+    kinds = ((BLANK_CANVAS, lacking), ("of another size than the data say", other))
     return tuple(
         f"{len(reasons):,} of {count(len(found), 'image')} {what}, see the page; "
         f"the first: {reasons[0]}"
-        for what, reasons in reasons_by_kind.items()
+        for what, reasons in kinds
         if reasons
     )
 

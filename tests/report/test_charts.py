@@ -24,7 +24,6 @@ from bboxqa.report.charts.charts import (
     image_costs,
     offsets,
     pair_matrix,
-    rotated_offsets,
     severities,
 )
 from bboxqa.report.charts.intervals import (
@@ -284,22 +283,6 @@ def test_offsets_by_chance_are_numbers_without_an_arrow():
     assert "drawn 10 times smaller" in offsets([edge("left", -200.0, -9.0)]).legend
 
 
-def test_rotated_boxes_are_drawn_turned():
-    measures = (("centre x", "px"), ("centre y", "px"), ("width", "px"), ("angle", "degrees"))
-    rows = [
-        {"annotator": "ann", "measure": name, "unit": unit, "offset": 4.0, "offset_percent": 0.0,
-         "offset_low": 3.0, "offset_high": 5.0, "systematic": name == "angle"}
-        for name, unit in (*measures[:3], ("height", "px"), measures[3])
-    ]  # fmt: skip
-    chart = rotated_offsets(rows)
-    (level,), (turned,) = paths(chart)
-    assert level[0] == (-0.5, -0.25)
-    # 5 times 4 degrees, clockwise: the left end rises, which is a smaller y.
-    assert turned[0] == pytest.approx((-0.3843, -0.4059), abs=1e-4)
-    assert "differences 5 times as large" in chart.legend
-    assert "+4.0° [+3.0, +5.0]" in texts(chart)
-
-
 def test_kinds_are_bars_of_per_cent_with_intervals():
     found = [kind("all agree", 6, 0.75, 0.5, 0.875), kind("missed", 2, 0.25, gain=0.1)]
     chart = decomposition(found)
@@ -326,7 +309,7 @@ def test_severities_are_bars():
     "chart",
     [
         category_intervals([]), sensitivity([]), pair_matrix([], []), pair_matrix(["a"], []),
-        confusion_matrix([]), offsets([]), rotated_offsets([]), decomposition([]),
+        confusion_matrix([]), offsets([]), decomposition([]),
         image_costs([], 0),
     ],
 )  # fmt: skip

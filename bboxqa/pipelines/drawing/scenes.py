@@ -10,7 +10,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, own_name
+from bboxqa.core.file_names import own_name
 from bboxqa.core.text import clean, count, nearest
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.rasters import outline_rings
@@ -31,9 +31,6 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.found_boxes import annotation_row, written_rings
 from bboxqa.rules.runner import apply
 
-_EXAMPLES = 3
-# Most characters of an example.
-_LONGEST = 60
 # Code to severity and title of a rule.
 _Rules = dict[str, tuple[Severity, str]]
 
@@ -294,8 +291,6 @@ def chosen_image(
 ) -> str:
     """Return the image name that matches a name or an id; names are tried first.
 
-    The suffix of a file name may be left out, or given where the data have none.
-
     Raises DatasetError if no image matches, or several images have the id.
 
     Parameters
@@ -309,56 +304,27 @@ def chosen_image(
     --------
     >>> chosen_image("0", ["a.png"], lambda: [{"id": 0, "file_name": "a.png"}])
     'a.png'
-    >>> chosen_image("b/a", ["b/a.png"], lambda: [])
-    'b/a.png'
     """
-    if isinstance(wanted, str) and wanted in names:
-        return wanted
-    known = set(names)
-    found = {name_of_record(record) for record in records() if _id_of(record) == str(wanted)}
-    found &= known
-    if len(found) == 1:
-        return found.pop()
-    if found:
-        several = ", ".join(repr(name) for name in sorted(found))
-        raise DatasetError(
-            [f"several images have the id {wanted}: {several}"], "Name the image by its file."
-        )
-    form = normalize("NFC", str(wanted))
-    same = [name for name in names if normalize("NFC", name) == form]
-    same = same or [name for name in names if _is_with_ending(str(wanted), name)]
-    if len(same) == 1:
-        return same[0]
-    raise DatasetError([f"there is no image {wanted!r} among {_described(str(wanted), names)}"])
-
-
-def _is_with_ending(wanted: str, name: str) -> bool:
-    """Return whether two names are equal except for a suffix that one of them lacks."""
-    longer, shorter = sorted((wanted, name), key=len, reverse=True)
-    ending = longer.removeprefix(shorter)
-    return ending != longer and ending.lower() in IMAGE_SUFFIXES
+    if isinstance(wanted, str):
+        # The same letters with marks may be written in two ways.
+        form = normalize("NFC", wanted)
+        same = [name for name in names if normalize("NFC", name) == form]
+        if wanted in same or len(same) == 1:
+            return wanted if wanted in same else same[0]
+    ids = {name_of_record(each) for each in records() if _id_of(each) == str(wanted)} & {*names}
+    if len(ids) == 1:
+        return ids.pop()
+    if ids:
+        several = ", ".join(repr(name) for name in sorted(ids))
+        problem = f"several images have the id {wanted}: {several}"
+        raise DatasetError([problem], "Name the image by its file.")
+    last = PurePosixPath(str(wanted).replace("\\", "/")).name
+    similar = [name for name in names if PurePosixPath(name).name == last]
+    hint = f"; did you mean {similar[0]!r}?" if similar else nearest(str(wanted), names)
+    such = f", such as {names[0]!r}" if names and not hint else hint
+    raise DatasetError([f"there is no image {wanted!r} among {count(len(names), 'image')}{such}"])
 
 
 def _id_of(record: object) -> str:
     value: Any = record.get("id") if isinstance(record, dict) else None
     return "" if value is None else str(value)
-
-
-def _in_part(name: str) -> str:
-    """Return a name in quotes, without its middle if it is long."""
-    shown = repr(name)
-    half = _LONGEST // 2
-    return shown if len(shown) <= _LONGEST else f"{shown[:half]}…{shown[-half:]}"
-
-
-def _described(wanted: str, names: Sequence[str]) -> str:
-    """Return the number of images, with a suggestion or examples."""
-    number = count(len(names), "image")
-    last = PurePosixPath(wanted.replace("\\", "/")).name
-    same = [name for name in names if PurePosixPath(name).name == last]
-    if same:
-        return f"{number}; did you mean {same[0]!r}?"
-    if hint := nearest(wanted, names):
-        return number + hint
-    examples = ", ".join(_in_part(name) for name in names[:_EXAMPLES])
-    return f"{number}, such as {examples}" if examples else number

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import cos, radians, sin, sqrt
+from math import sqrt
 from typing import Any, Literal
 
 from bboxqa.core.text import count
@@ -48,8 +48,8 @@ _CIVIDIS = (
 # Text colours in cells, whose colours are the same on a light and a dark page.
 _ON_LIGHT, _ON_DARK = "#101418", "#fdfdfd"
 _NOT_MOVED = "no systematic offset"
-# The largest offset is drawn as at most this share of the side of the box, or these degrees.
-_LARGEST_DRAWN, _LARGEST_ANGLE = 0.25, 20.0
+# The largest offset is drawn as at most this share of the side of the box.
+_LARGEST_DRAWN = 0.25
 _FACTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 # For each edge, its midpoint in a box from 0 to 1, its direction, and where its offset is written.
 _EDGES: dict[str, tuple[Point, Point, Point, Literal["start", "middle", "end"]]] = {
@@ -59,7 +59,6 @@ _EDGES: dict[str, tuple[Point, Point, Point, Literal["start", "middle", "end"]]]
     "bottom": ((0.5, 1), (0, 1), (0.5, 1.45), "middle"),
 }
 _Place = tuple[int, int]
-_MEASURES = {"centre x": "middle, right", "centre y": "middle, down"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,8 +335,10 @@ def offsets(
     name = (short_name(edges[0]["annotator"]) if edges else "") if title is None else title
     known = [row for row in edges if row["offset_percent"] is not None]
     if not known:
-        return _no_offsets(name, edges, copies)
-    moved = [row for row in known if _is_drawn(row, row["offset_px_low"])]
+        who = edges[0]["annotator"] if edges else None
+        reason = reason_left_out(copies, "no object was drawn by others as well", who)
+        return nothing(name, reason, 209)
+    moved = [row for row in known if row["systematic"] or row["offset_px_low"] is None]
     largest = max((abs(row["offset_percent"]) for row in moved), default=0) / 100
     factor = _factor(largest / _LARGEST_DRAWN)
     drawn = {row["edge"]: factor * row["offset_percent"] / 100 for row in moved}
@@ -352,59 +353,10 @@ def offsets(
         if abs(away) > 0.005:
             end = (middle[0] + right * away, middle[1] + down * away)
             marks += _arrow(middle, end, SERIES[1] if row["systematic"] else DIM)
-        text = _offset_text(row, "offset_px", " px", "\n")
+        text = _offset_text(row)
         marks.append(Text(*at, text, 0, SMALL, align, bold=row["systematic"]))
-    legend = (f"dashed: {others}", _how_large("drawn", factor) if moved else _NOT_MOVED)
+    legend = (f"dashed: {others}", _how_large(factor) if moved else _NOT_MOVED)
     return Chart(name, marks, (-1.2, 2.2), (1.8, -0.8), 160, 209, legend, frame="")
-
-
-def rotated_offsets(
-    rows: Rows, *, title: str | None = None, copies: Rows = (), others: str = THE_OTHERS
-) -> Chart:
-    """Draw a box as an annotator draws it on average, over that of the others.
-
-    `rows` are the rows of one annotator of the table "rotated_offsets". Differences are magnified
-    by the factor in the legend; the numbers are pixels and degrees clockwise with their 95 %
-    intervals. Only systematic ones, in bold, and those without an interval are drawn. The title is
-    by default the name of the annotator; `others` is what the other annotators are called.
-    """
-    name = (short_name(rows[0]["annotator"]) if rows else "") if title is None else title
-    if not rows or rows[0]["offset"] is None:
-        return _no_offsets(name, rows, copies)
-    moved = [_is_drawn(row, row["offset_low"]) for row in rows]
-    off = [
-        each * (row["offset"] if row["unit"] == "degrees" else (row["offset_percent"] or 0) / 100)
-        for row, each in zip(rows, moved, strict=True)
-    ]
-    shares = [abs(each) for each in off[:-1]]
-    factor = _factor(max(*(each / 0.2 for each in shares), abs(off[-1]) / _LARGEST_ANGLE))
-    size = sqrt(0.5)
-    x, y, width, height, angle = (factor * each for each in off)
-    color = SERIES[1] if any(row["systematic"] for row in rows) else TEXT
-    turned = _turned((size * x, size * y), (1 + width, 0.5 * (1 + height)), angle)
-    marks: list[Mark] = [
-        Path([_turned((0, 0), (1, 0.5), 0)], DIM, dashes=(3.7, 1.6)),
-        Path([turned], color, width=1.5),
-    ]
-    for place, row in enumerate(rows):
-        unit = "°" if row["unit"] == "degrees" else " px"
-        measure = _MEASURES.get(row["measure"], row["measure"])
-        text = _offset_text(row, "offset", unit, " ")
-        marks.append(Text(-1.1, 0.85 + 0.22 * place, measure))
-        marks.append(Text(0.1, 0.85 + 0.22 * place, text, bold=row["systematic"]))
-    times = _how_large("differences", factor) if any(moved) else _NOT_MOVED
-    legend = (f"dashed: {others}", times)
-    return Chart(name, marks, (-1.2, 1.2), (1.9, -0.6), 180, 173, legend, frame="")
-
-
-def _no_offsets(name: str, rows: Rows, copies: Rows) -> Chart:
-    who = rows[0]["annotator"] if rows else None
-    return nothing(name, reason_left_out(copies, "no object was drawn by others as well", who), 209)
-
-
-def _is_drawn(row: Mapping[str, Any], low: float | None) -> bool:
-    """Return whether an offset is drawn: if it is systematic, or has no interval."""
-    return low is None or bool(row["systematic"])
 
 
 def _factor(largest: float) -> float:
@@ -412,41 +364,31 @@ def _factor(largest: float) -> float:
     return max((each for each in _FACTORS if each * largest <= 1), default=_FACTORS[0])
 
 
-def _how_large(what: str, factor: float) -> str:
+def _how_large(factor: float) -> str:
     """Return the magnification of a drawing in words.
 
     Examples
     --------
-    >>> _how_large("drawn", 20), _how_large("drawn", 0.5)
+    >>> _how_large(20), _how_large(0.5)
     ('drawn 20 times as large', 'drawn 2 times smaller')
     """
     if factor < 1:
-        return f"{what} {1 / factor:g} times smaller"
-    return "true to scale" if factor == 1 else f"{what} {factor:g} times as large"
+        return f"drawn {1 / factor:g} times smaller"
+    return "true to scale" if factor == 1 else f"drawn {factor:g} times as large"
 
 
-def _offset_text(row: Mapping[str, Any], name: str, unit: str, between: str) -> str:
-    figure = json_figure(row, name)
+def _offset_text(row: Mapping[str, Any]) -> str:
+    figure = json_figure(row, "offset_px")
     if figure["value"] is None:
         return "–"
     ends = figure["interval"]
-    bounds = "" if ends is None else f"{between}[{signed(ends[0])}, {signed(ends[1])}]"
-    return f"{signed(figure['value'])}{unit}{bounds}"
+    bounds = "" if ends is None else f"\n[{signed(ends[0])}, {signed(ends[1])}]"
+    return f"{signed(figure['value'])} px{bounds}"
 
 
 def _box(first: Point, second: Point) -> list[Point]:
     (left, top), (right, bottom) = first, second
     return [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
-
-
-def _turned(middle: Point, size: Point, degrees: float) -> list[Point]:
-    """Return the corners of a box that is turned clockwise."""
-    across, down = size[0] / 2, size[1] / 2
-    turn, sides = radians(degrees), _box((-across, -down), (across, down))
-    return [
-        (middle[0] + x * cos(turn) - y * sin(turn), middle[1] + x * sin(turn) + y * cos(turn))
-        for x, y in sides
-    ]
 
 
 def _arrow(start: Point, end: Point, color: str) -> list[Mark]:

@@ -114,8 +114,7 @@ class Plots:
         """Draw a box with its edges where an annotator draws them on average.
 
         Arrows are magnified by the factor in the legend. Only systematic offsets have arrows, and
-        those without an interval, in grey. If rotated boxes are compared, a rotated box is drawn
-        with the annotator's offsets of centre, sides and angle.
+        those without an interval, in grey.
 
         Parameters
         ----------
@@ -125,29 +124,18 @@ class Plots:
         Raises
         ------
         ConfigError
-            If there is no such annotator.
-
-        Examples
-        --------
-        >>> import bboxqa
-        >>> from bboxqa.examples import example_file
-        >>> result = bboxqa.agree(bboxqa.read_coco(example_file("fruits")))
-        >>> result.plot.offsets("Ann4")
-        Traceback (most recent call last):
-            ...
-        bboxqa.core.errors.ConfigError: annotator is 'Ann4'; expected one of Ann1, Ann2, Ann3; \
-did you mean 'Ann3'?
+            If there is no such annotator, or rotated boxes or key points are compared, whose
+            offsets are in a table of the diagnosis.
         """
         self._check_annotator(annotator)
         tables = self._result.diagnose().tables
-        is_rotated = "rotated_offsets" in tables
-        if not is_rotated and "offsets" not in tables:
-            raise ConfigError("key points have no edges; the table joint_annotators has offsets")
-        draw = charts.rotated_offsets if is_rotated else charts.offsets
-        rows = self._rows("rotated_offsets" if is_rotated else "offsets")
-        own = [row for row in rows if row["annotator"] == annotator]
+        if "offsets" not in tables:
+            other = next(each for each in ("rotated_offsets", "joint_annotators") if each in tables)
+            raise ConfigError(f"only upright boxes have edges; the table {other} has offsets")
+        own = [row for row in self._rows("offsets") if row["annotator"] == annotator]
         others = others_of(annotator, self._annotators())
-        return draw_chart(draw(own, copies=self._rows("copies"), others=others), ax)
+        copies = self._rows("copies")
+        return draw_chart(charts.offsets(own, copies=copies, others=others), ax)
 
     def decomposition(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the share of objects of each kind of disagreement, with its 95 % interval."""

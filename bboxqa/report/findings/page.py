@@ -110,7 +110,6 @@ def findings_page(
         inputs=None if manifest is None else inputs_table(manifest["inputs"]),
         n_pictured=len(number),
         n_with_boxes=len(names),
-        n_reduced=sum(pixels[name].is_reduced for name in number if name in pixels),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from bboxqa.core.text import count, names_in_words
 from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.report.agreement_text import images_compared
-from bboxqa.report.charts.charts import offsets, rotated_offsets
+from bboxqa.report.charts.charts import offsets
 from bboxqa.report.charts.svg import chart_svg
 from bboxqa.report.numbers import (
     THE_OTHERS,
@@ -141,22 +141,20 @@ def _of_time(row: Mapping[str, Any] | None) -> list[Entry]:
 
 
 def _offset_charts(diagnosis: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
-    """Return charts of offsets by annotator; none for key points."""
+    """Return charts of offsets by annotator; none for rotated boxes and key points."""
     from markupsafe import Markup
 
     tables = diagnosis["tables"]
-    name = next((each for each in ("rotated_offsets", "offsets") if each in tables), None)
-    if name is None:
+    if "offsets" not in tables:
         return {}
     own: dict[str, list[Mapping[str, Any]]] = {}
-    for row in table_rows(tables[name]):
+    for row in table_rows(tables["offsets"]):
         if row["annotator"] in names:
             own.setdefault(row["annotator"], []).append(row)
-    draw = rotated_offsets if name == "rotated_offsets" else offsets
     copies, every = table_rows(tables["copies"]), [row["name"] for row in diagnosis["annotators"]]
     return {
         who: Markup(  # noqa: S704 - `chart_svg` escapes texts
-            chart_svg(draw(rows, title="", copies=copies, others=others_of(who, every)),
+            chart_svg(offsets(rows, title="", copies=copies, others=others_of(who, every)),
                       f"Offsets of {who}"))
         for who, rows in own.items()
         if len(own) <= _MOST_DRAWN or any(row["systematic"] for row in rows)

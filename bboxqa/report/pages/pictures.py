@@ -32,8 +32,6 @@ class Pixels:
     """Why they cannot be shown."""
     remark: str = ""
     """What is wrong with those that are shown."""
-    is_reduced: bool = False
-    """Whether resolution or quality were reduced to limit the size of the page."""
 
     @property
     def note(self) -> str:
@@ -153,11 +151,6 @@ class ShownImages:
     def looked_for(self) -> bool:
         """Whether the pixels of any image were looked for."""
         return any(each.pixels or each.note for each in self.pictures)
-
-    @property
-    def n_reduced(self) -> int:
-        """The number of images reduced to limit the size of the page."""
-        return sum(each.pixels is not None and each.pixels.is_reduced for each in self.pictures)
 
 
 def line_style(place: int) -> str:
