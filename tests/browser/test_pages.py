@@ -1,7 +1,6 @@
 """Pages in a real browser: they open offline, work, are accessible, and show what the data say."""
 
 import json
-import re
 import shutil
 from io import BytesIO
 from pathlib import Path
@@ -10,8 +9,6 @@ import pytest
 from PIL import Image
 from support.cli import run
 from support.datasets import annotation, document, write
-
-import bboxqa
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -123,18 +120,6 @@ def split(folder):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return folder / "split"
-
-
-@pytest.fixture(scope="module")
-def crowd_of_ten(folder):
-    """The page of ten annotators, of whom four draw boxes too far to the right."""
-    export = folder / "ten.json"
-    errors = {"*": {"jitter": 1}} | {f"p{n:02}": {"offset": [5, 0]} for n in range(2, 10, 2)}
-    data = bboxqa.simulate(images=20, annotators=10, objects=8, errors=errors, seed=3)
-    export.write_text(json.dumps(data.document()))
-    done = run("agree", export, "--bootstrap", "300", "--report", folder / "ten.html")
-    assert done.returncode == 0, done.stderr
-    return folder / "ten.html"
 
 
 @pytest.fixture(scope="module")
@@ -275,29 +260,6 @@ def test_an_annotator_is_switched_off_and_on(page):
     assert page.locator('.shape[data-annotator="1"].off').count() == 0
 
 
-def test_numbers_are_those_of_the_objects_that_are_drawn(page):
-    labels = page.locator(".numbers text:not(.off)")
-    n_all = labels.count()
-    box = page.locator(".controls input[name=all]")
-    box.uncheck()
-    assert labels.count() == 0
-    hidden = page.locator(".numbers text").first
-    assert hidden.evaluate("(text) => getComputedStyle(text).display") == "none"
-    page.locator('.controls input[name=annotator][value="1"]').check()
-    of_one = page.locator('.image:has(.shape[data-annotator="1"])').first
-    drawn = of_one.locator('.shape[data-annotator="1"]').evaluate_all(
-        "(all) => all.map((shape) => shape.dataset.object)"
-    )
-    # Objects on which all agree have no number.
-    numbers = of_one.locator(".numbers text").evaluate_all(
-        "(all) => all.map((text) => [text.dataset.object, !text.classList.contains('off')])"
-    )
-    assert numbers == [[number, number in drawn] for number, _ in numbers]
-    assert 0 < labels.count() < n_all
-    box.check()
-    assert labels.count() == n_all > 0
-
-
 def test_images_are_found_filtered_and_sorted(page):
     shown = page.locator(".image:not([hidden])")
     total = shown.count()
@@ -318,69 +280,6 @@ def test_images_are_found_filtered_and_sorted(page):
     assert shown.first.get_attribute("data-name") == first
 
 
-@pytest.fixture(scope="module")
-def crowd(folder):
-    """The page of 9 annotators: the first missed most, and the last drew most alone."""
-    names = [f"annotator a{n}" for n in range(9)]
-    images = [
-        {"id": n, "file_name": f"{n}.png", "width": 99, "height": 99, "annotators": names}
-        for n in range(9)
-    ]
-    records = [
-        {"id": 20 * i + 9 * extra + a, "image_id": i, "category_id": 1, "annotator": name,
-         "bbox": [10 + 40 * extra, 10, 30, 30]}
-        for i in range(9) for extra in (0, 1) for a, name in enumerate(names)
-        if (i >= 8 - a if not extra else i < a == 8)
-    ]  # fmt: skip
-    categories = [{"id": 1, "name": "cow"}]
-    data = {"images": images, "categories": categories, "annotations": records}
-    path = write(folder / "crowd.json", data)
-    done = run("agree", path, "--report", folder / "crowd.html", "--bootstrap", "0")
-    assert done.returncode == 0, done.stderr
-    return folder / "crowd.html"
-
-
-def test_cards_are_sorted_and_found(opened, crowd):
-    page = opened(crowd)
-    form = page.get_by_role("form", name="Cards of annotators")
-    cards = page.locator(".card:not([hidden])")
-    names = "(all) => all.map((each) => each.dataset.name)"
-    first = cards.evaluate_all(names)
-    form.get_by_label("Order").select_option("most misses")
-    assert cards.first.get_attribute("data-name") == "annotator a0"
-    form.get_by_label("Order").select_option("most extras")
-    assert cards.first.get_attribute("data-name") == "annotator a8"
-    form.get_by_label("Order").select_option("name")
-    assert cards.evaluate_all(names) == [f"annotator a{n}" for n in range(9)]
-    form.get_by_label("Order").select_option("lowest F1")
-    assert cards.evaluate_all(names) == first
-    form.get_by_label("Find").fill("A3")
-    assert cards.evaluate_all(names) == ["annotator a3"]
-    assert form.locator("output").inner_text() == "1 of 9 cards shown"
-
-
-def test_all_annotators_are_offered_on_a_phone(browser, crowd):
-    context = browser.new_context(viewport={"width": 390, "height": 800})
-    page = context.new_page()
-    page.goto(crowd.as_uri())
-    heights = page.locator("fieldset:has([name=annotator])").evaluate(
-        "(each) => [each.scrollHeight, each.clientHeight]"
-    )
-    context.close()
-    assert heights[0] == heights[1]
-
-
-def test_all_annotators_are_switched_off_together(page):
-    drawn = page.locator(".shape:not(.off)")
-    total = drawn.count()
-    page.uncheck(".controls input[name=all]")
-    assert drawn.count() == 0
-    page.check('.controls input[name=annotator][value="1"]')
-    assert 0 < drawn.count() < total
-    page.check(".controls input[name=all]")
-    assert drawn.count() == total
-
-
 def test_a_table_is_sorted_by_keyboard(page):
     page.get_by_text("Pairs as a table", exact=True).press("Enter")
     table = page.locator("table[data-name=Pairs]")
@@ -391,30 +290,6 @@ def test_a_table_is_sorted_by_keyboard(page):
     values = table.locator(f"tbody td:nth-child({place + 1})").all_inner_texts()
     assert [float(each) for each in values] == sorted(float(each) for each in values)
     assert head.evaluate("(button) => button.closest('th').ariaSort") == "ascending"
-
-
-def test_the_csv_of_a_table_has_whole_numbers_and_no_dashes(page, folder):
-    found = page.evaluate(
-        "csv(document.querySelector('table[data-name=Pairs]')).split('\\n').slice(0, 2)"
-    )
-    pair = json.loads((folder / "run/summary.json").read_text())["thresholds"][0]["pairs"][0]
-    assert found[0].split(",") == [*pair]
-    assert found[1].split(",") == [str(value) for value in pair.values()]
-    none = page.evaluate(
-        "(() => { const cell = document.createElement('td'); cell.dataset.value = '';"
-        " cell.textContent = '–'; return cellText(cell); })()"
-    )
-    assert none == ""
-
-
-def test_figures_are_sorted_by_their_value(page):
-    head = page.get_by_role("button", name="value", exact=True)
-    head.press("Enter")
-    values = page.locator("table[data-name=Figures] tbody td:nth-child(2)").evaluate_all(
-        "(all) => all.map((cell) => Number(cell.dataset.value))"
-    )
-    assert len(values) == 6
-    assert values == sorted(values)
 
 
 def test_keys_go_from_image_to_image(page):
@@ -437,18 +312,6 @@ def test_keys_go_from_image_to_image(page):
     )
     page.keyboard.press("k")
     assert current() == start
-
-
-def test_an_object_and_its_reason_are_marked_together(page):
-    image = page.locator(".image").first
-    line = image.locator("li[data-object]").first
-    line.hover()
-    number = line.get_attribute("data-object")
-    lit = image.locator(".shape.lit").evaluate_all(
-        "(all) => all.map((each) => each.dataset.object)"
-    )
-    assert lit
-    assert set(lit) == {number}
 
 
 def test_without_a_script_everything_is_shown(browser, agreement):
@@ -495,33 +358,6 @@ def test_a_tile_leads_to_what_was_drawn_and_back(opened, split):
     assert page.complaints == []
 
 
-def test_tiles_are_found_and_sorted(opened, split):
-    page = opened(split / "index.html")
-    shown = page.locator(".tile:not([hidden])")
-    page.fill("[name=find]", "0007")
-    assert shown.evaluate_all("(all) => all.map((each) => each.dataset.name)") == ["0007.png"]
-    page.fill("[name=find]", "")
-    page.check("[name=kind][value='class conflict']")
-    assert page.inner_text("output") == "334 of 1,000 images shown"
-    page.uncheck("[name=kind][value='class conflict']")
-    page.select_option("[name=order]", "name")
-    assert shown.nth(1).get_attribute("data-name") == "0001.png"
-    page.select_option("[name=category]", "0")
-    # Where both chose the other category, it is not among the images.
-    assert page.inner_text("output") == "667 of 1,000 images shown"
-
-
-def test_without_a_script_tiles_lead_to_their_pages(browser, split):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto((split / "index.html").as_uri())
-    assert page.locator(".controls").is_hidden()
-    page.locator(".tile a").nth(60).click()
-    page.wait_for_url("**/images-2.html#image-61")
-    assert page.locator("#image-61 .shape").first.is_visible()
-    context.close()
-
-
 def test_figures_and_charts_can_be_read_on_a_phone(browser, agreement):
     context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
     page = context.new_page()
@@ -538,124 +374,6 @@ def test_figures_and_charts_can_be_read_on_a_phone(browser, agreement):
     context.close()
 
 
-def test_cells_of_ten_annotators_can_be_read_on_a_phone(browser, crowd_of_ten):
-    context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
-    page = context.new_page()
-    page.goto(crowd_of_ten.as_uri())
-    cells = page.locator("#annotators figure text").filter(has_text=re.compile(r"^\d\.\d\d$"))
-    sizes = cells.evaluate_all(
-        "(all) => all.map((text) => parseFloat(getComputedStyle(text).fontSize)"
-        " * Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b))"
-    )
-    assert len(sizes) == 90
-    assert min(sizes) > 9
-    frame = page.locator("#annotators .wide").first
-    assert frame.evaluate("(each) => each.scrollWidth <= each.clientWidth")
-    context.close()
-
-
-def test_a_link_of_the_story_opens_its_table(browser, crowd_of_ten):
-    """More annotators move their boxes than the story names."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
-    page = context.new_page()
-    page.goto(crowd_of_ten.as_uri())
-    link = page.locator(".story a").first
-    assert "1 more stands out" in link.locator("..").inner_text()
-    table = page.locator(link.get_attribute("href"))
-    assert not table.is_visible()
-    link.click()
-    assert table.is_visible()
-    context.close()
-
-
-@pytest.mark.parametrize("width", [390, 1400])
-def test_tables_that_are_cut_say_that_they_scroll(browser, agreement, width):
-    context = browser.new_context(viewport={"width": width, "height": 800}, offline=True)
-    page = context.new_page()
-    page.goto(agreement.as_uri())
-    page.locator("details.data").evaluate_all("(all) => all.forEach((each) => each.open = true)")
-    page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
-    found = page.locator(".scroll").evaluate_all(
-        "(all) => all.map((frame) => [frame.scrollWidth > frame.clientWidth + 1,"
-        " getComputedStyle(frame, '::before').content.includes('scroll sideways')])"
-    )
-    assert {cut for cut, _ in found} == {True, False}
-    assert all(cut == told for cut, told in found)
-    context.close()
-
-
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [
-        ("agreement", ".chart, [data-name=Figures] td, [data-name=Files] :is(th, td)"),
-        (
-            "findings",
-            "[data-name=Content] :is(th, td), .rules td, .places td, [data-name=Files] :is(th, td)",
-        ),
-        ("batch", ".projects td"),
-    ],
-)
-def test_what_matters_can_be_seen_on_a_phone_without_scrolling(name, shown, browser, request):
-    path = request.getfixturevalue(name)
-    context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
-    page = context.new_page()
-    page.goto(path.as_uri())
-    boxes = [each.bounding_box() for each in page.locator(shown).all() if each.is_visible()]
-    inner = [each.bounding_box() for each in page.locator(".places td:nth-child(3)").all()]
-    context.close()
-    assert boxes
-    assert [box for box in boxes if box["x"] + box["width"] > 390] == []
-    # Messages have the whole width.
-    assert [box for box in inner if box["width"] < 340] == []
-
-
-def test_options_of_a_command_are_not_broken_after_their_hyphens(browser, tmp_path):
-    data = ROOT / "tests/data/simulated.json"
-    options = ("--category-lenient", "--bootstrap", "40", "--min-alpha", "0.5", "--top", "1")
-    done = run("agree", data, *options, "--report", tmp_path / "page.html")
-    assert done.returncode in (0, 1), done.stderr
-    context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
-    page = context.new_page()
-    page.goto((tmp_path / "page.html").as_uri())
-    lines = page.locator("pre .whole").evaluate_all(
-        "(all) => all.map((each) => [each.textContent, each.getClientRects().length])"
-    )
-    command = page.locator("pre").text_content()
-    shown = page.locator("#images output").text_content()
-    context.close()
-    assert ["--bootstrap", 1] in lines
-    assert {n for _, n in lines} == {1}
-    assert command.startswith("bboxqa agree ")
-    assert "--bootstrap 40" in command
-    assert shown == "1 of 1 image shown"
-
-
-def test_messages_are_seen_beside_long_paths_on_a_tablet(browser, tmp_path):
-    records = [annotation(n, bbox=(10 * n, 10, 20, 0)) for n in range(1, 3)]
-    path = write(tmp_path / f"{'long' * 20}.json", document(records))
-    assert run("validate", path, "--report", tmp_path / "findings.html").returncode == 1
-    context = browser.new_context(viewport={"width": 800, "height": 800}, offline=True)
-    page = context.new_page()
-    page.goto((tmp_path / "findings.html").as_uri())
-    beyond = page.locator(".scroll:has(.places)").evaluate_all(
-        "(all) => all.filter((each) => each.scrollWidth > each.clientWidth).length"
-    )
-    context.close()
-    assert beyond == 0
-
-
-def test_notes_of_a_batch_are_seen_beside_long_paths(browser, batch):
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True)
-    page = context.new_page()
-    page.goto(batch.as_uri())
-    page.locator(".projects tbody td:last-child").first.evaluate(
-        "(note) => { note.textContent = 'a/very_long_path'.repeat(20); }"
-    )
-    hidden = page.locator(".scroll.all").evaluate("(each) => each.scrollWidth - each.clientWidth")
-    context.close()
-    assert hidden == 0
-
-
 @pytest.mark.parametrize("name", ["hostile", "batch"])
 def test_all_stays_on_the_paper(name, browser, request):
     context = browser.new_context(viewport={"width": 680, "height": 900}, offline=True)
@@ -668,65 +386,3 @@ def test_all_stays_on_the_paper(name, browser, request):
     )
     context.close()
     assert [html[:80] for end, html in ends if end > 681] == []
-
-
-def test_a_page_on_narrow_paper_is_not_that_of_a_phone(browser, agreement):
-    context = browser.new_context(viewport={"width": 680, "height": 900}, offline=True)
-    page = context.new_page()
-    page.goto(agreement.as_uri())
-    page.emulate_media(media="print")
-    clipping = page.locator(".wide").evaluate_all(
-        "(all) => all.filter((each) => getComputedStyle(each).overflowX === 'auto').length"
-    )
-    rows = page.locator("[data-name=Figures] tbody tr").evaluate_all(
-        "(all) => all.map((row) => getComputedStyle(row).display)"
-    )
-    context.close()
-    assert clipping == 0
-    assert set(rows) == {"table-row"}
-
-
-def test_paper_has_no_page_without_pictures_below_a_title(browser, tmp_path):
-    """A list longer than a sheet begins beside its picture, and nothing has to be opened."""
-    images = [{"id": 1, "file_name": "1.png", "width": 600, "height": 600}]
-    records = [
-        {
-            "id": 2 * n + a, "image_id": 1, "category_id": 1, "annotator": f"p{a}",
-            "bbox": [60 * (n % 10) + 25 * a, 60 * (n // 10), 20, 20],
-        }
-        for n in range(80) for a in range(2)
-    ]  # fmt: skip
-    categories = [{"id": 1, "name": "cow"}]
-    data = {"images": images, "categories": categories, "annotations": records}
-    path = write(tmp_path / "long.json", data)
-    done = run("agree", path, "--report", tmp_path / "long.html", "--bootstrap", "0")
-    assert done.returncode == 0, done.stderr
-    context = browser.new_context(viewport={"width": 680, "height": 900}, offline=True)
-    page = context.new_page()
-    page.goto((tmp_path / "long.html").as_uri())
-    page.emulate_media(media="print")
-    figure, reasons = (
-        page.locator(f"#images {each}").bounding_box() for each in (".picture", ".reasons")
-    )
-    assert reasons["height"] > 1000
-    assert reasons["x"] > figure["x"] + figure["width"]
-    assert abs(reasons["y"] - figure["y"]) < 50
-    # Grids are not broken between sheets.
-    styles = page.locator(".beside").evaluate_all(
-        "(all) => all.map((e) => getComputedStyle(e).display)"
-    )
-    assert set(styles) == {"flow-root"}
-    assert page.locator("details.data:visible").count() == 0
-    context.close()
-
-
-def test_the_table_of_a_batch_is_copied_without_its_links(browser, batch):
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
-    page = context.new_page()
-    page.goto(batch.as_uri())
-    with page.expect_download() as download:
-        page.locator("button", has_text="Save as csv").first.click()
-    first, *rows = download.value.path().read_text("utf-8").splitlines()
-    context.close()
-    assert first.startswith("Project,Status,Alpha")
-    assert sorted(row.partition(",")[0] for row in rows) == ["one", "two"]

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 from base64 import b64encode
-from copy import deepcopy
 from hashlib import blake2b, sha256
 from html import unescape
 from html.parser import HTMLParser
@@ -17,19 +16,14 @@ from support.datasets import dataset
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.saved_results import read_saved
 from bboxqa.geometry.similarities.registry import SIMILARITIES
-from bboxqa.pipelines.diagnosis.sentences import MORE, Finding
 from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.agreement_text import text_lines
-from bboxqa.report.numbers import interval, number, percent
-from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages, measure_of
-from bboxqa.report.pages.cards import annotator_cards
-from bboxqa.report.pages.html_document import prose
+from bboxqa.report.pages.agreement_page import agreement_page, measure_of
 from bboxqa.report.pages.page_file import PageTarget
-from bboxqa.report.pages.pictures import Legend, Pixels, line_style, shown_images
+from bboxqa.report.pages.pictures import Pixels, line_style, shown_images
 from bboxqa.report.pages.verdict import verdict
 from bboxqa.report.result_files import documents_of
 
@@ -61,19 +55,6 @@ def found():
 @pytest.fixture(scope="module")
 def page(found):
     return agreement_page(found)
-
-
-def test_the_page_has_a_sentence_for_a_paper(found, page):
-    part = found["summary"]["thresholds"][0]
-    (told,) = re.findall(r"<p>For a paper: ([^<]*)</p>", page)
-    for name, value, bounds in (
-        ("Krippendorff&#39;s alpha", part["alpha"], part["interval"]),
-        ("F1 of pairs of annotators", part["existence"]["f1"], part["existence"]["interval"]),
-    ):
-        low, high = bounds
-        assert f"{name} is {value:.3f} (95 % confidence interval {low:.3f} to {high:.3f})" in told
-    assert told.startswith("For 3 annotators of 12 images")
-    assert "missing annotations are a category; intervals are from 50 bootstrap samples" in told
 
 
 @pytest.fixture(scope="module")
@@ -110,20 +91,6 @@ def texts(page):
     """Return the text of a page without elements."""
     # A span is a part of its line.
     return unescape(re.sub(r"<[^>]*>", " ", re.sub(r"</?span[^>]*>", "", page)))
-
-
-def test_a_class_alpha_that_is_undefined_says_why():
-    """Of one category, nothing can be named otherwise."""
-    page = agreement_page(documents(dataset([(0, who, 0, (10, 10, 20, 20)) for who in (0, 1)])))
-    row = page.split(">class: alpha</td>")[1].split("</tr>")[0]
-    assert "undefined: only one value occurs" in row
-
-
-def test_options_and_words_from_the_right_stay_whole():
-    assert 'use <span class="whole">--unsafe-fixes</span> of <bdi>\u05d3\u05e0</bdi> (2)' in prose(
-        "use --unsafe-fixes of \u05d3\u05e0 (2)"
-    )
-    assert prose("a--b <i>--x") == "a--b &lt;i&gt;--x"
 
 
 def test_every_figure_is_that_of_the_summary(found, page):
@@ -172,13 +139,6 @@ def test_every_row_of_a_table_is_that_of_the_summary(name, found, page):
         ]
 
 
-def test_a_column_is_of_numbers_where_its_first_value_is_missing(found):
-    changed = deepcopy(found)
-    changed["summary"]["thresholds"][0]["categories"][0]["alpha"] = None
-    table = agreement_page(changed).split('<table data-name="Categories">')[1].split("</thead>")[0]
-    assert re.search(r'<th scope="col" class="number">alpha</th>', table)
-
-
 def test_story_warnings_and_reasons_are_those_of_the_documents(found, page):
     shown = texts(page)
     for text in (*found["diagnosis"]["story"], *found["diagnosis"]["warnings"]):
@@ -189,39 +149,6 @@ def test_story_warnings_and_reasons_are_those_of_the_documents(found, page):
             assert each["reason"] in shown
 
 
-def test_the_story_names_tables_of_the_page_and_no_files(found):
-    """A reader of the page has neither the csv files nor the tables of --diagnose."""
-    changed = deepcopy(found)
-    moved = Finding(
-        "as said", values={"text": "offsets.csv draws larger"}, n_more=2, table="offsets"
-    )
-    used = Finding("as said", values={"text": "p2 uses cow"}, n_more=1, table="category_use")
-    groups = "5 groups of annotators (see agreement_groups.csv) agree among themselves"
-    lines = [
-        (moved.text, moved.see),
-        (used.text, used.see),
-        (groups, "agreement_groups.csv"),
-        (f"1 more finding: {MORE} have it", MORE),
-        ("<b>.csv and offsets.csv are names", ""),
-        ("p3 agrees least; 2 more stand out: reference_offsets.csv", "reference_offsets.csv"),
-    ]
-    changed["diagnosis"]["story"] = [text for text, _ in lines]
-    changed["diagnosis"]["subjects"] = [{"annotators": [], "see": see} for _, see in lines]
-    page = agreement_page(changed)
-    story = page.split('<ul class="story">')[1].split("</ul>")[0]
-    links = re.findall('offsets.csv draws larger; 2 more stand out: <a href="#([^"]*)">', story)
-    links += re.findall('1 more stands out: <a href="#([^"]*)">Use of categories</a></li>', story)
-    assert [page.count(f'id="{link}"') for link in links] == [1, 1]
-    assert '(see <a href="#table-groups">Groups</a>) agree' in story
-    more = '<a href="#annotators">the tables below</a>'
-    assert f"<li>1 more finding: {more} have it</li>" in story
-    assert "<li>&lt;b&gt;.csv and offsets.csv are names</li>" in story
-    assert "stand out: reference_offsets.csv</li>" in story
-    # Results that were saved by earlier versions have no subjects.
-    del changed["diagnosis"]["subjects"]
-    assert "2 more stand out: offsets.csv</li>" in agreement_page(changed)
-
-
 def test_every_annotation_is_drawn_where_it_is(found, page):
     paths = re.findall(r'<path class="stroke-[^"]*" d="M(\S+) (\S+)h(\S+)v(\S+)H', page)
     drawn = sorted(tuple(map(float, path)) for path in paths)
@@ -229,22 +156,6 @@ def test_every_annotation_is_drawn_where_it_is(found, page):
         shape["bbox"] for image in found["worst_images"]["images"] for shape in image["shapes"]
     ]
     np.testing.assert_allclose(drawn, sorted(map(tuple, boxes)), rtol=1e-6)
-
-
-def test_the_chart_of_costs_and_its_table_have_those_of_the_document(found, page):
-    images = found["worst_images"]["images"]
-    (svg,) = re.findall(r'<svg[^>]*aria-label="What images cost".*?</svg>', page, re.DOTALL)
-    written = [unescape(each) for each in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
-    assert [each for each in written if each.endswith(".jpg")] == [
-        image["file_name"] for image in images
-    ]
-    alphas = ["–" if row["alpha"] is None else f"{row['alpha']:.2f}" for row in images]
-    signed = [each.replace("-", "\N{MINUS SIGN}") for each in alphas]
-    assert [each for each in written if each in signed][-len(signed) :] == signed
-    (table,) = re.findall(r'<table data-name="Images">(.*?)</table>', page, re.DOTALL)
-    cells = re.findall(r"<td[^>]*>([^<]*)</td>", table)
-    assert cells[::4] == [image["file_name"] for image in images]
-    assert cells[1::4] == [number(image["cost"], 4) for image in images]
 
 
 def test_objects_are_numbered_at_their_corner_and_in_the_list(found, page):
@@ -269,14 +180,6 @@ def test_objects_are_numbered_at_their_corner_and_in_the_list(found, page):
         )
         n_numbers += len(shown)
     assert n_numbers > 5
-
-
-def test_nothing_stands_between_a_name_and_the_sign_behind_it(page):
-    articles = re.findall(r'<article class="image".*?</article>', page, re.DOTALL)
-    for article in articles:
-        shown = unescape(re.sub("<[^>]*>", "", article))
-        assert re.search(r"annotators: +p01, +p02, +p03", " ".join(shown.split()))
-        assert not re.search(r"\s[,:]", shown)
 
 
 def test_the_policy_allows_the_style_and_script_of_the_page_only(page):
@@ -318,31 +221,6 @@ def test_pixels_are_behind_the_boxes(found):
     assert "--images FOLDER" not in page
 
 
-def test_top_limits_the_images(found):
-    figures = {name: found[name] for name in ("summary", "manifest", "worst_images")}
-    assert agreement_page(figures, top=3).count('<article class="image"') == 3
-    assert 'id="images"' not in agreement_page(figures, top=0)
-
-
-def test_an_image_without_alpha_says_why():
-    rows = [(image, who, 0, (10, 10, 20, 20)) for image in range(3) for who in range(2)]
-    rows.append((0, 0, 0, (50, 50, 20, 20)))
-    rows += [(3, who, 1 + who, (10 + 40 * n, 10, 20, 20)) for n in range(2) for who in range(2)]
-    page = texts(agreement_page(documents(dataset(rows, size=(90, 90)))))
-    assert re.search(r"alpha – \((undefined|no meaning): [a-z0-9 %,]+\) · F1", page)
-
-
-def test_with_one_category_images_have_no_alpha_and_no_class_is_called_equal():
-    rows = [(image, who, 0, (10, 10, 20, 20)) for image in range(3) for who in range(2)]
-    rows.append((0, 0, 0, (50, 50, 20, 20)))
-    page = agreement_page(documents(dataset(rows, size=(90, 90))))
-    images = page.split('<section id="images">')[1].split("</section>")[0]
-    assert "of 2 objects · F1 0.67" in texts(images)
-    assert "alpha –" not in texts(images)
-    assert '<option value="alpha">' not in images
-    assert "class: equal" not in page
-
-
 def test_images_that_raise_agreement_are_left_out():
     """All agree on three of four images; without them, agreement would be lower."""
     rows = [(image, who, image % 2, (10, 10, 20, 20)) for image in range(4) for who in range(2)]
@@ -359,23 +237,10 @@ def test_a_page_calls_values_of_similarities_what_results_call_them(name):
     assert measure_of(name) == measure_name(name)
 
 
-def test_similarities_that_are_no_iou_are_not_called_so_without_a_diagnosis(found):
-    changed = {name: deepcopy(found[name]) for name in ("summary", "manifest")}
-    changed["summary"]["similarity"] = "keypoints"
-    page = texts(agreement_page(changed))
-    assert "from OKS 0.5 on" in page
-    assert "IoU" not in page
-    assert "from IoU 0.5 on" in texts(agreement_page({**changed, "summary": found["summary"]}))
-
-
 def test_without_a_diagnosis_the_page_says_how_to_make_one(found):
     page = agreement_page({name: found[name] for name in ("summary", "manifest")})
     assert "--diagnose" in page
     assert 'id="annotators"' not in page
-
-
-def test_the_same_documents_are_the_same_page(found, page):
-    assert page == agreement_page(json.loads(json.dumps(found)))
 
 
 def part(**changes):
@@ -436,14 +301,6 @@ def test_verdicts(changes, gates, status, title):
     assert (told.status, told.title) == (status, title)
 
 
-def test_of_several_thresholds_the_one_that_fails_is_named():
-    summary = part()
-    first = summary["thresholds"][0] | {"iou_threshold": 0.5}
-    last = first | {"iou_threshold": 0.75, "alpha": 0.02}
-    told = verdict(summary | {"thresholds": [first, last]}, GATES | {"min_alpha": 0.8}, None)
-    assert told.title == "Not accepted: alpha at threshold 0.75 is 0.02, and 0.8 was asked for"
-
-
 def test_no_figure_is_rounded_to_what_it_does_not_reach():
     almost = part(
         alpha=0.9969, interval=[0.992, 1.0], existence={"f1": 0.9996, "reason": None},
@@ -456,14 +313,6 @@ def test_no_figure_is_rounded_to_what_it_does_not_reach():
     assert "overlap by 1.00 on average" in told.sentences[3]
     failed = verdict(part(alpha=0.7996), GATES | {"min_alpha": 0.8}, None)
     assert failed.title == "Not accepted: alpha is 0.7996, and 0.8 was asked for"
-
-
-def test_an_interval_on_both_sides_of_a_bound_is_told():
-    told = " ".join(verdict(part(alpha=0.81, interval=[0.75, 0.86]), GATES, None).sentences)
-    assert "too few to tell on which side of 0.8 it lies" in told
-    assert "could give 0.75 to 0.86" in told
-    sure = " ".join(verdict(part(), GATES, None).sentences)
-    assert "too few" not in sure
 
 
 def test_the_next_step_is_about_what_would_gain_most():
@@ -485,56 +334,6 @@ def test_the_next_step_is_about_what_would_gain_most():
     assert told.startswith("Little is left to gain, less than 0.01 for each kind")
     nothing = [row | {"n_any": 0, "alpha_gain": None} for row in rows]
     assert verdict(part(), GATES, found | {"decomposition": nothing[1:]}).next_step == ""
-
-
-@pytest.mark.parametrize(
-    ("subjects", "people"),
-    [
-        ([], ""),
-        ([["cid"], ["ann 2"], ["cid"]], "cid and ann 2"),
-        # Sentences on two, and on objects, name nobody to begin with.
-        ([["ann"], ["bob", "cid"], []], "ann"),
-        ([[name] for name in ("cid", "dan", "ann", "eve", "bob", "a, b")],
-         "cid, dan, ann, eve and 2 others"),
-        ([["a, b"]], "'a, b'"),
-    ],
-)  # fmt: skip
-def test_the_next_step_begins_with_those_whom_the_story_is_about(subjects, people):
-    names = ("ann", "ann 2", "bob", "cid", "dan", "eve", "a, b")
-    found = {
-        "decomposition": [
-            {"kind": "missed by some", "n_any": 4, "alpha_gain": 0.02, "f1_gain": 0.01}
-        ],
-        "tables": {"copies": {"columns": [], "rows": []}},
-        "annotators": [{"name": name} for name in names],
-        "story": ["a sentence"] * len(subjects),
-        "subjects": [{"annotators": each, "see": ""} for each in subjects],
-    }
-    step = verdict(part(), GATES, found).next_step
-    first = f"Begin with what “Where agreement is lost” says about {people}. " if people else ""
-    assert step.startswith(f"{first}Agree on what has to be drawn")
-    # Of two, neither is the one to begin with.
-    two = found | {"annotators": [{"name": "ann"}, {"name": "cid"}]}
-    assert verdict(part(), GATES, two).next_step.startswith("Agree on what has to be drawn")
-
-
-def test_key_points_are_similar_and_do_not_overlap():
-    row = {"kind": "badly placed", "n_any": 4, "alpha_gain": 0.02, "f1_gain": 0.01}
-    tables = {"copies": {"columns": [], "rows": []}}
-    found = {"decomposition": [row], "tables": tables, "annotators": [], "story": []}
-    told = verdict(part(), GATES | {"similarity": "keypoints"}, found)
-    of_place = "The mean similarity (OKS) of their annotations of one object is 0.80, "
-    assert f"{of_place}where 1 is identical." in told.sentences
-    assert told.next_step.startswith("Show with examples where joints are")
-    boxes = verdict(part(), GATES, found)
-    assert "Their annotations of one object overlap by 0.80 on average" in " ".join(boxes.sentences)
-    assert boxes.next_step.startswith("Show with examples how close boxes have to be")
-
-
-def test_numbers_of_a_page():
-    assert number(-0.004) == "0.00"
-    assert percent(1.0) == "100.0 %"
-    assert interval([-0.5, 0.25]) == "[−0.50, 0.25]"
 
 
 def test_report_of_a_saved_run_is_the_page_of_agree(saved, tmp_path):
@@ -624,105 +423,6 @@ def test_of_many_annotators_those_with_most_to_look_at_have_cards(crowd):
     assert 'id="categories"' not in page
 
 
-def test_who_names_all_matches_alike_differs_on_no_category(tmp_path):
-    """Parts of the mountains are one object with boxes of other categories, which match none."""
-    assert run("example", "landscape", "--out", tmp_path).returncode == 0
-    found = documents(bboxqa.read_coco(tmp_path / "landscape.json"))
-    people = found["diagnosis"]["annotators"]
-    assert [row["class_share"]["value"] for row in people] == [1, 1, 1]
-    shown = texts(agreement_page(found))
-    assert "most often differs" not in shown
-
-
-def test_a_card_tells_what_its_annotator_confuses_and_not_what_another_one_does():
-    # dan alone names every third object otherwise; cid another one, once.
-    rows = [
-        (image, who, int((who == 3 and image % 3 == 0) or (who == 2 and image == 1)), box)
-        for image in range(12) for who in range(4) for box in [(10, 10, 20, 20)]
-    ]  # fmt: skip
-    rows += [(image, who, 1, (60, 60, 20, 20)) for image in range(12) for who in range(4)]
-    found = documents(dataset(rows, size=(90, 90)))
-    ann, bob, cid, dan = (row["name"] for row in found["diagnosis"]["annotators"])
-    told = {
-        card.name: card.confused for card in annotator_cards(found["diagnosis"], Legend({}, {}, 0))
-    }
-    confused = "most often differs on: category 0001, where most others say category 0000"
-    assert told == {ann: "", bob: "", cid: f"{confused} (1 object)", dan: f"{confused} (4 objects)"}
-
-
-def test_of_two_annotators_each_card_names_the_other_one():
-    rows = [
-        (image, who, int(who == 1 and image % 3 == 0), (10, 10 + 2 * who, 20, 20))
-        for image in range(12) for who in range(2)
-    ]  # fmt: skip
-    rows += [(image, who, 1, (60, 60, 20, 20)) for image in range(12) for who in range(2)]
-    found = documents(dataset(rows, size=(90, 90)))
-    ann, bob = (row["name"] for row in found["diagnosis"]["annotators"])
-    cards = {card.name: card for card in annotator_cards(found["diagnosis"], Legend({}, {}, 0))}
-    assert cards[ann].figures[1][0] == f"F1 with {bob}"
-    assert cards[bob].figures[1][0] == f"F1 with {ann}"
-    assert f"dashed: {bob}<" in cards[ann].chart
-    assert cards[bob].confused == (
-        f"most often differs on: category 0001, where {ann} says category 0000 (4 objects)"
-    )
-
-
-def test_a_card_shows_who_draws_twice_splits_and_merges():
-    """In 6 of 12 images, dan draws the first object twice, bob splits the second, cid merges."""
-    rows = [
-        (image, who, 0, (x, 10, 40, 20)) for image in range(12) for who in range(4)
-        for x in ((10, 110, 200, 250) if who != 1 or image % 2 else (10, 200, 250))
-        if who != 2 or image % 2 or x < 200
-    ]  # fmt: skip
-    for image in range(0, 12, 2):
-        rows += [(image, 3, 0, (11, 11, 40, 20))]
-        rows += [(image, 1, 0, (x, 10, 20, 20)) for x in (110, 130)]
-        rows += [(image, 2, 0, (200, 10, 90, 20))]
-    found = documents(dataset(rows, size=(300, 60)))
-    people = found["diagnosis"]["tables"]["boxes_per_object"]
-    columns = people["columns"]
-    titles = {"drawn twice": "twice_rate", "split": "split_rate", "merged": "merge_rate"}
-    shown = []
-    for card, row in zip(
-        sorted(annotator_cards(found["diagnosis"], Legend({}, {}, 0)), key=lambda card: card.name),
-        people["rows"],
-        strict=True,
-    ):
-        of = dict(zip(columns, row, strict=True))
-        figures = {title: rest for title, *rest in card.figures if title in titles}
-        shown.append({*figures})
-        for title, (value, ends) in figures.items():
-            bounds = [100 * of[f"{titles[title]}_{end}"] for end in ("low", "high")]
-            assert (value, ends) == (percent(of[titles[title]]), interval(bounds, 1))
-    assert shown == [set(), {"split"}, {"merged"}, {"drawn twice"}]
-
-
-def test_of_many_annotators_those_who_draw_twice_have_cards():
-    """25 of 26 annotators miss one object; the last misses none, and draws two of them twice."""
-    rows = [(image, who, 0, (10, 10, 40, 20)) for image in range(26) for who in range(26)
-            if image != who or who == 25]  # fmt: skip
-    rows += [(image, 25, 0, (11, 11, 40, 20)) for image in (0, 1)]
-    found = documents(dataset(rows, size=(60, 60)))
-    cards = annotator_cards(found["diagnosis"], Legend({}, {}, 0))
-    assert len(cards) == 24
-    assert found["diagnosis"]["annotators"][25]["name"] in {card.name for card in cards}
-
-
-def test_what_matches_is_units_and_what_disagrees_is_objects():
-    # Boxes of ann and bob that overlap too little to match: one object, and two units.
-    rows = [(image, who, who, (40 * box, 10, 20, 20)) for image in range(8) for who in range(2)
-            for box in range(2)]  # fmt: skip
-    rows += [(image, who, 0, (10 + 12 * who, 50, 20, 20)) for image in range(8) for who in range(2)]
-    found = documents(dataset(rows, size=(90, 90)))
-    (part,) = found["summary"]["thresholds"]
-    n_objects = sum(row["n_objects"] for row in found["diagnosis"]["decomposition"])
-    assert (part["n_units"], n_objects) == (32, 24)
-    shown = texts(agreement_page(found))
-    assert "32 units; 16 of them drawn by everyone" in shown
-    assert "A unit is a set of annotations that match each other." in shown
-    assert "32 objects" not in shown
-
-
 def test_groups_are_named_and_on_the_cards():
     """Of each image and 16, ann and bob name the objects otherwise than cid and dan."""
     rows = [
@@ -749,13 +449,6 @@ def test_groups_are_named_and_on_the_cards():
         ]
 
 
-def test_without_groups_the_page_says_so(crowd, page):
-    sentence = "No annotators were found who agree more among themselves"
-    assert sentence in texts(agreement_page(crowd))
-    # Three annotators cannot be two groups of two or more.
-    assert sentence not in texts(page)
-
-
 def image_of(*names):
     shapes = [
         {"annotator": name, "category": "cow", "annotation": 1, "object": 1, "bbox": [1, 1, 9, 9]}
@@ -765,12 +458,6 @@ def image_of(*names):
         "file_name": "1.png", "width": 20, "height": 20, "cost": 0.1, "alpha": None, "f1": 0.5,
         "asked": [*names], "objects": [], "shapes": shapes,
     }  # fmt: skip
-
-
-def test_broken_lines_are_drawn_above_solid_ones_with_their_gaps_open():
-    (only,) = shown_images(None, [image_of("a0", "a1")], {}, ("a1", "a0")).pictures
-    assert [shape.style for shape in only.shapes] == [line_style(0), line_style(1)]
-    assert [shape.dash for shape in only.shapes] == ["dash-0", "dash-1"]
 
 
 def test_annotators_have_the_lines_of_their_cards():
@@ -788,11 +475,6 @@ def test_annotators_have_the_lines_of_their_cards():
     (only,) = shown.pictures
     assert [shape.style for shape in only.shapes] == [line_style(n) for n in range(3)]
     assert shown.legend.style("a0") == ""
-
-
-def test_with_one_category_nothing_is_said_of_categories():
-    told = verdict(part(**{"class": {"share": 1.0, "alpha": None}}), GATES, None)
-    assert "category" not in " ".join(told.sentences)
 
 
 @pytest.fixture(scope="module")
@@ -864,12 +546,6 @@ def test_report_of_an_edited_result(name, change, message, saved, tmp_path):
     assert "make the result again with `bboxqa agree … --out FOLDER`" in str(raised.value)
 
 
-def test_a_page_needs_no_tables(saved, tmp_path):
-    folder = Path(shutil.copytree(saved, tmp_path / "run"))
-    (folder / "images.csv").unlink()
-    assert {"summary", "manifest", "diagnosis"} <= {*read_saved(folder)}
-
-
 def test_report_of_files_that_do_not_fit(tmp_path):
     summary_text = '{"thresholds": [{}]}'
     (tmp_path / "summary.json").write_text(summary_text)
@@ -909,53 +585,3 @@ def test_what_is_left_out_as_a_copy_is_said_to_be():
     assert text.count("of annotator 0001, 0 of 6 images count") == 1
     assert text.count("without shared boxes, as the rates of annotators") >= 2
     assert "What to do next:  Ask " + who + " why 100.0 % of the boxes" in page
-
-
-def test_long_names_are_short_in_sentences_and_cards(hostile):
-    """The whole name is in the title of what is shown, and in tables."""
-    long, short = "x" * 300, "x" * 20 + "…" + "x" * 19
-    assert f'<bdi title="{long}">{short}</bdi>' in hostile
-    for element in ("li", "p", "h3", "strong", "label", "option"):
-        found = re.findall(rf"<{element}[^>]*>([^<]*)", hostile)
-        assert not [text for text in found if "x" * 60 in text]
-    assert f">{long}</td>" in hostile
-
-
-def test_a_page_says_how_objects_were_matched(page, found):
-    assert "auto: hungarian in images that two annotators drew in, greedy where more did" in page
-    other = deepcopy(found)
-    other["summary"]["matcher"] = "recursive"
-    assert "matched by recursive;" in agreement_page(other)
-
-
-def test_an_image_that_all_left_empty_says_so():
-    record = {
-        "id": 1,
-        "file_name": "empty.png",
-        "width": 90,
-        "height": 90,
-        "annotators": ["a", "b"],
-    }
-    data = {
-        "images": [record | {"id": 2, "file_name": "full.png"}, record],
-        "categories": [{"id": 1, "name": "cow"}],
-        "annotations": [
-            {"id": n, "image_id": 2, "category_id": 1, "bbox": [9 * n, 9, 20, 20], "annotator": who}
-            for n, who in enumerate("ab")
-        ],
-    }
-    found = documents(bboxqa.read_coco(data))
-    pages = dict(agreement_pages(found, top=9))
-    shown = " ".join(map(texts, pages.values()))
-    assert "nobody drew anything · F1" in shown
-    assert "0 of 0" not in shown
-
-
-def test_bold_offsets_are_explained_where_there_are_some(found, page):
-    systematic = found["diagnosis"]["tables"]["offsets"]["columns"].index("systematic")
-    assert any(row[systematic] for row in found["diagnosis"]["tables"]["offsets"]["rows"])
-    assert "Bold offsets of edges are systematic" in page
-    changed = deepcopy(found)
-    for row in changed["diagnosis"]["tables"]["offsets"]["rows"]:
-        row[systematic] = False
-    assert "Bold offsets" not in agreement_page(changed)

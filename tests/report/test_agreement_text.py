@@ -4,14 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.datasets import dataset
 
 import bboxqa
-from bboxqa.core.errors import ConfigError
 from bboxqa.examples import example_file
 from bboxqa.model.table import Table, text_column
 from bboxqa.report.agreement_text import story_lines, text_lines
-from bboxqa.report.registry import AGREEMENT_VIEWS, view
 from bboxqa.report.tables import Excerpt, table_excerpt
 
 
@@ -22,16 +19,6 @@ def data():
 
 def result_of(data, **settings):
     return bboxqa.agree(data, bootstrap=0, **settings)
-
-
-def test_objects_are_counted_in_words(data):
-    result = result_of(data)
-    (part,) = result.thresholds
-    line = " Units: 4; drawn by everyone: 2 (50.0 %)"
-    assert (part.n_units, part.n_complete_units) == (4, 2)
-    assert line in text_lines(result)
-    none = replace(result, thresholds=(replace(part, n_units=0, n_complete_units=0),))
-    assert " Units: 0; drawn by everyone: 0" in text_lines(none)
 
 
 @pytest.mark.parametrize(
@@ -116,13 +103,6 @@ def test_below_a_table_stands_what_columns_are_and_why_alpha_is_undefined():
     assert not any("–" in line for line in first)
 
 
-def test_zero_has_no_sign_in_tables():
-    low, high = np.array([-0.01, -0.002]), np.array([0.01, -0.001])
-    table = Table({"gain": np.array([-0.001, -0.0]), "gain_low": low, "gain_high": high})
-    _, _, _, *cells = table_excerpt(table, np.arange(2), 80, Excerpt("Title", "gains"))
-    assert [cell.strip() for cell in cells] == ["0.00 [-0.01, 0.01]", "0.00 [0.00, 0.00]"]
-
-
 def test_joints_are_named_with_their_category_where_there_are_several():
     made = bboxqa.simulate(
         images=3, keypoints=True, annotators=2, categories="cow,sheep", errors={"p*": "scatter=1"}
@@ -141,35 +121,3 @@ def test_every_threshold_has_its_verdict(data):
     lines = list(text_lines(result_of(data, iou_threshold=(0.25, 0.5), min_alpha=0.2)))
     assert lines[-3].startswith("IoU 0.25: alpha ")
     assert lines[-1] == "IoU 0.5: alpha 0.0222 below threshold: 0.2"
-
-
-def test_views_by_name(data):
-    result = result_of(data)
-    assert tuple(AGREEMENT_VIEWS) == ("text", "json")
-    assert [*view(AGREEMENT_VIEWS, "text")(result)] == [*text_lines(result)]
-    assert next(view(AGREEMENT_VIEWS, "json")(result)) == "{"
-    with pytest.raises(ConfigError, match=r"^format is 'jsn'; expected one of text, json; did you"):
-        view(AGREEMENT_VIEWS, "jsn")
-
-
-def test_kinds_are_shown_as_often_as_the_story_tells_them(data):
-    story = result_of(data).diagnose()
-    lines = [*text_lines(result_of(data), story=story, diagnose=True)]
-    start = lines.index(f"Decomposition at {story.threshold_label}")
-    assert lines[start + 1].split()[:3] == ["kind", "n_any", "share_any"]
-    kinds = story.tables["decomposition"]
-    for line, n_any in zip(lines[start + 2 :], kinds["n_any"].tolist(), strict=False):
-        assert f" {n_any} " in line
-
-
-def test_among_images_that_cost_the_same_the_least_similar_comes_first():
-    # Two annotators draw all objects of five images, in one of them with another width.
-    rows = [
-        (image, who, n % 2, (40.0 * n, 0.0, 30.0 + 9 * (image == 3) * who, 30.0))
-        for image in range(5)
-        for who in (0, 1)
-        for n in range(2 + (image == 1))
-    ]
-    lines = [*text_lines(bboxqa.agree(dataset(rows), bootstrap=0))]
-    start = next(n for n, line in enumerate(lines) if line.startswith("Images, by"))
-    assert [line.split()[1] for line in lines[start + 2 : start + 4]] == ["0003", "0001"]

@@ -11,7 +11,7 @@ from matplotlib.patches import FancyBboxPatch
 from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
 from bboxqa.report.charts.axes import page_style, quiet_figure
-from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES, TEXT, series_style
+from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES, series_style
 from bboxqa.report.drawing.canvas import draw_outlines, visible
 from bboxqa.report.drawing.drawing import Drawing, scene_figure
 from bboxqa.report.drawing.scene import Look, Outline, Scene, Shape, outlines_by
@@ -53,58 +53,10 @@ def test_annotators_have_colours_and_labels_name_categories():
     assert keys == ["ann (1)", "bob (2)", "cid (0)"]
 
 
-def test_labels_do_not_repeat_the_only_category():
-    alone = tuple(Shape((0, 0, 9, 9), (), name, "cat") for name in ("ann", "bob"))
-    drawn, _ = looks("annotator", scene(shapes=alone, categories=("cat",)))
-    assert [label for _, label in drawn] == ["", ""]
-
-
 def test_categories_have_colours_and_labels_name_annotators():
     drawn, keys = looks("category")
     assert drawn == [(SERIES[0], "ann"), (SERIES[1], "bob"), (SERIES[0], "bob")]
     assert keys == ["cat (2)", "dog (1)"]
-
-
-def test_of_very_many_categories_those_of_the_image_have_colours_of_their_own():
-    names = tuple(f"category {number}" for number in range(1203))
-    shapes = tuple(Shape((0, 0, 9, 9), category=names[place]) for place in (0, 32, 64))
-    drawn, _ = looks("category", scene(shapes=shapes, categories=names))
-    assert len({color for color, _ in drawn}) == 3
-
-
-def test_annotators_of_one_image_share_no_colour_while_others_are_free():
-    names = tuple(f"p{number:02}" for number in range(18))
-
-    def looks_of(*places):
-        shapes = tuple(Shape((0, 0, 9, 9), (), names[place], "cat") for place in places)
-        own = scene(shapes=shapes, annotators=names, asked=(), categories=("cat",))
-        return [outline.look for outline in outlines_by(own, "annotator")[0]]
-
-    # The second has the colour of the first in other images.
-    assert series_look(1).color == series_look(9).color
-    assert len({look.color for look in looks_of(1, 9, 17, 2, 3, 4, 5, 6)}) == 8
-    assert looks_of(1, 4) == [series_look(1), series_look(4)]
-    every = looks_of(*range(18))
-    assert every == [series_look(place) for place in range(18)]
-
-
-def test_a_category_with_most_of_many_annotations_has_no_labels():
-    def drawn(n_cats):
-        shapes = [Shape((0, 0, 9, 9), (), "ann", "cat")] * n_cats
-        shapes += [Shape((5, 5, 9, 9), (), "bob", "dog")] * 5
-        return looks("annotator", scene(shapes=tuple(shapes)))
-
-    labels, keys = drawn(21)
-    assert [label for _, label in labels] == [""] * 21 + ["dog"] * 5
-    assert keys == ["ann (21)", "bob (5)", "cid (0)", "no label: cat (21)"]
-    labels, keys = drawn(20)
-    assert [label for _, label in labels] == ["cat"] * 20 + ["dog"] * 5
-    assert keys == ["ann (20)", "bob (5)", "cid (0)"]
-    shapes = (Shape((0, 0, 9, 9), (), "ann", "cat"),) * 22
-    many = scene(shapes=(*shapes, Shape((50, 50, 9, 9), (), "bob", "dog")))
-    figure, _ = scene_figure(many, "annotator", side_by_side=True)
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["no label: cat (22)"]
 
 
 def test_a_unit_has_one_colour_and_one_label():
@@ -159,14 +111,6 @@ def test_outlines_are_drawn_where_the_data_say(ax):
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
 
 
-def test_pixels_fill_the_image_in_its_own_size(ax):
-    pixels = np.zeros((8, 10, 3), np.uint8)
-    draw_outlines(ax, (100, 80), [], pixels)
-    (image,) = ax.images
-    assert image.get_extent() == [0, 100, 80, 0]
-    assert image.get_array().shape == (8, 10, 3)
-
-
 def test_what_reaches_beyond_the_image_is_seen_up_to_half_of_its_size():
     look = Look("#000000")
     margin = 0.004 * 110
@@ -209,37 +153,6 @@ def test_long_labels_are_cut_before_they_are_left_out(ax):
     assert all("…" in text.get_text() for text in ax.texts)
 
 
-def test_labels_that_would_be_the_same_when_cut_are_left_out(ax):
-    names = ("P" * 40 + "a" + "P" * 40, "P" * 40 + "b" + "P" * 40)
-    outlines = [
-        Outline((x, y, 4, 4), Look(SERIES[0]), names[x % 2])
-        for x in range(0, 90, 9)
-        for y in range(0, 80, 9)
-    ]
-    assert draw_outlines(ax, (100, 80), outlines) == len(outlines)
-
-
-def test_labels_that_would_cover_the_image_are_left_out(ax):
-    box = Outline((0, 0, 50, 50), Look("#0072b2"), "a category of a long name")
-    assert draw_outlines(ax, (100, 100), [box] * 400) == 400
-    assert len(ax.texts) == 0
-
-
-def test_lines_and_letters_are_smaller_in_smaller_axes():
-    outline = Outline((10, 10, 60, 60), Look("#0072b2"), "cat")
-    found = []
-    with page_style():
-        for inches in (2, 4, 7):
-            ax = quiet_figure(figsize=(inches, inches), layout="constrained").subplots()
-            draw_outlines(ax, (100, 100), [outline])
-            found.append((ax.collections[1].get_linewidths()[0], ax.texts[0].get_fontsize()))
-    assert [sorted(each) for each in zip(*found, strict=True)] == [
-        list(each) for each in zip(*found, strict=True)
-    ]
-    assert found[0][0] < found[2][0]
-    assert found[0][1] < found[2][1]
-
-
 def test_each_annotator_who_was_asked_has_a_panel():
     with page_style():
         figure, _ = scene_figure(scene(), "annotator", side_by_side=True)
@@ -248,30 +161,6 @@ def test_each_annotator_who_was_asked_has_a_panel():
     ]  # fmt: skip
     assert [len(drawn_paths(ax)) for ax in figure.axes] == [1, 2, 0]
     assert [color for color, _ in drawn_paths(figure.axes[1])] == [SERIES[1]] * 2
-
-
-@pytest.mark.parametrize("size", [(100, 80), (3000, 20), (20, 3000)])
-@pytest.mark.parametrize("side_by_side", [False, True])
-def test_panels_have_the_shape_of_the_image(size, side_by_side):
-    of = scene(width=size[0], height=size[1], shapes=())
-    with page_style():
-        figure, _ = scene_figure(of, "annotator", side_by_side=side_by_side)
-    left, top, right, bottom = visible(*size, [])
-    for ax in figure.axes:
-        extent = ax.get_window_extent()
-        assert extent.width / extent.height == pytest.approx((right - left) / (bottom - top))
-    assert max(figure.get_size_inches()) < 12
-
-
-def test_names_written_from_the_right_do_not_turn_the_numbers_behind_them():
-    name = "\u05d3\u05e0\u05d4"
-    shapes = (Shape((10, 10, 30, 30), (), name, "cat"), Shape((10, 10, 30, 30), (), "ann", "cat"))
-    both = {"shapes": shapes, "annotators": ("ann", name), "asked": ("ann", name)}
-    figure, _ = scene_figure(scene(**both), "annotator", side_by_side=True)
-    titles = [text.get_text() for text in figure.texts]
-    # They are set apart: UAX 9, FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE.
-    assert titles == ["ann: 1 annotation", f"\u2068{name}\u2069: 1 annotation"]
-    assert looks("annotator", scene(**both))[1] == ["ann (1)", f"\u2068{name}\u2069 (1)"]
 
 
 def test_no_text_is_wider_than_the_figure():
@@ -284,15 +173,6 @@ def test_no_text_is_wider_than_the_figure():
         texts = [*figure.texts, *(text for each in figure.legends for text in each.get_texts())]
         assert [text.get_text().startswith(name) for text in texts] == [True]
         assert texts[0].get_window_extent().x1 <= figure.bbox.x1
-
-
-def test_a_long_legend_says_how_much_it_leaves_out():
-    shapes = tuple(Shape((unit, 0, 9, 9), unit=unit) for unit in range(1, 101))
-    with page_style():
-        figure, _ = scene_figure(scene(shapes=shapes), "unit")
-    (legend,) = figure.legends
-    names = [text.get_text() for text in legend.get_texts()]
-    assert (len(names), names[-1]) == (24, "and 77 more")
 
 
 def drawing(name="a.png", **changes):
@@ -339,23 +219,3 @@ def test_other_files_and_existing_ones_are_refused(tmp_path):
 )
 def test_the_default_name_is_safe_in_every_folder(name, expected):
     assert str(drawing(name).default_path()) == f"{expected}_annotator.png"
-
-
-def test_boxes_that_a_rule_finds_to_coincide_have_different_lines():
-    boxes = [(10, 10, 40, 30), (11, 10, 40, 31), (60, 10, 40, 30), (10, 10, 40, 30)]
-    codes = ["D002", "D002", "D002", "B001"]
-    found = tuple(Shape(box, codes=(code,)) for box, code in zip(boxes, codes, strict=True))
-    rules = (("B001", Severity.ERROR, "empty"), ("D002", Severity.WARNING, "twice"))
-    outlines, _ = outlines_by(scene(shapes=found, rules=rules), "finding")
-    assert [each.look.dashes for each in outlines] == [(), DASHES[1], (), ()]
-    assert [each.look.color for each in outlines] == [SERIES[4], TEXT, SERIES[4], SERIES[1]]
-
-
-@pytest.mark.parametrize(("n", "opacity"), [(100, 0.1), (101, 0)])
-def test_outlines_that_cover_a_drawing_very_often_are_not_filled(n, opacity, ax):
-    # Filling 6,500 polygons of one place took 33 s.
-    ring = np.array([(0, 0), (100, 0), (100, 80), (0, 80)], float)
-    outline = Outline((0, 0, 100, 80), Look("#ff0000"), rings=(ring,))
-    draw_outlines(ax, (100, 80), [outline] * n, part=(0, 0, 100, 80))
-    (lines,) = [each for each in ax.collections if each.get_zorder() == 3]
-    assert {float(color[3]) for color in lines.get_facecolors()} == {opacity}

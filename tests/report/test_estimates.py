@@ -125,57 +125,12 @@ def test_text_of_one_task_shows_what_it_is_made_of():
     assert rows[start + 2] == ["cat", "0.5000", "[0.3750,", "0.6250]", "0.1250"]
 
 
-def test_an_annotator_without_whom_alpha_is_undefined_comes_last():
-    rows = [line.split() for line in text_lines([detailed()])]
-    start = rows.index(["annotator", "alpha", "without"])
-    assert [len(row) for row in rows[start + 1 : start + 4]] == [2, 2, 1]
-
-
-def test_text_of_several_tasks_is_short():
-    text = "\n".join(text_lines([detailed("on"), detailed("in")]))
-    assert "alpha without" not in text
-    assert "second" not in text
-
-
-def test_text_shows_ten_of_many_pairs():
-    n = 12
-    numbers = np.linspace(0.9, 0.1, n)
-    pairs = PairTable(
-        np.zeros(n, np.int32), np.arange(1, n + 1, dtype=np.int32), np.full(n, 7), numbers,
-        numbers, numbers, numbers, np.stack([numbers, numbers], axis=1),
-    )  # fmt: skip
-    names = tuple(f"a{place:02}" for place in range(n + 1))
-    lines = list(text_lines([TaskEstimates(None, 5, 13, 65, {}, names, pairs)]))
-    shown = [line.split()[1] for line in lines if line.startswith(" a00 ")]
-    assert shown == list(names[:2:-1])
-    assert " … and 2 more (all of them with --format json)" in lines
-
-
-def test_totals_only_where_they_are_wanted():
-    tasks = [task("in", 0.5, 10), task("on", 0.9, 30)]
-    assert any("total" in line for line in text_lines(tasks, totals=totals(tasks)))
-    assert not any("total" in line for line in text_lines(tasks))
-
-
 def test_csv_has_a_row_for_each_task_and_coefficient():
     rows = list(csv.DictReader(io.StringIO(as_csv([task("a,b"), task()]))))
     assert len(rows) == 6
     assert (rows[0]["task"], rows[0]["value"], rows[0]["low"]) == ("a,b", "0.5", "0.25")
     assert (rows[1]["n_shared"], rows[1]["observed"]) == ("10", "0.75")
     assert (rows[2]["value"], rows[2]["status"]) == ("", UNDEFINED)
-
-
-def test_text_of_one_task():
-    lines = list(text_lines([task(notes=("half a table",))], lambda name, _: name[:4]))
-    assert lines[0] == "1,200 units, 3 annotators, 3,600 ratings"
-    assert lines[3].split() == [
-        "krippendorff_alpha", "0.5000", "[0.2500,", "0.7500]", "0.1250", "krip",
-    ]  # fmt: skip
-    assert lines[5].split() == ["scott_pi", "undefined"]
-    assert f" scott_pi: {UNDEFINED}" in lines
-    assert lines[lines.index(f" scott_pi: {UNDEFINED}") + 1] == f"   {ADVICE}"
-    assert lines[-1] == " Note: half a table"
-    assert not any("total" in line for line in lines)
 
 
 def test_several_tasks_have_a_total_weighted_by_what_was_compared():

@@ -1,6 +1,5 @@
 """Findings for continuous integration and for a browser: github, junit, html."""
 
-import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -24,11 +23,6 @@ def test_a_workflow_command():
         "::error file=export.json,line=20,col=7,title=B001 box without area::"
         "annotation 20 (image 5): bbox width is 0; expected more than 0"
     )
-
-
-def test_levels_of_workflow_commands():
-    lines = view(FINDING_VIEWS, "github")(report(finding("C002"), finding("B004")))
-    assert [line.split()[0] for line in lines] == ["::warning", "::notice"]
 
 
 def test_workflow_commands_are_escaped():
@@ -106,27 +100,12 @@ def test_the_page_is_whole_and_needs_nothing_else():
         assert text in page.text
 
 
-def test_the_page_fits_dark_and_narrow_screens():
-    text = "\n".join(view(FINDING_VIEWS, "html")(report()))
-    assert "prefers-color-scheme: dark" in text
-    assert "@media screen and (max-width: 48rem)" in text
-    assert "width=device-width" in text
-
-
 def test_values_are_no_markup():
     hostile = "<script>alert(1)</script>"
     odd = finding(file=hostile, message=hostile, ids={"image": hostile}, examples=(hostile,))
     page = page_of(report(odd, files=(hostile,), exporter=hostile))
     assert page.tags.count("script") == 1
     assert page.text.count(hostile) >= 4
-
-
-@pytest.mark.parametrize("fix", ["safe", None])
-def test_the_fix_of_a_rule_is_that_of_its_findings(fix):
-    """A rule that could mend some findings may mend none of those of this file."""
-    text = "\n".join(view(FINDING_VIEWS, "html")(report(finding(fix=fix))))
-    cells = re.findall(r"<td[^>]*>([^<]*)</td></tr>", text)
-    assert cells[-2:] == [fix or "none"] * 2
 
 
 def test_nothing_found_is_said_on_the_page():
@@ -150,15 +129,6 @@ def test_boxes_of_a_finding_are_drawn_on_their_image():
     assert '<image href="data:image/webp;base64,AA" width="80.0" height="60.0"' in shown
 
 
-def test_the_boxes_of_a_pair_have_different_lines():
-    boxes = [("a.jpg", 40.0, 30.0, (10.0, 5.0, 8.0, 6.0 + more)) for more in (0, 0.1)]
-    page = findings_page(report(boxed(*boxes)))
-    styles = re.findall(r'class="(stroke-series[^"]*)" d="M10 5', page)
-    assert styles == ["stroke-series-1", "stroke-series-0 dash-1"]
-    # The casing of a box covers no line of another one.
-    assert page.rindex('class="halo"') < page.index('class="stroke-series-1"')
-
-
 @pytest.mark.parametrize(
     ("bbox", "view"),
     [
@@ -173,12 +143,6 @@ def test_boxes_outside_of_the_image_are_in_view(bbox, view):
     assert f'viewBox="{view}"' in findings_page(report(boxed(("a.jpg", 40.0, 30.0, bbox))))
 
 
-def test_boxes_without_a_known_image_size_are_drawn():
-    assert 'viewBox="0 0 18 11"' in findings_page(
-        report(boxed(("", None, None, (10.0, 5.0, 8.0, 6.0))))
-    )
-
-
 def test_findings_have_the_boxes_of_the_annotations_they_name():
     records = [
         annotation(1, bbox=(10, 10, 0, 5)),
@@ -190,34 +154,3 @@ def test_findings_have_the_boxes_of_the_annotations_they_name():
     assert boxes[1] == (FoundBox("1.jpg", 100.0, 100.0, (10.0, 10.0, 0.0, 5.0)),)
     assert boxes[2] == (FoundBox("", None, None, (1.0, 2.0, 3.0, 0.0)),)
     assert boxes.get(3, ()) == ()
-
-
-def test_findings_about_outlines_have_the_outline_beside_the_box():
-    ring = [10, 10, 30, 10, 30, 40]
-    records = [
-        annotation(1, bbox=(50, 60, 20, 30), segmentation=[ring]),
-        annotation(2, bbox=(50, 60, 0, 30), segmentation=[ring]),
-    ]
-    found = bboxqa.validate(document(records), select=["P007", "B001"])
-    rings = {
-        (each.code, each.ids["annotation"]): each.boxes[0].rings
-        for each in found.findings if each.ids
-    }  # fmt: skip
-    assert rings[("P007", 1)] == ((10.0, 10.0, 30.0, 10.0, 30.0, 40.0),)
-    assert rings[("B001", 2)] == ()
-    page = findings_page(found)
-    assert 'class="stroke-series-1 thin" d="M10 10L30 10L30 40z"' in page
-    assert page.count("outlines with thin ones") == 1
-
-
-def test_outlines_outside_of_the_image_are_in_view():
-    box = FoundBox("a.jpg", 40.0, 30.0, (10.0, 5.0, 8.0, 6.0), ((-5.0, 0.0, 50.0, 0.0, 9.0, 35.0),))
-    page = findings_page(report(replace(finding(), boxes=(box,))))
-    assert 'viewBox="-5 0 55 35"' in page
-
-
-def test_code_in_the_explanation_of_a_rule_is_marked_as_such():
-    records = [annotation(1, bbox=(10, 10, 20, 30), area=5)]
-    page = findings_page(bboxqa.validate(document(records), select=["B011"]))
-    assert "<code>area</code>" in page
-    assert "`area`" not in page

@@ -1,8 +1,5 @@
 """What holds for every view of findings."""
 
-import re
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +8,6 @@ from support.reports import HOSTILE, finding, report
 from support.validation import report_of
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.report.findings.page import findings_page
 from bboxqa.report.findings.text import statistics_lines
 from bboxqa.report.registry import FINDING_VIEWS, view
 
@@ -100,34 +96,3 @@ def test_numbers_without_end_and_lists_without_bottom_can_be_shown(view):
     text = text_of(view, report(finding(found=deep, ids={"image": 10**9999})))
     text.encode()
     assert "B001" in text
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_finding_of_an_unexplained_rule_can_be_shown(view):
-    odd = report(finding())
-    assert "B001" in text_of(view, replace(odd, rules={}))
-
-
-@pytest.mark.parametrize(
-    ("fixes", "told"),
-    [
-        ((None,), "mend it where the file comes from; bboxqa explain B001 says how."),
-        (("unsafe", None), "bboxqa validate … --unsafe-fixes --diff shows how it could be mended."),
-        (("unsafe", "safe"), "bboxqa validate … --fix mends it."),
-    ],
-)
-def test_a_page_says_what_to_do_about_the_worst_rule(fixes, told):
-    page = findings_page(report(*(finding(fix=fix) for fix in fixes)))
-    shown = re.sub(r"<[^>]*>", "", page)
-    assert re.search(r"Begin with B001[^:]*: " + re.escape(told), shown)
-    assert "What to do next" not in findings_page(report())
-
-
-def test_a_page_says_what_was_validated_and_names_a_part_of_many_records():
-    names = [f"{n:02}.png" for n in range(35)]
-    page = findings_page(report(finding(count=35, found=names)))
-    assert '<p class="kicker">Validation of export.json</p>' in page
-    shown, _, hidden = page.partition("<summary>15 more</summary>")
-    assert "&#34;19.png&#34;" in shown
-    assert "20.png" not in shown
-    assert "34.png" in hidden

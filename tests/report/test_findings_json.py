@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -61,24 +60,11 @@ def test_the_rest_of_the_object():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("files", "exporter"),
-    [((), None), (("a",), "CVAT"), (("a", "b"), {"a": "CVAT", "b": "CVAT"})],
-)
-def test_the_exporter_of_one_file_or_of_each(files, exporter):
-    assert document_of(report(files=files))["exporter"] == exporter
-
-
 def test_each_finding_is_one_line_of_both_forms():
     found = report(finding(), finding(row=1))
     lines = list(view(FINDING_VIEWS, "jsonl")(found))
     assert [strict(line) for line in lines] == document_of(found)["findings"]
     assert [line.rstrip(",") for line in view(FINDING_VIEWS, "json")(found)][-4:-2] == lines
-
-
-def test_a_place_that_is_nowhere_is_null():
-    (shown,) = document_of(report(finding(spot=None)))["findings"]
-    assert shown["line"] is shown["column"] is None
 
 
 def test_a_real_report_fits_the_schema():

@@ -8,7 +8,6 @@ from jsonschema import Draft7Validator
 from support.reports import HOSTILE, finding, report
 from support.validation import report_of
 
-from bboxqa.model.findings import Severity
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 # As in the schema of SARIF 2.1.0, without the properties that are not used; like there, none
@@ -166,9 +165,3 @@ def test_no_more_than_github_keeps_and_the_worst_of_them():
     assert run["results"][0]["level"] == "error"
     (notification,) = run["invocations"][0]["toolExecutionNotifications"]
     assert notification["message"]["text"].startswith("11 more findings")
-
-
-def test_nothing_left_out_is_not_spoken_of():
-    run = run_of(report(finding()))
-    assert run["invocations"] == [{"executionSuccessful": True}]
-    assert run["results"][0]["level"] == Severity.ERROR

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from support.reports import RULES, finding, report
 
-from bboxqa.model.findings import Severity
 from bboxqa.report.findings.text import statistics_lines, text_lines
 from bboxqa.report.registry import FINDING_VIEWS, view
 
@@ -43,22 +42,6 @@ def test_worse_groups_come_first():
     assert codes == ["B001", "C002", "B004"]
 
 
-def test_a_finding_milder_than_its_group_says_so():
-    lines = lines_of(finding(), finding(row=1, severity=Severity.INFO))
-    assert sum("info: annotation 2" in line for line in lines) == 1
-
-
-def test_a_diagnosis_names_some_records():
-    pointers = tuple(f"/annotations/{row}" for row in range(5))
-    lines = lines_of(finding(count=4784, examples=pointers, ids={}))
-    assert "    4,784 records, such as /annotations/0, /annotations/1, /annotations/2" in lines
-
-
-def test_a_long_excerpt_is_cut():
-    lines = lines_of(finding(excerpt="x" * 160))
-    assert "    " + "x" * 99 + "…" in lines
-
-
 def test_what_is_not_listed_is_counted():
     lines = lines_of(finding(fix="unsafe"), unlisted={"B001": 1481, "C002": 2})
     assert "  … and 1,481 more (--max-findings 0 shows all)" in lines
@@ -79,34 +62,6 @@ def test_the_end_counts_and_says_how_to_go_on():
         "[*] 1 fixable with --fix, [?] 1 fixable with --fix --unsafe-fixes",
         "Next: bboxqa validate export.json --unsafe-fixes --diff",
     ]
-
-
-def test_the_next_command_serves_the_worst_rather_than_what_has_a_safe_fix():
-    safe = finding("D001", row=1, fix="safe")
-    assert lines_of(finding(), safe)[-1] == "Next: bboxqa explain B001"
-    assert lines_of(finding("B004"), safe)[-1] == "Next: bboxqa validate export.json --fix"
-    mild = finding(row=2, severity=Severity.INFO, fix="safe")
-    assert lines_of(finding(), mild)[-1] == "Next: bboxqa explain B001"
-
-
-def test_of_equal_severity_what_concerns_the_whole_file_comes_first():
-    lines = lines_of(finding("C002"), finding("D001", row=1, ids={}, count=77), finding("B001"))
-    codes = [line[:4] for line in lines if re.match(r"[A-Z]\d{3} ", line)]
-    assert codes == ["B001", "D001", "C002"]
-
-
-def test_unsafe_fixes_are_shown_first():
-    lines = lines_of(finding(fix="unsafe", file="my file.json"))
-    assert lines[-1] == "Next: bboxqa validate 'my file.json' --unsafe-fixes --diff"
-
-
-def test_without_fixes_the_next_command_explains_the_worst():
-    assert lines_of(finding("B004"), finding("C002"))[-1] == "Next: bboxqa explain C002"
-
-
-def test_many_files_are_not_spelled_out():
-    many = [finding("D001", fix="safe", file=f"{letter}.json") for letter in "abc"]
-    assert lines_of(*many)[-1] == "Next: bboxqa validate FILE… --fix"
 
 
 def test_nothing_found_is_said():
@@ -137,25 +92,12 @@ def test_without_verbose_a_rule_has_three_places_and_infos_share_a_line():
     ]
 
 
-def test_without_verbose_the_worst_places_come_first():
-    mild = [finding(row=row, severity=Severity.INFO) for row in range(3)]
-    lines = brief_lines_of(*mild, finding(row=9))
-    places = [line.split()[0] for line in lines if line.startswith("  export.json")]
-    assert places == ["export.json:10:7", "export.json:1:7", "export.json:2:7"]
-
-
 @pytest.mark.parametrize("verbose", [False, True])
 def test_what_a_cause_hides_is_said(verbose):
     found = replace(report(finding()), hidden={"B001": {"B011": 1204, "C002": 1}})
     said = "Not listed, as it follows from this: B011 (1,204), C002 (1)"
     assert f"  {said}; --show-consequences lists it" in text_lines(found, verbose=verbose)
     assert said in "".join(view(FINDING_VIEWS, "html")(found))
-
-
-def test_infos_are_shown_where_there_is_nothing_worse():
-    lines = brief_lines_of(finding("B004"))
-    assert "B004 info: box over the edge (1)" in lines
-    assert not [line for line in lines if line.startswith("Info")]
 
 
 def rows_of_a_screen(lines, width):

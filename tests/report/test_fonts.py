@@ -4,11 +4,9 @@ import pytest
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib import font_manager
-from matplotlib import pyplot as plt
-from matplotlib.figure import Figure
 
 import bboxqa
-from bboxqa.report.charts.axes import fonts_for, missing_note
+from bboxqa.report.charts.axes import missing_note
 
 # Of a script of the Bronze Age, which hardly any font has.
 RARE = "\U00012f90"
@@ -76,15 +74,6 @@ def test_a_font_that_has_the_sign_is_used(installed, tmp_path):
     assert b"+Bronze" in drawing.save(tmp_path / "1.pdf").read_bytes()
 
 
-def test_names_that_the_default_font_shows_need_no_other(monkeypatch):
-    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: pytest.fail("not needed"))
-    for text in ("cow", "Größe", "قطة", "😀"):
-        with fonts_for([text]) as missing:
-            assert missing == ""
-    drawing = bboxqa.draw(named("قطة"), 1, by="unit")
-    assert drawing.notes == ()
-
-
 @pytest.mark.parametrize(
     ("signs", "note"),
     [
@@ -102,15 +91,3 @@ def test_names_that_the_default_font_shows_need_no_other(monkeypatch):
 )
 def test_notes_about_missing_signs(signs, note):
     assert note in missing_note(signs)
-
-
-def test_charts_of_a_result_are_drawn_in_fonts_that_have_their_signs(installed):
-    result = bboxqa.agree(bboxqa.read_coco(named(RARE)), bootstrap=0)
-    for ax in (
-        result.plot.category_intervals(Figure().subplots()),
-        result.plot.category_intervals(),
-    ):
-        (label, *_) = ax.get_yticklabels()
-        assert RARE in label.get_text()
-        assert "Bronze" in label.get_fontfamily()
-    plt.close("all")

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 import pytest
 from PIL import Image
 from support.cli import run
-from support.datasets import annotation, document, write
 
 import bboxqa
 from bboxqa.core.errors import DatasetError, OutputError
@@ -108,35 +107,6 @@ def test_all_that_pages_lead_to_is_in_the_folder(folder):
     ]
 
 
-def test_the_policy_allows_the_files_of_the_folder_only(folder):
-    for path in folder.glob("*.html"):
-        page = _Elements(path)
-        assert page.policy == (
-            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
-            "base-uri 'none'; form-action 'none'"
-        )
-        assert "style" not in page.tags
-        assert page.tags.count("script") == page.tags.count("link") == 1
-
-
-def test_each_image_is_on_one_page(folder):
-    shown = [
-        set(re.findall(r'<article class="image" id="image-(\d+)"', path.read_text()))
-        for path in sorted(folder.glob("images-*.html"))
-    ]
-    assert [len(each) for each in shown] == [50, 10]
-    assert {*map(int, shown[0] | shown[1])} == {*range(1, N_IMAGES + 1)}
-
-
-def test_top_limits_the_images_of_a_folder(found, tmp_path):
-    documents, pixels = found
-    write_result(documents, PageTarget(tmp_path / "page", (pixels,), split=True, n_images=50))
-    assert (tmp_path / "page/images-1.html").exists()
-    assert not (tmp_path / "page/images-2.html").exists()
-    write_result(documents, PageTarget(tmp_path / "none", split=True, n_images=0))
-    assert names(tmp_path / "none") == ["images", "index.html", "page.css", "page.js"]
-
-
 def test_a_folder_is_replaced_as_a_whole_with_force_only(folder, found, tmp_path):
     path = Path(shutil.copytree(folder, tmp_path / "page"))
     target = PageTarget(path, split=True, n_images=1)
@@ -178,16 +148,6 @@ def test_a_file_is_no_folder_and_a_folder_no_file(tmp_path):
         PageTarget(tmp_path).check(force=True)
 
 
-def test_an_empty_folder_and_a_link_to_one_are_filled(found, tmp_path):
-    (tmp_path / "real").mkdir()
-    (tmp_path / "page").symlink_to("real")
-    target = PageTarget(tmp_path / "page", split=True)
-    target.check(force=False)
-    write_result(found[0], target)
-    assert (tmp_path / "page").is_symlink()
-    assert (tmp_path / "real/index.html").exists()
-
-
 def test_what_fails_leaves_the_earlier_folder(folder, found, tmp_path):
     path = Path(shutil.copytree(folder, tmp_path / "page"))
     before = names(path)
@@ -225,27 +185,3 @@ def test_report_of_a_saved_run_is_the_folder_of_agree(tmp_path):
         if (tmp_path / "one" / name).is_file():
             other = (tmp_path / "run/report" / name).read_bytes()
             assert other == (tmp_path / "one" / name).read_bytes()
-
-
-def test_findings_as_a_folder(tmp_path):
-    Image.new("RGB", (100, 80)).save(tmp_path / "1.png")
-    records = [annotation(n, bbox=(10 * n, 10, 20, 20 * (n % 2))) for n in range(1, 7)]
-    data = document(records)
-    data["images"][0] |= {"file_name": "1.png", "width": 100, "height": 80}
-    path = write(tmp_path / "export.json", data)
-    done = run("validate", path, "--images", tmp_path, "--report", tmp_path / "page", "--split")
-    assert done.returncode == 1
-    assert f"Written: {tmp_path / 'page/index.html'}" in done.stderr
-    assert names(tmp_path / "page") == [
-        "images", "images/1.webp", "index.html", "page.css", "page.js",
-    ]  # fmt: skip
-    addresses = _Elements(tmp_path / "page/index.html").addresses
-    assert "images/1.webp" in addresses
-    assert not [each for each in addresses if each.startswith("data:")]
-
-
-@pytest.mark.parametrize("command", ["agree", "validate"])
-def test_split_is_for_a_report(command, tmp_path):
-    done = run(command, write(tmp_path / "export.json", document([annotation(1)])), "--split")
-    assert done.returncode == 2
-    assert "--split is for --report" in done.stderr

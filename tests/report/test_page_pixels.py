@@ -4,7 +4,6 @@ import json
 import re
 from hashlib import blake2b
 from html import unescape
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,23 +78,6 @@ def test_each_image_without_pixels_says_why(folder, found, split, tmp_path):
     assert steps == [("images", done, 7) for done in range(1, 8)]
 
 
-def test_agree_says_which_images_have_no_pixels(folder, tmp_path):
-    options = ("--images", folder / "images", "--report", tmp_path / "a.html")
-    made = run("agree", folder / "a.json", "-q", "--bootstrap", 0, *options)
-    assert "Note: 5 of 7 images drawn on a blank canvas, see the page; the first: " in made.stderr
-
-
-def test_findings_on_an_image_of_another_size_say_so(tmp_path):
-    records = [annotation(n, bbox=(5 * n, 3, 9, 8 * (n % 2))) for n in range(1, 7)]
-    images = [{"id": 1, "file_name": "a.png", "width": 50, "height": 20}]
-    file = write(tmp_path / "a.json", document(records, images))
-    Image.new("RGB", (60, 20)).save(tmp_path / "a.png")
-    report = bboxqa.validate(file)
-    (note,) = write_report(report, PageTarget(tmp_path / "a.html", (tmp_path,)))
-    assert note.startswith("1 of 1 image of another size than the data say, see the page")
-    assert other_size((60, 20), (50, 20), "former") in captions((tmp_path / "a.html").read_text())
-
-
 @pytest.fixture(scope="module")
 def noise(tmp_path_factory):
     """Two images that WebP cannot compress and one that it can, with findings of two rules."""
@@ -132,11 +114,6 @@ def test_a_page_of_findings_says_how_to_make_it_again(noise, tmp_path):
         assert re.search(rf"<td>{name}</td><td>{value}</td>", settings)
 
 
-def test_a_page_may_have_more_bytes_for_more_images():
-    sizes = [PageTarget(Path(), n_images=n).most_bytes for n in (None, 3, 80, 1000)]
-    assert sizes == [5_000_000, 5_000_000, 8_000_000, 20_000_000]
-
-
 def test_findings_show_the_first_image_of_each_rule_and_its_pixels_once(noise, tmp_path):
     place, file = noise
     report = bboxqa.validate(file, select=["B001", "B002"])
@@ -150,16 +127,6 @@ def test_findings_show_the_first_image_of_each_rule_and_its_pixels_once(noise, t
     page = (tmp_path / "a.html").read_text()
     assert page.count("<figure>") == 2
     assert "Pictures show 1 of 3 images" in page
-
-
-def test_more_images_than_a_result_keeps_are_not_promised(found, tmp_path):
-    target = PageTarget(tmp_path / "a.html", n_images=1500)
-    assert write_result(found, target) == ()
-    larger = found | {"worst_images": found["worst_images"] | {"n_images": 2000}}
-    (note,) = write_result(larger, target)
-    assert note.startswith("--top 1500: the result keeps its 7 worst images")
-    assert write_result(larger, PageTarget(tmp_path / "a.html", n_images=7)) == ()
-    assert write_result(larger, PageTarget(tmp_path / "a.html")) == ()
 
 
 def test_a_result_keeps_as_many_images_as_are_asked_for(tmp_path):
@@ -182,13 +149,3 @@ def test_a_result_keeps_as_many_images_as_are_asked_for(tmp_path):
     assert "`bboxqa agree --top 1002` keeps more" in done.stderr
     assert (folder / "report/index.html").read_text().count('<article class="tile"') == 1001
     assert 'id="image-1001"' in (folder / "report/images-21.html").read_text()
-
-
-def test_a_box_too_small_to_be_seen_has_a_ring(tmp_path):
-    boxes = (annotation(1, bbox=(50, 40, 0, 0)), annotation(2, bbox=(10, 10, 20, 0)))
-    file = write(tmp_path / "export.json", document(list(boxes)))
-    assert run("validate", file, "--select", "B001", "--report", tmp_path / "p.html").returncode
-    paths = re.findall(r'stroke-series-1" d="([^"]*)"', (tmp_path / "p.html").read_text())
-    # The picture is 100 pixels wide, so the ring has a radius of 2 around the point.
-    ring = "M48 40a2 2 0 0 1 4 0a2 2 0 0 1 -4 0"
-    assert sorted(paths) == ["M10 10h20v0H10z", f"M50 40h0v0H50z{ring}"]

@@ -8,9 +8,8 @@ import pytest
 
 import bboxqa
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.numbers import number
 from bboxqa.report.pages.agreement_page import SECTIONS, agreement_page
-from bboxqa.report.pages.reproduce import IN_MEMORY, command
+from bboxqa.report.pages.reproduce import command
 from bboxqa.report.result_files import documents_of
 
 OPTIONS = {"images": 8, "annotators": 3, "categories": ("cow", "sheep"), "seed": 1}
@@ -117,15 +116,6 @@ def test_the_section_of_a_model_compares_it_with_each_annotator(full, page):
     assert f"and higher for {above} of 3." in shown
 
 
-def test_similarities_that_are_no_iou_are_not_called_so(full, again):
-    for found, section in ((full, "model"), (again, "repeats")):
-        summary = found["summary"] | {"similarity": "keypoints"}
-        assert "mean iou" in texts_of(agreement_page(found), section)
-        shown = texts_of(agreement_page(found | {"summary": summary}), section)
-        assert "mean similarity" in shown
-        assert "iou" not in shown.lower()
-
-
 def test_a_value_of_python_is_reproduced_in_python():
     manifest = {
         "settings": {"iou_threshold": [0.6], "similarity": "bbox", "seed": 1},
@@ -140,29 +130,6 @@ def test_a_value_of_python_is_reproduced_in_python():
     )
 
 
-@pytest.mark.parametrize("value", ["document", "table"])
-def test_values_of_python_are_known_by_their_names(value):
-    images = [{"id": 1, "file_name": "1.jpg", "width": 50, "height": 40}]
-    boxes = [{"image": "1.jpg", "annotator": who, "category": "cow", "x": 1, "y": 2, "width": 9,
-              "height": 9, "image_width": 50, "image_height": 40} for who in "ab"]  # fmt: skip
-    records = [{"id": n, "image_id": 1, "category_id": 1, "bbox": [1, 2, 9, 9], "annotator": who}
-               for n, who in enumerate("ab", 1)]  # fmt: skip
-    coco = {"images": images, "categories": [{"id": 1, "name": "cow"}], "annotations": records}
-    data = bboxqa.read_coco(coco if value == "document" else boxes)
-    assert [source.name for source in data.sources] == [value]
-    assert value in IN_MEMORY
-
-
-def test_cards_have_speed_and_sessions(full, page):
-    shown = texts_of(page, "annotators")
-    shown = re.sub(r"\s+", " ", shown)
-    timed = [row for row in full["diagnosis"]["work"][1:] if row["n_sessions"]]
-    assert len(timed) == shown.count("annotations a minute") == 3
-    for row in timed:
-        assert f"annotations a minute {number(row['per_minute']['value'], 1)}" in shown
-        assert f"sessions {row['n_sessions']}" in shown
-
-
 def test_the_section_of_time_has_speed_and_changes(full, page):
     shown = texts_of(page, "time")
     for row in full["diagnosis"]["work"]:
@@ -174,21 +141,6 @@ def test_the_section_of_time_has_speed_and_changes(full, page):
         f"How F1 changes from one session to the next is unknown: each annotator has {reason}."
         in shown
     )
-
-
-def test_charts_of_time_without_a_value_are_left_out(full):
-    nothing = {"value": None, "interval": None, "status": "short"}
-    rows = [
-        row | {"per_minute": nothing, "drift": nothing, "fatigue": nothing}
-        for row in full["diagnosis"]["work"]
-    ]
-    (found,) = [
-        each
-        for each in sections(full | {"diagnosis": full["diagnosis"] | {"work": rows}})
-        if each.name == "time"
-    ]
-    assert [each.chart for each in found.evidence] == [None, None]
-    assert found.sentences[0].endswith(" in 3 sessions. Their speed is unknown.")
 
 
 def test_the_section_of_repeats_has_agreement_with_oneself(again):
@@ -227,19 +179,3 @@ def test_the_command_names_annotators_and_a_reference_among_them(tmp_path):
     )
     words = [f"--annotator {name}={path}" for name, path in paths.items()]
     assert told == f"bboxqa agree {' '.join(words)} --reference eve {REPORT}"
-
-
-def test_one_annotator_with_a_reference(simulated, tmp_path):
-    """Nothing is said of agreement between annotators, where there is one."""
-    document = simulated.document()
-    own = [each for each in document["annotations"] if each["annotator"] == "p01"]
-    for image in document["images"]:
-        image["annotators"] = ["p01"]
-    data = bboxqa.read_coco(document | {"annotations": own}, min_annotators=1)
-    found = documents(data, reference=bboxqa.read_coco(simulated.truth(), min_annotators=1))
-    page = agreement_page(found)
-    f1 = found["summary"]["thresholds"][0]["reference"]["annotators"][0]["f1"]["value"]
-    assert f"<h1>F1 of p01 with the reference is {f1:.2f}</h1>" in page
-    shown = {*re.findall(r'<section id="(\w+)">', page)}
-    assert shown >= {"figures", "reference", "reproduce"}
-    assert shown.isdisjoint({"annotators", "categories", "images"})

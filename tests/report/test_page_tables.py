@@ -3,14 +3,12 @@
 import csv
 import json
 import re
-from collections import Counter
 from html import unescape
 
 import pytest
 from support.cli import run
 
 import bboxqa
-from bboxqa.report.pages.html_document import number, percent
 
 # Tables of a page that are those of diagnosis.json, and of csv files of the same names.
 OF_DIAGNOSIS = {
@@ -107,14 +105,6 @@ def shown(value):
     return text.replace("-", "−")
 
 
-def with_ends(text, interval, digits, times=1):
-    """Return a figure as a card shows it, with the ends of its interval if it has one."""
-    if interval is None:
-        return text
-    low, high = (number(times * end, digits) for end in interval)
-    return f"{text} [{low}, {high}]"
-
-
 def assert_is(table, columns, rows):
     """Compare a table of the page, cell by cell, with columns and rows of values."""
     assert table[0] == [*columns]
@@ -172,23 +162,6 @@ def test_pairs_with_the_model(tables, documents):
     assert_is(tables["Pairs with the model"], records[0], [[*each.values()] for each in records])
 
 
-def test_confusions_of_all_annotators_together(tables, documents):
-    found = documents["diagnosis"]["tables"]["confusion_matrix"]
-    met = Counter()
-    for row in found["rows"]:
-        record = dict(zip(found["columns"], row, strict=True))
-        met[record["category"], record["others"]] += record["n"]
-    columns, rows = tables["Confusions"]
-    assert columns == ["category", "others", "n"]
-    assert {(own, other): int(n) for (own, _), (other, _), (n, _) in rows} == met
-
-
-def test_images_with_their_costs(tables, documents):
-    names = ("file_name", "cost", "alpha", "f1")
-    rows = [[each[name] for name in names] for each in documents["worst_images"]["images"]]
-    assert_is(tables["Images"], names, rows)
-
-
 def test_the_reference(tables, documents):
     people = documents["summary"]["thresholds"][0]["reference"]["annotators"]
     records = [flat(each) for each in people]
@@ -210,86 +183,3 @@ def test_files_settings_and_versions(tables, documents):
     assert {name: cell for (name, _), (cell, _) in tables["Settings and versions"][1]} == {
         name: raw(value) for name, value in pairs.items()
     }
-
-
-def test_cards_of_annotators(page, documents):
-    people = {row["name"]: row for row in documents["diagnosis"]["annotators"]}
-    work = {row["name"]: row for row in documents["diagnosis"]["work"][1:]}
-    cards = re.findall(r'<article class="card" data-name="([^"]*)".*?</article>', page, re.DOTALL)
-    assert sorted(cards) == sorted(people)
-    for name in cards:
-        (card,) = re.findall(
-            rf'<article class="card" data-name="{name}".*?</article>', page, re.DOTALL
-        )
-        figures = {
-            plain(title): plain(value)
-            for title, value in re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", card, re.DOTALL)
-        }
-        row, hours = people[name], work.get(name)
-        expected = {
-            "annotations": f"{row['n']:,}",
-            "F1 with the others": with_ends(number(row["f1"]["value"]), row["f1"]["interval"], 2),
-            **{
-                title: with_ends(percent(row[key]["value"]), row[key]["interval"], 1, 100)
-                for title, key in (
-                    ("misses", "miss_rate"), ("extras", "extra_rate"),
-                    ("same category", "class_share"),
-                )
-            },
-        }  # fmt: skip
-        if name != "net":
-            speed = hours["per_minute"]
-            expected["annotations a minute"] = with_ends(
-                number(speed["value"], 1), speed["interval"], 1
-            )
-            expected["sessions"] = str(hours["n_sessions"])
-        assert figures == expected
-    assert {*work} >= {"p01", "p02", "p03"}
-
-
-def test_images_and_their_objects(page, documents):
-    articles = re.findall(r'<article class="image".*?</article>', page, re.DOTALL)
-    images = documents["worst_images"]["images"]
-    for article, image in zip(articles, images, strict=True):
-        for key in ("cost", "alpha", "f1"):
-            assert f' data-{key}="{raw(image[key])}"' in article
-        assert f"alpha {number(image['alpha'])}" in plain(article)
-        assert f"F1 {number(image['f1'])}" in plain(article)
-        rows = {
-            int(place): plain(text)
-            for place, text in re.findall(
-                r'<li value="\d+" data-object="(\d+)">(.*?)</li>', article, re.DOTALL
-            )
-        }
-        assert sorted(rows) == sorted(each["object"] for each in image["objects"])
-        for each in image["objects"]:
-            told = rows[each["object"]]
-            assert told.startswith(each["category"])
-            if each["similarity"] is not None:
-                assert number(each["similarity"]) in told
-            if each["kind"] != "all agree":
-                assert each["reason"] in told
-
-
-def test_findings_of_a_page_are_those_of_validate(tmp_path):
-    boxes = [[5, 5, 20, 0], [5, 5, 1, 30], [80, 5, 40, 30], [5, 5, 20, 20], [5, 5, 20, 20]]
-    images = [{"id": 1, "file_name": "a.png", "width": 100, "height": 80}]
-    records = [
-        {"id": n, "image_id": 1, "category_id": 1, "bbox": box, "area": box[2] * box[3],
-         "iscrowd": 0}
-        for n, box in enumerate(boxes, 1)
-    ]  # fmt: skip
-    data = {"images": images, "categories": [{"id": 1, "name": "cow"}], "annotations": records}
-    (tmp_path / "export.json").write_text(json.dumps(data))
-    options = ("--report", "page.html", "--format", "json", "--out", "found.json")
-    run("validate", "export.json", *options, cwd=tmp_path)
-    findings = json.loads((tmp_path / "found.json").read_text())["findings"]
-    tables = tables_of((tmp_path / "page.html").read_text("utf-8"))
-    totals = Counter(each["code"] for each in findings)
-    assert {row[0][0]: int(row[3][0]) for row in tables["Rules"][1]} == totals
-    assert len(totals) > 3
-    for code in totals:
-        told = [each for each in findings if each["code"] == code]
-        for row, each in zip(tables[code][1], told, strict=True):
-            assert row[0][1] == f"{each['file']}:{each['line']}:{each['column']}"
-            assert each["message"] in row[2][1]

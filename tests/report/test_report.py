@@ -45,11 +45,6 @@ def test_each_format_is_rendered_with_whole_lines(report, name):
     assert text == "\n".join([*view(FINDING_VIEWS, name)(report), ""])
 
 
-def test_an_unknown_format_is_a_config_error(report):
-    with pytest.raises(bboxqa.ConfigError, match="format is 'yaml'; expected one of text"):
-        report.render("yaml")
-
-
 def test_to_sarif_is_a_log_of_the_findings(report):
     log = report.to_sarif()
     assert log["version"] == "2.1.0"
@@ -70,22 +65,6 @@ def test_a_notebook_shows_rules_and_severities_and_nothing_is_markup(report):
     ranks = [Severity(severity).rank for _, severity, _ in codes]
     assert ranks == sorted(ranks, reverse=True)
     assert 'alt="Findings by severity"' in html
-
-
-def test_a_notebook_shows_no_picture_of_no_findings(report):
-    severities = dict.fromkeys(Severity, 0)
-    html = replace(report, findings=(), counts={}, severities=severities)._repr_html_()
-    assert html.startswith("<p>1 file: 0 findings</p>")
-    assert "<img" not in html
-
-
-def test_a_notebook_names_the_first_files(report):
-    files = tuple(replace(report.files[0], name=f"{each}.json") for each in range(7))
-    html = replace(report, files=(replace(files[0], unread="masks"), *files[1:]))._repr_html_()
-    assert "4.json" in html
-    assert "5.json" not in html
-    assert "… and 2 more files" in html
-    assert "; masks</li>" in html
 
 
 def test_a_report_is_a_frozen_value(report):

@@ -8,10 +8,6 @@ from bboxqa.report.tables import table_lines
 ROWS = [["id", "name"], ["7", "Apple"], ["12", "Fig"]]
 
 
-def test_names_are_aligned_left_and_numbers_right():
-    assert list(table_lines(ROWS, [1])) == ["id  name", " 7  Apple", "12  Fig"]
-
-
 def test_a_wide_character_takes_two_columns():
     assert list(table_lines([["名", "n"], ["abc", "1"]], [0])) == ["名   n", "abc  1"]
     assert list(table_lines([["e\u0301", "n"], ["ab", "1"]], [0])) == ["e\u0301   n", "ab  1"]
@@ -53,7 +49,3 @@ def test_shortened_names_keep_both_ends_and_fit(names, width):
         assert name.endswith(end)
         assert len(line) + line.count("日") <= width
         assert bool(cut) == (len(name) + name.count("日") > width)
-
-
-def test_no_rows():
-    assert list(table_lines([])) == []
