@@ -7,38 +7,31 @@ from functools import cache
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
-from bboxqa.rules import areas, box_layouts, boxes, images, keypoints, masks, outlines, splits
+from bboxqa.rules import (
+    areas,
+    box_layouts,
+    boxes,
+    ids,
+    images,
+    json_text,
+    keypoints,
+    masks,
+    outlines,
+    splits,
+    structure,
+)
 from bboxqa.rules.annotators import attendance, habits, naming
 from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.categories import category_maps, category_names, category_use
 from bboxqa.rules.collection import duplicates, statistics, tracked
-from bboxqa.rules.ids import (
-    id_types,
-    identifiers,
-    licences,
-    listed_categories,
-    references,
-    tracks,
-    videos,
-)
 from bboxqa.rules.oriented import angles, corners, placing, sides
 from bboxqa.rules.panoptic import png_files, segments
-from bboxqa.rules.results import scores
 from bboxqa.rules.selection import is_selected, prefixes
-from bboxqa.rules.structure import (
-    annotation_fields,
-    captions,
-    dates,
-    image_fields,
-    json_text,
-    large_numbers,
-    top_level,
-)
 from bboxqa.rules.tools import cvat_jobs, label_files, label_lists, tool_records, voc_files
 
 _MODULES = (
-    json_text, top_level, annotation_fields, large_numbers, image_fields, dates, captions,
-    id_types, identifiers, references, licences, listed_categories, tracks, videos,
+    json_text, structure,
+    ids,
     images, splits,
     boxes, box_layouts, areas,
     outlines, masks, keypoints,
@@ -46,7 +39,7 @@ _MODULES = (
     category_maps, category_names, category_use,
     attendance, habits, naming,
     duplicates, statistics, tracked,
-    segments, png_files, scores, tool_records, cvat_jobs, label_files, label_lists,
+    segments, png_files, tool_records, cvat_jobs, label_files, label_lists,
     voc_files,
 )  # fmt: skip
 FAMILIES = {
@@ -69,7 +62,7 @@ FAMILIES = {
 }
 """The titles of families by letter, in the order in which rules are listed."""
 
-RESERVED = frozenset({"B013", "K005", "K007", "K008", "M013", "R006"})
+RESERVED = frozenset({"B013", "I008", "I009", "K005", "K007", "K008", "M013", "R006"})
 """Codes of rules that are gone; they are never used for others."""
 
 _GROUP = "bboxqa.rules"

@@ -1,7 +1,6 @@
 """F: the file as text and as JSON."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -12,19 +11,20 @@ from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.records import LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import ids_of
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import record_hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document, n_records
-from bboxqa.rules.structure.large_numbers import OF_LARGE_NUMBERS
 
 _AROUND = 40
 _ENDS = "the file ends here"
 _HEAD = 1 << 16
 _REPLACEMENT = "\ufffd".encode()
 _PLAIN = '{"images": [], "annotations": [], "categories": []}'
+_FINITE = "a finite number"
 
 
 def _broken(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """F001: positions where the text is not JSON."""
     reading = document.reading
     founds = []
     for number, (offset, why) in enumerate(reading.broken):
@@ -46,8 +46,7 @@ def _break(reading: RawDocument, offset: int, why: str, *, is_end: bool) -> str:
     if not reading.size:
         return "the file is empty; expected a JSON object"
     head = _head(reading)
-    what = content_words(head)
-    if what:
+    if what := content_words(head):
         return f"the file {absence_of(head) or f'is {what}; expected a JSON object'}"
     if offset >= len(reading.text):
         return f"the file ends at byte {offset:,}, before the document does"
@@ -63,14 +62,15 @@ def _head(reading: RawDocument) -> bytes:
 
 
 def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """F002: text after the document."""
     reading = document.reading
     if reading.trailing is None:
         return
     n_bytes = len(reading.text) - reading.trailing
-    follow = f"{count(n_bytes, 'byte')} {'follows' if n_bytes == 1 else 'follow'}"
     rest = reading.text[reading.trailing : reading.trailing + _AROUND].decode("utf-8", "replace")
     found = Defect(
-        f"{follow} the document ({shortened(rest)}); expected the end of the file",
+        f"{count(n_bytes, 'byte')} follow{'s' * (n_bytes == 1)} the document ({shortened(rest)}); "
+        "expected the end of the file",
         offset=reading.trailing,
         found=rest,
         expected="nothing but blanks",
@@ -81,8 +81,8 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
 
 
 def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """F003: encodings other than UTF-8; binary content has none, and F001 reports it."""
     reading = document.reading
-    # Binary content has no encoding; F001 reports it.
     if not reading.encoding or (reading.broken and content_words(_head(reading))):
         return
     # UTF-16 and UTF-32 can be recognised, but 8-bit encodings cannot.
@@ -99,12 +99,10 @@ def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
     yield from described_hits([found])
 
 
-_Numbers = list[tuple[str, str]]
-
-
 def _not_finite(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    in_records: dict[tuple[str, str], dict[int, _Numbers]] = {}
-    elsewhere: list[_Numbers] = []
+    """F004: numbers that are NaN or infinite, each value with such numbers once."""
+    in_records: dict[tuple[str, str], dict[int, list[tuple[str, str]]]] = {}
+    elsewhere: list[tuple[str, str]] = []
     sizes = {name: n_records(document, name) for name in LISTS}
     for number in document.reading.not_finite:
         name, row, key, *_ = *number[0].split("/", 4)[1:4], "", "", ""
@@ -112,29 +110,45 @@ def _not_finite(document: Document, _settings: ValidateSettings) -> Iterator[Hit
         if row.isdecimal() and int(row) < sizes.get(name, 0):
             in_records.setdefault((name, key), {}).setdefault(int(row), []).append(number)
         else:
-            elsewhere.append([number])
-    yield from described_hits([_numbers(each) for each in elsewhere])
+            elsewhere.append(number)
+    yield from described_hits(
+        [
+            Defect(f"number is {found}; expected {_FINITE}", at, found=found, expected=_FINITE)
+            for at, found in elsewhere
+        ]
+    )
     for (name, key), numbers in in_records.items():
-
-        def describe(row: int, name: str = name, numbers: dict[int, _Numbers] = numbers) -> Defect:
-            return _numbers(numbers[row], ids=ids_of(document, name, row))
-
-        summary = f"{key or 'number'} is NaN or infinite in {{share}}; expected finite numbers"
-        rows = np.array(list(numbers))
-        yield from hits(rows, describe, name=name, key=pointer_parts(f"/{key}")[0], summary=summary)
+        yield from _not_finite_in(document, name, pointer_parts(f"/{key}")[0], numbers)
 
 
-def _numbers(numbers: _Numbers, **more: Any) -> Defect:
-    """Return the defect for the numbers in one value, given as pointers and names."""
-    (pointer, first), expected = numbers[0], "a finite number"
-    kinds = " and ".join(sorted({name for _, name in numbers}))
-    message = f"number is {first}; expected {expected}"
-    if len(numbers) > 1:
-        message = f"{len(numbers):,} numbers are {kinds}; expected finite numbers"
-    return Defect(message, pointer, found=first, expected=expected, **more)
+def _not_finite_in(
+    document: Document, name: str, key: str, numbers: dict[int, list[tuple[str, str]]]
+) -> Iterator[Hits]:
+    """Yield the records of a list that have such numbers under a key."""
+
+    def says(row: int) -> str:
+        found = [each for _, each in numbers[row]]
+        if len(found) == 1:
+            return f"number is {found[0]}; expected {_FINITE}"
+        kinds = " and ".join(sorted({*found}))
+        return f"{len(found):,} numbers are {kinds}; expected finite numbers"
+
+    yield from record_hits(
+        document,
+        np.array(list(numbers)),
+        says,
+        name=name,
+        inner=lambda row: tuple(pointer_parts(numbers[row][0][0])[2:]),
+        found=lambda row: numbers[row][0][1],
+        summary=lambda _rows, share: (
+            f"{key or 'number'} is NaN or infinite in {share}; expected finite numbers"
+        ),
+        key=key,
+    )
 
 
 def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """F005: keys that are twice in an object."""
     founds = [
         Defect(
             f"key {shortened(key)} appears more than once in its object; only the last one counts",
@@ -148,13 +162,13 @@ def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
 
 
 def _not_object(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """F006: top levels that are neither an object nor results."""
     reading = document.reading
     is_list = isinstance(reading.top, list)
     if isinstance(reading.top, dict) or (reading.stopped and not is_list):
         return
-    what, expected = shortened(reading.top), "an object with images, annotations and categories"
-    if is_list:
-        what = "a list"
+    what = "a list" if is_list else shortened(reading.top)
+    expected = "an object with images, annotations and categories"
     if reading.is_results and not len(document.annotations):
         what, expected = "an empty list", f"results with image_id and score, or {expected}"
     yield from described_hits(
@@ -163,6 +177,7 @@ def _not_object(document: Document, _settings: ValidateSettings) -> Iterator[Hit
 
 
 def _large(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    """F007: files of more than `large_file_mb`."""
     megabytes = document.reading.size / 1e6
     if megabytes > settings.large_file_mb:
         message = (
@@ -186,7 +201,6 @@ RULES = (
         bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
         good=_PLAIN,
         check=_broken,
-        consequences=("S004",),
     ),
     Rule(
         code="F002",
@@ -233,7 +247,6 @@ RULES = (
         ),
         good={"annotations": [{"bbox": [0.0, 1e-300, 20, 30]}]},
         check=_not_finite,
-        consequences=("S006", "S015", *OF_LARGE_NUMBERS),
     ),
     Rule(
         code="F005",

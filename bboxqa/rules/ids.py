@@ -1,0 +1,697 @@
+"""S and I: ids, references to images and categories, and videos and tracks."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, find
+from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.text import count
+from bboxqa.formats.columns import Kind
+from bboxqa.formats.records import id_number
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import (
+    first_occurrence,
+    ids_of,
+    record_edit,
+    record_hits,
+    summary_defect,
+    summary_hits,
+    value_hits,
+)
+from bboxqa.rules.base.rule import Defect, Hits, Rule
+from bboxqa.rules.facts.document import Document, Records
+from bboxqa.rules.facts.file_kinds import kind_of
+
+_LISTS = {"image_id": "images", "category_id": "categories"}
+_LARGEST = 2**63 - 1
+_WHOLE = "a whole number, 0 or more"
+_IN_RANGE = f"a whole number up to {_LARGEST:,}"
+# Floats, and so JavaScript, represent every integer up to this one exactly.
+_EXACT = 2**53
+_DIGITS = re.compile(r"0|[1-9]\d*")
+
+
+def _references(document: Document) -> list[str]:
+    """Return the annotation keys that refer to images or categories in this kind of file."""
+    return [key for key in _LISTS if key in kind_of(document).required]
+
+
+def _new_ids(document: Document) -> IndexArray:
+    """Return the id of each annotation after all fixes of annotation ids, (N,) int64.
+
+    0 and repeated ids are replaced by the next free number above all ids. The result is 0 where the
+    id cannot be converted to a number.
+    """
+    columns = document.annotations
+    whole = columns.whole["id"]
+    result = np.where(whole, columns.id, 0)
+    first = first_occurrence(columns.id, whole)
+    repeated = (first >= 0) & (first != np.arange(len(first)))
+    replaced = np.flatnonzero(whole & (repeated | (columns.id == 0)))
+    largest = int(max(result.max(initial=0), 0))
+    if len(replaced):
+        fits = largest + len(replaced) <= _LARGEST
+        result[replaced] = largest + 1 + np.arange(len(replaced)) if fits else 0
+    return result
+
+
+def _is_unique(ids: IndexArray, whole: BoolArray) -> BoolArray:
+    """Return which ids are unique whole numbers, (N,) bool."""
+    first = first_occurrence(ids, whole)
+    single: BoolArray = np.bincount(first[whole], minlength=len(ids))[first] == 1
+    return whole & single
+
+
+def _gets_whole_id(records: Records) -> BoolArray:
+    """Return which ids of images or categories are whole numbers, also after a fix, (I,) bool."""
+    return records.exact | (_is_unique(records.id, records.whole) & (records.id >= 0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Link:
+    """The references of annotations to the images, or to the categories."""
+
+    name: str
+    """The list that holds the records."""
+    records: Records
+    ids: IndexArray
+    """(N,) int64. The reference as an integer, as in `Records.id`."""
+    whole: BoolArray
+    target: IndexArray
+    """(N,) int64. The row of the first record with that id in any notation; -1 for none."""
+    kind: ByteArray
+    mixed: BoolArray
+    """(N,) bool. Whether records have that number, but only in another type: integer, float (7.0)
+    or text.
+    """
+    fixable: BoolArray
+    """(N,) bool. Whether the reference and the id of the record are equal once written as integers.
+    """
+
+
+def _link(document: Document, key: str) -> _Link:
+    """Return the references under a key of annotations."""
+    columns, is_image = document.annotations, key == "image_id"
+    records = document.images if is_image else document.categories
+    target = document.image if is_image else document.category
+    ids = columns.image_id if is_image else columns.category_id
+    kind, whole = columns.kind[key], columns.whole[key]
+    mixed = fixable = np.zeros(len(columns), np.bool_)
+    if document.complete(_LISTS[key]) and not (records.exact.all() and (kind == Kind.INT).all()):
+        found = target >= 0
+        types = {Kind.INT: int, Kind.FLOAT: float, Kind.TEXT: str}
+        raw = [type(records.get(row, "id")) for row in range(len(records))]
+        within = {
+            each: find(records.id[records.whole & np.array([t is of for t in raw], np.bool_)], ids)
+            >= 0
+            for each, of in types.items()
+        }
+        equal = np.logical_or.reduce([(kind == each) & there for each, there in within.items()])
+        mixed = found & whole & ~equal
+        ambiguous = within[Kind.TEXT] & (within[Kind.INT] | within[Kind.FLOAT])
+        fixable = found & np.append(_gets_whole_id(records), False)[target] & ~ambiguous
+    return _Link(_LISTS[key], records, ids, whole, target, kind, mixed, fixable)
+
+
+def _is_same(value: Any) -> bool:
+    """Return whether a value is an id that loses nothing if it is written as a whole number."""
+    if isinstance(value, str):
+        return _DIGITS.fullmatch(value) is not None and int(value) <= _EXACT
+    return isinstance(value, float) and abs(value) <= _EXACT
+
+
+def _id_types(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S003: ids and references that are not whole numbers."""
+    columns = document.annotations
+    kind, whole = columns.kind["id"], columns.whole["id"]
+    odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole & (columns.id >= 0))
+    large = (kind == Kind.INT) & ~whole
+    if odd.any():
+        new = np.where(_is_unique(columns.id, whole) & (kind != Kind.INT), _new_ids(document), 0)
+        yield from _odd_ids(document, ("annotations", "id"), odd, large, new, new > 0)
+    for name, records in document.lists:
+        there = np.array([isinstance(v, dict) and "id" in v for v in records.values], np.bool_)
+        odd = there & ~(records.exact & (records.id >= 0))
+        if odd.any():
+            are_int = [type(records.get(row, "id")) is int for row in range(len(records))]
+            large = np.array(are_int, np.bool_) & ~records.whole
+            fixable = _gets_whole_id(records) & ~records.exact
+            yield from _odd_ids(document, (name, "id"), odd, large, records.id, fixable)
+    for key in _references(document):
+        found = document.once(_link, key)
+        exact = (found.kind == Kind.INT) & found.whole
+        odd = (found.kind != Kind.MISSING) & ~exact & ~found.mixed
+        large = (found.kind == Kind.INT) & ~found.whole
+        yield from _odd_ids(document, ("annotations", key), odd, large, found.ids, found.fixable)
+
+
+def _odd_ids(
+    document: Document,
+    place: tuple[str, str],
+    odd: BoolArray,
+    large: BoolArray,
+    new: IndexArray,
+    fixable: BoolArray,
+) -> Iterator[Hits]:
+    """Yield the records whose value of a key is not a whole number, or one that is too large."""
+    name, key = place
+
+    def edits(row: int, value: Callable[[], Any]) -> tuple[Edit, ...]:
+        is_safe = fixable[row] and _is_same(value())
+        return record_edit(name, row, key, value=int(new[row])) if is_safe else ()
+
+    for where, expected in ((odd & ~large, _WHOLE), (odd & large, _IN_RANGE)):
+        yield from value_hits(document, name, key, np.flatnonzero(where), expected, edits)
+
+
+def _repeated(document: Document, name: str, ids: IndexArray, named: BoolArray) -> Iterator[Hits]:
+    """Yield records that repeat the id of an earlier one of their list."""
+    first = first_occurrence(ids, named)
+    rows = np.flatnonzero((first >= 0) & (first != np.arange(len(first))))
+    new = _new_ids(document) if len(rows) and name == "annotations" else np.zeros_like(ids)
+
+    def value(row: int) -> Any:
+        return ids_of(document, name, row).get("annotation" if name == "annotations" else "image")
+
+    yield from record_hits(
+        document,
+        rows,
+        lambda row: (
+            f"id {shortened(value(row))} is already used by {pointer_to(name, int(first[row]))}; "
+            "expected a unique id"
+        ),
+        "id",
+        name=name,
+        found=value,
+        edits=lambda row: record_edit(name, row, "id", value=int(new[row])) if new[row] else (),
+        mark=lambda row: shortened(value(row)),
+        summary="{share} have the id of an earlier one; expected unique ids",
+        few=1,
+    )
+
+
+def _repeated_annotations(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    columns = document.annotations
+    return _repeated(document, "annotations", columns.id, columns.named("id"))
+
+
+def _repeated_images(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    return _repeated(document, "images", document.images.id, document.images.named)
+
+
+def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """I003: annotations with the id 0."""
+    columns = document.annotations
+    where = columns.whole["id"] & (columns.id == 0)
+    new = _new_ids(document) if where.any() else columns.id
+    why = "which COCOeval treats as no match"
+    yield from record_hits(
+        document,
+        where,
+        lambda _row: f"annotation id is 0, {why}",
+        "id",
+        expected="1 or more",
+        found=lambda row: document.record(row).get("id"),
+        edits=lambda row: (
+            record_edit("annotations", row, "id", value=int(new[row])) if new[row] else ()
+        ),
+        summary=f"id of {{share}} is 0, {why}",
+        few=1,
+    )
+
+
+def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """I004: annotations that refer to an image or a category that is not listed."""
+    for key in _references(document):
+        found = document.once(_link, key)
+        rows = np.flatnonzero(document.annotations.named(key) & (found.target < 0))
+        if not document.complete(found.name) or not len(rows):
+            continue
+        expected = f"the id of one of the {found.name}"
+        if shift := _shift(found):
+            first, other = ("0", "1") if shift > 0 else ("1", "0")
+            yield from summary_hits(
+                f"{key} of {count(len(rows), 'annotation')} matches none of the {found.name}; all "
+                f"match if {key} counts from {first} and the ids of {found.name} from {other}",
+                "annotations",
+                rows,
+                key,
+                expected=expected,
+            )
+        else:
+            yield from _without_target(document, key, found, rows, expected)
+
+
+def _shift(found: _Link) -> int:
+    """Return the number to add to all references so that they match; 0 if there is none."""
+    ids, used = found.records.id[found.records.whole], found.ids[found.whole]
+    if not len(ids) or not found.whole.all():
+        return 0
+    from_zero, from_one = bool(used.min() == 0), bool(used.min() > 0)
+    for shift, fits in ((1, ids.min() == 1 and from_zero), (-1, ids.min() == 0 and from_one)):
+        if fits and (find(ids, used + shift) >= 0).all():
+            return shift
+    return 0
+
+
+def _without_target(
+    document: Document, key: str, found: _Link, rows: IndexArray, expected: str
+) -> Iterator[Hits]:
+    none = not len(found.records)
+    but = f"but {found.name} is empty" if none else f"which none of the {found.name} has"
+    # If most references fail, records are missing rather than annotations wrong.
+    is_most = len(rows) >= 2 and 2 * len(rows) > len(document.annotations)
+
+    def value(row: int) -> Any:
+        return document.record(row).get(key)
+
+    def summary(_rows: IndexArray, share: str) -> str:
+        if none:
+            return f"{found.name} is empty, but {key} is set in {share}; expected the {found.name}"
+        return f"{key} of {share} matches none of the {found.name}; expected {expected}"
+
+    yield from record_hits(
+        document,
+        rows,
+        lambda row: f"{key} is {shortened(value(row))}, {but}",
+        key,
+        expected=expected,
+        found=value,
+        edits=lambda row: () if is_most else record_edit("annotations", row),
+        summary=summary,
+        key=key,
+        few=1,
+    )
+
+
+def _mixed_types(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """I005: references of another type than the ids."""
+    for key in _references(document):
+        found = document.once(_link, key)
+        if found.mixed.any():
+            yield from _of_other_type(document, key, found)
+
+
+def _of_other_type(document: Document, key: str, found: _Link) -> Iterator[Hits]:
+    def value(row: int) -> Any:
+        return document.record(row).get(key)
+
+    def record_id(row: int) -> Any:
+        return found.records.get(int(found.target[row]), "id")
+
+    def edits(row: int) -> Iterator[Edit]:
+        """Yield the edits that write both as whole numbers, unless one would lose something."""
+        written = [each for each in (value(row), record_id(row)) if type(each) is not int]
+        if found.fixable[row] and all(map(_is_same, written)):
+            number, target = int(found.ids[row]), int(found.target[row])
+            if found.kind[row] != Kind.INT:
+                yield from record_edit("annotations", row, key, value=number)
+            if not found.records.exact[target]:
+                yield from record_edit(found.name, target, "id", value=number)
+
+    yield from record_hits(
+        document,
+        found.mixed,
+        lambda row: (
+            f"{key} is {shortened(value(row))}, but the id in {found.name} is "
+            f"{shortened(record_id(row))}"
+        ),
+        key,
+        expected="the same type",
+        found=value,
+        edits=edits,
+        summary=lambda some, share: (
+            f"{key} of {share} has another type than the ids in {found.name} (the first is "
+            f"{shortened(value(int(some[0])))}); expected the same type"
+        ),
+        key=key,
+        few=1,
+    )
+
+
+def _shared_files(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """I006: files that several images name."""
+    images, names = document.images, dict[str, list[int]]()
+    for row, name in enumerate(images.texts("file_name")):
+        if name:
+            names.setdefault(name, []).append(row)
+    several = [rows for rows in names.values() if len(rows) > 1]
+    # In ascending order, since records may be decoded window by window.
+    shared = sorted(row for rows in several for row in rows)
+    ids = {row: shortened(images.get(row, "id")) for row in shared}
+    repeated = [rows for rows in several if len({ids[row] for row in rows}) > 1]
+    is_named = all(
+        images.get(row, "annotator") is not None
+        for row in sorted(row for rows in repeated for row in rows)
+    )
+    is_regular = len({len(rows) for rows in names.values()}) == 1
+
+    def describe(place: int) -> Defect:
+        rows = repeated[place]
+        name = images.get(rows[0], "file_name")
+        listed = ", ".join(ids[row] for row in rows[:3]) + (", …" if len(rows) > 3 else "")
+        return summary_defect(
+            f"file_name {shortened(name)} is used by {count(len(rows), 'image')} (ids {listed}); "
+            "expected one image per file, unless each belongs to another annotator",
+            "images",
+            rows,
+            "file_name",
+            pointer=pointer_to("images", rows[1], "file_name"),
+            found=name,
+            expected="each file once",
+            key=shortened(name),
+            ids=ids_of(document, "images", rows[1]),
+        )
+
+    severity = Severity.INFO if is_named or is_regular else None
+    if repeated:
+        yield Hits(np.zeros(len(repeated), np.int64), describe, severity, name="")
+
+
+def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """I007: images without annotations."""
+    images = document.images
+    if not document.complete("annotations") or not document.complete("images"):
+        return
+    # If images share an id, its annotations may belong to any of them.
+    used = np.zeros(len(images), np.bool_)
+    used[document.image[document.image >= 0]] = True
+    rows = np.flatnonzero(images.named & ~used[images.find(images.id)])
+    origin = document.reading.origin
+    if origin is not None and (used.any() or origin.apart or origin.defects or len(images) == 1):
+        # Tools list images in which nobody found an object, or which have shapes without a box;
+        # annotations that cannot be read are reported as defects.
+        return
+    # If all annotations refer to other images, I004 reports it.
+    if len(rows) and (used.any() or not len(document.annotations)):
+        which = f"{len(rows):,} of {count(len(images), 'image')}"
+        if not used.any():
+            which = f"any of {len(images):,} images" if len(images) > 1 else "the one image"
+        # A file without a single object is probably a failed export.
+        severity = None if used.any() else Severity.WARNING
+        message = f"no annotations on {which}; expected only on images that show no objects"
+        yield from summary_hits(message, "images", rows, severity=severity)
+
+
+def _listed(document: Document, name: str) -> list[dict[str, Any]]:
+    """Return a top-level list such as the videos; empty if it is not a list of objects."""
+    if name not in document.reading.spans:
+        return []
+    _, begin, stop = document.reading.spans[name]
+    try:
+        # Reading a file keeps only COCO's lists, so others are decoded here.
+        found = json.loads(document.reading.text[begin:stop])
+    except (ValueError, RecursionError):
+        return []
+    is_sound = isinstance(found, list) and all(isinstance(each, dict) for each in found)
+    return found if is_sound else []
+
+
+def _in_annotations(document: Document, key: str) -> IndexArray | None:
+    """Return the integers under a key of annotations, (N,) int64; None unless all have one.
+
+    This is for keys that reading a file does not keep.
+    """
+    reading = document.reading
+    pattern = re.compile(rf'"{key}"\s*:\s*(-?\d{{1,18}})(?=\s*[,}}])'.encode())
+    _, start, stop = reading.spans.get("annotations", (0, 0, 0))
+    found = [int(each[1]) for each in pattern.finditer(reading.text, start, stop)]
+    return np.array(found, np.int64) if len(found) == len(document.annotations) else None
+
+
+def _numbers(records: Sequence[Any], key: str) -> IndexArray:
+    """Return the value of a key of each record as an id; 0 for none."""
+    values = (record.get(key) if isinstance(record, dict) else None for record in records)
+    return np.array([0 if v is None else id_number(v) for v in values], np.int64)
+
+
+def _wrong_tracks(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """I010: annotations whose track does not exist, or has another category or video."""
+    tracks = _listed(document, "tracks")
+    of_annotation = _in_annotations(document, "track_id") if tracks else None
+    if of_annotation is None:
+        return
+    track = find(_numbers(tracks, "id"), of_annotation)
+    known = track >= 0
+    # I011 reports references to records that do not exist.
+    videos, categories = _numbers(_listed(document, "videos"), "id"), document.categories.id
+    of_image = np.append(_numbers(document.images.values, "video_id"), 0)[document.image]
+    own = {"category_id": document.annotations.category_id, "video_id": of_image}
+    others = {key: _numbers(tracks, key)[track] for key in own}
+    wrong = {
+        key: known
+        & (own[key] != others[key])
+        & (find(ids, own[key]) >= 0)
+        & (find(ids, others[key]) >= 0)
+        for key, ids in (("category_id", categories), ("video_id", videos))
+    }
+
+    def says(row: int) -> str:
+        number = of_annotation[row]
+        if not known[row]:
+            return f"track_id is {number}, which none of the tracks has; expected the id of a track"
+        key = "category_id" if wrong["category_id"][row] else "video_id"
+        of_what = "annotation" if key == "category_id" else "image"
+        return (
+            f"{key} of the {of_what} is {own[key][row]}, but {others[key][row]} in its track "
+            f"{number}; expected the same"
+        )
+
+    for where in (~known, wrong["category_id"], wrong["video_id"] & ~wrong["category_id"]):
+        yield from record_hits(
+            document,
+            where,
+            says,
+            "track_id",
+            found=lambda row: int(of_annotation[row]),
+            key="track_id",
+        )
+
+
+def _without_video(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """I011: references to videos, and categories of tracks, that do not exist."""
+    if document.reading.stopped or "videos" not in document.reading.spans:
+        return
+    videos, tracks = _listed(document, "videos"), _listed(document, "tracks")
+    in_annotations = _in_annotations(document, "video_id")
+    none = np.zeros(0, np.int64)
+    for name, key, used, target, records in (
+        ("images", "video_id", _numbers(document.images.values, "video_id"), "videos", videos),
+        ("annotations", "video_id", none if in_annotations is None else in_annotations,
+         "videos", videos),
+        ("tracks", "video_id", _numbers(tracks, "video_id"), "videos", videos),
+        ("tracks", "category_id", _numbers(tracks, "category_id"), "categories",
+         document.categories.values),
+    ):  # fmt: skip
+        ids = _numbers(records, "id")
+        if len(ids):
+            rows = np.flatnonzero((used != 0) & (find(ids, used) < 0))
+            says = f"matches none of the {target}", f"the id of one of the {target}"
+            yield from _of_list(name, key, used, rows, says)
+
+
+def _videos_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """I012: ids of videos and tracks that an earlier record already has."""
+    for name in ("videos", "tracks"):
+        used = _numbers(_listed(document, name), "id")
+        first = first_occurrence(used, used != 0)
+        rows = np.flatnonzero((first >= 0) & (first != np.arange(len(used))))
+        yield from _of_list(name, "id", used, rows, ("is that of an earlier one", "unique ids"))
+
+
+def _of_list(
+    name: str, key: str, used: IndexArray, rows: IndexArray, says: tuple[str, str]
+) -> Iterator[Hits]:
+    """Yield a single finding about records of a list, if there are any."""
+    if len(rows):
+        what, expected = says
+        share = f"{len(rows):,} of {count(len(used), name.removesuffix('s'))}"
+        first = int(used[rows[0]])
+        yield from summary_hits(
+            f"{key} of {share} {what} (the first is {first}); expected {expected}",
+            name,
+            rows,
+            key,
+            pointer=pointer_to(name, int(rows[0]), key),
+            found=first,
+            expected=expected,
+        )
+
+
+_TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
+_VIDEOS = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
+_VIDEO = {
+    "videos": _VIDEOS[:1],
+    "tracks": [{"id": 1, "category_id": 1, "video_id": 1}],
+    "images": [{"video_id": 1}],
+}
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        code="S003",
+        title="id is not a valid whole number",
+        severity=Severity.ERROR,
+        breaks="""pycocotools treats text as a list of ids ("12" is looked up as "1" and "2":
+            KeyError), finds nothing for 12.0, and cannot evaluate ids such as "a".""",
+        explanation="""An id, an image_id or a category_id is text, a fraction, true or false, null,
+            or too large; or an id is negative. Spreadsheets, pandas and VGG Image Annotator write
+            such ids. The fix writes "7" and 7.0 as 7, together with the references to it, if no
+            other record of the list has that id. Other texts, such as "im_1", "007" and numbers
+            above 2^53, have no fix: `agree` reads them as they are, and `bboxqa convert` writes a
+            copy with whole numbers.""",
+        bad={"annotations": [{"id": "7"}]},
+        good={"annotations": [{"id": 7}]},
+        check=_id_types,
+        fix="safe",
+    ),
+    Rule(
+        code="I001",
+        title="annotation id used twice",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="""pycocotools keeps the last annotation with an id and returns it instead of the
+            others; detectron2 refuses the file.""",
+        explanation="""Several annotations have the same id, for example because files were joined
+            without renumbering. The fix gives every later one a new id above all others.""",
+        bad={"annotations": _TWO_BOXES},
+        good={"annotations": [{}, {**_TWO_BOXES[1], "id": 2}]},
+        check=_repeated_annotations,
+        fix="safe",
+        requires=("D001",),
+    ),
+    Rule(
+        code="I002",
+        title="image id used twice",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="""pycocotools keeps the last image with an id, so the annotations of all of them are
+            drawn on that image and evaluated with it.""",
+        explanation="""Several images have the same id, so it is unknown which of them an annotation
+            belongs to. Look the annotations up in the files that were joined, and renumber.""",
+        bad={"images": [{}, {"id": 1}]},
+        good={"images": [{}, {"id": 2}], "annotations": [{}, {"image_id": 2}]},
+        check=_repeated_images,
+    ),
+    Rule(
+        code="I003",
+        title="annotation id is 0",
+        severity=Severity.WARNING,
+        breaks="""COCOeval stores the id of the matched annotation and treats 0 as no match: a
+            correct detection counts as false (measured: AP 0.564 instead of 1.000).""",
+        explanation="""Annotation ids have to start at 1; Roboflow and other tools start at 0. The
+            fix gives this annotation a new id above all others.""",
+        bad={"annotations": [{"id": 0}]},
+        good={"images": [{"id": 0}], "annotations": [{"id": 1, "image_id": 0}]},
+        check=_zero,
+        fix="safe",
+    ),
+    Rule(
+        code="I004",
+        title="annotation refers to a missing record",
+        severity=Severity.ERROR,
+        breaks="""COCOeval silently leaves the annotation out; detectron2 stops with a KeyError at
+            an unknown category_id.""",
+        explanation="""No image has the image_id of the annotation, or no category its category_id.
+            Images or categories were removed, or ids count from 0 in one place and from 1 in
+            another. If that explains all of them, it is one finding without a fix, since a wrong
+            guess would relabel every object. The unsafe fix removes the annotation, unless more
+            than half of all annotations refer to missing records.""",
+        bad={"annotations": [{}, {}, {"image_id": 9}]},
+        good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
+        check=_orphans,
+        fix="unsafe",
+    ),
+    Rule(
+        code="I005",
+        title="reference has another type than the id",
+        severity=Severity.ERROR,
+        breaks="""In Python "0" and 0 are different keys: pycocotools finds no annotations for the
+            image, and evaluates nothing. It finds no image for 0.0 either.""",
+        explanation="""The reference is text where the id is a number, or the other way round, or it
+            is 7.0 where the id is 7. Exports of VGG Image Annotator and tables written by pandas
+            have such references. The fix writes both as whole numbers.""",
+        bad={"annotations": [{"image_id": "1"}]},
+        good={"annotations": [{"image_id": 1}]},
+        check=_mixed_types,
+        fix="safe",
+    ),
+    Rule(
+        code="I006",
+        title="file_name used by several images",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks="""The same image counts several times in an evaluation, each time with a part of its
+            objects, and can end up in both training and test data.""",
+        explanation="""Several image records with different ids have the same file_name. Label
+            Studio writes one record per annotator: if the records name annotators, or all files
+            occur equally often, this is an info finding (`bboxqa agree` compares the annotators).
+            Otherwise files were joined without merging common images.""",
+        bad={
+            "images": [{}, {"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
+            "annotations": [{}, {"image_id": 2}, {"image_id": 3}],
+        },
+        good={"images": [{}, {"file_name": "b/a.jpg"}], "annotations": [{}, {"image_id": 2}]},
+        check=_shared_files,
+    ),
+    Rule(
+        code="I007",
+        title="image without annotations",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks="""Objects in an unfinished image are learned as background, and each correct
+            detection counts as false.""",
+        explanation="""No annotation refers to the image. That is right if it shows no objects, and
+            wrong if it has not been annotated yet; the file does not show which. It is a warning if
+            no image has annotations.""",
+        bad={"images": [{}, {}]},
+        good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
+        check=_unannotated,
+    ),
+    Rule(
+        code="I010",
+        title="annotation contradicts its track",
+        severity=Severity.ERROR,
+        breaks="""TAO's tools stop with a KeyError at an unknown track; objects of another category
+            or video become part of the wrong track, and tracking scores fall.""",
+        explanation="""In files with tracks, such as TAO's, each annotation names its track, which
+            has the same category and video as the annotation and its image. Here the track is not
+            in the list, or they differ: tracks of several files were joined without new ids, or an
+            object was given another class in some frames only. Files in which not all annotations
+            have a track_id are not checked.""",
+        bad={**_VIDEO, "annotations": [{"track_id": 2}]},
+        good={**_VIDEO, "annotations": [{"track_id": 1}]},
+        check=_wrong_tracks,
+    ),
+    Rule(
+        code="I011",
+        title="reference to a missing video, or to a missing category of a track",
+        severity=Severity.ERROR,
+        breaks="""TAO's tools stop with a KeyError, or leave the images and tracks out of the scores
+            of every video.""",
+        explanation="""In files with a list of videos, such as those of TAO and YouTube-VIS, images,
+            annotations and tracks name their video, and tracks their category. Here there is no
+            such video or category: it was lost when files were joined or split. Add it to the list,
+            or correct the reference.""",
+        bad={"videos": _VIDEOS, "images": [{"video_id": 3}]},
+        good={"videos": _VIDEOS, "images": [{"video_id": 2}]},
+        check=_without_video,
+    ),
+    Rule(
+        code="I012",
+        title="video or track id is used twice",
+        severity=Severity.ERROR,
+        breaks="""Readers keep the last of them, so images and annotations of two videos or objects
+            are merged into one.""",
+        explanation="""Two videos or two tracks of a file have the same id, usually because files
+            were joined without new ids. Renumber them and the references to them.""",
+        bad={"videos": [_VIDEOS[0], {**_VIDEOS[1], "id": 1}]},
+        good={"videos": _VIDEOS},
+        check=_videos_twice,
+    ),
+)

@@ -1,1 +1,0 @@
-"""E: results of detectors."""

@@ -1,0 +1,739 @@
+"""S and E: lists and keys that a file needs, and values of a wrong type."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
+from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.text import first_few
+from bboxqa.formats.columns import Form, Kind
+from bboxqa.formats.dataset.wrong_values import MAX_COORDINATE
+from bboxqa.formats.raw_values import FARTHEST
+from bboxqa.formats.records import ID_KEYS, LISTS, whole_number
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import (
+    look_alikes,
+    record_edit,
+    record_hits,
+    summary_hits,
+    value_hits,
+)
+from bboxqa.rules.base.rule import ABSENT, Defect, Hits, Rule, described_hits
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.file_kinds import kind_of
+from bboxqa.rules.facts.image_bounds import figure
+from bboxqa.rules.facts.layout import doubtful_boxes
+from bboxqa.rules.facts.oriented_boxes import is_rotated_file
+
+_KEYS = {
+    "images": ("id", "file_name", "width", "height"),
+    "annotations": (*ID_KEYS, "bbox"),
+    "categories": ("id", "name"),
+}
+_NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
+_YEARS = range(1900, 2101)
+_NUMERIC = (int, float, str)
+_FOUR = "four finite numbers: x, y, width, height"
+_OUTLINE = "a list of polygons or a run-length mask"
+_PLACE = f"at most {MAX_COORDINATE:g} px from 0"
+_ANGLE = f"degrees, less than {FARTHEST:,.0f}"
+_OF_BOX = f"degrees or radians, at most {FARTHEST:,.0f}"
+_ANGLES = {_ANGLE: "attributes.rotation", _OF_BOX: "the angle of bbox"}
+
+
+def _typed(value: Any) -> str:
+    """Return a phrase for the type of a value."""
+    return "null" if value is None else _NAMES.get(type(value), "a number")
+
+
+def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S001: lists that are missing, or of a wrong type."""
+    reading = document.reading
+    if not isinstance(reading.top, dict):
+        return
+    founds, lists = [], kind_of(document).lists
+    missing = [name for name in lists if name not in reading.spans and not reading.stopped]
+    if missing:
+        quoted = [f'"{name}"' for name in missing]
+        names = " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+        there = ""
+        if len(missing) == len(lists) > 1 and reading.top:
+            there = f"; found {first_few([*reading.top], 3, shortened)}"
+        what = f"keys {names} are missing{there}; expected lists of records"
+        if len(missing) == 1:
+            what = f"key {names} is missing; expected a list of {missing[0]}"
+        founds.append(Defect(what, expected="a list"))
+    for name in lists:
+        value = reading.top.get(name)
+        if name in reading.top and not isinstance(value, list) and name not in missing:
+            message = f"{name} is {_typed(value)} ({shortened(value)}); expected a list"
+            founds.append(Defect(message, pointer_to(name), found=value, expected="a list"))
+    yield from described_hits(founds)
+
+
+def _wrong_container(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S009: records that are not objects, and info and licenses of a wrong type."""
+    containers = [
+        Defect(f"{name} is {_typed(value)}; expected {wanted}", pointer_to(name), expected=wanted)
+        for name, kind, wanted in (("info", dict, "an object"), ("licenses", list, "a list"))
+        if (value := document.top.get(name)) is not None and not isinstance(value, kind)
+    ]
+    yield from described_hits(containers, Severity.WARNING)
+    odd = {"annotations": document.annotations.record != Kind.DICT}
+    for name, records in document.lists:
+        odd[name] = np.array([not isinstance(v, dict) for v in records.values], np.bool_)
+    for name, where in odd.items():
+
+        def value(row: int, name: str = name) -> Any:
+            return document.locator.value(name, row)
+
+        yield from record_hits(
+            document,
+            where,
+            lambda row, value=value: f"record is {_typed(value(row))} ({shortened(value(row))})",  # type: ignore[misc]
+            name=name,
+            expected="an object",
+            found=value,
+            summary="{share} are not objects",
+            few=1,
+        )
+
+
+def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S002: records without a key that they need."""
+    columns = document.annotations
+    objects = columns.record == Kind.DICT
+    wanted = [key for key in (*ID_KEYS, "bbox") if key in kind_of(document).required]
+    lacks = np.zeros((len(wanted), len(columns)), np.bool_)
+    for place, key in enumerate(wanted):
+        lacks[place] = objects & (columns.kind[key] == Kind.MISSING)
+    mild = np.zeros(len(columns), np.bool_)
+    if "bbox" in wanted:
+        outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
+        if document.reading.is_results:
+            # Results need only a box, a mask or keypoints.
+            lacks[-1] &= ~outlined
+            lacks[-1, columns.keypoints.row] = False
+        # A warning, since masks can still be evaluated, but only if other annotations have a box.
+        mild = lacks[-1] & ~lacks[:-1].any(axis=0) & outlined & bool((objects & ~lacks[-1]).any())
+    yield from _missing(document, "annotations", ["bbox"], mild, Severity.WARNING)
+    rows = np.flatnonzero(lacks.any(axis=0) & ~mild)
+    number = (1 << np.arange(len(wanted))) @ lacks[:, rows]
+    for each in np.unique(number).tolist():
+        keys = [key for place, key in enumerate(wanted) if each >> place & 1]
+        yield from _missing(document, "annotations", keys, rows[number == each])
+    for name, records in document.lists:
+        without = [isinstance(value, dict) and "id" not in value for value in records.values]
+        yield from _missing(document, name, ["id"], np.array(without, np.bool_))
+
+
+def _missing(
+    document: Document,
+    name: str,
+    keys: list[str],
+    where: BoolArray | IndexArray,
+    severity: Severity | None = None,
+) -> Iterator[Hits]:
+    """Yield the records of a list that lack keys."""
+    what, expected = f"{keys[0]} is missing", "a whole number"
+    if len(keys) > 1:
+        what = f"{', '.join(keys[:-1])} and {keys[-1]} are missing"
+        expected = "them in each record"
+    elif keys == ["bbox"]:
+        expected = "x, y, width, height"
+
+    def summary(rows: IndexArray, share: str) -> str:
+        alike = look_alikes(document, name, int(rows[0]), keys)
+        return f"{what} in {share}{alike}; expected {expected}"
+
+    yield from record_hits(
+        document,
+        where,
+        lambda row: f"{what}{look_alikes(document, name, row, keys)}",
+        *(keys if len(keys) == 1 else ()),
+        name=name,
+        expected=expected,
+        summary=summary,
+        severity=severity,
+        few=1,
+    )
+
+
+def _info(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S004: no info or licenses, or an empty year."""
+    reading = document.reading
+    # A file without any of COCO's lists is of another kind, so nothing is added to it.
+    if not isinstance(reading.top, dict) or not reading.spans.keys() & set(LISTS):
+        return
+    founds = []
+    for name, empty, expected in (("info", {}, "an object"), ("licenses", [], "a list")):
+        edit: Edit | None = None
+        if name not in reading.spans and not reading.stopped:
+            what, edit = "missing", Edit(pointer_to(name), "add", empty)
+        elif name in reading.top and reading.top[name] is None:
+            what, edit = "null", Edit(pointer_to(name), "replace", empty)
+        if edit:
+            message = f"{name} is {what}; expected {expected}"
+            founds.append(Defect(message, pointer_to(name), expected=expected, edits=(edit,)))
+    info = reading.top.get("info")
+    if isinstance(info, dict) and info.get("year") == "":
+        pointer, message = pointer_to("info", "year"), 'year is ""; expected a number, or no year'
+        edits = (Edit(pointer, "remove"),)
+        founds.append(Defect(message, pointer, found="", expected="a number", edits=edits))
+    yield from described_hits(founds)
+
+
+def _year(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S013: years that are no numbers; S004 reports the empty year."""
+    info = document.top.get("info")
+    year, pointer = info.get("year") if isinstance(info, dict) else None, pointer_to("info", "year")
+    if year in (None, "", 0) or (type(year) is int and year in _YEARS):
+        return
+    is_text = isinstance(year, str) and year.strip().isdecimal() and int(year) in _YEARS
+    expected = "a number such as 2026"
+    found = Defect(
+        f"year is {shortened(year)}; expected {expected}",
+        pointer,
+        found=year,
+        expected=expected,
+        edits=(Edit(pointer, "replace", int(year)),) if is_text else (),
+    )
+    yield from described_hits([found])
+
+
+def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S012: records with none of the keys that they need."""
+    columns = document.annotations
+    lacks = (columns.record == Kind.DICT) & (columns.form == Form.ABSENT)
+    for key in _KEYS["annotations"]:
+        lacks &= columns.kind[key] == Kind.MISSING
+    yield from _without_keys(document, "annotations", lacks)
+    for name, records in document.lists:
+        without = [
+            isinstance(value, dict) and value.keys().isdisjoint(_KEYS[name])
+            for value in records.values
+        ]
+        yield from _without_keys(document, name, np.array(without, np.bool_))
+
+
+def _without_keys(document: Document, name: str, where: BoolArray) -> Iterator[Hits]:
+    def value(row: int) -> Any:
+        return document.locator.value(name, row)
+
+    yield from record_hits(
+        document,
+        where,
+        lambda row: f"record is {shortened(value(row))}, with none of the keys that it needs",
+        name=name,
+        expected=", ".join(_KEYS[name]),
+        found=value,
+        edits=lambda row: () if value(row) else record_edit(name, row),
+        summary="{share} have none of the keys that they need",
+        few=1,
+    )
+
+
+def _writing(key: str, missing: BoolArray, values: Callable[[int], Any]) -> Callable[..., Any]:
+    """Return the edits that add or replace the value of a key; None is for no value."""
+
+    def edits(row: int, _value: object) -> tuple[Edit, ...]:
+        value, pointer = values(row), pointer_to("annotations", row, key)
+        if value is None:
+            return ()
+        return (Edit(pointer, "add" if missing[row] else "replace", value),)
+
+    return edits
+
+
+def _crowd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S005: crowd flags that are missing, or not 0 or 1."""
+    columns = document.annotations
+    kind, objects = columns.kind["iscrowd"], columns.record == Kind.DICT
+    absent = objects & np.isin(kind, (Kind.MISSING, Kind.NULL))
+    wrong = objects & ~absent & ~((kind == Kind.INT) & (columns.iscrowd >= 0))
+
+    def number(row: int) -> int | None:
+        if absent[row]:
+            return 0
+        if kind[row] == Kind.TEXT:
+            return {"0": 0, "1": 1}.get(document.record(row).get("iscrowd", ""))
+        return int(columns.iscrowd[row]) if columns.iscrowd[row] >= 0 else None
+
+    edits = _writing("iscrowd", kind == Kind.MISSING, number)
+    for rows in map(np.flatnonzero, (absent, wrong)):
+        yield from value_hits(document, "annotations", "iscrowd", rows, "0 or 1", edits)
+
+
+def _number(value: Any) -> float:
+    """Return a number, even if written as text; NaN for any other value."""
+    try:
+        # Underscores are replaced, as Python would read "1_0" as 10.
+        return float(str(value).replace("_", "x")) if type(value) in _NUMERIC else math.nan
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def _plain(number: float) -> int | float:
+    return int(number) if number.is_integer() else number
+
+
+def _readable_box(value: Any, bounds: FloatArray) -> list[int | float] | None:
+    """Return four numbers from a list of numbers or texts, or else the bounds of the outline."""
+    box = [_number(part) for part in value] if isinstance(value, list) else []
+    if len(box) != 4 or not all(map(math.isfinite, box)):
+        left, top, right, bottom = bounds.tolist()
+        box = [left, top, right - left, bottom - top]
+    sound = all(map(math.isfinite, box)) and min(box[2:]) > 0
+    return list(map(_plain, box)) if sound else None
+
+
+def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S006: boxes that are not four numbers, or as many as most boxes have."""
+    columns = document.annotations
+    n_numbers = columns.rotations.n_numbers
+    wrong = (columns.kind["bbox"] != Kind.MISSING) & np.isnan(columns.bbox[:, 0])
+    if is_rotated_file(document):
+        wrong[columns.rotations.row[n_numbers > 0]] = False
+        is_five = np.count_nonzero(n_numbers == 5) >= np.count_nonzero(n_numbers == 8)
+        what = "five finite numbers, the last an angle" if is_five else "the eight of four corners"
+        rows, expected = np.flatnonzero(wrong), f"{what}, as most boxes here have"
+        # There is no fix, as four numbers would differ from the other boxes.
+        yield from value_hits(document, "annotations", "bbox", rows, expected)
+        return
+
+    def edits(row: int, value: Callable[[], Any]) -> tuple[Edit, ...]:
+        box = _readable_box(value(), document.outline_bounds[row])
+        return () if box is None else record_edit("annotations", row, "bbox", value=box)
+
+    rows = np.flatnonzero(wrong)
+    yield from value_hits(document, "annotations", "bbox", rows, _FOUR, edits)
+
+
+def _outline(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S010: outlines of a wrong type, and missing ones where most annotations have one."""
+    form, objects = document.annotations.form, document.annotations.record == Kind.DICT
+    none, other = objects & np.isin(form, (Form.ABSENT, Form.EMPTY)), form == Form.OTHER
+    rows = np.flatnonzero(other)
+    yield from value_hits(document, "annotations", "segmentation", rows, _OUTLINE)
+    if 2 * np.count_nonzero(objects & ~none & ~other) > len(form):
+        rows, expected = np.flatnonzero(none), f"{_OUTLINE}, as most annotations here have"
+        yield from value_hits(document, "annotations", "segmentation", rows, expected)
+
+
+def _area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S011: areas that are missing or not numbers."""
+    columns = document.annotations
+    kind, objects = columns.kind["area"], columns.record == Kind.DICT
+    absent = np.flatnonzero(objects & np.isin(kind, (Kind.MISSING, Kind.NULL)))
+    wrong = np.flatnonzero(np.isin(kind, (Kind.BOOL, Kind.TEXT, Kind.LIST, Kind.DICT)))
+    if not len(absent) and not len(wrong):
+        return
+    with np.errstate(all="ignore"):
+        of_box = np.where(document.has_box, columns.bbox[:, 2:].prod(axis=1), np.nan)
+        areas = np.where(np.isnan(document.outline_area), of_box, document.outline_area)
+        areas[document.once(doubtful_boxes) | ~(areas > 0) | ~np.isfinite(areas)] = np.nan
+
+    def number(row: int) -> int | float | None:
+        return None if np.isnan(areas[row]) else _plain(float(areas[row]))
+
+    edits = _writing("area", kind == Kind.MISSING, number)
+    for rows in (absent, wrong):
+        expected = "a number of square pixels"
+        yield from value_hits(document, "annotations", "area", rows, expected, edits)
+
+
+def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S007: sizes of images that are no whole numbers above 0, or far too small."""
+    for key in ("width", "height"):
+
+        def edits(row: int, value: Callable[[], Any], key: str = key) -> tuple[Edit, ...]:
+            number = whole_number(value())
+            is_side = number is not None and number >= 1
+            return record_edit("images", row, key, value=number) if is_side else ()
+
+        odd = [
+            row
+            for row, value in enumerate(document.images.values)
+            if isinstance(value, dict) and not (type(side := value.get(key)) is int and side > 0)
+        ]
+        rows, expected = np.array(odd, np.int64), "a whole number above 0"
+        yield from value_hits(document, "images", key, rows, expected, edits)
+    yield from _too_small(document)
+
+
+def _too_small(document: Document) -> Iterator[Hits]:
+    """Yield the images that are far too small for their boxes."""
+    too_small = document.is_too_small
+    if document.disk is not None:
+        # M003 compares the sizes of image files.
+        too_small = too_small & ~(document.disk.shown[:, 0] > 0)
+    rows = np.flatnonzero(too_small)
+    if len(rows) == 0:
+        return
+    ends = document.annotations.bbox[np.append(too_small, False)[document.image]]
+    (width, height), n_boxes = document.image_size[rows[0]], len(ends)
+    right, bottom = (ends[:, :2] + ends[:, 2:]).max(axis=0)
+    yield from summary_hits(
+        f"{len(rows):,} of {len(document.images):,} images are a few pixels large, such as "
+        f"{width:g} x {height:g}, and all their boxes ({n_boxes:,}) end far outside, up "
+        f"to x {figure(right)}, y {figure(bottom)}; expected the sizes of the image files",
+        "images",
+        rows,
+        expected="the width and the height of the image file",
+    )
+
+
+def _name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S008: images without a name; those of LVIS have a coco_url."""
+    nameless: list[int] = []
+    with_url: list[int] = []
+    for row, record in enumerate(document.images.values):
+        if isinstance(record, dict):
+            name, url = record.get("file_name"), record.get("coco_url")
+            has_url = "file_name" not in record and isinstance(url, str) and bool(url)
+            if not isinstance(name, str) or not name.strip():
+                (with_url if has_url else nameless).append(row)
+    mild = "it besides coco_url", Severity.INFO
+    for found, (expected, severity) in ((nameless, ("non-empty text", None)), (with_url, mild)):
+        rows = np.array(found, np.int64)
+        yield from value_hits(document, "images", "file_name", rows, expected, severity=severity)
+
+
+def _captions(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S014: captions that are missing or empty."""
+    columns = document.annotations
+    if "caption" in kind_of(document).required:
+        rows = np.flatnonzero((columns.record == Kind.DICT) & ~columns.has_caption)
+        yield from value_hits(document, "annotations", "caption", rows, "a text that is not empty")
+
+
+def _too_large(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S015: coordinates and angles that are too large."""
+    columns = document.annotations
+    rings, turns = columns.rings, columns.rotations
+    owner = np.repeat(rings.row, np.diff(rings.offsets))
+    far = np.abs(turns.angle) >= FARTHEST
+    turned = (turns.n_numbers == 5) & (np.abs(turns.values[:, 4]) > FARTHEST)
+    for key, (rows, values), expected in (
+        ("bbox", _largest(np.arange(len(columns)), columns.bbox), _PLACE),
+        ("segmentation", _largest(owner, rings.xy), _PLACE),
+        ("attributes", (turns.row[far], turns.angle[far]), _ANGLE),
+        ("bbox", (turns.row[turned], turns.values[turned, 4]), _OF_BOX),
+    ):
+        yield from _large_hits(document, key, rows, values, expected)
+
+
+def _largest(row: IndexArray, values: FloatArray) -> tuple[IndexArray, FloatArray]:
+    """Return the annotations with a coordinate that is too large, and the first such value."""
+    at, column = np.nonzero(np.abs(values) > MAX_COORDINATE)
+    first = run_starts(row[at])
+    return row[at][first], values[at, column][first]
+
+
+def _large_hits(
+    document: Document, key: str, rows: IndexArray, values: FloatArray, expected: str
+) -> Iterator[Hits]:
+    of = dict(zip(rows.tolist(), values.tolist(), strict=True))
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        """Return the edit that replaces a box by the bounds of its outline, if these are sound."""
+        left, top, right, bottom = bounds = document.outline_bounds[row].tolist()
+        is_sound = (np.abs(bounds) <= MAX_COORDINATE).all() and right > left and bottom > top
+        if expected != _PLACE or not is_sound:
+            return ()
+        box = [left, top, right - left, bottom - top]
+        return record_edit("annotations", row, "bbox", value=box)
+
+    def says(row: int) -> str:
+        value = "more than a float can hold" if np.isinf(of[row]) else figure(of[row])
+        return f"{_ANGLES.get(expected, f'a number of {key}')} is {value}"
+
+    yield from record_hits(
+        document,
+        rows,
+        says,
+        key,
+        expected=expected,
+        found=lambda row: None if np.isinf(of[row]) else of[row],
+        edits=edits,
+        summary=f"{key} is too large in {{share}}",
+    )
+
+
+def _scores(document: Document, *, are_missing: bool) -> Iterator[Hits]:
+    """E001 and E002: results whose score is no finite number, or outside of 0 to 1."""
+    columns, scores = document.annotations, document.annotations.scores
+    rows = scores.row[(scores.value < 0) | (scores.value > 1)]
+    if are_missing:
+        unscored = columns.record == Kind.DICT
+        unscored[scores.row[~np.isnan(scores.value)]] = False
+        rows = np.flatnonzero(unscored)
+    yield from value_hits(document, "annotations", "score", rows, "a number from 0 to 1")
+
+
+def _unscored(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    return _scores(document, are_missing=True)
+
+
+def _out_of_range(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    return _scores(document, are_missing=False)
+
+
+def _one(**annotation: Any) -> dict[str, Any]:
+    """Return an example of one annotation."""
+    return {"annotations": [annotation]}
+
+
+def _captioned(captions: Sequence[str]) -> str:
+    records = (
+        f'{{"id": {number}, "image_id": 1, "caption": "{caption}"}}'
+        for number, caption in enumerate(captions, 1)
+    )
+    image = '{"id": 1, "file_name": "a.jpg", "width": 9, "height": 5}'
+    return f'{{"images": [{image}],\n"annotations": [{", ".join(records)}]}}'
+
+
+def _result(score: str) -> str:
+    return f'[{{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "score": {score}}}]'
+
+
+_RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
+_ALL_KEYS = (*_KEYS["annotations"], "area", "iscrowd")
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        code="S001",
+        title="list of records is missing or not a list",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="""pycocotools silently loads a file without images and finds none; without
+            annotations or categories it stops with a KeyError at the first query.""",
+        explanation="""A COCO file needs the lists images, annotations and categories. One of them
+            is missing or is not a list, for example if categories are an object ("1": "cat"). An
+            empty list is allowed. A file with images but no annotations key, such as COCO's own
+            image_info_test2017.json, is of another kind, with images only.""",
+        bad={"categories": ABSENT},
+        good={"annotations": []},
+        check=_list_missing,
+    ),
+    Rule(
+        code="S002",
+        title="required key is missing",
+        severity=Severity.ERROR,
+        breaks="pycocotools stops with a KeyError at the first record without the key.",
+        explanation="""Each record needs its id, and each annotation an image_id, a category_id and
+            a bbox. For an annotation with an outline but no bbox, this is a warning if other
+            annotations have a bbox: masks can still be evaluated, boxes cannot. Other keys are
+            checked by other rules.""",
+        bad=_one(category_id=ABSENT),
+        good=_one(segmentation=_RING),
+        check=_required,
+        requires=("S012",),
+    ),
+    Rule(
+        code="S004",
+        title="info or licenses missing, or year empty",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks="""Readers with a strict schema expect the year as a number and refuse the file;
+            COCO.info() of pycocotools stops with a KeyError if there is no info.""",
+        explanation="""CVAT writes "year": "", and files from scripts often have neither info nor
+            licenses. The annotations are not affected. The fix adds an empty info and empty
+            licenses, and removes the empty year.""",
+        bad={"info": {"year": ""}},
+        good={"info": {"year": 2026}},
+        check=_info,
+        fix="safe",
+        requires=("F001", "S001"),
+    ),
+    Rule(
+        code="S005",
+        title="iscrowd is not 0 or 1",
+        severity=Severity.WARNING,
+        breaks="""COCOeval stops with KeyError 'iscrowd' if it is missing, and ignores the object if
+            it is 2 or more.""",
+        explanation="""iscrowd says whether an annotation is one object (0) or a group drawn as one
+            (1). Here it is missing or has another value. The fix writes 0 if it is missing or null,
+            and 0 or 1 for values such as true, 1.0 or "1"; correct other values yourself.""",
+        bad=_one(iscrowd=ABSENT),
+        good=_one(iscrowd=0),
+        check=_crowd,
+        fix="safe",
+        requires=("S012",),
+    ),
+    Rule(
+        code="S006",
+        title="bbox is not a list of the expected numbers",
+        severity=Severity.ERROR,
+        breaks="""COCOeval stops at null with a TypeError, at an object with a KeyError, and at a
+            list of another length with 'list input can be bounding box (Nx4) or RLEs'; numbers
+            written as text stop trainers.""",
+        explanation="""A bbox is a list of x, y, width and height in pixels. Here it is null, an
+            object, a list of another length, or it holds text or infinite numbers. Five or eight
+            numbers are rotated boxes (O009) if at least half of the boxes have them; the others are
+            then expected to have as many, and there is no fix. Otherwise, the unsafe fix converts
+            text to numbers if possible, or else writes the bounds of a valid outline.""",
+        bad=_one(bbox=["10", "10", "20", "30"], area=600),
+        good=_one(bbox=[10.0, 10, 2e1, 30]),
+        check=_box,
+        fix="unsafe",
+        requires=("F004",),
+    ),
+    Rule(
+        code="S007",
+        title="width or height of an image is not a size",
+        severity=Severity.ERROR,
+        breaks="""pycocotools cannot make masks (KeyError, or 'an integer is required'), and loaders
+            that scale boxes divide by it.""",
+        explanation="""The width or the height of an image is missing, null, text, not a whole
+            number, or not above 0; or a few pixels, far too small for all boxes of the image, as
+            when the number of colours was taken for a side. The fix writes "640" and 640.0 as 640.
+            Read other sizes from the image files: with `--images`, M003 does.""",
+        bad={"images": [{"width": "100"}]},
+        good={"images": [{"width": 100}]},
+        check=_size,
+        fix="safe",
+        requires=("S012",),
+    ),
+    Rule(
+        code="S008",
+        title="image has no file_name",
+        severity=Severity.ERROR,
+        breaks="""Loaders such as torchvision's CocoDetection open the image by its file_name, and
+            stop.""",
+        explanation="""The file_name of an image is missing, empty, or not text. If there is a
+            coco_url instead, as in LVIS, this is an info finding: LVIS loaders take the name from
+            it, others do not.""",
+        bad={"images": [{"file_name": ""}]},
+        good={"images": [{"file_name": "0"}]},
+        check=_name,
+        requires=("S012",),
+    ),
+    Rule(
+        code="S009",
+        title="record or info is not an object, or licenses is not a list",
+        severity=Severity.ERROR,
+        breaks="""pycocotools stops with a TypeError while it builds its index if an image, an
+            annotation or a category is not an object, and with an AttributeError in COCO.info() if
+            info is not. It does not read licenses; readers with a strict schema refuse it.""",
+        explanation="""An image, an annotation or a category is a list, text, a number or null. Each
+            has to be an object with keys, such as {"id": 1, "name": "cat"}. It is a warning if info
+            is not an object, or licenses is not a list.""",
+        bad={"annotations": [{}, [1, 1, 1]]},
+        good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
+        check=_wrong_container,
+    ),
+    Rule(
+        code="S010",
+        title="segmentation has a wrong type, or is missing while most have one",
+        severity=Severity.WARNING,
+        breaks="""pycocotools stops at it when masks are evaluated: TypeError at null, IndexError at
+            an empty list, KeyError if it is missing.""",
+        explanation="""A segmentation is a list of polygons ([[x, y, x, y, …]]) or a mask as run
+            lengths ({"size": …, "counts": …}). This one is neither; or it is missing, null or
+            empty, while more than half of the annotations have one. Draw the outline, or train on
+            boxes only.""",
+        bad=_one(segmentation=7),
+        good=_one(segmentation=_RING),
+        check=_outline,
+        requires=("S012",),
+    ),
+    Rule(
+        code="S011",
+        title="area is missing",
+        severity=Severity.WARNING,
+        breaks="COCOeval stops with KeyError 'area': it sorts objects by size.",
+        explanation="""Each annotation has the area of its outline in square pixels. Here it is
+            missing or not a number. The fix computes it from the outline, or from the box if there
+            is no outline.""",
+        bad=_one(area=ABSENT),
+        good=_one(area=600.0),
+        check=_area,
+        fix="safe",
+        requires=("S012",),
+    ),
+    Rule(
+        code="S012",
+        title="record is empty, or has none of the keys that it needs",
+        severity=Severity.ERROR,
+        breaks="pycocotools stops with a KeyError while it builds its index.",
+        explanation="""An image, an annotation or a category is {}, or an object with other keys
+            than those of COCO, for example because a program wrote a record before it had anything
+            to write. The fix removes records that are {}.""",
+        bad={"annotations": [{}, dict.fromkeys(_ALL_KEYS, ABSENT)]},
+        good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
+        check=_empty,
+        fix="safe",
+    ),
+    Rule(
+        code="S013",
+        title="year is not a number",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks="Readers with a strict schema expect the year as a number and refuse the file.",
+        explanation="""The year of info is text, as Roboflow writes it, or not a year. The
+            annotations are not affected. The fix writes "2026" as 2026.""",
+        bad={"info": {"year": "2026"}},
+        good={"info": {"year": 2026}},
+        check=_year,
+        fix="safe",
+    ),
+    Rule(
+        code="S014",
+        title="caption is missing or empty",
+        severity=Severity.ERROR,
+        breaks="""The tokenizer of pycocoevalcap stops at a missing caption with a KeyError and at
+            null with an AttributeError; an empty caption is scored as a description.""",
+        explanation="""Each annotation of a file of captions, and each result for one, has a
+            caption: a text that describes the image. Here it is missing, null, not text, or only
+            blanks. Write it, or remove the annotation.""",
+        bad=_captioned(["a cat", ""]),
+        good=_captioned(["a cat", "a cat on a mat"]),
+        check=_captions,
+    ),
+    Rule(
+        code="S015",
+        title="number too large for a place or an angle",
+        severity=Severity.ERROR,
+        breaks="""Areas and IoU of such boxes are infinite or inexact, and programs that allocate a
+            mask for them run out of memory.""",
+        explanation="""A coordinate is more than a thousand million pixels from 0, or an angle is a
+            million degrees or more: a division by nearly 0 or a wrong unit made the number, or
+            bytes were read as another type. The unsafe fix replaces a box by the bounds of its
+            outline. Redraw other annotations, or remove them.""",
+        bad=_one(bbox=[1e300, 10, 20, 30], segmentation=_RING),
+        good=_one(bbox=[10, 10, 20, 30], segmentation=_RING),
+        check=_too_large,
+        fix="unsafe",
+        requires=("F004",),
+    ),
+    Rule(
+        code="E001",
+        title="result without a score",
+        severity=Severity.ERROR,
+        breaks="""COCOeval sorts results by score: it stops with a KeyError if there is none, and
+            with a TypeError if it is text.""",
+        explanation="""Each result of a detector has an image_id, a category_id, a bbox, a
+            segmentation or keypoints, and a score. Here the score is missing, text or infinite.
+            Write the confidence of the detector.""",
+        bad=_result('"0.9"'),
+        good=_result("0.9"),
+        check=_unscored,
+    ),
+    Rule(
+        code="E002",
+        title="score outside 0 to 1",
+        severity=Severity.WARNING,
+        breaks="""COCOeval only sorts by score and gives the same AP, but confidence thresholds,
+            calibration and ensembles are wrong.""",
+        explanation="""Scores are probabilities from 0 to 1. Larger scores may be percentages, and
+            negative scores logits. Convert them, or join only results with the same scale.""",
+        bad=_result("90"),
+        good=_result("0.9"),
+        check=_out_of_range,
+    ),
+)

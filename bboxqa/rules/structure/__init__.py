@@ -1,1 +1,0 @@
-"""Rules about the text and the structure of a file."""
