@@ -13,17 +13,17 @@ from bboxqa.core.remembered import once
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
 from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, begins_as_coco, is_surely_coco
 from bboxqa.formats.cvat.format import CVAT
-from bboxqa.formats.darwin.darwin import DARWIN
-from bboxqa.formats.datumaro.datumaro import DATUMARO
+from bboxqa.formats.darwin.format import DARWIN
+from bboxqa.formats.datumaro.format import DATUMARO
 from bboxqa.formats.dota.dota import DOTA
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.format import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
-from bboxqa.formats.supervisely.project import SUPERVISELY
+from bboxqa.formats.supervisely.format import SUPERVISELY
 from bboxqa.formats.translation.heads import is_archive
 from bboxqa.formats.translation.label_folders import is_label_name
 from bboxqa.formats.translation.members import archive_around, head_of, members_of, members_with
-from bboxqa.formats.via.via import VIA
+from bboxqa.formats.via.format import VIA
 from bboxqa.formats.voc.voc import VOC
 from bboxqa.formats.yolo.yolo import YOLO
 

@@ -27,8 +27,7 @@ from bboxqa.formats.damaged import (
     refuse_damaged_members,
     refuse_damaged_others,
 )
-from bboxqa.formats.datumaro.datumaro import DATUMARO
-from bboxqa.formats.datumaro.datumaro_heads import are_subsets
+from bboxqa.formats.datumaro.format import DATUMARO, are_subsets
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.format import LABEL_STUDIO

@@ -1,6 +1,5 @@
 """Datumaro JSON: subsets, sizes, shapes, labels."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -97,26 +96,12 @@ def test_subsets_of_a_folder_are_one_data_set_and_other_files_are_people(tmp_pat
     write(tmp_path / "set/annotations", **{"train.json": train, "test.json": test})
     assert alone(tmp_path / "set").image_names == ("a.jpg", "b.jpg")
     assert alone(tmp_path / "set/annotations").image_names == ("a.jpg", "b.jpg")
-    write(tmp_path / "people", **{"ann.json": train, "bob.json": train})
-    people = [tmp_path / "people" / f"{who}.json" for who in ("ann", "bob")]
-    assert asked(read_coco(people)) == {"a.jpg": ["ann", "bob"]}
-    for who in ("ann", "bob"):
-        write(tmp_path / "folders" / who / "annotations", **{"default.json": train})
-    people = [tmp_path / "folders" / who for who in ("ann", "bob")]
-    assert asked(read_coco(people)) == {"a.jpg": ["ann", "bob"]}
-
-
-@pytest.mark.parametrize("is_packed", [True, False])
-def test_subsets_that_may_be_people_can_be_named(tmp_path, is_packed):
-    content = file(item(BOX))
-    write(tmp_path / "set/annotations", **{"ann.json": content, "bob.json": content})
-    source = tmp_path / "set"
-    if is_packed:
-        source = Path(shutil.make_archive(str(source), "zip", source))
-    with pytest.raises(DatasetError, match="no annotator is named"):
-        read_coco(source)
-    people = [f"{source}/annotations/{who}.json" for who in ("ann", "bob")]
-    assert asked(read_coco(people)) == {"a.jpg": ["ann", "bob"]}
+    other = file(item(BOX, BOX))
+    write(tmp_path / "people", **{"ann.json": train, "bob.json": other})
+    assert asked(read_coco(tmp_path / "people")) == {"a.jpg": ["ann", "bob"]}
+    for who, content in (("ann", train), ("bob", other)):
+        write(tmp_path / "folders" / who / "annotations", **{"default.json": content})
+    assert asked(read_coco(tmp_path / "folders")) == {"a.jpg": ["ann", "bob"]}
 
 
 def test_annotators_may_be_an_attribute(tmp_path):

@@ -68,8 +68,8 @@ def test_signatures_are_no_part_of_names(tmp_path, path, signature):
     # Two exports are signed at two times.
     both = tmp_path / "both"
     both.mkdir()
-    for who, address in (("ann", first), ("bob", second)):
-        read(both / f"{who}.json", address, who=(1,))
+    for who, address in ((1, first), (2, second)):
+        read(both / f"{who}.json", address, who=(who,))
     assert read_coco(both).assigned.tolist() == [[True, True]]
 
 
@@ -90,9 +90,9 @@ def test_queries_name_images_of_files_with_one_task_each(tmp_path):
 
 def in_projects(folder, of_bob, key="url"):
     """Write a file for ann and one for bob, whose tasks show two images each, on one tag."""
-    for who, order in (("ann", "ab"), ("bob", of_bob)):
+    for person, (who, order) in enumerate((("ann", "ab"), ("bob", of_bob))):
         tasks = [
-            task(number, work(1, box(9 if name == "a" else 50, 1, 9, 9, to_name="tag")),
+            task(number, work(person, box(9 if name == "a" else 50, 1, 9, 9, to_name="tag")),
                  data={key: f"/data/upload/1/0a1b2c3{number}-{name}.jpg", "preview": "p.jpg"})
             for number, name in enumerate(order, start=1)
         ]  # fmt: skip
@@ -124,9 +124,9 @@ def test_images_named_by_tasks_of_one_project_are_joined(tmp_path):
 
 @pytest.mark.parametrize("of_bob", ["ab", "ba"])
 def test_images_inside_of_files_are_told_apart(tmp_path, of_bob):
-    for who, order in (("ann", "ab"), ("bob", of_bob)):
+    for person, (who, order) in enumerate((("ann", "ab"), ("bob", of_bob))):
         addresses = [f"data:image/png;base64,{each * 8}" for each in order]
-        read(tmp_path / f"{who}.json", *addresses, who=(1,))
+        read(tmp_path / f"{who}.json", *addresses, who=(person,))
     if of_bob == "ab":
         assert read_coco(tmp_path).image_names == ("task 1", "task 2")
         return
@@ -147,9 +147,10 @@ def test_pages_in_another_order_are_told_by_their_key(tmp_path):
 
 def by_number(folder, *data_of_bob, data):
     """Write a file for ann and one for bob, with tasks 1 and 2, which have the given data."""
-    for who, of_tasks in (("ann", data), ("bob", data_of_bob)):
+    for person, (who, of_tasks) in enumerate((("ann", data), ("bob", data_of_bob))):
         numbered = enumerate(of_tasks, start=1)
-        written(folder / f"{who}.json", *(task(n, work(1, BOX), data=each) for n, each in numbered))
+        tasks = [task(n, work(person, BOX), data=each) for n, each in numbered]
+        written(folder / f"{who}.json", *tasks)
     return folder
 
 
@@ -192,7 +193,7 @@ def test_json_min_is_joined_by_numbers_whatever_was_said_of_annotations(tmp_path
     for number, who in enumerate(("ann", "bob"), start=1):
         region = {"x": 1, "y": 1, "width": 9, "height": 9, "rectanglelabels": ["cat"]}
         size = {"original_width": 200, "original_height": 100}
-        of_work = {"annotator": 1, "annotation_id": number, "lead_time": number}
+        of_work = {"annotator": number, "annotation_id": number, "lead_time": number}
         of_work |= dict.fromkeys(("created_at", "updated_at"), f"2026-06-1{number}T10:00:00Z")
         tasks = [
             {"id": n, "label": [region | size]} | each | of_work

@@ -16,7 +16,7 @@ from support.tool_files import alone, asked, drawn, found, translation_of, write
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.supervisely.project_records import translate_project
+from bboxqa.formats.supervisely.reader import translate
 from bboxqa.model.shapes.masks import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
@@ -93,7 +93,7 @@ def test_who_was_asked_is_known_of_a_project_by_one_person_only(tmp_path):
 )
 def test_only_objects_say_who_was_asked(tmp_path, objects, more):
     files = {"ds0/ann/a.png.json": image(*objects, **more), "ds0/ann/b.png.json": image()}
-    translation, records = translation_of(translate_project, write(tmp_path, **files))
+    translation, records = translation_of(translate, write(tmp_path, **files))
     assert [each["annotators"] for each in translation.images] == [["ann"], ["ann"]]
     assert {each["annotator"] for each in records if "bbox" in each} == {"ann"}
 
@@ -111,24 +111,6 @@ def test_projects_of_several_people_are_joined(tmp_path):
     assert asked(read_coco(tmp_path)) == {"a.png": ["ann", "bob"], "b.png": ["ann", "bob"]}
 
 
-def test_where_nobody_is_named_a_folder_is_a_person(tmp_path):
-    for who in ("ann", "bob"):
-        write(
-            tmp_path / who,
-            **{"meta.json": META, "ds0/ann/a.png.json": image(box("", [1, 1], [9, 9]))},
-        )
-    data = read_coco([tmp_path / "ann", tmp_path / "bob"])
-    assert data.annotator_names == ("ann", "bob")
-    assert found(tmp_path / "ann", "T005") == []
-
-
-@pytest.mark.parametrize("more", [{}, {"meta.json": META}])
-def test_a_person_called_like_the_folder_of_annotations(tmp_path, more):
-    boxes = {who: image(box("", [1, 1], [9, y])) for who, y in (("ann", 8), ("bob", 9))}
-    write(tmp_path, **{f"{who}/a.png.json": drew for who, drew in boxes.items()}, **more)
-    assert asked(read_coco(tmp_path)) == {"a.png": ["ann", "bob"]}
-
-
 def test_images_beside_annotations_are_no_people(tmp_path):
     files = {"ann/a.png.json": image(ANN), "img_info/a.png.json": {"id": 1, "name": "a.png"}}
     assert asked(alone(write(tmp_path, **files))) == {"a.png": ["ann"]}
@@ -138,9 +120,8 @@ def test_an_object_without_a_name_among_others_is_a_finding(tmp_path):
     write(
         tmp_path, **{"meta.json": META, "ds0/ann/a.png.json": image(ANN, box("", [1, 1], [9, 9]))}
     )
-    with pytest.raises(DatasetError, match=r"does not name its annotator; the others do"):
+    with pytest.raises(DatasetError, match="does not name its annotator; the others do"):
         read_coco(tmp_path)
-    assert read_coco(tmp_path, min_annotators=1).annotator_names == ("(not named)", "ann")
     ((file, line, pointer, message),) = found(tmp_path, "T005")
     assert (file, line, pointer) == (f"{tmp_path}/ds0/ann/a.png.json", 1, "/objects/1")
     assert message == "a.png.json, object 2: has no labelerLogin, as others have"

@@ -1,4 +1,4 @@
-"""Translating the files of a Supervisely project to COCO records."""
+"""Reading the files of a Supervisely project, one for each image."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document import Where
-from bboxqa.formats.supervisely.figures import kind_of, shape_of
-from bboxqa.formats.supervisely.project_heads import META, looks_right
+from bboxqa.formats.supervisely.format import META, looks_right
+from bboxqa.formats.supervisely.shapes import kind_of, shape_of
 from bboxqa.formats.translation.collector import (
     BY_NOBODY,
     SIDES,
@@ -36,24 +36,22 @@ from bboxqa.formats.translation.untrusted import (
     plain_text,
 )
 
-TITLE = "Supervisely JSON"
 _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
-_SHAPES_WANTED = "Export the images of a project in Supervisely's format: meta.json and ann/*.json."
-_WORDS = (
+_NOTES = (
     ("other", "file", "of videos or point clouds left out"),
     ("unnamed", "object", f"without labelerLogin, {BY_NOBODY}"),
     ("holes", "polygon", "with holes: the outer outlines are compared"),
 )
 
 
-def translate_project(path: Path, add: Add, wanted: Wanted) -> Translated:
+def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate a project, a dataset of it, or the annotations of one image.
 
     Raises DatasetError if the project has no annotations of images.
     """
     members = members_of(path)
     files = _annotations_of(members)
-    records = _ProjectRecords(path, members, _people(files), add, wanted)
+    records = _Records(path, members, _people(files), add, wanted)
     for number, (member, content) in enumerate(json_objects(files, records.into), start=1):
         records.add_image(member, content)
         if wanted.progress is not None and number % 100 == 0:
@@ -93,7 +91,7 @@ def _people(files: Sequence[Member]) -> set[str]:
     return {plain_text(each.labeler_login) for each in objects} - {""}
 
 
-class _ProjectRecords:
+class _Records:
     """Converts files to COCO records, and collects images, categories and counts."""
 
     def __init__(
@@ -104,7 +102,7 @@ class _ProjectRecords:
         add: Add,
         wanted: Wanted,
     ) -> None:
-        self.into = Collector(TITLE, add)
+        self.into = Collector("Supervisely JSON", add)
         self._path = path
         self._people = people
         self._wanted = wanted
@@ -141,7 +139,8 @@ class _ProjectRecords:
             self.into.annotation({"shape": "image tag"}, Where(member.name, "/tags"))
         for place, figure in enumerate(items(content.get("objects"))):
             at = Where(member.name, f"/objects/{place}")
-            label = f"{image_label(member, self._path)}, object {place + 1}"
+            name = one_line(PurePosixPath(member.name).name or self._path.name)
+            label = f"{name}, object {place + 1}"
             if isinstance(figure, dict):
                 self._add_object(figure, image, pixels, label, at)
             else:
@@ -208,13 +207,13 @@ class _ProjectRecords:
         names = short_names(name for _, name in self._images)
         for image, name in self._images:
             image["file_name"] = names[name]
-        found = self.into.done([*tally_notes(self._tally, _WORDS)], "labelerLogin")
+        found = self.into.done([*tally_notes(self._tally, _NOTES)], "labelerLogin")
         if not found.images and not found.defects:
             other = self._tally["other"]
             held = f"{count(other, 'file')} of videos or point clouds" if other else "no images"
             raise DatasetError(
                 [f"{self._path}: is a project of Supervisely with {held}; expected images"],
-                _SHAPES_WANTED,
+                "Export the images of a project in Supervisely's format: meta.json and ann/*.json.",
             )
         return found
 
@@ -225,11 +224,6 @@ def _is_meta(member: Member) -> bool:
 
 def _without_suffix(name: str, suffix: str) -> str:
     return name[: -len(suffix)] if name.lower().endswith(suffix) else name
-
-
-def image_label(member: Member, path: Path) -> str:
-    """Return the name of the file of an image in messages."""
-    return one_line(PurePosixPath(member.name).name or path.name)
 
 
 def _classes(members: Sequence[Member]) -> list[dict[str, Any]]:

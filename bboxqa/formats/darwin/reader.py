@@ -1,4 +1,4 @@
-"""Translating Darwin files to COCO records."""
+"""Reading the files of V7 Darwin JSON 2.0, one for each image."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line, such_as
-from bboxqa.formats.darwin.darwin_heads import looks_right
-from bboxqa.formats.darwin.darwin_shapes import Raster, shape_of
+from bboxqa.formats.darwin.format import looks_right
+from bboxqa.formats.darwin.shapes import Raster, shape_of
 from bboxqa.formats.document import Where
 from bboxqa.formats.translation.collector import (
     BY_NOBODY,
@@ -36,9 +36,8 @@ from bboxqa.formats.translation.untrusted import (
     plain_text,
 )
 
-TITLE = "Darwin JSON"
 _LAYER = "raster_layer"
-_WORDS = (
+_NOTES = (
     ("other", "file", "of videos or documents left out"),
     ("elsewhere", "annotation", "left out: not in an image of the item"),
     ("unnamed", "annotation", f"without annotators, {BY_NOBODY}"),
@@ -47,11 +46,14 @@ _WORDS = (
 )
 
 
-def translate_darwin(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate Darwin files; raises DatasetError if none is about an image, nor has defects."""
+def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
+    """Translate Darwin files; see `bboxqa.formats.translation.collector.Translate`.
+
+    Raises DatasetError if none is about an image, nor has defects.
+    """
     named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins(looks_right, each.head())]
-    records = _DarwinRecords(add, wanted, is_named=_is_named(files))
+    records = _Records(add, wanted, is_named=_is_named(files))
     for number, (member, content) in enumerate(json_objects(files, records.into), start=1):
         records.add_file(member, content)
         if wanted.progress is not None and number % 100 == 0:
@@ -81,11 +83,11 @@ def _is_named(files: Sequence[Member]) -> bool:
     return any(_person(each.annotators) for each in found)
 
 
-class _DarwinRecords:
+class _Records:
     """Converts files to COCO records, and collects images, categories and counts."""
 
     def __init__(self, add: Add, wanted: Wanted, *, is_named: bool) -> None:
-        self.into = Collector(TITLE, add)
+        self.into = Collector("Darwin JSON", add)
         self._wanted = wanted
         self._masks = Masks(outlines=wanted.outlines)
         self._is_named = is_named
@@ -178,7 +180,7 @@ class _DarwinRecords:
         for image in self._images:
             if len(self._people) == 1:
                 image["annotators"] = sorted(self._people)
-        notes = [*tally_notes(self._tally, _WORDS)]
+        notes = [*tally_notes(self._tally, _NOTES)]
         if left_out:
             some = f"{count(len(left_out), 'JSON file')} left out"
             notes.append(f"{some}: not of Darwin{such_as(len(left_out), one_line(left_out[0]))}")

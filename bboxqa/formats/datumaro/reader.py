@@ -1,4 +1,4 @@
-"""Translating Datumaro items to COCO records."""
+"""Reading the items of Datumaro JSON."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,9 +7,8 @@ from typing import Any
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.datumaro.datumaro_heads import looks_right
-from bboxqa.formats.datumaro.datumaro_shapes import shape_of
-from bboxqa.formats.datumaro.point_lists import limbs, point_names, wrong_joints
+from bboxqa.formats.datumaro.format import looks_right
+from bboxqa.formats.datumaro.shapes import shape_of
 from bboxqa.formats.document import Where
 from bboxqa.formats.translation.collector import (
     UNLABELLED,
@@ -29,14 +28,15 @@ from bboxqa.formats.translation.untrusted import (
     plain_text,
 )
 
-TITLE = "Datumaro JSON"
 
+def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
+    """Translate the subsets of a data set; see `bboxqa.formats.translation.collector.Translate`.
 
-def translate_datumaro(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate the subsets of a data set; raises DatasetError if they have no images."""
+    Raises DatasetError if they have no images.
+    """
     named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins(looks_right, each.head())]
-    records = _DatumaroRecords(add, wanted)
+    records = _Records(add, wanted)
     for number, (member, content) in enumerate(json_objects(files, records.into), start=1):
         records.add_subset(member.name, content)
         if wanted.progress is not None:
@@ -50,11 +50,11 @@ def translate_datumaro(path: Path, add: Add, wanted: Wanted) -> Translated:
     return found
 
 
-class _DatumaroRecords:
+class _Records:
     """Converts items to COCO records."""
 
     def __init__(self, add: Add, wanted: Wanted) -> None:
-        self.into = Collector(TITLE, add)
+        self.into = Collector("Datumaro JSON", add)
         self._tally: Counter[str] = Counter()
         self._wanted = wanted
         self._points: dict[int, list[str]] = {}
@@ -64,13 +64,7 @@ class _DatumaroRecords:
         """Add the items of a file."""
         listed = mapping(mapping(content.get("categories")).get("label")).get("labels")
         names = [plain_text(mapping(each).get("name")) for each in items(listed)]
-        self._points = point_names(content)
-        pairs = limbs(content)
-        for number, joints in self._points.items():
-            if 0 <= number < len(names):
-                self.into.skeleton(names[number] or UNLABELLED, joints, pairs.get(number, ()))
-        for pointer, problem in wrong_joints(content):
-            self.into.defect("K006", problem, Where(member, pointer))
+        self._add_skeletons(member, content, names)
         for place, given in enumerate(items(content.get("items"))):
             item, where = mapping(given), Where(member, f"/items/{place}")
             own = plain_text(item.get("id")) or f"item {place + 1}"
@@ -88,6 +82,40 @@ class _DatumaroRecords:
                 label = f"item {one_line(own)}, annotation {number + 1}"
                 at = Where(member, f"{where.at}/annotations/{number}")
                 self._add(mapping(annotation), image, names, label, at)
+
+    def _add_skeletons(self, member: str, content: dict[str, Any], names: Sequence[str]) -> None:
+        """Set the points of each label, and the pairs that its skeleton connects."""
+        self._points = {}
+        listed = mapping(mapping(content.get("categories")).get("points")).get("items")
+        for place, given in enumerate(map(mapping, items(listed))):
+            joints = [plain_text(name) for name in items(given.get("labels"))]
+            pairs = [
+                [end for end in items(pair) if type(end) is int]
+                for pair in items(given.get("joints"))
+            ]
+            ends = [end for pair in pairs for end in pair]
+            wrong = [end for end in ends if not 0 <= end <= len(joints)]
+            if joints and wrong:
+                problem = (
+                    f"skeleton joins keypoint {wrong[0]}; expected numbers up to {len(joints)}"
+                )
+                where = Where(member, f"/categories/points/items/{place}")
+                self.into.defect(
+                    "K006", f"{problem} {len(joints)}, the number of its points", where
+                )
+            number = given.get("label_id")
+            if type(number) is not int or not joints:
+                continue
+            self._points[number] = joints
+            # Points are counted from 0 where one has the number 0, else from 1.
+            first = 0 if 0 in ends else 1
+            limbs = [
+                (joints[pair[0] - first], joints[pair[1] - first])
+                for pair in pairs
+                if len(pair) == 2 and all(0 <= end - first < len(joints) for end in pair)
+            ]
+            if 0 <= number < len(names):
+                self.into.skeleton(names[number] or UNLABELLED, joints, limbs)
 
     def _add(
         self,

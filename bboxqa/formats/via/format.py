@@ -1,7 +1,8 @@
-"""Recognising files of the VGG Image Annotator."""
+"""The format of the VGG Image Annotator (VIA 1 and 2): JSON annotations or projects, and CSV."""
 
 import re
 
+from bboxqa.formats.format import translated_format
 from bboxqa.formats.translation.json_files import recognises_text
 
 _JSON = re.compile(
@@ -21,5 +22,7 @@ def looks_right(head: bytes) -> bool:
     return (_JSON if head[:1] == b"{" else _CSV).match(head) is not None
 
 
-recognises = recognises_text(looks_right, (".json", ".csv"))
-"""Return whether a file is of this format."""
+_SUFFIXES = (".json", ".csv")
+_recognises = recognises_text(looks_right, _SUFFIXES)
+VIA = translated_format("via", _SUFFIXES, _recognises, "bboxqa.formats.via.reader:translate")
+"""JSON and CSV of the VGG Image Annotator."""

@@ -1,9 +1,10 @@
-"""Recognising Datumaro JSON."""
+"""The format of Datumaro JSON: a file, or the subsets of a data set in a folder or archive."""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from bboxqa.formats.format import translated_format
 from bboxqa.formats.translation.json_files import all_begin, json_in, recognises_text
 
 _HEAD = re.compile(
@@ -21,11 +22,7 @@ def looks_right(head: bytes) -> bool:
     return _HEAD.match(head) is not None
 
 
-recognises = recognises_text(looks_right)
-"""Return whether a file is of this format."""
-
-
-def is_folder(folder: Path) -> bool:
+def _is_folder(folder: Path) -> bool:
     """Return whether a folder is one data set; files with other names belong to annotators."""
     if all_begin(looks_right, folder / "annotations"):
         return True
@@ -48,3 +45,13 @@ def are_subsets(names: Sequence[str]) -> bool:
     stems = {each.stem.lower() for each in paths}
     of_one = {each.name for each in folders} == {"annotations"} or stems <= _SUBSETS
     return len(folders) == 1 and of_one
+
+
+DATUMARO = translated_format(
+    "datumaro",
+    (".json",),
+    recognises_text(looks_right),
+    "bboxqa.formats.datumaro.reader:translate",
+    recognises_folder=_is_folder,
+)
+"""Datumaro JSON."""

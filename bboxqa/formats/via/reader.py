@@ -1,0 +1,295 @@
+"""Reading the images and regions of a VIA file in any of its layouts."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.json_values import pointer_to
+from bboxqa.core.text import first_few, one_line
+from bboxqa.formats.choices import choices
+from bboxqa.formats.document import Where
+from bboxqa.formats.opening import decoded
+from bboxqa.formats.records import ANNOTATOR_KEYS
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.collector import (
+    UNLABELLED,
+    Add,
+    BrokenTextError,
+    Collector,
+    Record,
+    Translated,
+    Wanted,
+    tally_notes,
+)
+from bboxqa.formats.translation.json_files import AGAIN, begins, json_damage
+from bboxqa.formats.translation.member import Member
+from bboxqa.formats.translation.members import members_of, only_file
+from bboxqa.formats.translation.untrusted import (
+    ValueProblemError,
+    items,
+    mapping,
+    number_of,
+    numbers_of,
+    plain_text,
+    points_of,
+)
+from bboxqa.formats.via.format import looks_right
+
+_NOTES = (
+    ("again", "image", "with several entries, which are merged"),
+    ("several", "region", "with several labels: one annotation for each label"),
+)
+_HASH = re.compile(r"\A(\s*)#")
+# Usual names of the attribute that holds the label, the most specific first.
+_LABELS = ("label", "labels", "class", "category", "class_name", "object", "type", "name")
+_APART = {"point": "key point", "polyline": "polyline", "line": "polyline"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """A shape and its attributes, at a JSON pointer or a line."""
+
+    at: str | int
+    shape: object
+    said: dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Entry:
+    """An image."""
+
+    name: str
+    at: str | int
+    said: dict[str, Any]
+    regions: list[_Region] = field(default_factory=list)
+
+
+def translate(path: Path, add: Add, _wanted: Wanted) -> Translated:
+    """Translate a VIA file; see `bboxqa.formats.translation.collector.Translate`.
+
+    Raises BrokenTextError if it cannot be read, and DatasetError if it has no images, or does not
+    say which attribute holds the labels.
+    """
+    found = [each for each in members_of(path) if not each.name or begins(looks_right, each.head())]
+    member = only_file(path, found, "VIA")
+    text = member.text()
+    is_json = text[:4096].lstrip().startswith(b"{")
+    entries = [*(_json_entries(member, text) if is_json else _csv_entries(member))]
+    if not entries:
+        raise DatasetError(
+            [f"{member.shown}: is a file of VIA without images"],
+            "In VIA: Annotation, Export Annotations (as JSON); give that file.",
+        )
+    said = [region.said for entry in entries for region in entry.regions]
+    into = Collector("VIA JSON" if is_json else "VIA csv", add)
+    records = _Records(member.name, _labels_of(member, said), into)
+    for entry in entries:
+        records.add_entry(entry)
+    return records.done()
+
+
+def _json_entries(member: Member, text: bytes) -> Iterator[_Entry]:
+    try:
+        content = mapping(msgspec.json.decode(text))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        problem = f"{member.shown}: {json_damage(text, error, 'JSON of VIA')}"
+        raise BrokenTextError([problem], AGAIN) from None
+    key = "_via_img_metadata"
+    start = pointer_to(key) if key in content else ""
+    for name, entry in (content[key] if start else content).items():
+        given, at = mapping(entry), f"{start}{pointer_to(name)}"
+        if not given or name.startswith("_via_"):
+            continue
+        regions = given.get("regions")
+        # VIA 2 has a list; VIA 1 has an object with numbers as keys.
+        listed = regions.items() if isinstance(regions, dict) else enumerate(items(regions))
+        found = [(f"{at}/regions{pointer_to(number)}", mapping(each)) for number, each in listed]
+        yield _Entry(
+            plain_text(given.get("filename")) or name,
+            at,
+            mapping(given.get("file_attributes")),
+            [
+                _Region(here, each.get("shape_attributes"), mapping(each.get("region_attributes")))
+                for here, each in found
+            ],
+        )
+
+
+def _csv_entries(member: Member) -> Iterator[_Entry]:
+    text = _HASH.sub(r"\1", decoded(member.shown, member.read()))
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    found: dict[str, _Entry] = {}
+    header: list[str] = []
+    line = 0
+    try:
+        for row in reader:
+            # A cell may span lines.
+            start, line = line + 1, reader.line_num
+            if not "".join(row).strip():
+                continue
+            if header:
+                _add_row(found, dict(zip(header, row, strict=False)), start)
+            else:
+                header = [name.strip() for name in row]
+    except csv.Error as error:
+        problem = f"{member.shown}: line {reader.line_num}: cannot be split into cells: {error}"
+        raise BrokenTextError([problem], AGAIN) from None
+    yield from found.values()
+
+
+def _add_row(found: dict[str, _Entry], cells: dict[str, str], line: int) -> None:
+    name = cells.get("filename", "")
+    if name not in found:
+        found[name] = _Entry(name, line, mapping(_cell(cells.get("file_attributes", ""))))
+    shape = _cell(cells.get("region_shape_attributes", ""))
+    # An image without regions has a row with an empty shape.
+    if shape != {}:
+        said = mapping(_cell(cells.get("region_attributes", "")))
+        found[name].regions.append(_Region(line, shape, said))
+
+
+def _cell(text: str) -> object:
+    """Return the JSON value in a cell; its text if it is not JSON."""
+    try:
+        return msgspec.json.decode(text) if text.strip() else {}
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """The attribute that holds the labels of regions, which VIA leaves to its users."""
+
+    attribute: str = ""
+    """The attribute whose value is the label; "" if there is none."""
+    by_name: bool = False
+    """Whether attribute names are the labels, as all values are empty."""
+    note: str = ""
+
+    def of(self, said: dict[str, Any]) -> list[str]:
+        """Return the labels of a region, several if a checkbox has several marks."""
+        if self.by_name:
+            return [name.strip() for name in said if name.strip()]
+        value = said.get(self.attribute)
+        if isinstance(value, dict):
+            return [name.strip() for name, is_marked in value.items() if is_marked is True]
+        text = plain_text(value)
+        return [text] if text else []
+
+
+def _labels_of(member: Member, said: Sequence[dict[str, Any]]) -> _Labels:
+    """Return the labels in the attributes of all regions; raises DatasetError if it is unclear."""
+    used = dict.fromkeys(name for each in said for name in each if name not in ANNOTATOR_KEYS)
+    if not used:
+        return _Labels(note="no region has an attribute: all are of one category")
+    if not any(_has_value(value) for each in said for value in each.values()):
+        note = "attributes have no values: their names are the categories"
+        return _Labels(by_name=True, note=note)
+    known = {name.lower().strip(): name for name in reversed([*used])}
+    chosen = [name for name in [choices().columns.get("category", "")] if name in used]
+    chosen += [known[name] for name in _LABELS if name in known]
+    if len(used) == 1:
+        chosen = [*used]
+    listed = first_few(
+        [name for name in used if name not in chosen[:1]], 3, lambda name: repr(one_line(name))
+    )
+    if not chosen:
+        raise DatasetError(
+            [f"{member.shown}: regions have the attributes {listed}; expected one called label"],
+            "Say which of them is the label: --columns category=NAME",
+        )
+    note = f"categories are the values of {one_line(chosen[0])!r}, not of {listed}"
+    return _Labels(chosen[0], note=note if listed else "")
+
+
+def _has_value(value: object) -> bool:
+    return bool(value) if isinstance(value, bool | dict) else plain_text(value) != ""
+
+
+class _Records:
+    """Converts regions to COCO records."""
+
+    def __init__(self, member: str, labels: _Labels, into: Collector) -> None:
+        self._member = member
+        self._labels = labels
+        self._into = into
+        self._tally: Counter[str] = Counter()
+
+    def add_entry(self, entry: _Entry) -> None:
+        """Add the regions of an image."""
+        image = self._into.image(entry.name, Where(self._member, entry.at))
+        self._tally["again"] += "file_name" in image
+        image["file_name"] = entry.name
+        # VIA does not record who was asked.
+        image.pop("annotators", None)
+        for number, region in enumerate(entry.regions, start=1):
+            where = Where(self._member, region.at)
+            label = f"{one_line(entry.name)}, region {number}"
+            try:
+                shape = _shape_of(region.shape)
+            except ValueProblemError as error:
+                self._into.refuse(label, error, where)
+                continue
+            said = {**entry.said, **region.said}
+            # The rotation is computed from the points; the tool's attribute would duplicate it.
+            said.pop("rotation", None)
+            record: Record = {**shape, "image_id": image["id"], "attributes": said}
+            self._add_labels(label, region, record, where)
+
+    def _add_labels(self, label: str, region: _Region, record: Record, where: Where) -> None:
+        labels = self._labels.of(region.said)
+        if "bbox" not in record:
+            self._into.annotation({**record, "label": next(iter(labels), UNLABELLED)}, where)
+            return
+        self._tally["several"] += len(labels) > 1
+        for name in labels or [UNLABELLED]:
+            category = self._into.category(name, where)
+            row = self._into.annotation({**record, "category_id": category}, where)
+            if not labels and (self._labels.attribute or self._labels.by_name):
+                wanted = f" {self._labels.attribute!r}" if self._labels.attribute else ""
+                self._into.defect("T004", f"{label}: has no label{wanted}", where, row)
+
+    def done(self) -> Translated:
+        """Return the translation, with all images, categories and notes."""
+        notes = [self._labels.note] if self._labels.note else []
+        return self._into.done([*notes, *tally_notes(self._tally, _NOTES)])
+
+
+def _shape_of(given: object) -> Record:
+    """Return the COCO geometry keys of a region.
+
+    Raises ValueProblemError if the values are not as VIA writes them.
+    """
+    shape = mapping(given)
+    kind = plain_text(shape.get("name"))
+    if not kind:
+        found = str(given)[:40] if given else "missing"
+        raise ValueProblemError(f"shape_attributes are {found}; expected the name of a shape")
+    if kind == "rect":
+        return {"bbox": numbers_of(shape, ("x", "y", "width", "height"))}
+    if kind in {"polygon", "polyline"}:
+        xs, ys = shape.get("all_points_x"), shape.get("all_points_y")
+        if not isinstance(xs, list) or not isinstance(ys, list) or len(xs) != len(ys):
+            problem = "all_points_x and all_points_y are not two lists of equal length"
+            raise ValueProblemError(problem)
+        points = points_of([list(pair) for pair in zip(xs, ys, strict=True)])
+        if kind == "polyline":
+            return {"shape": "polyline", "points": shapes.ring(points)}
+        return shapes.outlined(points)
+    if kind in {"circle", "ellipse"}:
+        x, y = numbers_of(shape, ("cx", "cy"))
+        names = ("r", "r") if kind == "circle" else ("rx", "ry")
+        wide, high = numbers_of(shape, names)
+        turned = shape.get("theta")
+        degrees = float(np.rad2deg(number_of(turned, "theta"))) if turned else 0.0
+        return shapes.outlined(shapes.ellipse((x, y), (wide, high), degrees))
+    return {"shape": _APART.get(kind, kind)}
