@@ -155,10 +155,7 @@ def _tally(marked: IntArray, n_values: int) -> FloatArray:
 
 
 def _margin(marked: IntArray, total: FloatArray, gaps: IndexArray, given: BoolArray) -> FloatArray:
-    """Return how often each value occurs on the units that the other annotator rated too.
-
-    Counts those units, or subtracts the others, whichever are fewer.
-    """
+    """Return how often each value occurs on the units that the other annotator rated too."""
     if 2 * len(gaps) < len(marked):
         return total - _tally(marked[gaps], len(total)) if len(gaps) else total
     return _tally(marked[given], len(total))

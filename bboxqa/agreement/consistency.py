@@ -76,12 +76,6 @@ def cronbach_sums(scores: NDArray[Any]) -> FloatArray:
     scores minus the column means. Columns may be added with any weights, as a bootstrap does; see
     `cronbach_of_sums`. Scores are (N, J): N units (subjects) by J annotators (items). Raises
     DatasetError if they are not a table of numbers, or some are missing.
-
-    Examples
-    --------
-    >>> scores = np.array([[1.0, 2.0], [2.0, 2.0], [3.0, 5.0]])
-    >>> cronbach_of_sums(cronbach_sums(scores).sum(1, keepdims=True), 2).round(4)
-    array([0.8571])
     """
     table = _table(scores)
     missing = np.argwhere(np.isnan(table)).tolist()
@@ -368,10 +362,7 @@ def _ratio(above: float, *below: float) -> float:
 
 
 def _against(squares: _MeanSquares, noise: float) -> tuple[float, float]:
-    """Return the correlation of one rating, and of the mean of all, for a mean square of noise.
-
-    With the noise multiplied by a quantile of F, these are bounds.
-    """
+    """Return the correlation of one rating, and of the mean of all, for a mean square of noise."""
     signal = squares.between - noise
     return (
         _ratio(signal, squares.between, (squares.n_annotators - 1) * noise),
@@ -390,11 +381,7 @@ def _random_annotators(squares: _MeanSquares, factor: float) -> tuple[float, flo
 
 
 def _freedom_of_random(squares: _MeanSquares, value: float) -> float:
-    """Return the degrees of freedom of the noise for random annotators.
-
-    Satterthwaite's approximation as printed by Shrout and Fleiss on p. 424, multiplied by the
-    mean square of the error, which may be 0.
-    """
+    """Return the degrees of freedom of the noise for random annotators."""
     n, k = squares.n_units, squares.n_annotators
     if squares.annotators == squares.error == 0:
         # Without noise both bounds equal the value.

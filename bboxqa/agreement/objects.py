@@ -62,11 +62,6 @@ def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
     """Return F1 corrected for chance, 1 − (1 − F1) / (1 − F1 by chance).
 
     It is NaN where F1 by chance is 1.
-
-    Examples
-    --------
-    >>> above_chance(np.array([0.9]), np.array([0.5]))
-    array([0.8])
     """
     return 1 - ratio(1 - f1, 1 - chance)
 
@@ -76,13 +71,6 @@ def f1_estimator(data: ReliabilityData) -> Estimator:
 
     An object drawn by m of a annotators asked has m (m − 1) ordered matched pairs, of m (a − 1)
     possible ones.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
-    >>> values = np.array([[0, 0], [0, -1]])
-    >>> round(f1_estimator(from_table(values, np.ones((2, 2), bool), 1)).value, 4)
-    0.6667
     """
     drawn = np.bincount(data.unit, data.state != Cell.MISSING, len(data.group))
     asked = np.bincount(data.unit, minlength=len(data.group))
@@ -183,11 +171,6 @@ def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
         The number of annotations of each category.
     missing : {"category", "ignore"}
         Whether a missing annotation is a value of its own.
-
-    Examples
-    --------
-    >>> has_meaning(np.array([90.0, 10.0])), has_meaning(np.array([91.0, 9.0]))
-    (True, False)
     """
     return missing == "ignore" or bool(drawn.max(initial=0) <= LARGEST_SHARE * drawn.sum())
 
@@ -207,11 +190,6 @@ def values_without_meaning(marginal: FloatArray) -> BoolArray:
     """Return (K,) bool: values whose alpha against the rest has no meaning; see `has_meaning`.
 
     The last value is a missing annotation.
-
-    Examples
-    --------
-    >>> values_without_meaning(np.array([91.0, 9.0, 20.0]))
-    array([ True, False, False])
     """
     most: BoolArray = marginal > LARGEST_SHARE * marginal[:-1].sum()
     return most
@@ -230,14 +208,7 @@ def images_with_meaning(counted: Coincidences) -> BoolArray:
 
 
 def reason_without_meaning(drawn: FloatArray) -> str:
-    """Return why alpha has no meaning; empty if it has one.
-
-    Examples
-    --------
-    >>> reason_without_meaning(np.array([95.0, 5.0]))
-    'no meaning: 95.0 % of the annotations are of one category, and with more than 90 % alpha can \
-be near 0 however many objects the annotators share'
-    """
+    """Return why alpha has no meaning; empty if it has one."""
     if has_meaning(drawn):
         return ""
     if np.count_nonzero(drawn) == 1:
@@ -397,10 +368,7 @@ class _ImageSquares:
 
 
 def _share_interval(share: FloatArray, error: FloatArray, freedom: FloatArray) -> FloatArray:
-    """Return 95 % intervals of shares from standard errors, (N, 2), within 0 and 1.
-
-    They are symmetric on the scale of log odds: logit θ ± t · error / (θ (1 − θ)).
-    """
+    """Return 95 % intervals of shares from standard errors, (N, 2), within 0 and 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = t_quantile(freedom, (1 + LEVEL) / 2) * error / (share * (1 - share))
         odds = np.log(share / (1 - share))
@@ -465,14 +433,6 @@ def alpha_costs(data: Coincidences) -> FloatArray:
 
     It is positive for an image that lowers agreement, and NaN if alpha is undefined with or without
     the image.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import coincidences
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
-    >>> table = from_table(np.array([[0, 1, 0], [0, 1, 1]]), np.ones((2, 3), bool), 2)
-    >>> alpha_costs(coincidences(table, "ignore")).round(4)
-    array([-0.4444, -0.4444,  0.5556])
     """
     marginal, diagonal = value_sums(data)
     inside = sum_by(data.group, data.marginal, data.n_groups)
@@ -487,14 +447,7 @@ def alpha_costs(data: Coincidences) -> FloatArray:
 
 
 def f1_costs(images: ObjectSums) -> FloatArray:
-    """Return F1 without each image, minus F1, (I,); NaN if one of them is undefined.
-
-    Examples
-    --------
-    >>> sums = ObjectSums(*np.array([[1.0, 3.0], [2.0, 4.0], [0, 0], [0, 0], [0, 0], [0, 0]]))
-    >>> f1_costs(sums).round(4)
-    array([ 0.0833, -0.1667])
-    """
+    """Return F1 without each image, minus F1, (I,); NaN if one of them is undefined."""
     matched, possible = images.matched.sum(), images.possible.sum()
     without = ratio(matched - images.matched, possible - images.possible)
     return without - ratio(np.array([matched]), np.array([possible]))
@@ -542,14 +495,6 @@ def chance_slots(
         The order of images and annotators in which random numbers are assigned.
     n_passes : int
     generator : numpy.random.Generator
-
-    Examples
-    --------
-    >>> cells = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.zeros(4, int)
-    >>> ranks = np.arange(2), np.arange(2)
-    >>> slots = chance_slots(*cells, ranks, 1, np.random.default_rng(0))
-    >>> slots.place, slots.annotator, slots.source
-    (array([0, 0, 1, 1]), array([0, 1, 0, 1]), array([1, 0, 0, 1]))
     """
     of_images, of_annotators = ranks
     n_images, n_annotators = len(of_images), len(of_annotators)

@@ -42,15 +42,6 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
     ----------
     .. [1] P. Jaccard (1912), The distribution of the flora in the alpine zone, New Phytologist
            11(2), doi:10.1111/j.1469-8137.1912.tb05611.x.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
-    >>> said = np.array([[0, 0, 1, 1], [0, 1, 1, 1]])
-    >>> data = from_table(said, np.ones((2, 4), bool), 2)
-    >>> found = label_agreement(Ratings(data, (), ("ann", "bob"), ("sit", "run")))
-    >>> [round(label.value, 3) for label in found]
-    [0.5, 0.667]
     """
     data = ratings.data
     weight = np.ones(len(data.group), np.int64) if data.weight is None else data.weight
@@ -110,11 +101,6 @@ def overlapping(
 
     Each appears once as `later`; `earlier` is the one that reaches furthest. Both are (P,) int64.
     Segments are sorted by annotator and start; times are milliseconds, 0 or more.
-
-    Examples
-    --------
-    >>> overlapping(np.zeros(3, np.int32), np.array([0, 2, 9]), np.array([8, 9, 12]))
-    (array([0]), array([1]))
     """
     if len(start) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -146,12 +132,6 @@ def without_overlaps(
     -------
     segment, start, end : (M,) int64
         Pieces, sorted by annotator, then start; `segment` is the index of the whole segment.
-
-    Examples
-    --------
-    >>> times = np.array([0, 2]), np.array([8, 4])
-    >>> without_overlaps(np.zeros(2, np.int32), *times, "last")
-    (array([0, 1, 0]), array([0, 2, 4]), array([2, 4, 8]))
     """
     _, later = overlapping(annotator, start, end)
     mixed = np.unique(annotator[later])
@@ -274,18 +254,6 @@ def sweep(
     ----------
     .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
            edition, SAGE, doi:10.4135/9781071878781.
-
-    Examples
-    --------
-    >>> zero, time = np.zeros(2, np.int32), np.array([0, 40])
-    >>> ratings = sweep(Segments(
-    ...     zero, np.array([0, 1]), zero, time, np.array([100, 100]), zero,
-    ...     ("talk",), ("ann", "bob"), ("posture",), ("sit",),
-    ...     np.array([100]), np.ones((1, 2), bool)))
-    >>> ratings.value_names, ratings.data.weight.tolist()
-    (('sit', '(nothing marked)'), [40, 60])
-    >>> ratings.data.value.reshape(2, 2).tolist()
-    [[0, 1], [0, 0]]
     """
     _check_settings(segments, tier, resolution_ms, support, overlaps)
     if problems := segment_problems(segments):

@@ -250,11 +250,6 @@ def named_coefficients(names: Sequence[str], what: str = "coefficient") -> tuple
     ------
     ConfigError
         If a name is not known.
-
-    Examples
-    --------
-    >>> named_coefficients(["fleiss_kappa", "krippendorff_alpha"])
-    ('krippendorff_alpha', 'fleiss_kappa')
     """
     known = (*COEFFICIENTS, "all")
     for name in names:

@@ -99,10 +99,7 @@ def _add_existence(sums: RatioSums, found: ReferenceMatches, n_annotators: int) 
 
 
 def _add_errors(sums: RatioSums, found: ReferenceMatches, n_annotators: int) -> None:
-    """Add misses, extras and repetitions.
-
-    Misses are objects without a box of the annotator; extras are boxes that overlap no object.
-    """
+    """Add misses, extras and repetitions."""
     of = found.data.annotations
     is_reference = of.annotator == n_annotators
     placed = _authors(found, found.placed[:, 0])

@@ -169,10 +169,7 @@ def _best_groups(sums: PairSums) -> IndexArray:
 
 
 def _cumulative(pairs: FloatArray) -> FloatArray:
-    """Return the sums of all pairs above and left of each place, (A + 1, A + 1).
-
-    Figures of an annotator with itself are left out.
-    """
+    """Return the sums of all pairs above and left of each place, (A + 1, A + 1)."""
     np.fill_diagonal(pairs, 0)
     return np.pad(pairs.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
 
@@ -268,7 +265,33 @@ def copies(matched: MatchedUnits) -> Table:
     copies. The similarity is no criterion: two careful annotators are closer to each other than to
     careless ones.
     """
-    found = _pair_likeness(matched)
+    of, pairs = matched.data.annotations, pairs_of_units(matched)
+    n_annotators = len(matched.data.annotator_names)
+    key = of.annotator[pairs.left].astype(np.int64) * n_annotators + of.annotator[pairs.right]
+    keys, row = np.unique(key, return_inverse=True)
+    n = len(keys)
+    edges = drawn_edges(matched)
+    equal = equal_edges(edges[pairs.left], edges[pairs.right])
+    n_equal = equal.sum(1)
+    identical = n_equal == 4
+    if of.keypoints is not None and matched.data.joint_sigmas:
+        identical &= largest_moves(of.keypoints, pairs.left, pairs.right) <= ROUNDED_PX
+    one, image = np.ones(len(row)), of.image[pairs.left]
+    sums = RatioSums(2 * n, len(matched.data.image_names))
+    sums.add(row, image, identical, one)
+    sums.add(row + n, image, pairs.similarity, one)
+    both = sums.ratios(matched.bootstrap, matched.seed)
+    differ = np.maximum(np.bincount(row, ~identical, n), 1)
+    shares = [sum_by(row, ~identical & column, n) / differ for column in equal.T]
+    first, second = np.divmod(keys, max(n_annotators, 1))
+    found = PairLikeness(
+        first=first,
+        second=second,
+        identical=both.part(slice(n)),
+        expected=_expected(np.stack(shares)),
+        near_share=sum_by(row, (n_equal >= 3) & ~identical, n) / np.bincount(row, minlength=n),
+        similarity=both.part(slice(n, None)),
+    )
     n_annotators = len(matched.data.annotator_names)
     others = _of_others(found, found.identical, n_annotators)
     low = found.identical.interval[:, 0]
@@ -311,43 +334,8 @@ def all_share_boxes(table: Table, names: Sequence[str]) -> bool:
     return any(len(group) == len(names) for group in copied_groups(table, names))
 
 
-def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
-    of, pairs = matched.data.annotations, pairs_of_units(matched)
-    n_annotators = len(matched.data.annotator_names)
-    key = of.annotator[pairs.left].astype(np.int64) * n_annotators + of.annotator[pairs.right]
-    keys, row = np.unique(key, return_inverse=True)
-    n = len(keys)
-    edges = drawn_edges(matched)
-    equal = equal_edges(edges[pairs.left], edges[pairs.right])
-    n_equal = equal.sum(1)
-    identical = n_equal == 4
-    if of.keypoints is not None and matched.data.joint_sigmas:
-        identical &= largest_moves(of.keypoints, pairs.left, pairs.right) <= ROUNDED_PX
-    one, image = np.ones(len(row)), of.image[pairs.left]
-    sums = RatioSums(2 * n, len(matched.data.image_names))
-    sums.add(row, image, identical, one)
-    sums.add(row + n, image, pairs.similarity, one)
-    both = sums.ratios(matched.bootstrap, matched.seed)
-    differ = np.maximum(np.bincount(row, ~identical, n), 1)
-    shares = [sum_by(row, ~identical & column, n) / differ for column in equal.T]
-    first, second = np.divmod(keys, max(n_annotators, 1))
-    return PairLikeness(
-        first=first,
-        second=second,
-        identical=both.part(slice(n)),
-        expected=_expected(np.stack(shares)),
-        near_share=sum_by(row, (n_equal >= 3) & ~identical, n) / np.bincount(row, minlength=n),
-        similarity=both.part(slice(n, None)),
-    )
-
-
 def _expected(equal: FloatArray) -> FloatArray:
-    """Return the share q of identical boxes expected if edges were equal independently, (P,).
-
-    `equal`, (4, P), is the share of equal edges among boxes that differ. Among all boxes it is
-    p = equal + (1 - equal) q, and q is the product of the four p. The smallest solution is the
-    limit of fixed-point iteration from 0.
-    """
+    """Return the share q of identical boxes expected if edges were equal independently, (P,)."""
     share: FloatArray = np.zeros(equal.shape[1])
     for _ in range(_STEPS):
         share = np.prod(equal + (1 - equal) * share, axis=0)
@@ -406,11 +394,7 @@ def _without_copies(matched: MatchedUnits) -> MatchedUnits | None:
 
 
 def _copied_images(matched: MatchedUnits, first: int, second: int) -> BoolArray:
-    """Return (I,) bool: images in which two annotators share boxes.
-
-    If they share boxes in all images with matched boxes, images without matches count as well:
-    there, one copied that the other drew nothing.
-    """
+    """Return (I,) bool: images in which two annotators share boxes."""
     of, pairs = matched.data.annotations, matched.pairs
     own = np.flatnonzero(
         (of.annotator[pairs.left] == first) & (of.annotator[pairs.right] == second)

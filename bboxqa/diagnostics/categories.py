@@ -26,7 +26,6 @@ from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import disagreements
 from bboxqa.diagnostics.object_cells import (
-    CellValues,
     RatioSums,
     cell_values,
     holm,
@@ -140,7 +139,24 @@ def confusions(matched: MatchedUnits) -> Table:
     bounds = np.full((2, len(n), 2), np.nan)
     rows = np.argsort(-n, kind="stable")[:_MOST]
     if matched.bootstrap and len(rows):
-        tables = _tables(found, place[rows], counts, pairs, rows)
+        # The sums by image of which share and gain of R pairs are functions.
+        place = place[rows]
+        of_units, n_images = found.counts, counts.n_groups
+        shape = len(rows), n_images
+        coinciding, image = _entries(found.pairs, of_units, found.shown[place[place >= 0]])
+        row = np.flatnonzero(place >= 0)[coinciding[1]]
+        in_objects, object_image = _entries(pairs, counts, rows)
+        tables = (
+            *coincidence_tables(coincidences_of(of_units), of_units.n_values),
+            table_of(row, image, found.pairs.amount[coinciding[0]], shape),
+            table_of(in_objects[1], object_image, np.ones(len(object_image)), shape),
+            table_of(
+                counts.value,
+                counts.group[counts.unit],
+                np.ones(len(counts.unit)),
+                (counts.n_values, n_images),
+            ),
+        )
         first, second = pairs.first[rows], pairs.second[rows]
         bounds[:, rows] = _bounds(matched, tables, first, second, share[rows], gain[rows])
     # By gain, undefined ones last; equal gains by frequency.
@@ -210,37 +226,6 @@ def _drawn(first: IndexArray, second: IndexArray, *sums: FloatArray) -> FloatArr
         np.broadcast_to(total, products.shape), agreeing + amount, squares + 2 * products
     )[0]
     return np.concatenate([ratio(n, n_given[first] + n_given[second] - n), merged - alpha])
-
-
-def _tables(
-    found: Confusions,
-    place: IndexArray,
-    counts: UnitCounts,
-    pairs: ValuePairs,
-    rows: IndexArray,
-) -> tuple[Any, ...]:
-    """Return the sums by image of which share and gain of R pairs are functions.
-
-    They are marginals and their agreement; coincidences of the pairs in units, and objects with
-    both, (R, I) each; and objects with each category, (K, I). `place` is the index of each pair in
-    `found`, -1 without coincidences.
-    """
-    of_units, n_images = found.counts, counts.n_groups
-    shape = len(rows), n_images
-    coinciding, image = _entries(found.pairs, of_units, found.shown[place[place >= 0]])
-    row = np.flatnonzero(place >= 0)[coinciding[1]]
-    in_objects, object_image = _entries(pairs, counts, rows)
-    return (
-        *coincidence_tables(coincidences_of(of_units), of_units.n_values),
-        table_of(row, image, found.pairs.amount[coinciding[0]], shape),
-        table_of(in_objects[1], object_image, np.ones(len(object_image)), shape),
-        table_of(
-            counts.value,
-            counts.group[counts.unit],
-            np.ones(len(counts.unit)),
-            (counts.n_values, n_images),
-        ),
-    )
 
 
 def _entries(
@@ -318,19 +303,13 @@ def merged_categories(found: Confusions) -> list[Merge]:
         members[kept] = tuple(sorted((*members[kept], *members.pop(gone))))
         merges.append(Merge(members[kept], alpha, gain))
         marginal[kept] += marginal[gone]
-        first, second, amount = _relabelled(first, second, amount, kept, gone)
+        # The pairs with value `gone` replaced by `kept`, without the pair of the two.
+        ends = np.sort(np.where(np.stack([first, second]) == gone, kept, [first, second]), axis=0)
+        apart = ends[0] < ends[1]
+        size = int(ends.max(initial=0)) + 1
+        keys, place = np.unique(ends[0][apart] * size + ends[1][apart], return_inverse=True)
+        first, second, amount = keys // size, keys % size, sum_by(place, amount[apart], len(keys))
     return merges
-
-
-def _relabelled(
-    first: IndexArray, second: IndexArray, amount: FloatArray, kept: int, gone: int
-) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Return the pairs with value `gone` replaced by `kept`, without the pair of the two."""
-    ends = np.sort(np.where(np.stack([first, second]) == gone, kept, [first, second]), axis=0)
-    apart = ends[0] < ends[1]
-    size = int(ends.max(initial=0)) + 1
-    keys, place = np.unique(ends[0][apart] * size + ends[1][apart], return_inverse=True)
-    return keys // size, keys % size, sum_by(place, amount[apart], len(keys))
 
 
 SHARES = ("found_share", "class_share", "mean_similarity")
@@ -460,10 +439,7 @@ def supercategories(matched: MatchedUnits) -> Table:
 def _merged(
     found: Confusions, group: IndexArray, shown: IndexArray, matched: MatchedUnits
 ) -> tuple[FloatArray, FloatArray]:
-    """Return alpha, then alpha with each shown group merged, and with all merged.
-
-    The second array has the intervals of the gains, (G + 1, 2).
-    """
+    """Return alpha, then alpha with each shown group merged, and with all merged."""
     n_values, n_shown = found.counts.n_values, len(shown)
     place = np.full(int(group.max(initial=-1)) + 1, -1)
     place[shown] = np.arange(n_shown)
@@ -488,22 +464,18 @@ def _merged(
         gain: FloatArray = drawn[1:] - drawn[0]
         return gain
 
-    tables = _group_tables(found, of_value, n_shown)
-    alpha = alphas(*(np.asarray(table.sum(1)).reshape(-1, 1) for table in tables))[:, 0]
-    if not found.has_meaning:
-        alpha[:] = np.nan
-    gain = alpha[1:] - alpha[0]
-    return alpha, drawn_intervals(gain, tables, gains, matched.bootstrap, matched.seed)
-
-
-def _group_tables(found: Confusions, of_value: IndexArray, n_shown: int) -> tuple[Any, ...]:
-    """Return the sums of each image: marginals, their agreement, and that within groups."""
+    # The sums of each image: marginals, their agreement, and that within groups.
     counts, pairs = found.counts, found.pairs
     first, second = of_value[pairs.first[pairs.pair]], of_value[pairs.second[pairs.pair]]
     within = np.flatnonzero((first == second) & (first >= 0))
     image = counts.group[pairs.unit[within]]
     amounts = table_of(first[within], image, pairs.amount[within], (n_shown, counts.n_groups))
-    return *coincidence_tables(coincidences_of(counts), counts.n_values), amounts
+    tables = *coincidence_tables(coincidences_of(counts), counts.n_values), amounts
+    alpha = alphas(*(np.asarray(table.sum(1)).reshape(-1, 1) for table in tables))[:, 0]
+    if not found.has_meaning:
+        alpha[:] = np.nan
+    gain = alpha[1:] - alpha[0]
+    return alpha, drawn_intervals(gain, tables, gains, matched.bootstrap, matched.seed)
 
 
 def _with_sum(numbers: FloatArray) -> IndexArray:
@@ -575,7 +547,10 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
     found = cell_values(data, counts, np.arange(len(data.unit)))
     n_values = counts.n_values
     key = data.annotator[found.cell].astype(np.int64) * n_values + found.own
-    known = _known(found, n_values)
+    # The rows with other annotators, and where at least one side drew the object.
+    missing = n_values - 1
+    empty = (found.own == missing) & (found.value == missing)
+    known = np.flatnonzero((found.n_others > 0) & ~empty)
     keys, place = np.unique(key[known] * n_values + found.value[known], return_inverse=True)
     n = sum_by(place, found.n_others[known], len(keys))
     by_most = 2 * found.n_others > np.bincount(found.cell, found.n_others)[found.cell]
@@ -594,13 +569,6 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
             "n_most": n_most.astype(np.int64),
         }
     )
-
-
-def _known(found: CellValues, n_values: int) -> IndexArray:
-    """Return the rows with other annotators, and where at least one side drew the object."""
-    missing = n_values - 1
-    empty = (found.own == missing) & (found.value == missing)
-    return np.flatnonzero((found.n_others > 0) & ~empty)
 
 
 # Fewest objects of the others, and images with them, for a category to be reported.

@@ -103,9 +103,28 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
     root, tied, again = _repetitions(matched, objects, rank)
     is_again = root != np.arange(n)
     of_parts = joined_parts(objects, drawn, root, n_annotators)
-    _tie_second_boxes(matched, objects, resolved(root), tied)
+    # Tie second boxes and parts that share a unit to the object of one of them, in place.
+    home = resolved(root)
+    of, unit = objects.of, matched.units.unit
+    size = np.bincount(unit, minlength=len(matched.units))[unit]
+    alone = np.flatnonzero((objects.n_drawn[of] == 1) & (size > 1) & (tied[of] == of))
+    of, unit = of[alone], unit[alone]
+    shown = np.full(len(matched.units), -1)
+    known = objects.n_drawn[home[of]] > 1
+    np.maximum.at(shown, unit[known], home[of[known]])
+    whole = shown[unit]
+    belongs = (whole >= 0) & ((home[of] == of) | (home[of] == whole))
+    tied[of[belongs]] = whole[belongs]
     badly_placed, stray = _stray_units(matched, objects, drawn, is_again)
-    dissenting = _dissenting(matched, objects, drawn.odd_boxes)
+    # Objects and who gave another category than most; all annotators in a tie.
+    annotations = matched.data.annotations
+    other = annotations.category != objects.category[objects.of]
+    conflict = np.zeros(len(objects), np.bool_)
+    conflict[objects.of[other & ~drawn.odd_boxes]] = True
+    found = np.flatnonzero(
+        (other | objects.is_tied[objects.of]) & conflict[objects.of] & ~drawn.odd_boxes
+    )
+    dissenting = objects.of[found], annotations.annotator[found].astype(np.int64)
     has = np.zeros((n, len(Kind)), np.bool_)
     has[:, Kind.TWICE] = is_again
     has[of_parts.object, Kind.SPLIT] = True
@@ -176,22 +195,6 @@ def _tied(matched: MatchedUnits, objects: DrawnObjects) -> IndexArray:
     return tied
 
 
-def _tie_second_boxes(
-    matched: MatchedUnits, objects: DrawnObjects, home: IndexArray, tied: IndexArray
-) -> None:
-    """Tie second boxes and parts that share a unit to the object of one of them, in place."""
-    of, unit = objects.of, matched.units.unit
-    size = np.bincount(unit, minlength=len(matched.units))[unit]
-    alone = np.flatnonzero((objects.n_drawn[of] == 1) & (size > 1) & (tied[of] == of))
-    of, unit = of[alone], unit[alone]
-    shown = np.full(len(matched.units), -1)
-    known = objects.n_drawn[home[of]] > 1
-    np.maximum.at(shown, unit[known], home[of[known]])
-    whole = shown[unit]
-    belongs = (whole >= 0) & ((home[of] == of) | (home[of] == whole))
-    tied[of[belongs]] = whole[belongs]
-
-
 def _n_common(
     matched: MatchedUnits, objects: DrawnObjects, one: IndexArray, other: IndexArray
 ) -> IndexArray:
@@ -208,11 +211,7 @@ def _n_common(
 def _stray_units(
     matched: MatchedUnits, objects: DrawnObjects, drawn: Parts, is_again: BoolArray
 ) -> tuple[BoolArray, IndexArray]:
-    """Return which objects are badly placed, (O,), and why other annotations are apart, (N,).
-
-    The second is the `Kind` that explains why an annotation is in another unit than most of its
-    object; -1 if none does.
-    """
+    """Return which objects are badly placed, (O,), and why other annotations are apart, (N,)."""
     unit = matched.units.unit
     why = np.full(len(matched.units), -1)
     why[unit[drawn.odd_boxes]] = Kind.SPLIT
@@ -241,23 +240,6 @@ def _apart(
     n_largest = np.bincount(of_unit[size == largest[of_unit]], minlength=len(objects))
     named = (unit[found] != objects.unit[of]) | (n_largest[of] > 1)
     return of[named], matched.data.annotations.annotator[found[named]].astype(np.int64)
-
-
-def _dissenting(
-    matched: MatchedUnits, objects: DrawnObjects, odd_boxes: BoolArray
-) -> tuple[IndexArray, IndexArray]:
-    """Return objects and who gave another category than most; all annotators in a tie.
-
-    A part, and a box that shows several objects, may have any category.
-    """
-    annotations = matched.data.annotations
-    other = annotations.category != objects.category[objects.of]
-    conflict = np.zeros(len(objects), np.bool_)
-    conflict[objects.of[other & ~odd_boxes]] = True
-    found = np.flatnonzero(
-        (other | objects.is_tied[objects.of]) & conflict[objects.of] & ~odd_boxes
-    )
-    return objects.of[found], annotations.annotator[found].astype(np.int64)
 
 
 def _missing(

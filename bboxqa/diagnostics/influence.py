@@ -170,10 +170,7 @@ def _change_within(
 def _coverings(
     first: IndexArray, second: IndexArray, together: FloatArray, apart: FloatArray, n_values: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return Σ o d s(g) for each value g, and Σ o s(g) s(h) for each two values g ≤ h.
-
-    The sums are over pairs of values c < k, with s as in `ranked_without_units`.
-    """
+    """Return Σ o d s(g) for each value g, and Σ o s(g) s(h) for each two values g ≤ h."""
     amount = together * apart
     inside = np.cumsum(sum_by(first, amount, n_values) - sum_by(second, amount, n_values))
     covering = (inside + np.append(0, inside[:-1])) / 2
@@ -356,13 +353,6 @@ def alpha_without_values(
     ----------
     .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
            edition, SAGE, doi:10.4135/9781071878781.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
-    >>> table = from_table(np.array([[0, 1, 1, 2], [0, 1, 0, 2]]), np.ones((2, 4), bool), 3)
-    >>> alpha_without_values(unit_counts(table)).round(4)
-    array([1.    , 1.    , 0.4444])
     """
     marginal, pairs = pairable_marginal(counts), value_pairs(counts)
     amount = sum_by(pairs.pair, pairs.amount * counts.weight[pairs.unit], len(pairs.first))

@@ -327,14 +327,7 @@ class RatioSums:
 
 
 def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) -> FloatArray:
-    """Return the p-values of t-tests of ratios against `null`, (K,).
-
-    The variance is that of a ratio of sums over clusters, by linearisation [1]_.
-
-    References
-    ----------
-    .. [1] W. G. Cochran (1977), Sampling techniques, 3rd edition, Wiley, eq. 2.39 and 6.9.
-    """
+    """Return the p-values of t-tests of ratios against `null`, (K,)."""
 
     def products(one: Any, other: Any) -> FloatArray:
         return np.asarray((one * other).sum(1), np.float64).ravel()
@@ -355,13 +348,7 @@ def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) 
 
 
 def summed_rows(group: IndexArray, rows: FloatArray, n_groups: int) -> FloatArray:
-    """Return the sums of the rows of each group, (R, B) → (G, B); `group`, (R,), is sorted.
-
-    Examples
-    --------
-    >>> summed_rows(np.array([0, 2, 2]), np.array([[1.0], [2.0], [5.0]]), 3).ravel()
-    array([1., 0., 7.])
-    """
+    """Return the sums of the rows of each group, (R, B) → (G, B); `group`, (R,), is sorted."""
     result = np.zeros((n_groups, rows.shape[1]))
     starts = run_starts(group)
     if len(starts):
@@ -376,11 +363,6 @@ def holm(p_values: FloatArray) -> FloatArray:
     ----------
     .. [1] S. Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian
            Journal of Statistics 6(2), https://www.jstor.org/stable/4615733.
-
-    Examples
-    --------
-    >>> holm(np.array([0.04, 0.01, np.nan, 0.03]))
-    array([0.06, 0.03,  nan, 0.06])
     """
     result = np.full(len(p_values), np.nan)
     tests = np.flatnonzero(~np.isnan(p_values))

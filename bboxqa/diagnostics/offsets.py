@@ -197,12 +197,6 @@ def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
 
     With three equal weights this is the median; with two the value nearer to 0, or 0 if their signs
     differ. NaN without weight.
-
-    Examples
-    --------
-    >>> values = np.array([[5.0, 5.0], [4.0, -1.0]])
-    >>> confirmed(values, np.ones((2, 2)))
-    array([4., 0.])
     """
     order = np.argsort(values, axis=0)
     ordered = np.take_along_axis(values, order, axis=0)
@@ -217,10 +211,7 @@ def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _capped(weights: FloatArray) -> FloatArray:
-    """Return weights capped at the second largest of each column.
-
-    Otherwise the annotator with the most shared objects could decide alone.
-    """
+    """Return weights capped at the second largest of each column."""
     if len(weights) < 2:
         return weights
     second = np.partition(weights, -2, axis=0)[-2]
@@ -363,13 +354,7 @@ def _intervals(
     in_images: IndexArray,
     matched: MatchedUnits,
 ) -> FloatArray:
-    """Return the bounds of offsets over images, (2, 2, G, K): low and high of both.
-
-    As wide as the middle of the draws, about the offset: beside a displaced annotator, what the
-    others confirm is the lower or the higher of their differences. It is a little too low, or high,
-    in the data, and in the draws once more. NaN without draws, and of annotators with fewer than
-    two images.
-    """
+    """Return the bounds of offsets over images, (2, 2, G, K): low and high of both."""
     tables = group.differences, group.sizes, group.counts
 
     def evaluate(*sums: FloatArray) -> FloatArray:
@@ -544,7 +529,14 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
     rows, and beyond rounding (0.01 px, degrees).
     """
     matched = independent(matched)
-    found = _differences(matched)
+    pairs = turned_pairs(matched)
+    kept = ~pairs.is_across
+    left, right = pairs.left_sides[kept], pairs.right_sides[kept]
+    difference = measures(pairs)[kept]
+    of_both = sizes(left), sizes(right)
+    found = box_differences(
+        matched, pairs.left[kept], pairs.right[kept], difference, of_both, SIZE_OF
+    )
     (offset, percent), in_images = offset_figures(found, matched)
     p_value = p_values(offset[0], offset[1], offset[2], np.repeat(in_images, len(MEASURES)))
     rows = row_columns(found, matched, "measure", MEASURES)
@@ -563,17 +555,6 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
             "p_value": p_value,
             "systematic": (holm(p_value) < ALARM) & beyond_rounding(offset[0], of_size[0]),
         }
-    )
-
-
-def _differences(matched: MatchedUnits) -> BoxDifferences:
-    pairs = turned_pairs(matched)
-    kept = ~pairs.is_across
-    left, right = pairs.left_sides[kept], pairs.right_sides[kept]
-    difference = measures(pairs)[kept]
-    of_both = sizes(left), sizes(right)
-    return box_differences(
-        matched, pairs.left[kept], pairs.right[kept], difference, of_both, SIZE_OF
     )
 
 
@@ -617,19 +598,10 @@ def quarter_turns(matched: MatchedUnits) -> Table:
     """
     matched = independent(matched)
     pairs = turned_pairs(matched)
-    found = _turn_differences(matched, pairs)
-    (figures, _), _ = offset_figures(found, matched)
-    figures[1:] = np.clip(figures[1:], 0, 1)
-    if not _tell_width(matched, pairs):
-        figures[:, TURNS.index(RENAMED) :: len(TURNS)] = np.nan
-    return Table({**row_columns(found, matched, "kind", TURNS), **with_bounds("share", figures)})
-
-
-def _turn_differences(matched: MatchedUnits, pairs: TurnedPairs) -> BoxDifferences:
     kept = pairs.is_elongated
     kinds = np.column_stack([pairs.is_across[kept], pairs.is_renamed[kept]]).astype(np.float64)
     one = np.ones((len(kinds), 1))
-    return box_differences(
+    found = box_differences(
         matched,
         pairs.left[kept],
         pairs.right[kept],
@@ -638,6 +610,11 @@ def _turn_differences(matched: MatchedUnits, pairs: TurnedPairs) -> BoxDifferenc
         np.zeros(len(TURNS), np.int64),
         sign=1,
     )
+    (figures, _), _ = offset_figures(found, matched)
+    figures[1:] = np.clip(figures[1:], 0, 1)
+    if not _tell_width(matched, pairs):
+        figures[:, TURNS.index(RENAMED) :: len(TURNS)] = np.nan
+    return Table({**row_columns(found, matched, "kind", TURNS), **with_bounds("share", figures)})
 
 
 def _tell_width(matched: MatchedUnits, pairs: TurnedPairs) -> bool:

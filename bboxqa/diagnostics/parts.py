@@ -19,7 +19,7 @@ from bboxqa.core.arrays import (
 from bboxqa.core.overlaps import overlapping_boxes
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import edges_of, object_cells
-from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
+from bboxqa.model.units import CandidatePairs, MatchedUnits
 
 
 @frozen_arrays
@@ -66,7 +66,13 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
     n_objects = int(matched.objects.max(initial=-1)) + 1
     image = np.zeros(n_objects, np.int64)
     image[of] = annotations.image
-    n_units = _n_units(of, units, n_objects)
+    # The number of units over which each object's annotations are spread, (O,).
+    # Nearly all annotations of a unit show one object.
+    usual = np.zeros(len(units), np.int64)
+    usual[units.unit] = of
+    other = np.flatnonzero(usual[units.unit] != of)
+    more = np.unique(of[other] * len(units) + units.unit[other]) // max(len(units), 1)
+    n_units = np.bincount(usual, minlength=n_objects) + np.bincount(more, minlength=n_objects)
     n_drawn = np.bincount(of, minlength=n_objects)
     category, n_category, is_tied = _categories(
         of, annotations.category.astype(np.int64), n_objects
@@ -86,16 +92,6 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
         key=key[by_key],
         by_key=by_key,
     )
-
-
-def _n_units(of: IndexArray, units: UnitTable, n_objects: int) -> IndexArray:
-    """Return the number of units over which each object's annotations are spread, (O,)."""
-    # Nearly all annotations of a unit show one object.
-    usual = np.zeros(len(units), np.int64)
-    usual[units.unit] = of
-    other = np.flatnonzero(usual[units.unit] != of)
-    more = np.unique(of[other] * len(units) + units.unit[other]) // max(len(units), 1)
-    return np.bincount(usual, minlength=n_objects) + np.bincount(more, minlength=n_objects)
 
 
 def _largest_units(matched: MatchedUnits, n_units: IndexArray) -> IndexArray:
@@ -393,7 +389,23 @@ def parts(matched: MatchedUnits) -> Parts:
 def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
     """Return parts in images with known odd boxes, or in all images if none are known."""
     shown = _shown(matched, known)
-    odd = _odd_boxes(matched, shown, known)
+    # Boxes that few drew, and mean boxes of objects that an annotator did not draw.
+    cells = object_cells(matched)
+    drawn, n_asked = cells.drawn, cells.n_others + 1
+    n_drawn = cells.n_others_drew + drawn
+    has_parts = np.zeros(len(matched.data.image_names), np.bool_)
+    has_parts[matched.data.annotations.image[known]] = True
+    looked_at = has_parts[cells.image] | ~known.any()
+    missed = np.flatnonzero(looked_at & ~drawn & (2 * n_drawn >= n_asked))
+    extra = np.flatnonzero(looked_at & drawn & (2 * n_drawn <= n_asked))
+    both = np.concatenate([missed, extra])
+    odd = OddBoxes(
+        cells.object[both],
+        cells.image[both].astype(np.int64),
+        cells.annotator[both].astype(np.int64),
+        cells.annotation[both],
+        np.concatenate([shown.means(cells.object[missed]), shown.edges[cells.annotation[extra]]]),
+    )
     others = shown.by_others(np.arange(len(known)))
     found = [
         nested_pairs(odd, few, places, shown.edges[places], others[places])
@@ -415,34 +427,10 @@ def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
     )
 
 
-def _odd_boxes(matched: MatchedUnits, shown: _Shown, known: BoolArray) -> OddBoxes:
-    """Return boxes that few drew, and mean boxes of objects that an annotator did not draw."""
-    cells = object_cells(matched)
-    drawn, n_asked = cells.drawn, cells.n_others + 1
-    n_drawn = cells.n_others_drew + drawn
-    has_parts = np.zeros(len(matched.data.image_names), np.bool_)
-    has_parts[matched.data.annotations.image[known]] = True
-    looked_at = has_parts[cells.image] | ~known.any()
-    missed = np.flatnonzero(looked_at & ~drawn & (2 * n_drawn >= n_asked))
-    extra = np.flatnonzero(looked_at & drawn & (2 * n_drawn <= n_asked))
-    both = np.concatenate([missed, extra])
-    return OddBoxes(
-        cells.object[both],
-        cells.image[both].astype(np.int64),
-        cells.annotator[both].astype(np.int64),
-        cells.annotation[both],
-        np.concatenate([shown.means(cells.object[missed]), shown.edges[cells.annotation[extra]]]),
-    )
-
-
 def _compared(
     matched: MatchedUnits, odd: OddBoxes, own: FloatArray, others: FloatArray
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield odd boxes, and the annotations of the same annotator in the same image.
-
-    `own` and `others` are the edges of annotations, and of the others' boxes of the same objects.
-    In crowded images, only boxes that overlap the odd one are compared.
-    """
+    """Yield odd boxes, and the annotations of the same annotator in the same image."""
     annotations, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
     key = annotations.image.astype(np.int64) * n_annotators + annotations.annotator
     wanted = odd.image * n_annotators + odd.annotator
@@ -504,7 +492,14 @@ def joined_parts(
     """Return split and merged objects, and set in `root` the objects that parts are joined with."""
     n, split, merge = len(objects), ~drawn.is_merge, drawn.is_merge
     is_again = root != np.arange(n)
-    joint, joint_author, joint_part = _joint_boxes(objects, drawn, is_again)
+    # Boxes around several objects that nobody else drew: object, annotator, a part.
+    part, of = drawn.part, objects.of[drawn.box]
+    single = (objects.n_drawn == 1) & ~is_again
+    alone = np.flatnonzero(drawn.is_merge & (drawn.whole < 0) & single[of])
+    # Of the objects in the box, the one that most annotators drew; in a tie, the first.
+    order = alone[np.lexsort((part[alone], -objects.n_drawn[part[alone]], of[alone]))]
+    first = order[run_starts(of[order])]
+    joint, joint_author, joint_part = of[first], drawn.annotator[first], part[first]
     root[joint] = joint_part
     half = 2 * objects.n_drawn >= objects.n_asked
     # Parts are joined to what more annotators drew, so that there are no circles.
@@ -528,19 +523,6 @@ def joined_parts(
         n_filled=n_merged - np.bincount(joint_part, minlength=n),
         is_part=is_part,
     )
-
-
-def _joint_boxes(
-    objects: DrawnObjects, drawn: Parts, is_again: BoolArray
-) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return boxes around several objects that nobody else drew: object, annotator, a part."""
-    part, of = drawn.part, objects.of[drawn.box]
-    single = (objects.n_drawn == 1) & ~is_again
-    alone = np.flatnonzero(drawn.is_merge & (drawn.whole < 0) & single[of])
-    # Of the objects in the box, the one that most annotators drew; in a tie, the first.
-    order = alone[np.lexsort((part[alone], -objects.n_drawn[part[alone]], of[alone]))]
-    first = order[run_starts(of[order])]
-    return of[first], drawn.annotator[first], part[first]
 
 
 # Largest distance of second boxes that show another object, relative to that from first boxes.
@@ -575,12 +557,32 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     boxes of others that match them are joined to that object.
     """
     objects = drawn_objects(matched)
-    beside = _beside(matched, objects)
+    # Pairs of objects of several annotators whose annotations overlap.
+    rank, (left, right) = object_ranks(matched), _pairs_of_objects(matched)
+    one, other = objects.of[left], objects.of[right]
+    several = np.flatnonzero((objects.n_drawn[one] > 1) & (objects.n_drawn[other] > 1))
+    one, other = one[several], other[several]
+    swap = rank[one] < rank[other]
+    key = np.where(swap, other, one) * len(objects) + np.where(swap, one, other)
+    small, large = np.divmod(np.unique(key), max(len(objects), 1))
+    starts = np.cumsum(objects.n_drawn) - objects.n_drawn
+    place, offsets = rows(starts[small], starts[small] + objects.n_drawn[small])
+    pair = np.repeat(np.arange(len(small)), np.diff(offsets))
+    n_annotators = len(matched.data.annotator_names)
+    author = objects.key[place] - small[pair] * n_annotators
+    other = objects.annotation(large[pair] * n_annotators + author)
+    beside = _Beside(small, large, pair, objects.by_key[place], other)
     shared = beside.other >= 0
     twice, part = shared & _are_twice(matched, beside), shared & _are_parts(matched, beside)
     part &= ~twice
     known = beside.count(twice | part)
-    around = _are_around(matched, beside, ~shared & (known > 0)[beside.pair])
+    # (B,) bool: boxes around several objects.
+    possible = ~shared & (known > 0)[beside.pair]
+    result = np.zeros(len(possible), np.bool_)
+    if possible.any():
+        found = parts(matched)
+        result[possible] = np.isin(beside.box[possible], found.box[found.is_merge])
+    around = result
     single = ~shared & ~around
     apart = (known > 0) & (beside.count(shared & ~twice & ~part) == 0)
     for reason in (twice, part, around):
@@ -619,24 +621,6 @@ def _taken(
     return taken
 
 
-def _beside(matched: MatchedUnits, objects: DrawnObjects) -> _Beside:
-    """Return pairs of objects of several annotators whose annotations overlap."""
-    rank, (left, right) = object_ranks(matched), _pairs_of_objects(matched)
-    one, other = objects.of[left], objects.of[right]
-    several = np.flatnonzero((objects.n_drawn[one] > 1) & (objects.n_drawn[other] > 1))
-    one, other = one[several], other[several]
-    swap = rank[one] < rank[other]
-    key = np.where(swap, other, one) * len(objects) + np.where(swap, one, other)
-    small, large = np.divmod(np.unique(key), max(len(objects), 1))
-    starts = np.cumsum(objects.n_drawn) - objects.n_drawn
-    place, offsets = rows(starts[small], starts[small] + objects.n_drawn[small])
-    pair = np.repeat(np.arange(len(small)), np.diff(offsets))
-    n_annotators = len(matched.data.annotator_names)
-    author = objects.key[place] - small[pair] * n_annotators
-    other = objects.annotation(large[pair] * n_annotators + author)
-    return _Beside(small, large, pair, objects.by_key[place], other)
-
-
 def _pairs_of_objects(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
     """Return the annotations of each pair of two objects."""
     pairs = matched.near, matched.own
@@ -656,11 +640,7 @@ def _are_twice(matched: MatchedUnits, beside: _Beside) -> BoolArray:
 
 
 def _are_two_objects(matched: MatchedUnits, beside: _Beside, twice: BoolArray) -> BoolArray:
-    """Return (P,) bool: pairs that are two objects, as two or more drew the same two boxes.
-
-    Their second boxes are closer to each other than to the first boxes of their annotators. Second
-    boxes of one object that several drew twice scatter in all directions.
-    """
+    """Return (P,) bool: pairs that are two objects, as two or more drew the same two boxes."""
     found = np.flatnonzero(twice)
     found = found[np.argsort(beside.pair[found], kind="stable")]
     box, pair = beside.box[found], beside.pair[found]
@@ -683,11 +663,7 @@ def _similarity(pairs: CandidatePairs, n: int, one: IndexArray, other: IndexArra
 
 
 def _are_parts(matched: MatchedUnits, beside: _Beside) -> BoolArray:
-    """Return (B,) bool: boxes that are further parts of the large object.
-
-    The size of the large object is the mean over annotators who drew one box for both objects, or
-    two matching ones.
-    """
+    """Return (B,) bool: boxes that are further parts of the large object."""
     edges, of = edges_of(matched.data.annotations.bbox), matched.objects
     is_part = (beside.other >= 0) & ~_are_twice(matched, beside)
     n_drawn = np.bincount(of)
@@ -710,15 +686,6 @@ def _are_parts(matched: MatchedUnits, beside: _Beside) -> BoolArray:
     )
     pairs = nested_pairs(odd, np.arange(len(box)), left_out, edges[left_out], whole)
     result[np.flatnonzero(is_part)[pairs.odd[accepted_pairs(pairs, odd.is_merge)]]] = True
-    return result
-
-
-def _are_around(matched: MatchedUnits, beside: _Beside, possible: BoolArray) -> BoolArray:
-    """Return (B,) bool: boxes around several objects."""
-    result = np.zeros(len(possible), np.bool_)
-    if possible.any():
-        found = parts(matched)
-        result[possible] = np.isin(beside.box[possible], found.box[found.is_merge])
     return result
 
 

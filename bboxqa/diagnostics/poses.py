@@ -137,12 +137,7 @@ def _sides(
     area: FloatArray,
     people: IndexArray,
 ) -> tuple[BoolArray, BoolArray]:
-    """Return which joints have a left and a right that both labelled, and which are exchanged.
-
-    Joints are exchanged if the likelihood of normal scatter is 100 times as high with left and
-    right exchanged. The scatter is that of the sigmas or, if larger, that of the two annotators.
-    `people` is the index of this pair of annotators for each joint.
-    """
+    """Return which joints have a left and a right that both labelled, and which are exchanged."""
     has_side, is_swapped = np.zeros(len(joint), np.bool_), np.zeros(len(joint), np.bool_)
     nothing = (np.zeros(0, np.int64), np.zeros(0, np.int64), *[np.zeros(0)] * 3)
     found = [nothing, *_side_distances(matched, keypoints, joint, first, second, area)]
@@ -163,11 +158,7 @@ def _side_distances(
     second: IndexArray,
     area: FloatArray,
 ) -> Iterator[tuple[IndexArray, IndexArray, FloatArray, FloatArray, FloatArray]]:
-    """Yield the indices of left and right joints that both labelled, and their distances.
-
-    There are two sums of squared distances: as drawn, and with left and right of one exchanged. The
-    last array is the variance of each difference according to the sigmas.
-    """
+    """Yield the indices of left and right joints that both labelled, and their distances."""
     starts = joint_offsets(matched)
     xy, seen = keypoints.xy, keypoints.visibility > 0
     for category, joints in enumerate(matched.data.joint_names):
@@ -382,10 +373,7 @@ def _of_annotator(
 
 
 def _amounts(found: JointPairs, rows: IndexArray, own: IndexArray) -> list[FloatArray]:
-    """Return the contribution of each joint of a pair to the sums for `_confirmed`.
-
-    `own` is the side of the annotator in the pair of each row.
-    """
+    """Return the contribution of each joint of a pair to the sums for `_confirmed`."""
     sign = np.where(own == 1, 1.0, -1.0)
     placed = found.placed[rows].astype(np.float64)
     labelled = found.visibility[rows] > 0

@@ -8,7 +8,6 @@ from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import Disagreements, Kind, disagreements
 from bboxqa.diagnostics.object_cells import (
     ObjectCells,
-    Ratios,
     RatioSums,
     alpha_has_meaning,
     object_cells,
@@ -152,7 +151,12 @@ def rate_sums(matched: MatchedUnits) -> RatioSums:
     shared &= ~np.isin(cells.object, matched.objects[odd_boxes])
     same, others = cells.n_same_category[shared], cells.n_others_drew[shared]
     sums.add((row + 3 * n_annotators)[shared], image[shared], same, others)
-    _add_similarity(sums, matched, odd_boxes, 4 * n_annotators)
+    first_row = 4 * n_annotators
+    of, pairs = matched.data.annotations, pairs_of_units(matched)
+    pairs = pairs.take(~(odd_boxes[pairs.left] | odd_boxes[pairs.right]))
+    for side in (pairs.left, pairs.right):
+        row = of.annotator[side].astype(np.int64) + first_row
+        sums.add(row, of.image[side], pairs.similarity, np.ones(len(side)))
     return sums
 
 
@@ -162,16 +166,6 @@ def _merged(cells: ObjectCells, found: Disagreements, n_annotators: int) -> Bool
     wanted = found.object[parted] * n_annotators + found.annotator[parted]
     merged: BoolArray = np.isin(cells.object * n_annotators + cells.annotator, wanted)
     return merged & ~cells.drawn
-
-
-def _add_similarity(
-    sums: RatioSums, matched: MatchedUnits, odd_boxes: BoolArray, first_row: int
-) -> None:
-    of, pairs = matched.data.annotations, pairs_of_units(matched)
-    pairs = pairs.take(~(odd_boxes[pairs.left] | odd_boxes[pairs.right]))
-    for side in (pairs.left, pairs.right):
-        row = of.annotator[side].astype(np.int64) + first_row
-        sums.add(row, of.image[side], pairs.similarity, np.ones(len(side)))
 
 
 _BOX_RATES = ("twice_rate", "split_rate", "merge_rate")
@@ -213,14 +207,12 @@ def boxes_per_object(matched: MatchedUnits) -> Table:
         row = cells.annotator[among] + place * n_annotators
         sums.add(row, cells.image[among], has[among], np.ones(int(among.sum())))
     ratios = sums.ratios(matched.bootstrap, matched.seed)
-    return _table(ratios, matched.data.annotator_names)
-
-
-def _table(ratios: Ratios, names: tuple[str, ...]) -> Table:
-    """Return a row for each annotator; `ratios` has one rate of all annotators after the other."""
-    n_annotators = len(names)
+    # A row for each annotator; `ratios` has one rate of all annotators after the other.
+    n_annotators = len(matched.data.annotator_names)
     columns: dict[str, Column] = {
-        "annotator": Categorical(np.arange(n_annotators, dtype=np.int32), names),
+        "annotator": Categorical(
+            np.arange(n_annotators, dtype=np.int32), matched.data.annotator_names
+        ),
         "n": ratios.denominator[:n_annotators].astype(np.int64),
         "n_expected": ratios.denominator[2 * n_annotators :].astype(np.int64),
     }

@@ -90,15 +90,7 @@ def names(
     with_tracks: bool = True,
     compared: str = "boxes",
 ) -> tuple[str, ...]:
-    """Return the names of the diagnostics for the compared shapes and the columns that were read.
-
-    Examples
-    --------
-    >>> "decomposition" in names()
-    True
-    >>> set(names()) - set(names(with_times=False)) == set(OF_TIMES)
-    True
-    """
+    """Return the names of the diagnostics for the compared shapes and the read columns."""
     left_out = (
         *(() if with_times else OF_TIMES),
         *(() if with_keypoints else OF_KEYPOINTS),

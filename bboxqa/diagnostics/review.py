@@ -128,13 +128,7 @@ def _grouped(group: IndexArray, wanted: IndexArray) -> dict[int, list[int]]:
 
 
 def in_words(compared: str) -> str:
-    """Return the word for annotations of the compared shape.
-
-    Examples
-    --------
-    >>> in_words("masks"), in_words("rotated boxes")
-    ('outlines', 'boxes')
-    """
+    """Return the word for annotations of the compared shape."""
     return "outlines" if compared in ("polygons", "outlines", "masks") else "boxes"
 
 
@@ -151,10 +145,7 @@ def _reasons(
     names: Sequence[str],
     compared: str,
 ) -> Iterator[Reason]:
-    """Yield why annotators disagree, for each kind of some entries of `found`.
-
-    `given` has, by category, who gave it.
-    """
+    """Yield why annotators disagree, for each kind of some entries of `found`."""
     kind, of = found.kind[entries], found.object[entries]
     is_missed, by_most = kind == Kind.MISSED, 2 * objects.n_drawn[of] >= objects.n_asked[of]
     categories = ", ".join(
@@ -175,15 +166,7 @@ def _reasons(
 
 
 def joined_names(names: list[str]) -> str:
-    """Return names as words of a sentence, at most four of them.
-
-    Examples
-    --------
-    >>> joined_names(["ann", "bob", "cid"]), joined_names(["ann"])
-    ('ann, bob and cid', 'ann')
-    >>> joined_names(["ann", "bob", "cid", "dan", "eve"])
-    'ann, bob, cid and 2 others'
-    """
+    """Return names as words of a sentence, at most four of them."""
     if len(names) > _NAMED:
         return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} others"
     return joined(names)

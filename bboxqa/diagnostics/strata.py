@@ -110,14 +110,7 @@ def _by_group(
     names: Sequence[str],
     group: IndexArray,
 ) -> Table:
-    """Return agreement on groups of objects, one row for each that occurs.
-
-    Columns: the group; n_objects; f1, class_share, mean_similarity (of matched pairs that overlap)
-    and alpha of the units of the group, each with its 95 % interval over images; missed_share, the
-    share of objects that not all drew; and badly_placed_share, the share of objects whose
-    annotations overlap too little to match. Alpha is NaN if undefined or without meaning. Parts and
-    second boxes are in the group of the object that they belong to, and counted with it.
-    """
+    """Return agreement on groups of objects, one row for each that occurs."""
     counted = counted_objects(matched)
     group = group[counted.home]
     # Objects of no group, -1, come last.
@@ -275,16 +268,6 @@ def threshold_choice(
     .. [1] A. Braylan, O. Alonso and M. Lease (2022), Measuring annotator agreement generally across
            complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
            Web Conference 2022, doi:10.1145/3485447.3512242.
-
-    Examples
-    --------
-    >>> choice = threshold_choice(
-    ...     np.array([0.1, 0.3, 0.5, 0.7]),
-    ...     np.array([0.9, 0.85, 0.7, 0.3]),
-    ...     np.array([0.4, 0.1, 0.02, 0.0]),
-    ... )
-    >>> choice.threshold, choice.distance
-    (0.3, 0.75)
     """
     distance = observed - by_chance
     if np.isnan(distance).any() or len(distance) == 0:
@@ -333,18 +316,6 @@ def sigma(
     .. [1] A. Braylan, O. Alonso and M. Lease (2022), Measuring annotator agreement generally across
            complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
            Web Conference 2022, doi:10.1145/3485447.3512242.
-
-    Examples
-    --------
-    By chance, 10 % reach 0.3 and 2 % reach 0.5, so that 5 % reach 0.3 + 0.2 · 5/8 = 0.425.
-
-    >>> share, start = sigma(
-    ...     np.array([0.1, 0.3, 0.5, 0.7]),
-    ...     np.array([0.9, 0.85, 0.7, 0.3]),
-    ...     np.array([0.4, 0.1, 0.02, 0.0]),
-    ... )
-    >>> round(float(share), 5), round(float(start), 5)
-    (0.75625, 0.425)
     """
     significant = by_chance <= _SIGNIFICANCE
     row = significant.argmax(0)[None]

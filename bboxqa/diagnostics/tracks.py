@@ -71,13 +71,7 @@ def tracks_of(matched: MatchedUnits) -> IndexArray:
 
 
 def frame_order(image_names: tuple[str, ...]) -> IndexArray:
-    """Return the rank of each image in natural order of the names, (I,) int64.
-
-    Examples
-    --------
-    >>> frame_order(("a/frame_10.jpg", "a/frame_9.jpg", "b/1.jpg")).tolist()
-    [1, 0, 2]
-    """
+    """Return the rank of each image in natural order of the names, (I,) int64."""
     keys = [_DIGITS.sub(lambda found: found[0].zfill(_LONGEST), name) for name in image_names]
     order = sorted(range(len(keys)), key=keys.__getitem__)
     place = np.empty(len(keys), np.int64)

@@ -6,7 +6,6 @@ import numpy as np
 
 from bboxqa.agreement.alpha.nominal import binary_alpha, coincidence_tables, nominal_alpha
 from bboxqa.agreement.counts.unit_counts import (
-    UnitCounts,
     coincidences,
     from_units,
     join_coincidences,
@@ -223,7 +222,14 @@ def lost_coincidences(
     key = who * n_values + value
     keys, place = compact(key, n_annotators * n_values)
     annotator, value = np.divmod(keys, max(n_values, 1))
-    marginal, diagonal = _sums(counts)
+    # The pairable values, and the coincidences of each with itself, (K,) each.
+    size = counts.size[counts.unit]
+    pairable = size >= 2
+    twice = counts.count * (counts.count - 1) / np.maximum(size - 1, 1)
+    marginal, diagonal = (
+        sum_by(counts.value, counts.count * pairable, counts.n_values),
+        sum_by(counts.value, twice * pairable, counts.n_values),
+    )
     return LostCoincidences(
         marginal=marginal,
         diagonal=diagonal,
@@ -268,17 +274,6 @@ def _lost(
         np.concatenate([value[kept], new_value]),
         np.concatenate([lost_marginal[kept], new_marginal]),
         np.concatenate([lost_diagonal[kept], new_diagonal]),
-    )
-
-
-def _sums(counts: UnitCounts) -> tuple[FloatArray, FloatArray]:
-    """Return the pairable values, and the coincidences of each with itself, (K,) each."""
-    size = counts.size[counts.unit]
-    pairable = size >= 2
-    twice = counts.count * (counts.count - 1) / np.maximum(size - 1, 1)
-    return (
-        sum_by(counts.value, counts.count * pairable, counts.n_values),
-        sum_by(counts.value, twice * pairable, counts.n_values),
     )
 
 
@@ -328,11 +323,7 @@ def _alphas(
     lost_marginal: FloatArray,
     lost_diagonal: FloatArray,
 ) -> FloatArray:
-    """Return alpha without each annotator, and of all annotators, (A + 1, B).
-
-    The sums have B columns: K marginals, one sum of diagonals, L losses of marginals, and A of the
-    sum of diagonals.
-    """
+    """Return alpha without each annotator, and of all annotators, (A + 1, B)."""
     n = len(lost_diagonal) + 1
     before = marginal[lost.value]
     change = (before - lost_marginal) ** 2 - before**2

@@ -151,7 +151,22 @@ def f1_slopes(
     )
 
     def evaluate(sums: FloatArray) -> FloatArray:
-        return _slopes(sums.reshape(_SUMS, n_groups, -1), owner, n_owners)
+        # The slopes of each owner, and of all, (K + 1, B), from sums of groups, (5, G, B).
+        sums = sums.reshape(_SUMS, n_groups, -1)
+        weight, of_x, of_squares, of_y, of_products = sums
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = np.where(weight > 0, of_x / weight, 0)
+        spread = np.maximum(of_squares - mean * of_x, 0)
+        # Rounding leaves a residue where x does not vary.
+        spread[spread <= 1e-9 * of_squares] = 0
+        joint = of_products - mean * of_y
+        found = []
+        for part in (joint, spread):
+            by_owner = np.stack([sum_by(owner, draw, n_owners) for draw in part.T], axis=1)
+            found.append(np.concatenate([by_owner, by_owner.sum(0, keepdims=True)]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slopes: FloatArray = np.where(found[1] > 0, found[0] / found[1], np.nan)
+        return slopes
 
     value = evaluate(np.asarray(table.sum(1), np.float64).reshape(-1, 1))[:, 0]
     in_images = np.bincount(owner[group], minlength=n_owners)
@@ -159,24 +174,6 @@ def f1_slopes(
     return Slopes(
         value, drawn_intervals(value, [table], evaluate, bootstrap, seed, n_images=made_of)
     )
-
-
-def _slopes(sums: FloatArray, owner: IndexArray, n_owners: int) -> FloatArray:
-    """Return the slopes of each owner, and of all, (K + 1, B), from sums of groups, (5, G, B)."""
-    weight, of_x, of_squares, of_y, of_products = sums
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.where(weight > 0, of_x / weight, 0)
-    spread = np.maximum(of_squares - mean * of_x, 0)
-    # Rounding leaves a residue where x does not vary.
-    spread[spread <= 1e-9 * of_squares] = 0
-    joint = of_products - mean * of_y
-    found = []
-    for part in (joint, spread):
-        by_owner = np.stack([sum_by(owner, draw, n_owners) for draw in part.T], axis=1)
-        found.append(np.concatenate([by_owner, by_owner.sum(0, keepdims=True)]))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slopes: FloatArray = np.where(found[1] > 0, found[0] / found[1], np.nan)
-    return slopes
 
 
 LEAST_SESSIONS, LEAST_IMAGES, LEAST_MINUTES = 3, 10, 30

@@ -80,10 +80,7 @@ def _in_crowd(
 def _from_grid(
     bounds: FloatArray, group_end: IndexArray, first: int
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield the overlapping pairs of one image, whose first annotation is `first`.
-
-    All bounds are compared, which is faster than a tree if many overlap, as no sorting is needed.
-    """
+    """Yield the overlapping pairs of one image, whose first annotation is `first`."""
     n = len(bounds)
     columns = np.ascontiguousarray(bounds.T)
     later = group_end - first

@@ -115,12 +115,6 @@ def settled_cells(weight: FloatArray) -> tuple[IndexArray, IndexArray]:
 
     A pair is in all of them if its weight exceeds the sum of the best other weights in its row and
     in its column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> settled_cells(np.array([[9.0, 5, 0], [0, 4, 4]]))
-    (array([0]), array([0]))
     """
     rows, columns = np.arange(weight.shape[0]), np.arange(weight.shape[1])
     best_column = weight.argmax(1)
@@ -140,16 +134,7 @@ def settled_cells(weight: FloatArray) -> tuple[IndexArray, IndexArray]:
 
 
 def components(weight: FloatArray) -> Iterator[tuple[BoolArray, BoolArray]]:
-    """Yield the rows and the columns of each connected component, (R,) and (C,) bool.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> for rows, columns in components(np.array([[1.0, 0, 0], [0, 2, 3]])):
-    ...     print(rows, columns)
-    [ True False] [ True False False]
-    [False  True] [False  True  True]
-    """
+    """Yield the rows and the columns of each connected component, (R,) and (C,) bool."""
     n_rows, n_columns = weight.shape
     left_over = np.array([row.any() for row in weight])
     while left_over.any():
@@ -230,11 +215,7 @@ def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
 
 
 def _settled(left: IndexArray, right: IndexArray, weight: IndexArray) -> BoolArray:
-    """Return the pairs that are in every optimal matching.
-
-    A pair is in all of them if its weight exceeds the sum of the best other weights at its two
-    ends: any matching without it would gain by replacing pairs at these ends.
-    """
+    """Return the pairs that are in every optimal matching."""
     settled: BoolArray = weight > best_other(left, weight) + best_other(right, weight)
     return settled
 
@@ -275,12 +256,6 @@ def assign(
     .. [2] Crouse, D. F. (2016). On Implementing 2D Rectangular Assignment Algorithms. IEEE
        Transactions on Aerospace and Electronic Systems 52(4), 1679-1696.
        doi:10.1109/TAES.2016.140952
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> assign(np.array([0, 0, 1]), np.array([2, 3, 2]), np.array([9, 8, 8]))
-    array([1, 2])
     """
     if len(left) == 0:
         return np.zeros(0, np.int64)
@@ -347,10 +322,7 @@ def _ranked(
     right: IndexArray,
     ranks: Callable[[IndexArray], IndexArray] | None,
 ) -> tuple[IndexArray, IndexArray]:
-    """Return the ranks of the ends of pairs, with sides swapped in some components.
-
-    After that, the least rank that only one side has is on the left.
-    """
+    """Return the ranks of the ends of pairs, with sides swapped in some components."""
     nodes, left, right = numbered_nodes(left, right)
     rank = nodes if ranks is None else ranks(nodes)
     is_right = np.zeros(len(nodes), np.bool_)

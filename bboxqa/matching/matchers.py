@@ -148,13 +148,7 @@ MATCHERS: dict[str, Matcher] = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all matchers.
-
-    Examples
-    --------
-    >>> names()[:2]
-    ('auto', 'hungarian')
-    """
+    """Return the names of all matchers."""
     return tuple(MATCHERS)
 
 
@@ -192,14 +186,6 @@ def pair_weights(
     category_lenient : bool
         Add 1 to the similarity of pairs of equal category, so that they are preferred, while other
         pairs are still allowed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pairs = CandidatePairs(np.array([0, 1]), np.array([2, 2]), np.array([0.5, 0.5]))
-    >>> same, other = pair_weights(pairs, np.array([7, 8, 7], np.int32), 0.5)
-    >>> int(same - other)
-    1
     """
     weight: IndexArray = np.empty(len(pairs), np.int64)
     for part in blocks(len(pairs)):

@@ -33,16 +33,6 @@ def loose_objects(annotations: Annotations, units: UnitTable, near: CandidatePai
     -------
     (U,) int64
         Objects are numbered in the order of their first units.
-
-    Examples
-    --------
-    >>> from bboxqa.examples import example_file
-    >>> from bboxqa import read_coco
-    >>> annotations = read_coco(example_file("fruits")).annotations
-    >>> alone = UnitTable(np.arange(9), annotations.image)
-    >>> near = CandidatePairs(np.array([1]), np.array([4]), np.array([0.3]))
-    >>> loose_objects(annotations, alone, near).tolist()
-    [0, 1, 2, 3, 1, 4, 5, 6, 7]
     """
     home = np.arange(len(units))
     size = np.bincount(units.unit, minlength=len(units))
@@ -174,11 +164,7 @@ def _candidates(
 
 
 def _joined(annotations: Annotations, home: IndexArray, pairs: CandidatePairs) -> IndexArray:
-    """Return the object that each object is merged into along the pairs, (O,).
-
-    Pairs are taken in descending similarity, then by their shapes, and only if no annotator other
-    than the pair's drew both objects.
-    """
+    """Return the object that each object is merged into along the pairs, (O,)."""
     into = np.arange(int(home.max()) + 1)
     ends = np.unique(np.concatenate([pairs.left, pairs.right]))
     members = np.flatnonzero(np.isin(home, home[ends]))

@@ -24,16 +24,6 @@ def drawn_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
     Annotators and ids have no effect: equal annotations by several annotators have the same rank.
     Equal annotations by one annotator have successive ranks in arbitrary order. `nodes` are
     distinct annotations, and may be empty.
-
-    Examples
-    --------
-    >>> from bboxqa.examples import example_file
-    >>> from bboxqa import read_coco
-    >>> annotations = read_coco(example_file("fruits")).annotations
-    >>> annotations.bbox[:3, 0]
-    array([ 57., 136., 228.])
-    >>> drawn_ranks(annotations, np.array([2, 0, 1]))
-    array([2, 0, 1])
     """
     if len(nodes) == 0:
         return np.zeros(0, np.int64)
@@ -67,10 +57,7 @@ def _changes(keys: list[NDArray[Any]], order: IndexArray) -> BoolArray:
 
 
 def _shape_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
-    """Return the ranks of rotated boxes, outlines and key points by their numbers, (K,).
-
-    They are 0 where annotations have boxes only.
-    """
+    """Return the ranks of rotated boxes, outlines and key points by their numbers, (K,)."""
     shapes: list[list[Any]] = []
     if annotations.rotated_box is not None:
         shapes.append(annotations.rotated_box[nodes].tolist())

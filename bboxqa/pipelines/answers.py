@@ -40,15 +40,6 @@ def column_association(path: str | Path, first: str, second: str) -> ColumnAssoc
         If the table cannot be read, or does not have one column of each name.
     ConfigError
         If both are one column.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "table.csv"
-    >>> _ = path.write_text("a,b\nx,1\nx,1\ny,2\ny,2\n")
-    >>> found = column_association(path, "a", "b")
-    >>> found.cramers_v, found.counts.tolist()
-    (1.0, [[2, 0], [0, 2]])
     """
     if first == second:
         raise ConfigError(f"both columns are {first!r}; expected two different ones")
@@ -113,14 +104,6 @@ def similar_annotators(
         Pairs by falling share of equal answers. The cosine is NaN where values are not numbers.
         Groups are of rows of the matrix of shares of equal answers, by k-means and by Ward's tree;
         their number is that with the largest silhouette.
-
-    Examples
-    --------
-    >>> from bboxqa.stats import ratings_from_table
-    >>> codes = np.array([[1, 1, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1], [1, 1, 1, 1]])
-    >>> found = similar_annotators(ratings_from_table(codes))
-    >>> found.groups["hierarchical"].tolist()
-    [1, 2, 2, 1]
     """
     names = ratings.annotator_names
     similarity = annotator_similarity(ratings.data, len(names))

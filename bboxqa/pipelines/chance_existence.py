@@ -129,10 +129,7 @@ def _reason(n_compared: int, n_alone: int, n_unknown: int) -> str:
 
 
 def _kinds(data: Dataset, settings: AgreeSettings) -> IndexArray:
-    """Return the kind of each image, (I,); images of one kind are exchanged.
-
-    It is -1 where the size is not known, or fewer than two annotators were asked.
-    """
+    """Return the kind of each image, (I,); images of one kind are exchanged."""
     size = data.image_size
     outlines = data.annotations.segmentation
     known = (size > 0).all(1) & (data.assigned.sum(1) >= 2)

@@ -74,14 +74,6 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
 
     An image with very many pairs is a part of its own. Each part has its own images and
     outlines only; it can be without annotations.
-
-    Examples
-    --------
-    >>> from bboxqa.examples import example_file
-    >>> from bboxqa.pipelines.read import read_coco
-    >>> whole = ImagePart(read_coco(example_file("fruits")), np.zeros(0, np.int32))
-    >>> [len(part.data.annotations) for part in split_images(whole, 4)]
-    [9]
     """
     data = whole.data
     image = data.annotations.image

@@ -173,13 +173,7 @@ def _scale_notes(counts: Counter[str]) -> Iterator[str]:
 
 
 def shift_note(what: str, shift: float) -> str:
-    """Return a note on an interval that was shifted by the bias of the draws.
-
-    Examples
-    --------
-    >>> shift_note("alpha", 0.0072)
-    'alpha is 0.0072 lower in draws than in the data, on average; its interval is moved by as much'
-    """
+    """Return a note on an interval that was shifted by the bias of the draws."""
     side = "lower" if shift > 0 else "higher"
     return (
         f"{what} is {abs(shift):.4f} {side} in draws than in the data, on average; its interval "

@@ -427,11 +427,7 @@ def _copies(both: Dataset) -> IndexArray:
 
 
 def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
-    """Return a data set of two annotators with an image for each pair of image and annotator.
-
-    The second annotator is the reference, whose annotations are repeated. Also return the index of
-    the original annotation of each, (M,).
-    """
+    """Return a data set of two annotators with an image for each pair of image and annotator."""
     of, n_annotators = both.annotations, len(both.annotator_names) - 1
     image, annotator = np.nonzero(both.assigned[:, :-1])
     cells = image * n_annotators + annotator

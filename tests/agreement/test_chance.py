@@ -19,7 +19,6 @@ from bboxqa.agreement.kappa.chance import (
     chance_corrected,
     conger_kappa,
     fleiss_per_value,
-    unit_agreement,
 )
 from bboxqa.agreement.kappa.cohen import agreement_weights
 from bboxqa.agreement.uncertainty.resampling import jackknife
@@ -210,47 +209,6 @@ def test_percent_agreement_is_a_share_and_chance_only_lowers_it(values):
         assert np.isnan(value) or value <= percent.value + 1e-12
 
 
-def test_an_annotator_whom_a_sample_leaves_without_ratings_is_none_of_it():
-    values = np.array([[0, 1, 0, 1, 1], [0, 1, 1, 1, 0], [-1, -1, -1, -1, 0]])
-    without = jackknife(estimated("conger", values))
-    assert without[4] == pytest.approx(estimated("conger", values[:2, :4]).value)
-
-
-def test_two_annotators_on_complete_data_have_scotts_pi():
-    values = [[0] * 45 + [1] * 55, [0] * 30 + [1] * 70]
-    share = np.array([75, 125]) / 200
-    expected = (share**2).sum()
-    found = estimated("fleiss", values)
-    assert found.value == pytest.approx((0.85 - expected) / (1 - expected))
-
-
-def test_prevalence_lowers_kappa_and_not_ac1():
-    values = [[0] * 123 + [1] * 2, [0] * 118 + [1] * 5 + [0] * 2]
-    assert estimated("fleiss", values).value < 0
-    assert estimated("gwet", values).value > 0.94
-
-
-def test_one_value_only():
-    values = [[2, 2, 2], [2, 2, 2]]
-    assert np.isnan(estimated("fleiss", values).value)
-    assert np.isnan(estimated("conger", values).value)
-    assert estimated("gwet", values).value == 1
-    assert estimated("none", values).value == 1
-    assert np.isnan(chance_corrected(unit_counts(reliability([[0], [0]], 1)), "gwet").value)
-
-
-def test_one_cluster_has_no_error():
-    assert np.isnan(estimated("fleiss", [[0, 1], [0, 0]], group=[0, 0]).standard_error)
-
-
-def test_agreement_of_many_units_in_chunks():
-    values = np.tile([[0, 1, 2], [0, 2, 2]], 350_000)
-    weights = matrix("linear")
-    found = unit_agreement(unit_counts(reliability(values)), weights)
-    assert found[:3].tolist() == pytest.approx([1, 2 / 3, 1])
-    assert np.array_equal(found.reshape(-1, 3), np.broadcast_to(found[:3], (350_000, 3)))
-
-
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
@@ -287,16 +245,6 @@ def test_too_many_values_for_weights():
         "weights: 6,000 different values are too many for linear weights (at most 5,000); "
         "for measurements use Krippendorff's alpha of intervals"
     )
-
-
-def test_weights_follow_the_numbers():
-    numbers = np.array([1.0, 2.0, 5.0])
-    assert agreement_weights("linear", 3, numbers).tolist() == [
-        [1, 0.75, 0], [0.75, 1, 0.25], [0, 0.25, 1]
-    ]  # fmt: skip
-    assert agreement_weights("quadratic", 1).tolist() == [[1]]
-    assert agreement_weights("linear", 0).shape == (0, 0)
-    assert agreement_weights("identity", 3) is None
 
 
 def test_own_weights_are_not_changed():

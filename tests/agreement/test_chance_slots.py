@@ -3,7 +3,6 @@
 from itertools import permutations
 
 import numpy as np
-import pytest
 
 from bboxqa.agreement.objects import chance_slots
 
@@ -19,24 +18,6 @@ def slots_of(assigned, kind=None, passes=1, seed=0, ranks=None):
     number, image = np.divmod(found.place, len(assigned))
     columns = (number, image, found.annotator, found.source)
     return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_annotators_of_a_place_bring_different_images_of_their_own(seed):
-    rng = np.random.default_rng(seed)
-    assigned, kind = rng.random((12, 5)) < 0.6, rng.integers(0, 3, 12)
-    rows = slots_of(assigned, kind, 20, seed)
-    assert rows == sorted(rows)
-    places = {}
-    for number, image, annotator, source in rows:
-        assert assigned[source, annotator]
-        assert assigned[image, annotator]
-        assert kind[source] == kind[image]
-        places.setdefault((number, image), []).append((annotator, source))
-    for brought in places.values():
-        assert len(brought) >= 2
-        for column in zip(*brought, strict=True):
-            assert len(set(column)) == len(column)
 
 
 def test_all_annotators_of_the_same_images_take_part_in_every_place():
@@ -55,18 +36,6 @@ def test_every_two_images_meet_equally_often():
     for pair in permutations(range(4), 2):
         # 12,000 places and 12 ordered pairs; the standard deviation is about 30.
         assert abs(pairs.count(pair) - 1000) < 120
-
-
-def test_of_more_annotators_than_images_as_many_meet_as_there_are_images():
-    rows = slots_of(np.ones((2, 5)), passes=10)
-    assert len(rows) == 10 * 2 * 2
-    # Chance decides who stays.
-    assert {row[2] for row in rows} == set(range(5))
-
-
-def test_an_image_without_another_of_its_kind_has_no_place():
-    rows = slots_of(np.ones((3, 2)), [0, 1, 0])
-    assert {row[1] for row in rows} == {0, 2}
 
 
 def test_random_numbers_follow_the_ranks():

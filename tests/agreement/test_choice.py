@@ -137,12 +137,6 @@ def test_without_clusters_of_several_units(values, seed):
     assert without_clusters(found) == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
-def test_nobody_picks_anything():
-    table, mean = measured(np.zeros((2, 3), int), np.full(3, 2))
-    assert (table.observed[0], table.expected[0], table.kappa[0]) == (1, 1, 1)
-    assert mean.value == 1
-
-
 def test_one_object_that_cannot_be_picked_differently():
     table, mean = measured(np.array([[1, 1], [1, 2]]), np.array([1, 1]))
     assert table.expected[0] == 1

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.ratings import reliability, tables
 
-from bboxqa.agreement import code_tables
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.code_tables import alpha_of_codes, kappa_of_codes
 from bboxqa.agreement.counts.unit_counts import unit_counts
@@ -47,40 +46,6 @@ def test_codes_without_a_sign(values, dtype):
     check(values.astype(dtype))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_the_highest_code_of_a_type(dtype):
-    highest = min(np.iinfo(dtype).max, 40_000)
-    codes = np.array([[highest, 0, 1, -1], [highest, 0, 0, highest]], dtype)
-    check(codes, highest + 1)
-
-
-def test_any_negative_number_is_missing():
-    codes = np.array([[0, 1, -1, 0], [0, 1, 1, -1], [0, 0, 1, 1]])
-    assert alpha_of_codes(np.where(codes < 0, -9, codes), 2) == alpha_of_codes(codes, 2)
-    found = kappa_of_codes(np.where(codes < 0, -9, codes), 2)
-    assert np.array_equal(found.kappa, kappa_of_codes(codes, 2).kappa)
-
-
-@pytest.mark.parametrize("chunk", [1, 7, 39, 40, 41])
-def test_any_size_of_chunk(monkeypatch, chunk):
-    codes = np.random.default_rng(2).integers(-1, K, (4, 40))
-    monkeypatch.setattr(code_tables, "_CHUNK", chunk)
-    check(codes)
-
-
-def test_few_gaps_and_many_gaps():
-    rng = np.random.default_rng(3)
-    codes = rng.integers(0, K, (5, 60))
-    for row, share in enumerate([0, 0.05, 0.5, 0.95, 1]):
-        codes[row, rng.random(60) < share] = -1
-    check(codes)
-
-
-def test_more_values_than_fit_a_narrow_code():
-    codes = np.array([[0, 40_000, 32_767, -1], [0, 40_000, 32_766, 32_768]])
-    check(codes, 40_001)
-
-
 def test_memory_is_that_of_the_table_however_many_annotators():
     codes = np.random.default_rng(0).integers(-1, 2, (400, 12)).astype(np.int32)
     alpha_of_codes(codes[:2], 2)
@@ -90,25 +55,6 @@ def test_memory_is_that_of_the_table_however_many_annotators():
     tracemalloc.stop()
     assert peak < 1 << 20
     assert found.value == pytest.approx(alpha(unit_counts(reliability(codes, 2))).value)
-
-
-def test_nothing_to_compare():
-    for codes in (np.zeros((2, 0), int), np.array([[0, -1], [-1, 1]]), np.zeros((1, 3), int)):
-        check(codes)
-    check(np.ones((3, 4), int))
-
-
-def test_nobody_at_all():
-    nobody = np.zeros((0, 4), int)
-    assert np.isnan(alpha_of_codes(nobody, K).value)
-    assert len(kappa_of_codes(nobody, K)) == 0
-
-
-def test_codes_are_not_changed():
-    codes = np.array([[0, 1, -1], [0, 1, 1]])
-    before = codes.copy()
-    check(codes)
-    assert np.array_equal(codes, before)
 
 
 @pytest.mark.parametrize("measure", [alpha_of_codes, kappa_of_codes])

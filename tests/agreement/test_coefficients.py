@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.ratings import at_total, jackknife_of, only_units, reliability, replicates_of
+from support.ratings import at_total, jackknife_of, only_units, replicates_of
 
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import from_table, unit_counts
@@ -151,15 +151,6 @@ def test_five_ways_to_be_sure():
     assert high == 1
 
 
-def test_pooled_alpha_is_not_the_mean_of_the_images():
-    images = [[[0] * 9 + [1], [0] * 9 + [1]], [[0, 1, 0, 1], [1, 0, 0, 1]], [[0, 0], [0, 0]]]
-    each = [alpha(unit_counts(reliability(image))).value for image in images]
-    assert each == pytest.approx([1, 0.125, np.nan], nan_ok=True)
-    assert np.nanmean(each) == 0.5625
-    pooled = alpha(unit_counts(reliability(np.concatenate(images, axis=1))))
-    assert pooled.value == pytest.approx(47 / 78, abs=1e-9)
-
-
 def test_a_coefficient_is_added_by_one_line(monkeypatch):
     """It has intervals, a standard error and a word of its scale like those that are built in."""
     answers = [["a", "b", "a", "b", "a", "b"], ["a", "b", "b", "b", "a", "a"]]
@@ -179,20 +170,6 @@ def test_a_coefficient_is_added_by_one_line(monkeypatch):
 def test_unknown_coefficient():
     with pytest.raises(ConfigError, match=r"coefficient is 'kohen_kappa'.* mean 'cohen_kappa'"):
         coefficient("kohen_kappa")
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("krippendorff_alpha", "tentative conclusions only (Krippendorff)"),
-        ("scott_pi", "substantial (Landis and Koch)"),
-        ("choice_kappa", "substantial (Landis and Koch)"),
-        ("gwet_ac1", ""),
-        ("cronbach_alpha", ""),
-    ],
-)
-def test_scale_of_a_coefficient(name, expected):
-    assert scale_label(name, 0.7) == expected
 
 
 def test_undefined_coefficients_say_what_would_define_them():

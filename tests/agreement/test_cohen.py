@@ -18,7 +18,6 @@ from support.ratings import (
 )
 
 from bboxqa.agreement.kappa import cohen
-from bboxqa.agreement.kappa import pair_kappas as answers_module
 from bboxqa.agreement.kappa.cohen import agreement_weights, cohen_pairs, prefers_cells
 from bboxqa.agreement.kappa.pair_kappas import BY_CONVENTION, answer_chunks, kappa_of, mean_of_pairs
 from bboxqa.formats.ratings.rating_columns import from_columns
@@ -115,12 +114,6 @@ def test_agreement_on_everything_is_1_also_with_one_value():
     assert (found.observed[0], found.expected[0], found.kappa[0]) == (1, 1, 1)
     assert kappa_of(np.array([0.5]), np.array([1.0])) == pytest.approx([np.nan], nan_ok=True)
     assert kappa_of(np.array([np.nan]), np.array([0.5])) == pytest.approx([np.nan], nan_ok=True)
-
-
-def test_one_annotator_with_one_value():
-    """Chance explains all of the agreement."""
-    found = cohen_pairs(reliability([[1, 1, 1, 1], [1, 1, 2, 1]]), 2).table
-    assert (found.observed[0], found.expected[0], found.kappa[0]) == (0.75, 0.75, 0)
 
 
 def test_every_answer_pairs_with_each_of_the_others():
@@ -238,24 +231,6 @@ def test_without_clusters_of_many_answers(rows, seed, name, by_shared, weighted)
         assert found.standard_error == error
 
 
-@pytest.mark.parametrize("name", list(WEIGHTS))
-def test_without_clusters_in_several_chunks(monkeypatch, name):
-    rng = np.random.default_rng(2)
-    rows = [tuple(row) for row in rng.integers(0, (10, 4, K), (200, 3)).tolist()]
-    data = answers_in_clusters(rows, 0, weighted=True)
-    expected = mean_of(data, 4, matrix(name), True).without
-    monkeypatch.setattr(cohen, "_CHUNK", 2 * K)
-    assert np.array_equal(mean_of(data, 4, matrix(name), True).without, expected)
-
-
-def test_a_pair_in_one_cluster_only_is_gone_without_it():
-    values = np.array([[0, 1, 0, 1], [0, 1, 1, 1], [-1, -1, 0, 1]])
-    found = mean_of(reliability(values, group=[0, 0, 1, 1]), 3, None, False)
-    assert found.without[1] == cohen_pairs(reliability(values[:2, :2]), 2).table.kappa[0]
-    alone = mean_of(reliability(values, group=[0, 0, 0, 0]), 3, None, False)
-    assert np.isnan([*alone.without, alone.standard_error]).all()
-
-
 @given(tables(annotators=(3, 4), units=(3, 8)), weightings, st.booleans())
 def test_error_of_several_pairs_is_that_of_the_jackknife(values, name, by_shared):
     data, weights = reliability(values), matrix(name)
@@ -303,15 +278,6 @@ def same_pairs(found, expected):
     assert found.without == pytest.approx(expected.without, rel=1e-9, abs=1e-9, nan_ok=True)
 
 
-def test_many_answers_in_several_chunks(monkeypatch):
-    values = np.random.default_rng(1).integers(-1, K, (5, 40))
-    data = reliability(values, group=np.arange(40) // 3)
-    expected = cohen_pairs(data, 5)
-    monkeypatch.setattr(answers_module, "_CHUNK", 7)
-    assert len([*answer_chunks(data, 5)]) == 4
-    same_pairs(cohen_pairs(data, 5), expected)
-
-
 @given(tables(annotators=(2, 5), units=(2, 9)), weightings, st.permutations(range(9)))
 def test_counted_cells_are_the_same_as_answers(values, name, order):
     group = [place for place in order if place < values.shape[1]]
@@ -356,12 +322,6 @@ def test_error_of_each_pair_is_that_of_the_two_alone(values, name, clustered):
         expected = mean_of(alone, len(values), matrix(name), True)
         error = pytest.approx(expected.standard_error, rel=1e-9, abs=1e-12, nan_ok=True)
         assert table.standard_error[place] == error
-
-
-def test_no_ratings():
-    found = cohen_pairs(reliability(np.zeros((2, 0), int)), 2)
-    assert len(found.table) == 0
-    assert np.isnan(mean_of_pairs(found).value)
 
 
 def test_statsmodels_agrees():

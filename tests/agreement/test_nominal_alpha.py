@@ -13,7 +13,6 @@ from bboxqa.agreement.alpha.nominal import (
     alpha_per_category,
     alpha_per_group,
     alpha_per_pair,
-    nominal_alpha,
     pooled_alpha,
 )
 from bboxqa.agreement.counts.object_counts import count_pairs
@@ -21,10 +20,9 @@ from bboxqa.agreement.counts.unit_counts import (
     coincidence_matrix,
     coincidences,
     from_table,
-    from_units,
 )
-from bboxqa.agreement.uncertainty.estimator import NO_PAIR, NO_VARIATION, OK, ONE_IMAGE
-from bboxqa.model.units import Cell, Coincidences, UnitTable
+from bboxqa.agreement.uncertainty.estimator import NO_PAIR, OK, ONE_IMAGE
+from bboxqa.model.units import Coincidences
 
 K = 4
 modes = st.sampled_from(["category", "ignore"])
@@ -65,25 +63,6 @@ def test_worked_examples(example):
     alpha = pooled_alpha(coincidences(data, "category"))
     assert alpha.value == pytest.approx(example["alpha"], abs=5e-5)
     assert alpha_per_group(coincidences(data, "category")) == pytest.approx([alpha.value])
-
-
-@pytest.mark.parametrize("name", [n for n, i in WORKED["images"].items() if i["matrix"]])
-def test_matrices_of_the_images(name):
-    image = WORKED["images"][name]
-    annotators = ["Ann1", "Ann2", "Ann3"]
-    values = np.full((3, len(image["recursive"])), -1)
-    for unit, members in enumerate(image["recursive"]):
-        for member in members:
-            annotator, category, _ = image["annotations"][str(member)]
-            values[annotators.index(annotator), unit] = category - 1
-    n_values = len(image["categories"])
-    found, matrix = coincidence_matrix(from_table(values, everyone(values), n_values), "category")
-    names = ["missing" if v == n_values else str(v + 1) for v in found.tolist()]
-    assert sorted(names) == sorted(image["matrix"]["values"])
-    order = [names.index(value) for value in image["matrix"]["values"]]
-    assert matrix[np.ix_(order, order)] == pytest.approx(np.array(image["matrix"]["matrix"]))
-    alpha = pooled_alpha(coincidences(from_table(values, everyone(values), n_values), "category"))
-    assert alpha.value == pytest.approx(image["alpha"], abs=5e-5)
 
 
 @given(tables(), modes)
@@ -165,19 +144,6 @@ def test_alpha_of_a_pair_is_that_of_the_two_alone(table, missing):
                 assert (a, b) not in found
 
 
-def test_many_cells_in_several_chunks(monkeypatch):
-    from bboxqa.agreement.counts import object_counts
-
-    rng = np.random.default_rng(1)
-    data = from_table(rng.integers(-1, K, (5, 60)), rng.random((5, 60)) < 0.8, K)
-    expected = alpha_per_pair(count_pairs(data, 5, "category"))
-    monkeypatch.setattr(object_counts, "_PAIR_CHUNK", 7)
-    for found, whole in zip(
-        alpha_per_pair(count_pairs(data, 5, "category")), expected, strict=True
-    ):
-        assert np.array_equal(found, whole)
-
-
 @given(tables(), modes, st.integers(0, 8))
 def test_coincidences_of_shards_add_to_the_whole(table, missing, cut):
     whole = coincidences(from_table(*table, K), missing)
@@ -226,93 +192,13 @@ def test_category_0_is_not_missing():
     assert missed.value.tolist() == [0, 1, 1, 4]
 
 
-def test_what_was_not_asked_adds_nothing():
-    values, asked = np.array([[0, 1, 2], [0, 1, 1], [3, 3, 3]]), np.ones((3, 3), bool)
-    asked[2] = False
-    for missing in ("category", "ignore"):
-        alone = counted(values[:2], missing=missing)
-        found = counted(values, asked, missing)
-        assert pooled_alpha(found) == pooled_alpha(alone)
-
-
 def test_a_miss_counts_as_a_category_or_not_at_all():
     values = [[0, 1, 2, 3], [0, 1, 2, -1]]
     assert pooled_alpha(counted(values)).value < 1
     assert pooled_alpha(counted(values, missing="ignore")).value == 1
 
 
-@pytest.mark.parametrize("missing", ["category", "ignore"])
-def test_no_unit_can_be_compared(missing):
-    values, asked = np.array([[0, -1], [-1, 1]]), np.array([[True, False], [False, True]])
-    alpha = pooled_alpha(counted(values, asked, missing))
-    assert np.isnan([alpha.value, alpha.observed, alpha.expected]).all()
-    assert alpha.status == NO_PAIR == "undefined: no unit has two values to compare"
-    assert np.isnan(alpha_per_group(counted(values, asked, missing))).all()
-    assert np.isnan(alpha_per_category(counted(values, asked, missing))[0]).all()
-    assert len(alpha_per_pair(count_pairs(from_table(values, asked, K), 2, missing))[0]) == 0
-
-
-def test_no_units_at_all():
-    alpha = pooled_alpha(counted(np.zeros((2, 0), int)))
-    assert alpha.status == NO_PAIR
-
-
-def test_one_value_in_several_images_says_nothing():
-    alpha = pooled_alpha(counted([[1, 1, 1], [1, 1, 1]]))
-    assert np.isnan(alpha.value)
-    assert (alpha.observed, alpha.expected) == (0, 0)
-    assert alpha.status == NO_VARIATION
-    assert "undefined" in alpha.status
-    assert alpha_per_group(counted([[1, 1, 1], [1, 1, 1]])).tolist() == [1, 1, 1]
-
-
 def test_one_image_that_agrees_on_everything():
     data = one_image(from_table(np.array([[1, 1], [1, 1]]), np.ones((2, 2), bool), K))
     alpha = pooled_alpha(coincidences(data, "category"))
     assert (alpha.value, alpha.status) == (1, ONE_IMAGE)
-
-
-def test_perfect_agreement_with_variation_is_one():
-    alpha = pooled_alpha(counted([[0, 1], [0, 1]]))
-    assert (alpha.value, alpha.observed, alpha.status) == (1, 0, OK)
-
-
-def test_disagreement_as_bad_as_can_be():
-    """Two values, two annotators who always differ: D_o is 1, D_e is n / 2 / (n − 1)."""
-    values = [[0, 1] * 10, [1, 0] * 10]
-    alpha = pooled_alpha(counted(values))
-    assert alpha.observed == 1
-    assert alpha.expected == pytest.approx(20 / 39)
-    assert alpha.value == pytest.approx(1 - 39 / 20)
-
-
-def test_no_coefficients():
-    none = np.zeros(0)
-    assert [part.shape for part in nominal_alpha(none, none, none)] == [(0,)] * 3
-
-
-def test_units_and_assignments_become_cells():
-    from support.datasets import annotations
-
-    box = (0.0, 0.0, 1.0, 1.0)
-    columns = annotations([(0, 0, 2, box), (0, 2, 1, box), (1, 1, 0, box)])
-    units = UnitTable(unit=np.array([0, 0, 1]), image=np.array([0, 1], np.int32))
-    assigned = np.array([[True, True, True], [False, True, True], [True, False, True]])
-    data = from_units(columns, units, assigned, 3, np.array([2], np.int32))
-    assert data.unit.tolist() == [0, 0, 0, 1, 1, 2, 2]
-    assert data.annotator.tolist() == [0, 1, 2, 1, 2, 0, 2]
-    drawn = data.state == Cell.CATEGORY
-    assert drawn.tolist() == [True, False, True, True, False, False, False]
-    assert data.value[drawn].tolist() == [2, 1, 0]
-    assert data.group.tolist() == [0, 1, 2]
-    assert (data.n_values, data.n_groups) == (3, 3)
-
-
-def test_work_does_not_grow_with_categories():
-    """Units × categories would be 2 · 10⁹ cells here."""
-    rng = np.random.default_rng(0)
-    values = rng.integers(0, 100_000, (2, 20_000))
-    values[1, ::2] = values[0, ::2]
-    sums = counted(values, n_values=100_000)
-    assert len(sums.value) <= values.size
-    assert pooled_alpha(sums).value == pytest.approx(0.5, abs=0.01)

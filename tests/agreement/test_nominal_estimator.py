@@ -11,11 +11,9 @@ from support.ratings import reliability
 
 from bboxqa.agreement.alpha import nominal as module
 from bboxqa.agreement.alpha.nominal import (
-    alpha_per_category,
     alpha_per_group,
     image_estimators,
     nominal_estimator,
-    pooled_alpha,
 )
 from bboxqa.agreement.counts.unit_counts import (
     coincidences,
@@ -24,7 +22,6 @@ from bboxqa.agreement.counts.unit_counts import (
     unit_counts,
 )
 from bboxqa.agreement.uncertainty import resampling
-from bboxqa.agreement.uncertainty.estimator import SumTable
 from bboxqa.agreement.uncertainty.resampling import quantiles, replicates_of_all
 
 K = 3
@@ -80,37 +77,11 @@ def test_percentiles_are_those_of_numpy(values, level):
     assert quantiles(np.array([values]), *shares)[0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_undefined_replicates():
-    values = np.arange(100.0)
-    few, many = values.copy(), values.copy()
-    few[:5], many[:6] = np.nan, np.nan
-    found = quantiles(np.array([values, few, many, np.full(100, np.nan)]), 0.025, 0.975)
-    assert found[1] == pytest.approx(np.quantile(few[5:], [0.025, 0.975]))
-    assert not np.isnan(found[0]).any()
-    assert np.isnan(found[2:]).all()
-
-
-def test_no_coefficients():
-    assert quantiles(np.zeros((0, 10)), 0.025, 0.975).shape == (0, 2)
-
-
-def test_same_seed_same_intervals():
-    equal(run(table(1))[0], run(table(1))[0])
-    assert not np.array_equal(run(table(1), seed=1)[0].pooled, run(table(1), seed=2)[0].pooled)
-
-
 def test_several_thresholds_are_as_each_alone():
     values = [table(1, 0.9), table(2, 0.7), table(3, 0.4)]
     together = run(*values)
     for part, alone in zip(together, values, strict=True):
         equal(part, run(alone)[0], tolerance=1e-12)
-
-
-@pytest.mark.parametrize("chunk", [1, 64, 1000])
-def test_any_size_of_chunk(chunk, monkeypatch):
-    monkeypatch.setattr(resampling, "_CHUNK", chunk)
-    low, high = run(table(1), replicates=400)[0].pooled
-    assert low < pooled_alpha(counted(table(1))).value < high
 
 
 def test_as_drawing_images_one_by_one():
@@ -135,71 +106,6 @@ def test_as_drawing_images_one_by_one():
     assert found.mean == pytest.approx(np.quantile(mean, limits))
     for value, expected in enumerate(np.quantile(categories, limits, axis=0).T):
         assert found.categories[value] == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_intervals_hold_the_estimate(seed):
-    values = table(seed, 0.75)
-    data = counted(values)
-    (found,) = run(values, replicates=500, seed=seed)
-    assert found.pooled[0] < pooled_alpha(data).value < found.pooled[1]
-    assert found.mean[0] < alpha_per_group(data).mean() < found.mean[1]
-    for value, alpha in enumerate(alpha_per_category(data)[0][:K]):
-        assert found.categories[value][0] < alpha < found.categories[value][1]
-
-
-def test_more_images_give_narrower_intervals():
-    values = table(1)
-    many = np.tile(values, (1, 9))
-    data = counted(many)
-    wide = run(values, replicates=500)[0].pooled
-    narrow = intervals([data], np.arange(9 * N_IMAGES), 500)
-    ratio = np.diff(wide) / np.diff(narrow[0].pooled)
-    assert 2 < ratio.item() < 4.5
-
-
-def test_only_the_given_images_are_drawn():
-    values = table(1)
-    clusters = np.arange(N_IMAGES) < 20
-    data = counted(values[:, clusters])
-    expected = intervals([data], np.arange(20))
-    empty = values.copy()
-    data = coincidences(from_table(empty, np.tile(clusters, (3, 1)), K), "category")
-    found = intervals([data], np.flatnonzero(clusters))
-    equal(found[0], expected[0], tolerance=1e-12)
-
-
-def test_perfect_agreement_has_no_width():
-    values = np.tile(np.arange(N_IMAGES) % K, (3, 1))
-    (found,) = run(values)
-    assert found.pooled.tolist() == [1, 1]
-    assert found.mean.tolist() == [1, 1]
-
-
-def test_one_value_has_no_interval_but_a_mean():
-    (found,) = run(np.zeros((2, N_IMAGES), int))
-    assert np.isnan(found.pooled).all()
-    assert np.isnan(found.categories[0]).all()
-    assert found.mean.tolist() == [1, 1]
-
-
-def test_a_category_in_one_image_only_has_no_interval():
-    values = np.tile(np.arange(N_IMAGES) % 2, (2, 1))
-    values[:, 0] = 2
-    (found,) = run(values)
-    assert np.isnan(found.categories[2]).all()
-    assert not np.isnan([found.categories[0], found.categories[1]]).any()
-
-
-def test_each_distinct_table_is_multiplied_once_per_chunk(monkeypatch):
-    multiplied = []
-    product = SumTable.product
-    monkeypatch.setattr(
-        SumTable, "product", lambda *args: multiplied.append(args[0]) or product(*args)
-    )
-    run(table(1), table(2), replicates=100)
-    # Of each threshold the table of alpha and categories, and that of the mean.
-    assert len(multiplied) == len(set(multiplied)) == 4
 
 
 def test_sparse_tables_give_the_same(monkeypatch):

@@ -8,16 +8,12 @@ import numpy as np
 import pytest
 from support import brute
 from support.datasets import dataset, object_rows, with_assigned
-from support.resampled import expanded
 
 from bboxqa import agree
-from bboxqa.agreement.counts.object_counts import ObjectSums, count_objects, join_objects
-from bboxqa.agreement.objects import alpha_costs, f1_costs, has_meaning, pairs_with_meaning
-from bboxqa.agreement.uncertainty.resampling import drawn_weights
+from bboxqa.agreement.counts.object_counts import join_objects
+from bboxqa.agreement.objects import f1_costs
 from bboxqa.geometry.candidates import candidate_pairs, unit_pairs
-from bboxqa.model.annotations import Annotations
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.units import CandidatePairs
 from bboxqa.pipelines.counting import compared_images, count_part, split_images
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.agreement_text import text_lines
@@ -178,25 +174,6 @@ def test_counts_of_parts_add_up(seed):
     assert joined.similarities == pytest.approx(expected.similarities)
 
 
-def test_images_of_a_thousand_annotators():
-    """Their pairs are counted in parts: each of 1,100 draws one box in both of two images."""
-    n = 1100
-    place = np.arange(2 * n)
-    annotations = Annotations(
-        id=place,
-        image=(place // n).astype(np.int32),
-        annotator=(place % n).astype(np.int32),
-        category=np.zeros(2 * n, np.int32),
-        bbox=np.zeros((2 * n, 4)),
-        iscrowd=np.zeros(2 * n, bool),
-    )
-    none = CandidatePairs(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
-    counted = count_objects(annotations, none, np.ones((2, n), bool), 1, 0.5)
-    assert len(counted.pair) == n * (n - 1) // 2
-    assert (counted.pairs.possible == 2).all()
-    assert counted.images.possible.tolist() == [n * (n - 1) / 2] * 2
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_cost_of_an_image_is_that_of_leaving_it_out(seed):
     data = made(seed)
@@ -213,33 +190,6 @@ def test_the_cost_of_an_image_is_that_of_leaving_it_out(seed):
         rest = agree(rest, bootstrap=0, iou_threshold=0.3)
         assert cost[data.image_names[place]] == pytest.approx(rest.alpha - result.alpha)
         assert of_f1[place] == pytest.approx(rest.existence.f1 - result.existence.f1)
-
-
-def test_the_cost_of_the_only_image_that_is_compared_is_undefined():
-    data = dataset([(0, 0, 0, BOX), (0, 1, 1, BOX)])
-    assert np.isnan(agree(data, bootstrap=0).images["cost"]).all()
-    sums = ObjectSums(*np.array([[1.0], [2.0], [1.0], [0.5], [0.0], [0.0]]))
-    assert np.isnan(f1_costs(sums)).all()
-
-
-def test_intervals_come_from_the_draws_of_alpha():
-    """F1 of the images of each draw, computed beside the package from the same weights."""
-    data = made(1)
-    replicates, seed = 200, 7
-    part = agree(data, bootstrap=replicates, seed=seed).thresholds[0]
-    objects = count_part(compared_images(data), AgreeSettings()).objects[0].images
-    images = np.flatnonzero(data.assigned.sum(1) >= 2)
-    weights = np.concatenate([*drawn_weights(len(images), replicates, seed)], axis=1)
-    for found, above, below in (
-        (part.existence.interval, objects.matched, objects.possible),
-        (part.class_agreement.share_interval, objects.same_class, objects.matched),
-        (part.place.interval, objects.similarity + objects.similarity_rest, objects.matched),
-        (part.place.below_interval, objects.below, objects.matched),
-    ):
-        drawn = (above[images] @ weights) / (below[images] @ weights)
-        assert found == pytest.approx(expanded(drawn, len(images)))
-    low, high = part.class_agreement.interval
-    assert low <= part.class_agreement.alpha <= high
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -260,19 +210,6 @@ def test_every_pair_of_a_unit_has_its_similarity(seed, matcher):
     assert pairs.similarity.tolist() == approx(
         [float(brute.box_iou(box[p], box[q])) for p, q in expected]
     )
-
-
-def test_pairs_have_a_meaning_of_their_own():
-    """Annotators 0 and 1 share 10 objects of one category, 0 and 2 two of two categories."""
-    rows = [(0, a, 0, (20.0 * n, 0.0, 9.0, 9.0)) for n in range(10) for a in (0, 1)]
-    rows += [(1, a, n, (20.0 * n, 0.0, 9.0, 9.0)) for n in range(2) for a in (0, 2)]
-    data = dataset(rows)
-    assigned = np.array([[True, True, False], [True, False, True]])
-    counted = count_part(compared_images(with_assigned(data, assigned)), AgreeSettings())
-    assert pairs_with_meaning(counted.pairs[0]).tolist() == [False, True]
-    assert not has_meaning(np.array([11.0, 1.0]))
-    # Without image 1 only one category is left.
-    assert alpha_costs(counted.coincidences[0]).tolist() == approx([0, None])
 
 
 def test_nothing_drawn_together_has_no_class_and_no_place():

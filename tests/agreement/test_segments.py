@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from support import brute
 
 from bboxqa.agreement.consistency import cronbach_of_points
-from bboxqa.agreement.counts.unit_counts import from_table
 from bboxqa.agreement.over_time import (
     BACKGROUND,
     label_agreement,
@@ -23,7 +22,7 @@ from bboxqa.agreement.over_time import (
 from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.annotations import Source
-from bboxqa.model.ratings import Ratings, Segments
+from bboxqa.model.ratings import Segments
 
 RULES = ["first", "last", "longest"]
 WALKS = {
@@ -107,21 +106,6 @@ def test_three_tracks_of_ten_seconds():
     assert pair(points, "A", "C") == pytest.approx((0.5829504488584152, 0.705))
     assert pair(points, "B", "C") == pytest.approx((0.44324772162386084, 0.58))
     assert agreed(ratings) == pytest.approx((0.845 + 0.705 + 0.58) / 3)
-
-
-@pytest.mark.parametrize(
-    ("resolution", "expected"),
-    [(10, 0.5941339804466015), (100, 0.6042633365513375), (500, 0.6765857478465152)],
-)
-def test_coarser_sample_points(resolution, expected):
-    ratings = sweep(tracks(WALKS, 10_000), resolution_ms=resolution)
-    assert ratings.data.weight.sum() == 10_000 / resolution
-    assert alpha(ratings) == pytest.approx(expected, abs=1e-12)
-
-
-def test_only_where_somebody_marked_something():
-    ratings = sweep(tracks(WALKS, 10_000), support="marked")
-    assert alpha(ratings) == pytest.approx(0.3701494544138181, abs=1e-12)
 
 
 @st.composite
@@ -254,34 +238,6 @@ def test_alpha_and_pairs_over_time(world):
     assert expected is None or alpha(ratings) == pytest.approx(float(expected))
 
 
-def test_cutting_a_segment_in_two_changes_nothing():
-    whole = tracks(WALKS, 10_000)
-    cut = {**WALKS, "A": [(0, 700, "walk"), (700, 1200, "walk"), *WALKS["A"][1:]]}
-    assert expanded(sweep(tracks(cut, 10_000))) == expanded(sweep(whole))
-
-
-def test_work_does_not_grow_with_time():
-    segments = tracks({"A": [(0, 10**12, "a")], "B": [(10**11, 10**13, "b")]}, 10**13)
-    ratings = sweep(segments)
-    assert len(ratings.data.weight) == 3
-    assert ratings.data.weight.sum() == 10**13
-    assert dict(zip(ratings.value_names, on_labels(ratings), strict=True)) == {
-        "a": 0, "b": 0, BACKGROUND: 0,
-    }  # fmt: skip
-    either = [label.sums[1].tolist() for label in label_agreement(ratings)]
-    assert either == [[10**12], [10**13 - 10**11], [10**13 - 10**12 + 10**11]]
-
-
-def test_labels_that_are_numbers():
-    segments = tracks({"A": [(0, 5, "10"), (5, 9, "9")], "B": [(0, 9, "-1.5")]}, 9)
-    ratings = sweep(segments)
-    assert ratings.value_names == ("-1.5", "9", "10")
-    assert ratings.numbers.tolist() == [-1.5, 9, 10]
-    with_gap = tracks({"A": [(0, 5, "10"), (6, 9, "9")], "B": [(0, 9, "-1.5")]}, 9)
-    assert sweep(with_gap).numbers is None
-    assert sweep(with_gap).value_names == ("-1.5", "9", "10", BACKGROUND)
-
-
 @pytest.mark.parametrize("labels", [("1_0", "9"), ("9", "9.0"), ("9", "inf"), ("9", "sit")])
 def test_labels_that_are_not_numbers(labels):
     first, second = labels
@@ -291,90 +247,11 @@ def test_labels_that_are_not_numbers(labels):
     assert ratings.value_names == labels
 
 
-def test_an_annotator_who_marked_nothing_saw_only_background():
-    ratings = sweep(build([("day", "A", "s", 0, 4, "k")], {"day": 9}, annotators=["A", "B"]))
-    assert (
-        expanded(ratings)
-        == [{"A": "k", "B": BACKGROUND}] * 4 + [{"A": BACKGROUND, "B": BACKGROUND}] * 5
-    )
-
-
-def test_no_time_at_all():
-    for support in ("all", "marked"):
-        ratings = sweep(build([], {"day": 0}, annotators=["A", "B"], tiers=["s"]), support=support)
-        assert len(ratings.data.unit) == len(ratings.data.group) == 0
-        assert np.isnan(agreed(ratings))
-        assert label_agreement(ratings) == []
-
-
 # The worked case of 300 seconds: percent agreement, and Cronbach's alpha beside it.
-
-LENGTH = 300_000
 
 
 def agreed(ratings):
     return COEFFICIENTS["percent_agreement"](CoefficientInputs(ratings)).value
-
-
-def on_labels(ratings):
-    return [label.value for label in label_agreement(ratings)]
-
-
-def measured(a, b, tier="posture"):
-    return sweep(tracks({"A": a, "B": b}, LENGTH, tier), tier)
-
-
-def test_opposite_tracks_agree_nowhere_and_cronbach_praises_them():
-    """One sits where the other stands, save for five seconds."""
-    opposite = measured(
-        [(0, LENGTH, "sit")],
-        [(0, 2_000, "sit"), (2_000, 297_000, "stand"), (297_000, LENGTH, "sit")],
-    )
-    assert agreed(opposite) == pytest.approx(5 / 300)
-    assert agreed(opposite) < 0.05
-    assert on_labels(opposite) == pytest.approx([5 / 300, 0])
-    contrast = cronbach_of_points(opposite)
-    # 295,000 points of variance 1/2 each; the sums differ by 295,000.
-    assert contrast.value == pytest.approx(LENGTH / (LENGTH - 1) * (1 - 1 / 295_000))
-    assert contrast.value > 0.9
-    assert alpha_from_shares(opposite) < 0
-
-
-def alpha_from_shares(ratings):
-    """Return nominal alpha of two annotators without expanding."""
-    data = ratings.data
-    marginal = np.bincount(data.value, data.weight[data.unit])
-    n = int(marginal.sum())
-    observed = 1 - agreed(ratings)
-    return 1 - observed / (1 - float((marginal * (marginal - 1)).sum()) / (n * (n - 1)))
-
-
-def test_nearly_equal_tracks():
-    near = measured(
-        [(0, 100_000, "sit"), (100_000, LENGTH, "stand")],
-        [(0, 103_000, "sit"), (103_000, LENGTH, "stand")],
-    )
-    assert agreed(near) == pytest.approx(0.99)
-    assert on_labels(near) == pytest.approx([100 / 103, 197 / 200])
-
-
-def test_half_and_half():
-    half = measured([(0, LENGTH, "sit")], [(0, 150_000, "sit"), (150_000, LENGTH, "stand")])
-    assert agreed(half) == 0.5
-
-
-def test_other_tiers_are_measured_by_themselves():
-    rows = [
-        ("day", who, tier, 0, LENGTH, label)
-        for who, tier, label in [("A", "posture", "sit"), ("B", "posture", "stand"),
-                                 ("A", "speech", "talk"), ("B", "speech", "talk")]
-    ]  # fmt: skip
-    segments = build(rows, {"day": LENGTH})
-    assert agreed(sweep(segments, "posture")) == 0
-    speech = sweep(segments, "speech")
-    assert (agreed(speech), speech.value_names) == (1, ("talk",))
-    assert on_labels(speech) == [1]
-    assert agreed(sweep(segments)) == 0.5
 
 
 def cronbach_by_definition(table):
@@ -419,39 +296,6 @@ def test_cronbach_without_each_recording(world):
             assert value == pytest.approx(cronbach_by_definition(rest))
 
 
-def test_cronbach_of_equal_sums_that_are_no_whole_numbers():
-    """Sums of .1, .7 and 1.3 differ by rounding where they are equal."""
-    steps = [".1", ".7", "1.3"]
-    ratings = measured(
-        [(at, at + 100, steps[at // 100 % 3]) for at in range(0, LENGTH, 100)],
-        [(at, at + 100, steps[(at // 100 + 1) % 3]) for at in range(0, LENGTH, 100)],
-    )
-    assert "same sum" in cronbach_of_points(ratings).status
-
-
-def test_cronbach_knows_no_middle_between_sums_that_differ_and_sums_that_do_not():
-    """Opposite in both directions alike, and no annotator stands out."""
-    balanced = measured(
-        [(0, 150_000, "sit"), (150_000, LENGTH, "stand")],
-        [(0, 150_000, "stand"), (150_000, LENGTH, "sit")],
-    )
-    assert agreed(balanced) == 0
-    assert "same sum" in cronbach_of_points(balanced).status
-
-
-def test_cronbach_of_annotators_rises_with_a_common_trend():
-    """Turned round, with annotators as items, codes that rise together are enough."""
-    steps = range(0, LENGTH, 30_000)
-    ratings = measured(
-        [(at, at + 30_000, str(at // 30_000)) for at in steps],
-        [(at, at + 30_000, str(at // 30_000 + 1)) for at in steps],
-    )
-    assert agreed(ratings) == 0
-    points = ratings.numbers[ratings.data.value].reshape(-1, 2)
-    assert (ratings.data.weight == 30_000).all()
-    assert cronbach_by_definition(points) == pytest.approx(1, abs=1e-9)
-
-
 def test_cronbach_needs_two_annotators_who_saw_the_same():
     segments = build(
         [("am", "A", "s", 0, 5, "k"), ("pm", "B", "s", 0, 5, "k")],
@@ -461,13 +305,6 @@ def test_cronbach_needs_two_annotators_who_saw_the_same():
     assert "annotated by everyone" in cronbach_of_points(sweep(segments)).status
     alone = build([("am", "A", "s", 0, 5, "k")], {"am": 9})
     assert "one annotator only" in cronbach_of_points(sweep(alone)).status
-
-
-def test_shares_of_units_without_weights_and_with_missing_ratings():
-    data = from_table(np.array([[0, 1, -1], [0, 0, 1]]), np.ones((2, 3), bool), 2)
-    ratings = Ratings(data, (), ("A", "B"), ("x", "y"))
-    assert on_labels(ratings) == [0.5, 0]
-    assert [label.sums.sum(1).tolist() for label in label_agreement(ratings)] == [[1, 2], [0, 1]]
 
 
 # Errors.
@@ -497,29 +334,8 @@ def test_overlaps_are_refused_with_both_segments_and_their_lines():
     assert "the first, the last or the longest" in error.advice
 
 
-def test_segments_that_touch_do_not_overlap():
-    ratings = sweep(tracks({"A": [(0, 5, "k"), (5, 9, "k")]}, 9))
-    assert ratings.data.weight.tolist() == [5, 4]
-    assert ratings.value_names == ("k",)
-
-
 def test_the_same_segment_twice_is_refused():
     assert "segment 1" in str(refused(tracks({"A": [(0, 5, "k"), (0, 5, "k")]}, 9)))
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "said"),
-    [
-        (-1, 4, "'k' from -1 ms to 4 ms: expected a start of 0 or more"),
-        (5, 4, "ends before it starts"),
-        (4, 4, "has no length"),
-        (4, 10, "ends after the recording, which lasts 9 ms"),
-    ],
-)
-def test_impossible_segments(start, end, said):
-    (problem,) = refused(tracks({"A": [(start, end, "k")]}, 9)).problems
-    assert problem.startswith("segment 0: ")
-    assert said in problem
 
 
 def test_a_segment_of_who_was_not_asked():

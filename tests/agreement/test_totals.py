@@ -4,7 +4,6 @@ from dataclasses import replace
 from math import nan
 
 import numpy as np
-import pytest
 
 from bboxqa import stats
 from bboxqa.model.ratings import Estimate, TaskEstimates
@@ -14,14 +13,6 @@ def task(name, value, error, n_shared, n_units=50):
     found = Estimate(value, standard_error=error, observed=0.75, expected=0.5, n_shared=n_shared,
                      n_clusters=n_units)  # fmt: skip
     return TaskEstimates(name, n_units, 2, 2 * n_units, {"cohen_kappa": found})
-
-
-def test_weighted_by_what_was_compared():
-    found = stats.totals([task("in", 0.5, 0.1, 10), task("on", 0.9, 0.05, 30)])["cohen_kappa"]
-    assert found.value == pytest.approx(0.8)
-    assert found.standard_error == pytest.approx(((10 * 0.1) ** 2 + (30 * 0.05) ** 2) ** 0.5 / 40)
-    assert (found.observed, found.expected, found.n_shared) == (0.75, 0.5, 40)
-    assert found.interval[0] < 0.8 < found.interval[1] < 1
 
 
 def test_what_is_undefined_is_left_out_and_what_is_not_sure_says_so():
@@ -34,20 +25,6 @@ def test_what_is_undefined_is_left_out_and_what_is_not_sure_says_so():
     assert np.isnan([unsure.standard_error, *unsure.interval]).all()
     assert stats.totals([task("on", nan, nan, 0)]) == {}
     assert stats.totals([TaskEstimates(None, 1, 1, 1, {"krippendorff_alpha": Estimate(0.5)})]) == {}
-
-
-@pytest.mark.parametrize("clusters", [12, 40])
-def test_total_of_one_task_is_the_task(clusters):
-    rng = np.random.default_rng(9)
-    unit, annotator = np.tile(np.arange(120), 2), np.repeat([0, 1], 120)
-    truth = rng.integers(0, 3, 120)
-    value = np.where(rng.random(240) < 0.7, truth[unit], rng.integers(0, 3, 240))
-    ratings = stats.ratings_from_columns(unit, annotator, value, cluster=unit % clusters)
-    found = stats.measure(ratings, ["cohen_kappa"], bootstrap=0)
-    total = stats.totals([found])["cohen_kappa"]
-    assert total.value == pytest.approx(found.pairs.kappa[0])
-    assert total.standard_error == pytest.approx(found.pairs.standard_error[0])
-    assert total.interval == pytest.approx(found.pairs.interval[0])
 
 
 def test_intervals_of_totals_cover():

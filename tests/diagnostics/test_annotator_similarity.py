@@ -82,40 +82,11 @@ def test_by_a_walk_over_shared_units(measure, data, weighted):
             assert found[a, b] == pytest.approx(found[b, a], nan_ok=True, abs=1e-12)
 
 
-def test_the_diagonal_is_one():
-    data = from_table(np.array([[3, 1, 0], [0, 0, 1]]), np.ones((2, 3), bool), 4)
-    for measure in ("agreement", "cosine", "correlation"):
-        found = annotator_similarity(data, 3, NUMBERS, measure)
-        assert np.diag(found)[:2].tolist() == [1, 1]
-        assert np.isnan(found[2]).all()
-
-
 @given(ratings(), st.sampled_from([0.01, 3, 1000]), st.integers(-9, 9))
 def test_correlation_of_another_scale(data, factor, shift):
     found = annotator_similarity(data, 4, NUMBERS, "correlation")
     other = annotator_similarity(data, 4, NUMBERS * factor + shift, "correlation")
     assert other == pytest.approx(found, nan_ok=True, abs=1e-6)
-
-
-def test_opposite_annotators():
-    data = from_table(np.array([[0, 1, 0, 1], [1, 0, 1, 0]]), np.ones((2, 4), bool), 2)
-    numbers = np.array([-1.0, 1.0])
-    assert annotator_similarity(data, 2)[0, 1] == 0
-    for measure in ("cosine", "correlation"):
-        assert annotator_similarity(data, 2, numbers, measure)[0, 1] == pytest.approx(-1)
-
-
-def test_equal_numbers_have_no_correlation_and_zeros_no_cosine():
-    data = from_table(np.array([[2, 2, 2], [0, 2, 3], [1, 1, 1]]), np.ones((3, 3), bool), 4)
-    assert np.isnan(annotator_similarity(data, 3, NUMBERS, "correlation")[0]).all()
-    cosine = annotator_similarity(data, 3, NUMBERS, "cosine")
-    assert np.isnan(cosine[2]).all()
-    assert cosine[0, 1] == pytest.approx(5.1 / (3 * 53.01) ** 0.5)
-
-
-def test_no_ratings():
-    data = from_table(np.full((2, 3), -1), np.ones((2, 3), bool), 2)
-    assert np.isnan(annotator_similarity(data, 2)).all()
 
 
 def test_unknown_measure():

@@ -140,23 +140,6 @@ def test_whom_the_worked_kinds_concern():
     }  # fmt: skip
 
 
-def test_a_part_on_a_large_object_is_no_split():
-    """A wheel inside a car that both drew: the second annotator drew the car as large."""
-    car, wheel = (0, 0, 20, 10), (12, 2, 7, 7)
-    table = decomposition(matched_of(dataset([(0, 0, 0, car), (0, 1, 0, car), (0, 1, 1, wheel)])))
-    assert table["n_objects"].tolist() == [1, 1, 0, 0, 0, 0]
-
-
-def test_most_decide_who_is_concerned():
-    """Two of three drew the first object; one of three the second; two of three say category 0."""
-    rows = [(0, 0, 0, (0, 0, 9, 9)), (0, 1, 0, (0, 0, 9, 9)), (0, 2, 0, (50, 0, 9, 9)),
-            *((0, who, int(who == 1), (100, 0, 9, 9)) for who in range(3))]  # fmt: skip
-    found = decomposition_by_annotator(matched_of(dataset(rows))).records()
-    assert [(row["annotator"][-1], row["kind"], row["n_objects"]) for row in found] == [
-        ("1", "class conflict", 1), ("2", "missed by some", 2),
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("missing", ["category", "ignore"])
 @pytest.mark.parametrize("empty_images", ["agree", "unit"])
 def test_alpha_that_rises_is_the_one_that_is_shown(missing, empty_images):
@@ -216,13 +199,6 @@ def test_a_known_error_is_the_only_kind_and_names_its_annotator(error, kind):
     assert [(row["annotator"], row["kind"], row["n_objects"]) for row in found] == [
         ("p03", KINDS[kind], n[kind])
     ]
-
-
-def test_nothing_drawn():
-    matched = matched_of(dataset([], n_images=2))
-    assert decomposition(matched)["n_objects"].tolist() == [0] * 6
-    assert np.isnan(decomposition(matched)["share"]).all()
-    assert len(decomposition_by_category(matched)) == len(decomposition_by_annotator(matched)) == 0
 
 
 def test_intervals_of_gains_are_those_of_drawn_images_measured_alone():

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from support.datasets import dataset
 
-from bboxqa.diagnostics.decomposition import decomposition
 from bboxqa.diagnostics.strata import (
     agreement_by_crowding,
     agreement_by_region,
     agreement_by_size,
-    agreement_by_size_quarter,
 )
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
@@ -61,22 +59,6 @@ def test_groups_are_as_if_measured_alone(diagnostic):
         assert row["badly_placed_share"] == 0
 
 
-def test_bounds_of_coco():
-    boxes = [(0, 0, 31.9, 32), (0, 200, 32, 32), (0, 400, 96, 95.9), (200, 0, 96, 96)]
-    rows = [(0, who, n % 2, box) for n, box in enumerate(boxes) for who in (0, 1)]
-    assert [row["n_objects"] for row in records(agreement_by_size, rows)] == [1, 2, 1]
-
-
-def test_quarters_have_as_many_objects():
-    rows = [(0, who, n % 2, (50 * n, 0, 10 + n, 10)) for n in range(8) for who in (0, 1)]
-    found = records(agreement_by_size_quarter, rows)
-    assert [row["n_objects"] for row in found] == [2, 2, 2, 2]
-    # Areas are 100, 110, ..., 170; their median is 135, the quartiles 117.5 and 152.5.
-    assert [row["size"] for row in found] == [
-        "below 118 px²", "118 to 135 px²", "135 to 152 px²", "from 152 px²",
-    ]  # fmt: skip
-
-
 def test_neighbours_are_those_of_one_annotator():
     """Boxes of 10 × 10: the first two of annotator 0 overlap by a third, and one lies apart."""
     boxes = [(0, 0, 10, 10), (5, 0, 10, 10), (50, 0, 10, 10)]
@@ -86,42 +68,6 @@ def test_neighbours_are_those_of_one_annotator():
     assert [(row["crowding"], row["n_objects"]) for row in found] == [
         ("no neighbour", 1), ("1 neighbour", 2),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "diagnostic",
-    [agreement_by_size, agreement_by_size_quarter, agreement_by_crowding, agreement_by_region],
-)
-def test_second_boxes_and_parts_are_no_objects_of_their_own(diagnostic):
-    """Of 12 objects, annotator 2 draws 3 twice and 2 in halves, and annotator 1 misses 4."""
-    rows, sides = [], [20, 40, 120]
-    for image in range(4):
-        for n, side in enumerate(sides):
-            box = (200 * n, 200 * n, side, side)
-            in_halves = n == 2 and image < 2
-            rows += [(image, 0, n % 2, box)] + [(image, 1, n % 2, box)] * (n != 1)
-            if in_halves:
-                half = side // 2
-                rows += [(image, 2, 0, (200 * n + x, 200 * n, half, side)) for x in (0, half)]
-            else:
-                rows += [(image, 2, n % 2, box)]
-            if n == 0 and image < 3:
-                rows += [(image, 2, 0, (1, 1, side, side))]
-    matched = matched_units(compared_images(dataset(rows, size=(600, 600))), SETTINGS)
-    found, whole = diagnostic(matched), decomposition(matched)
-    n_any = dict(zip(whole["kind"], whole["n_any"], strict=True))
-    assert (n_any["drawn twice by one"], n_any["split or merged"]) == (3, 2)
-    assert found["n_objects"].sum() == whole["n_objects"].sum() == 12
-    assert found["missed_share"] @ found["n_objects"] == pytest.approx(n_any["missed by some"])
-    assert n_any["missed by some"] == 4
-
-
-def test_second_boxes_are_no_neighbours():
-    boxes = [(0, 0, 10, 10), (40, 0, 10, 10)]
-    rows = [(0, who, n % 2, box) for n, box in enumerate(boxes) for who in (0, 1, 2)]
-    rows += [(0, 2, 0, (1, 0, 10, 10))]
-    (row,) = records(agreement_by_crowding, rows)
-    assert (row["crowding"], row["n_objects"]) == ("no neighbour", 2)
 
 
 def test_a_badly_placed_box_and_images_of_unknown_size():
@@ -137,15 +83,6 @@ def test_no_alpha_where_it_has_no_meaning():
     ignoring = AgreeSettings(bootstrap=0, missing="ignore")
     rows += [(0, who, who, (0, 100, 9, 9)) for who in (0, 1)]
     assert records(agreement_by_crowding, rows, settings=ignoring)[0]["alpha"] is not None
-
-
-@pytest.mark.parametrize(
-    "diagnostic",
-    [agreement_by_size, agreement_by_size_quarter, agreement_by_crowding, agreement_by_region],
-)
-def test_nothing_drawn(diagnostic):
-    matched = matched_units(compared_images(dataset([], n_images=2)), SETTINGS)
-    assert len(diagnostic(matched)) == 0
 
 
 def test_similarity_is_that_of_all_pairs_of_a_unit():

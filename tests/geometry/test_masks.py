@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pycocotools import mask as coco
-from support.datasets import segmentations
-from support.masks import decode, encode
+from support.masks import encode
 
-from bboxqa.geometry.kernels.rasters import mask_bounds, mask_iou, masks
+from bboxqa.geometry.kernels.rasters import mask_bounds, mask_iou
 from bboxqa.model.shapes.masks import compress_counts, decode_counts
 
 runs = st.lists(st.integers(0, 200_000), min_size=1, max_size=40)
@@ -62,10 +60,6 @@ def test_malformed_counts(text, message):
         decode_counts(text)
 
 
-def test_no_counts():
-    assert decode_counts(b"").tolist() == []
-
-
 @given(st.binary(max_size=40))
 def test_any_bytes_are_decoded_or_refused(text):
     with suppress(ValueError):
@@ -87,36 +81,8 @@ def test_iou_by_counting_pixels(pair):
     assert mask_iou(rles, left, right) == pytest.approx(expected)
 
 
-def test_empty_masks_share_nothing():
-    rles = [encode(np.zeros((4, 4), bool)), encode(np.ones((4, 4), bool))]
-    found = mask_iou(rles, np.array([0, 0]), np.array([0, 1]))
-    assert found.tolist() == [0, 0]
-
-
 def test_bounds():
     picture = np.zeros((8, 10), bool)
     picture[2:5, 3:9] = True
     assert mask_bounds([encode(picture)]).tolist() == [[3, 2, 9, 5]]
     assert mask_bounds([]).shape == (0, 4)
-
-
-def test_polygons_are_drawn_by_the_rule_of_coco():
-    square, bow_tie = [2.0, 2, 7, 2, 7, 7, 2, 7], [0.0, 0, 6, 6, 6, 0, 0, 6]
-    drawn = masks(segmentations([[square, bow_tie], [square]]), np.array([[12, 9]] * 2))
-    expected = coco.merge(coco.frPyObjects([square, bow_tie], 9, 12))
-    assert drawn[0] == expected
-    assert np.array_equal(decode(drawn[1]), decode(coco.frPyObjects([square], 9, 12)[0]))
-    assert coco.area(drawn[1]) == 25
-
-
-@pytest.mark.parametrize("rings", [[], [[2, 2, 7, 7]]])
-def test_what_encloses_nothing_is_an_empty_mask(rings):
-    (drawn,) = masks(segmentations([rings]), np.array([[12, 9]]))
-    assert drawn["size"] == [9, 12]
-    assert coco.area(drawn) == 0
-
-
-def test_no_masks_and_no_pairs():
-    none = np.zeros(0, np.int64)
-    assert mask_iou([], none, none).shape == (0,)
-    assert mask_iou([encode(np.eye(4))], none, none).shape == (0,)

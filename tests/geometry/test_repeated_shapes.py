@@ -5,14 +5,13 @@ import tracemalloc
 import numpy as np
 import pytest
 from pycocotools import mask as coco
-from support.datasets import dataset, segmentations
-from support.masks import decode, encode
+from support.datasets import dataset
+from support.masks import decode
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
 from bboxqa.geometry.kernels.rasters import burn, draw_inclusive, pixel_runs, runs_of, shared_pixels
 from bboxqa.geometry.similarities import outlines as shapes
-from bboxqa.geometry.similarities.outlines import distinct_outlines, of_distinct
 
 DRAWN = ("mask", "pixel", "raster")
 SIZE = (40, 30)
@@ -42,44 +41,12 @@ def test_shared_pixels_are_those_of_both_canvases(seed, left, top):
     assert runs.is_box[0]
 
 
-def test_runs_are_compared_in_parts(monkeypatch):
-    monkeypatch.setattr("bboxqa.geometry.kernels.rasters._CHUNK", 5)
-    test_shared_pixels_are_those_of_both_canvases(0, 0, 0)
-
-
 def ring(x, y, width=20, height=15):
     return [[x, y, x + width, y, x + width, y + height, x, y + height]]
 
 
 def diamond(x, y, side=10):
     return [[x, y + side, x + side, y, x + 2 * side, y + side, x + side, y + 2 * side]]
-
-
-def test_outlines_are_the_same_if_their_numbers_are_and_in_one_image():
-    a, mask = ring(1, 2), encode(np.eye(30))
-    outlines = [a, ring(2, 2), a, a, mask, mask, None, [a[0], a[0]], [a[0][:6]], None]
-    image = np.array([0, 0, 0, 1, 1, 1, 1, 1, 1, 1], np.int32)
-    first, number = distinct_outlines(segmentations(outlines), image)
-    assert number.tolist() == [0, 1, 0, 2, 3, 3, 4, 5, 6, 4]
-    assert first.tolist() == [0, 1, 3, 4, 6, 7, 8]
-
-
-def test_outlines_that_repeat_are_compared_once():
-    n, asked = 600, []
-
-    def compare(left, right):
-        asked.append(len(left))
-        return left * 10.0 + right
-
-    number = np.arange(n) % 7
-    left, right = (ends.ravel() for ends in np.indices((n, n)))
-    once = of_distinct(compare, np.arange(7), number)
-    assert np.array_equal(once(left, right), number[left] * 10.0 + number[right])
-    assert asked == [49]
-    # Few pairs, and pairs of different outlines, are passed on.
-    once(left[:9], right[:9])
-    of_distinct(compare, np.arange(n), np.arange(n))(left, right)
-    assert asked == [49, 9, n * n]
 
 
 def crowd(n, outline):

@@ -1,8 +1,5 @@
 """The pairs that reach a threshold, for every candidates, and what is refused."""
 
-import os
-from itertools import product
-
 import numpy as np
 import pytest
 from pycocotools import mask as coco
@@ -15,13 +12,10 @@ from bboxqa.geometry import candidates
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.boxes import bbox_centroid, bbox_giou, corners
 from bboxqa.geometry.kernels.rasters import burn, draw_inclusive
-from bboxqa.geometry.similarities import outlines as shapes
-from bboxqa.geometry.similarities.registry import names, needs_keypoints
 from bboxqa.model.units import PairBytes
 
 SIZE = (48, 50)
 SQUARE = [10.0, 10, 30, 10, 30, 30, 10, 30]
-THRESHOLDS = {"giou": (-0.6, 0.0, 0.4)}
 
 
 def made(seed):
@@ -62,43 +56,6 @@ def slow(name, row_a, row_b, a, b, *, all_touched=False):
     return (p & q).sum() / max((p | q).sum(), 1)
 
 
-SHARDS = (1 << 15, 1, 7)
-# Each size of parts with random values of its own; `make fuzz` has all of all.
-SEEDS_AND_SHARDS = (
-    [*product(range(4), SHARDS)] if "BBOXQA_FUZZ" in os.environ else [*enumerate((*SHARDS, 7))]
-)
-
-
-# Key points are compared to brute force with points of their own.
-@pytest.mark.parametrize("name", [name for name in names() if not needs_keypoints(name)])
-@pytest.mark.parametrize(("seed", "shard"), SEEDS_AND_SHARDS)
-def test_equal_to_comparing_all(name, seed, shard, monkeypatch):
-    monkeypatch.setattr(candidates, "_SHARD", shard)
-    rows, outlines = made(seed)
-    data = dataset(rows, outlines, size=SIZE)
-    everything = {
-        (a, b): slow(name, rows[a], rows[b], outlines[a], outlines[b])
-        for a, b in brute.neighbours(rows)
-    }
-    for threshold in THRESHOLDS.get(name, (0.1, 0.5, 1.0)):
-        expected = {pair: iou for pair, iou in everything.items() if iou >= threshold - 1e-9}
-        pairs, _ = candidate_pairs(data, name, threshold)
-        keys = list(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
-        assert keys == sorted(expected)
-        assert pairs.similarity == pytest.approx([expected[key] for key in keys], abs=1e-9)
-
-
-def test_raster_can_burn_all_that_is_touched():
-    rows, outlines = made(9)
-    # Off the grid of pixels, where rounding would decide what an edge touches.
-    outlines = [[[value + 0.37 for value in ring] for ring in rings] for rings in outlines]
-    pairs, _ = candidate_pairs(dataset(rows, outlines, size=SIZE), "raster", 0.05, all_touched=True)
-    assert len(pairs) > 3
-    for a, b, iou in zip(pairs.left, pairs.right, pairs.similarity, strict=True):
-        expected = slow("raster", rows[a], rows[b], outlines[a], outlines[b], all_touched=True)
-        assert iou == pytest.approx(expected)
-
-
 def test_masks_are_compared_as_masks_wherever_one_is_in_the_image():
     rows, outlines = made(2)
     mixed = [drawn(o) if rows[i][1] == 1 else o for i, o in enumerate(outlines)]
@@ -118,12 +75,6 @@ def test_progress_ends_with_everything():
     rows, _ = made(1)
     candidate_pairs(dataset(rows), "bbox", 0.5, progress=lambda *x: told.append(x))
     assert told[-1] == (len(rows), len(rows))
-
-
-def test_no_annotations():
-    for name in ("bbox", "polygon", "mask", "pixel"):
-        pairs, _ = candidate_pairs(dataset([], []), name, 0.5)
-        assert len(pairs) == 0
 
 
 def two(outline_a, outline_b, size=(40, 40), *, n_images=1):
@@ -176,17 +127,6 @@ def test_masks_have_no_boundary_to_draw(name):
 
 
 @pytest.mark.parametrize("name", ["polygon", "mask"])
-def test_a_mask_of_another_size_than_its_image(name):
-    error = refused(two([SQUARE], MASK, size=(40, 60)), name)
-    assert error.problems == (
-        (
-            "annotation 1 of 'annotator 0001' in image 'image 0000': the mask is 40 × 40 "
-            "(height × width); expected 60 × 40, as the image"
-        ),
-    )
-
-
-@pytest.mark.parametrize("name", ["polygon", "mask"])
 def test_masks_of_two_sizes_in_an_image_of_unknown_size(name):
     other = encode(np.eye(30))
     error = refused(two(MASK, other, size=(0, 0)), name)
@@ -206,28 +146,10 @@ def test_an_unknown_image_size(name, other):
     )
 
 
-def test_polygons_alone_need_no_image_size():
-    pairs, _ = candidate_pairs(two([SQUARE], [SQUARE], size=(0, 0)), "polygon", 0.5)
-    assert pairs.similarity.tolist() == [1]
-
-
 @pytest.mark.parametrize("name", ["mask", "polygon"])
 def test_masks_alone_need_no_image_size(name):
     pairs, _ = candidate_pairs(two(MASK, MASK, size=(0, 0)), name, 1.0)
     assert pairs.similarity.tolist() == [1]
-
-
-@pytest.mark.parametrize("name", ["pixel", "raster"])
-def test_a_canvas_that_is_too_large(name):
-    huge = [0.0, 0, 4e4, 0, 4e4, 4e4, 0, 4e4]
-    error = refused(two([huge], [huge], size=(0, 0)), name)
-    assert "spans 40000 × 40000 px from 0, 0; at most 134,217,728 px are drawn" in error.problems[0]
-
-
-@pytest.mark.parametrize("name", ["pixel", "raster"])
-def test_a_flat_polygon_takes_no_more_canvas_than_others(name):
-    flat = [0.0, 0, 9e8, 0, 4e8, 0]
-    assert "px are drawn" in refused(two([flat], [flat], size=(0, 0)), name).problems[0]
 
 
 def test_a_polygon_far_outside_its_image_is_not_drawn_as_a_mask():
@@ -241,48 +163,6 @@ def test_an_image_too_large_for_masks(size):
     square = [0.0, 0, 9, 0, 9, 9, 0, 9]
     error = refused(two([square], [square], size=size), "mask")
     assert "polygons are drawn as masks up to 100,000 px per side" in error.problems[0]
-
-
-@pytest.mark.parametrize("name", ["polygon", "mask", "pixel", "raster"])
-@pytest.mark.parametrize("ring", [[1.0, 1, 5, 5], [3.0, 3]])
-def test_polygons_of_too_few_points_alone(name, ring):
-    pairs, counts = candidate_pairs(two([ring], [ring]), name, 0.5)
-    assert len(pairs) == 0
-    assert counts["short"] == 2
-
-
-def test_counts():
-    flat, bow_tie = [0.0, 0, 5, 5, 9, 9], [0.0, 0, 10, 10, 10, 0, 0, 10]
-    rows = [(0, a, 0, (0.0, 0.0, 10.0, 0.0 if a == 2 else 10.0)) for a in range(3)]
-    data = dataset(rows, [[flat], [bow_tie, [1.0, 1, 2, 2]], [SQUARE]])
-    assert candidate_pairs(data, "bbox", 0.5)[1]["flat"] == 1
-    counts = candidate_pairs(data, "polygon", 0.5)[1]
-    assert (counts["flat"], counts["short"]) == (1, 1)
-    assert counts["repaired"] >= 1
-
-
-def test_images_of_too_many_edges_are_compared_in_pixels(monkeypatch):
-    data = dataset(*made(5), size=SIZE)
-    exact, counts = candidate_pairs(data, "polygon", 0.01)
-    monkeypatch.setattr(shapes, "_MOST_EDGE_PAIRS", 0)
-    in_pixels, counts_in_pixels = candidate_pairs(data, "polygon", 0.01)
-    assert counts["tangled"] == 0
-    assert counts_in_pixels["tangled"] > 0
-    one, other = (
-        dict(zip(zip(found.left.tolist(), found.right.tolist(), strict=True), found.similarity,
-                 strict=True))
-        for found in (exact, in_pixels)
-    )  # fmt: skip
-    shared = one.keys() & other.keys()
-    assert len(shared) > 5
-    assert [one[pair] for pair in shared] == pytest.approx([other[p] for p in shared], abs=0.02)
-
-
-def test_a_hair_below_the_threshold_still_counts():
-    rows = [(0, 0, 0, (0.1, 0.2, 0.3, 0.7)), (0, 1, 0, (0.1, 0.2, 0.3, 0.7))]
-    outlines = [[[0.1, 0.2, 0.4, 0.2, 0.4, 0.9, 0.1, 0.9]]] * 2
-    for name in ("bbox", "giou", "centroid", "polygon"):
-        assert len(candidate_pairs(dataset(rows, outlines), name, 1.0)[0]) == 1
 
 
 def test_an_image_of_one_box_drawn_thousands_of_times_is_refused(monkeypatch):

@@ -10,7 +10,7 @@ from support.brute import best_matchings
 from bboxqa.core import blocks
 from bboxqa.core.components import connected_components
 from bboxqa.matching import assignment
-from bboxqa.matching.assignment import assign, best_other
+from bboxqa.matching.assignment import assign
 
 
 @st.composite
@@ -110,17 +110,6 @@ def test_a_table_of_several_components_gives_the_same_as_lists(seed, monkeypatch
     assert assign(*args).tolist() == expected
 
 
-def test_nothing_to_assign():
-    none = np.zeros(0, np.int64)
-    assert assign(none, none, none).tolist() == []
-
-
-def test_two_good_pairs_beat_a_better_one():
-    left, right = columns([(0, 10), (0, 11), (1, 10)])
-    assert assign(left, right, np.array([9, 8, 8])).tolist() == [1, 2]
-    assert assign(left, right, np.array([17, 8, 8])).tolist() == [0]
-
-
 @given(graphs())
 def test_components_are_those_of_scipy(graph):
     left, right = columns(graph[0])
@@ -136,10 +125,3 @@ def test_a_long_chain_is_one_component():
     nodes = rng.permutation(2000)
     found = connected_components(nodes[:-1], nodes[1:])
     assert found.tolist() == [0] * 1999
-
-
-def test_the_best_of_the_others():
-    node = np.array([4, 2, 4, 4, 7])
-    others = best_other(node, np.array([5, 1, 9, 9, 3]))
-    assert others.tolist() == [9, 0, 9, 9, 0]
-    assert best_other(np.array([1, 1]), np.array([5, 4])).tolist() == [4, 5]

@@ -4,7 +4,6 @@ import json
 import time
 from collections import Counter
 from dataclasses import replace
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.similarities.box import given_sigmas
 from bboxqa.matching import assignment, linkage
 from bboxqa.matching.matchers import MATCHERS, match, pair_weights
-from bboxqa.model.units import CandidatePairs
 from bboxqa.pipelines.agree import agree
 from bboxqa.pipelines.read import read_coco
 from bboxqa.pipelines.simulation.simulate import simulate
@@ -146,14 +144,6 @@ def test_linkage_is_about_as_fast_as_greedy_where_each_join_waits_for_the_one_be
     greedy = seconds(data, pairs, "greedy")
     assert seconds(data, pairs, "average") < 6 * greedy
     assert seconds(data, pairs, "complete") < 6 * greedy
-
-
-def test_greedy_is_about_as_fast_as_average_in_a_crowd():
-    """It took five times as long, pair by pair."""
-    data = made(0, n_images=1, n_annotators=3, n_boxes=700, side=260.0)
-    pairs, _ = candidate_pairs(data, "bbox", 0.1)
-    assert len(pairs) > 30_000
-    assert seconds(data, pairs, "greedy") < 2.5 * seconds(data, pairs, "average")
 
 
 def seconds(data, pairs, matcher):
@@ -290,22 +280,6 @@ def test_neither_annotators_nor_records_in_another_order_change_units_of_shapes(
     assert shaped_units(shuffled, order, matcher, similarity, **more) == expected
 
 
-@pytest.mark.parametrize("similarity", ["obb", "keypoints"])
-def test_greedy_joins_the_most_similar_shapes_first_where_boxes_are_equal(similarity):
-    """Boxes of one place were taken for equal annotations, and joined before others."""
-    turned = [{"attributes": {"rotation": angle}} for angle in (0.0, 30.0, 0.0)]
-    posed = [{"keypoints": [5, y, 2, 9, y, 2], "area": 90.0} for y in (2, 5, 2)]
-    shapes = turned if similarity == "obb" else posed
-    boxes = ([0.0, 0.0, 12.0, 8.0], [0.0, 0.0, 12.0, 8.0], [1.0, 0.0, 12.0, 8.0])
-    records = [
-        (annotator, {"category_id": 1, "bbox": box, **shape})
-        for annotator, box, shape in zip((0, 1, 1), boxes, shapes, strict=True)
-    ]
-    alone, *pair = (json.dumps(records[place][1]) for place in (1, 0, 2))
-    found = shaped_units(records, range(2), "greedy", similarity)
-    assert found == sorted([[alone], sorted(pair)])
-
-
 def tied_rows(rng, *, n_annotators, n_boxes=4):
     """Return rows of boxes of one size on a grid, of two categories, in one image."""
     return [
@@ -313,22 +287,6 @@ def tied_rows(rng, *, n_annotators, n_boxes=4):
         for annotator in range(n_annotators)
         for _ in range(rng.integers(1, n_boxes + 1))
     ]
-
-
-@pytest.mark.parametrize("names", list(permutations("abc")))
-def test_greedy_alpha_of_tied_pairs_whoever_drew_them(names, tmp_path):
-    """The third box overlaps those on both sides equally; the left one comes first."""
-    p, q, r = names
-    rows = [(r, 1, -1), (p, 1, 0), (q, 3, 4), (r, 2, 8)]
-    records = [
-        {"id": number, "image_id": 1, "category_id": category, "bbox": [x, 0, 10, 10], "rater": who}
-        for number, (who, category, x) in enumerate(rows, 1)
-    ]
-    categories = [{"id": number, "name": f"class {number}"} for number in (1, 2, 3)]
-    path = write(tmp_path / "tied.json", document(records, [image(1)], categories))
-    result = agree(read_coco(path), matcher="greedy", iou_threshold=0.4, bootstrap=0)
-    expected = brute.alpha([[1, 1, 3], [2, "missing", "missing"]])
-    assert result.alpha == pytest.approx(float(expected), abs=1e-12)
 
 
 @pytest.mark.parametrize("matcher", MATCHERS)
@@ -362,29 +320,6 @@ def test_blocks_of_a_few_pairs_give_the_same(matcher, seed, lenient):
         assert run(data, matcher, category_lenient=lenient) == expected
 
 
-def test_no_annotator_twice_even_in_a_crowd():
-    data = made(3, n_images=2, n_annotators=5, n_boxes=30, side=20.0)
-    for matcher in ("recursive", "greedy", "average", "complete"):
-        check_units(data, run(data, matcher, 0.2))
-
-
-def test_no_annotations():
-    for matcher in MATCHERS:
-        assert run(dataset([]), matcher) == set()
-
-
-def test_units_are_numbered_by_the_id_of_their_first_annotation():
-    data = made(5)
-    turned = np.random.default_rng(0).permutation(len(data.annotations))
-    columns = replace(data.annotations, id=turned)
-    pairs, _ = candidate_pairs(data, "bbox", 0.3)
-    table = match(columns, pairs, "recursive", 0.3)
-    _, first = np.unique(table.unit, return_index=True)
-    keys = [(columns.image[n], columns.annotator[n], columns.id[n]) for n in first]
-    assert keys == sorted(keys)
-    assert table.image.tolist() == columns.image[first].tolist()
-
-
 def test_unknown_matcher():
     with pytest.raises(
         ConfigError, match="matcher is 'best'; expected one of auto, hungarian, rec"
@@ -396,43 +331,6 @@ def test_hungarian_is_for_two():
     data = dataset([(0, a, 0, (0.0, 0.0, 5.0, 5.0)) for a in range(3)])
     with pytest.raises(ConfigError, match="'hungarian' is for two annotators and there are 3; cho"):
         run(data, "hungarian")
-
-
-def weights_of(ious, categories, threshold, **more):
-    """Return the weights of pairs of annotation 0 with 1, 2, ..."""
-    right = np.arange(1, len(ious) + 1)
-    pairs = CandidatePairs(np.zeros(len(ious), np.int64), right, np.array(ious))
-    return pair_weights(pairs, np.array(categories, np.int32), threshold, **more).tolist()
-
-
-def test_iou_decides_before_the_category():
-    better, same = weights_of([0.7, 0.69], [1, 2, 1], 0.5)
-    assert better > same
-    other, tied = weights_of([0.7, 0.7], [1, 2, 1], 0.5)
-    assert other < tied
-
-
-def test_lenient_prefers_the_same_category():
-    better, same = weights_of([0.9, 0.5], [1, 2, 1], 0.5, category_lenient=True)
-    assert better < same
-    # With other categories everywhere, the IoU decides.
-    low, high = weights_of([0.6, 0.9], [1, 2, 3], 0.5, category_lenient=True)
-    assert low < high
-
-
-def test_a_distant_pair_is_worth_more_than_none_where_it_is_admitted():
-    assert min(weights_of([-0.9, 0.0, 0.4], [1, 1, 1, 1], -0.95)) > 0
-
-
-def test_lenient_matching_takes_another_partner():
-    rows = [
-        (0, 0, 7, (0.0, 0.0, 10.0, 10.0)),
-        (0, 1, 3, (0.0, 0.0, 10.0, 9.0)),
-        (0, 1, 7, (0.0, 0.0, 10.0, 6.0)),
-    ]
-    assert run(dataset(rows), "hungarian", 0.5) == {frozenset({0, 1}), frozenset({2})}
-    lenient = run(dataset(rows), "hungarian", 0.5, category_lenient=True)
-    assert lenient == {frozenset({0, 2}), frozenset({1})}
 
 
 # The worked examples.
@@ -481,67 +379,12 @@ def scene(request, tmp_path):
     return read_coco(write(tmp_path / "scene.json", content)), expected
 
 
-def test_pairwise_tables_of_the_images(scene):
-    data, expected = scene
-    for names, table in expected["hungarian"].items():
-        two = [data.annotator_names.index(name) for name in names.split("-")]
-        kept = np.flatnonzero(np.isin(data.annotations.annotator, two))
-        part = replace(data, annotations=data.annotations.take(kept))
-        units = run(part, "hungarian", 0.5)
-        assert sorted(sorted(unit) for unit in units if len(unit) == 2) == sorted(table)
-
-
 def test_units_and_alpha_of_the_images(scene):
     data, expected = scene
     assert sorted(map(sorted, run(data, "recursive", 0.5))) == sorted(expected["recursive"])
     result = agree(data, iou_threshold=0.5, bootstrap=0)
     assert result.alpha == pytest.approx(expected["alpha"], abs=5e-5)
     assert result.mean_image_alpha == result.alpha
-
-
-def test_ious_of_the_images(scene):
-    data, expected = scene
-    pairs, _ = candidate_pairs(data, "bbox", 0.01)
-    ids = data.annotations.id
-    found = {
-        f"{min(a, b)}-{max(a, b)}": iou
-        for a, b, iou in zip(ids[pairs.left], ids[pairs.right], pairs.similarity, strict=True)
-    }
-    for key, iou in expected["ious"].items():
-        assert found[key] == pytest.approx(iou, abs=5e-5)
-
-
-@pytest.mark.parametrize("matcher", ["recursive", "greedy", "average", "complete"])
-def test_order_in_the_file_changes_nothing(matcher, tmp_path):
-    rng = np.random.default_rng(6)
-    rows = random_rows(rng, n_images=3, n_annotators=3)
-    records = [
-        {"id": 100 + n, "image_id": i, "category_id": c, "bbox": b, "rater": f"r{a}"}
-        for n, (i, a, c, b) in enumerate(rows)
-    ]
-    images = [image(i) for i in range(3)]
-    categories = [{"id": c, "name": f"c{c}"} for c in range(3)]
-    found = []
-    for turn in range(4):
-        for part in (records, images, categories):
-            if turn:
-                rng.shuffle(part)
-        path = write(tmp_path / f"{turn}.json", json.dumps(document(records, images, categories)))
-        found.append(run(read_coco(path), matcher))
-    assert found == [found[0]] * 4
-
-
-def test_recursive_goes_through_annotators_in_sorted_order():
-    """Names decide, and numbers count as numbers: 2 comes before 10."""
-    boxes = {"2": 0.0, "10": 4.0, "9": 8.0}
-    found = set()
-    for order in permutations(boxes):
-        rows = [(0, sorted(boxes, key=int).index(n), 0, (boxes[n], 0.0, 10.0, 10.0)) for n in order]
-        data = dataset(rows)
-        ids = [order[node] for node in range(3)]
-        units = run(data, "recursive", 0.4)
-        found.add(frozenset(frozenset(ids[node] for node in unit) for unit in units))
-    assert len(found) == 1
 
 
 def test_the_default_joins_more_true_pairs_than_recursive_matching():

@@ -49,11 +49,6 @@ def centred(numbers: FloatArray, marginal: FloatArray) -> tuple[FloatArray, floa
     subtracted before the division, and the unit is a power of two. `numbers` are in rising order;
     `marginal` is the frequency of each among the compared values. The result is 0 for values that
     do not occur, otherwise between −1 and 1.
-
-    Examples
-    --------
-    >>> centred(np.array([1e12, 1e12 + 1, 1e12 + 3]), np.ones(3))
-    (array([-0.25,  0.  ,  0.5 ]), 4.0)
     """
     occurring = marginal > 0
     largest = float(np.abs(numbers[occurring]).max(initial=0))
@@ -73,11 +68,6 @@ def midranks(marginal: FloatArray) -> FloatArray:
     The ordinal metric (Σ_{g=c}^{k} n_g − (n_c + n_k) / 2)² of Krippendorff (2011) is the squared
     difference of two mid-ranks, so that ordinal data are interval data of mid-ranks. `marginal`,
     (K, B), is how often each value occurs, from the lowest to the highest.
-
-    Examples
-    --------
-    >>> midranks(np.array([[2.0], [1.0], [1.0]])).ravel()
-    array([-1. ,  0.5,  1.5])
     """
     ranks: FloatArray = np.cumsum(marginal, axis=0) - marginal / 2 - marginal.sum(0) / 2
     return ranks
@@ -210,12 +200,6 @@ def fixed_distances(
     marginal : (K,) float64
         How often each value occurs among those compared. Distances of interval data are scaled by
         these, and are 0 for values that do not occur.
-
-    Examples
-    --------
-    >>> distances = fixed_distances("nominal", None, np.ones(3))
-    >>> distances.mean_to(np.array([[1.0], [2.0], [4.0]])).ravel()
-    array([6., 5., 3.])
     """
     if level == "nominal":
         return _Nominal(lambda c, k: (c != k).astype(np.float64), len(marginal))
@@ -238,12 +222,6 @@ def pairwise_distances(distance: str | Distance, numbers: FloatArray) -> FixedDi
     distance : "ratio" or callable
         ((c − k) / (c + k))² for ratio data (Krippendorff 2011); or (N,), (N,) values → (N,).
     numbers : (K,) float64
-
-    Examples
-    --------
-    >>> distances = pairwise_distances("ratio", np.array([1.0, 3.0]))
-    >>> distances.between(np.array([0]), np.array([1]))
-    array([0.25])
     """
     if len(numbers) > MOST_VALUES:
         name = f"level {distance}" if isinstance(distance, str) else "distance function"
@@ -361,17 +339,6 @@ def alpha(
     ----------
     .. [1] K. Krippendorff (2011), Computing Krippendorff's alpha-reliability, University of
            Pennsylvania.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
-    >>> table = from_table(np.array([[0, 1, 2], [0, 2, 2]]), np.ones((2, 3), bool), 3)
-    >>> counted = unit_counts(table)
-    >>> round(alpha(counted).value, 4)
-    0.5455
-    >>> round(alpha(counted, "interval", np.arange(3.0)).value, 4)
-    0.8276
     """
     if not callable(level) and level not in LEVELS:
         raise ConfigError(f"level {unknown_name(level, LEVELS)}")
@@ -460,11 +427,7 @@ def _of_parts(n: FloatArray, within: FloatArray, between: FloatArray) -> FloatAr
 
 
 def _unit_disagreement(counts: UnitCounts, place: FloatArray) -> FloatArray:
-    """Return the term of each unit in n D_o, (U,): Σ_{i≠j} δ(x_i, x_j) / (m − 1) over m ratings.
-
-    It is 0 for units with fewer than two ratings. δ is the squared difference of the (K,) places of
-    the values.
-    """
+    """Return the term of each unit in n D_o, (U,): Σ_{i≠j} δ(x_i, x_j) / (m − 1) over m ratings."""
     n_units, size = len(counts.size), counts.size
     # Deviations from the mean of the unit: differences of large squares would lose digits.
     mean = sum_by(counts.unit, counts.count * place[counts.value], n_units)
@@ -483,10 +446,7 @@ def _estimator(
     evaluate: Callable[[FloatArray], FloatArray],
     scale: float = 1.0,
 ) -> Estimator:
-    """Return alpha from the disagreement of each unit and the mean distance of each value.
-
-    Both are in units of `scale`.
-    """
+    """Return alpha from the disagreement of each unit and the mean distance of each value."""
     n_units, total = len(counts.size), float(marginal.sum())
     paired = counts.weight * (counts.size >= 2)
     # Rounding may leave a residue where all values are equal.

@@ -306,13 +306,7 @@ def _table_by_row(rows: FloatArray) -> SumTable:
 def _stacked_tables(
     thresholds: Sequence[Coincidences], images: IndexArray, values: IntArray, n_diagonals: int
 ) -> Iterator[SumTable]:
-    """Yield the marginals above the diagonals of each threshold, (V + D, C).
-
-    There are D = V rows of diagonals, or one with their sum.
-
-    Each table is based on the previous threshold: few images change from one to the next, so that
-    sums of later ones cost little.
-    """
+    """Yield the marginals above the diagonals of each threshold, (V + D, C)."""
     n_values = len(values)
     shape = n_values + n_diagonals, len(images)
     before: tuple[IndexArray, FloatArray] = (np.zeros(0, np.int64), np.zeros(0))

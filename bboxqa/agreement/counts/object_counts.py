@@ -139,16 +139,6 @@ def count_objects(
     .. [1] G. Hripcsak and A. S. Rothschild (2005), Agreement, the F-measure, and reliability in
            information retrieval, Journal of the American Medical Informatics Association 12(3),
            doi:10.1197/jamia.M1733.
-
-    Examples
-    --------
-    >>> import bboxqa
-    >>> from bboxqa.examples import example_file
-    >>> annotations = bboxqa.read_coco(example_file("fruits")).annotations
-    >>> none = CandidatePairs(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
-    >>> counted = count_objects(annotations, none, np.ones((1, 3), bool), 3, 0.5)
-    >>> counted.images.possible, counted.images.f1
-    (array([9.]), array([0.]))
     """
     n_images, n_annotators = assigned.shape
     left, right = pairs.left, pairs.right
@@ -400,11 +390,6 @@ def paired_annotators(annotator: IntArray, assigned: BoolArray) -> BoolArray | N
 
     `annotator`, (N,), is who drew each annotation, and `assigned`, (I, A), who was asked to
     annotate which image. Ties go to the first annotators.
-
-    Examples
-    --------
-    >>> paired_annotators(np.array([0, 1, 1]), np.ones((1, 3), bool)) is None
-    True
     """
     n_annotators = assigned.shape[1]
     if n_annotators <= MOST_PAIRED or not _are_many(assigned):

@@ -43,13 +43,6 @@ def unit_counts(data: ReliabilityData, missing: str = "ignore") -> UnitCounts:
 
     A missing annotation counts as one more value, the last, if `missing` is "category"; it is left
     out if it is "ignore".
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
-    >>> counted = unit_counts(from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2))
-    >>> counted.value, counted.count, counted.size
-    (array([0, 1]), array([2., 1.]), array([2., 1.]))
     """
     unit, value = data.unit, data.value.astype(np.int64)
     is_missing = data.state == Cell.MISSING
@@ -78,15 +71,7 @@ def unit_counts(data: ReliabilityData, missing: str = "ignore") -> UnitCounts:
 
 
 def without_missing(counts: UnitCounts) -> UnitCounts:
-    """Return the counts of `unit_counts` for "ignore" from those for "category".
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
-    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
-    >>> without_missing(unit_counts(table, "category")).size
-    array([2., 1.])
-    """
+    """Return the counts of `unit_counts` for "ignore" from those for "category"."""
     is_missing = counts.value == counts.n_values - 1
     drawn = np.flatnonzero(~is_missing)
     n_missing = np.bincount(
@@ -152,12 +137,6 @@ def from_table(values: IntArray, assigned: BoolArray, n_values: int) -> Reliabil
 
     `values`, (A, U), is the category that annotator a gave unit u, or -1 where it is missing;
     `assigned`, (A, U), is whether annotator a was asked about unit u.
-
-    Examples
-    --------
-    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
-    >>> table.state
-    array([0, 0, 0, 1], dtype=uint8)
     """
     unit, annotator = np.nonzero(assigned.T)
     value = values.T[unit, annotator].astype(np.int32)
@@ -177,28 +156,12 @@ def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
 
     A missing annotation counts as the last value if `missing` is "category", and not at all if it
     is "ignore".
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
-    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
-    >>> counted = coincidences(table, "category")
-    >>> counted.value, counted.marginal, counted.diagonal
-    (array([0, 1, 2], dtype=int32), array([2., 1., 1.]), array([2., 0., 0.]))
     """
     return replace(coincidences_of(unit_counts(data, missing)), n_values=data.n_values + 1)
 
 
 def coincidences_both_ways(data: ReliabilityData) -> tuple[Coincidences, Coincidences]:
-    """Return the coincidences with missing annotations as a value, and without them.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
-    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
-    >>> [counted.value.tolist() for counted in coincidences_both_ways(table)]
-    [[0, 1, 2], [0]]
-    """
+    """Return the coincidences with missing annotations as a value, and without them."""
     counts = unit_counts(data, "category")
     with_missing, without = map(coincidences_of, (counts, without_missing(counts)))
     return with_missing, replace(without, n_values=data.n_values + 1)

@@ -97,14 +97,6 @@ def chance_corrected(
     .. [4] K. L. Gwet (2008), Computing inter-rater reliability and its variance in the presence of
            high agreement, British Journal of Mathematical and Statistical Psychology 61(1),
            doi:10.1348/000711006X126600.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
-    >>> table = from_table(np.array([[0, 1, 1], [0, 1, 0]]), np.ones((2, 3), bool), 2)
-    >>> round(chance_corrected(unit_counts(table), "fleiss").value, 4)
-    0.3333
     """
     weight, size, n_values = counts.weight, counts.size, counts.n_values
     paired, rated = weight * (size >= 2), weight * (size >= 1)
@@ -246,11 +238,7 @@ def _by_cluster_and_value(
 def _expected_of_annotators(
     given: FloatArray, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the expected agreement, each annotator's shares, and half its slope along them.
-
-    It is the mean over pairs of annotators of the agreement of two independent draws, one from the
-    distribution of each. `given`, (A, K, B), are the counts of each annotator's values.
-    """
+    """Return the expected agreement, each annotator's shares, and half its slope along them."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.nan_to_num(given / given.sum(1, keepdims=True))
     # In a resample an annotator may have no ratings; then only the others are compared.

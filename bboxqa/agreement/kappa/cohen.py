@@ -109,13 +109,6 @@ def cohen_pairs(
     .. [2] J. Cohen (1968), Weighted kappa, Psychological Bulletin 70(4), doi:10.1037/h0026256.
     .. [3] J. L. Fleiss, J. Cohen and B. S. Everitt (1969), Large sample standard errors of kappa
            and weighted kappa, Psychological Bulletin 72(5), doi:10.1037/h0028106.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
-    >>> table = from_table(np.array([[0, 1, 1], [0, 1, 0]]), np.ones((2, 3), bool), 2)
-    >>> cohen_pairs(table, 2).table.kappa.round(4)
-    array([0.4])
     """
     if prefers_cells(data, n_annotators):
         blocks = (
@@ -147,11 +140,7 @@ def _agreeing(answers: AnswerPairs, weights: FloatArray | None) -> FloatArray:
 def _matched(
     answers: AnswerPairs, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the chance agreement of each pair, (P,), and its part for each answer, twice (C,).
-
-    Σ_kl L_k w_kl R_l, with L and R the counts of the first and the second annotator's values;
-    Σ_l w_kl R_l for the value k of each left answer, and Σ_k L_k w_kl for each right one.
-    """
+    """Return the chance agreement of each pair, (P,), and its part for each answer, twice (C,)."""
     n_pairs, n_values = len(answers.first), answers.n_values
     ours, theirs = (answers.pair * n_values + value for value in (answers.left, answers.right))
     if weights is None:
@@ -174,10 +163,7 @@ def _matched(
 def _tables(
     answers: AnswerPairs, run: IndexArray, n_runs: int
 ) -> Iterator[tuple[int, IndexArray, FloatArray, FloatArray]]:
-    """Yield counts of the first and the second annotator's values, for some runs at a time.
-
-    Each item is the index of the first run, the answers of these runs, and the two tables.
-    """
+    """Yield counts of the first and the second annotator's values, for some runs at a time."""
     n_values, amount = answers.n_values, answers.weight
     order = np.argsort(run, kind="stable")
     step = max(1, _CHUNK // max(n_values, 1))
@@ -246,10 +232,7 @@ def _block_of_cells(
 
 
 def _moved(whole: FloatArray, pair: IndexArray, inside: FloatArray) -> FloatArray:
-    """Return the influence of clusters on kappa (Fleiss, Cohen and Everitt 1969, eq. 14).
-
-    `inside` are sums of the cluster: answers, agreeing answers, and lᵀ W R + Lᵀ W r.
-    """
+    """Return the influence of clusters on kappa (Fleiss, Cohen and Everitt 1969, eq. 14)."""
     observed, expected = _shares(whole)
     kappa = kappa_of(observed, expected)
     factor, constant = (1 - kappa) / whole[0], kappa - expected * (1 - kappa)
@@ -339,13 +322,6 @@ def agreement_weights(
     .. [2] J. L. Fleiss and J. Cohen (1973), The equivalence of weighted kappa and the intraclass
            correlation coefficient as measures of reliability, Educational and Psychological
            Measurement 33(3), doi:10.1177/001316447303300309.
-
-    Examples
-    --------
-    >>> agreement_weights("linear", 3).tolist()
-    [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
-    >>> agreement_weights([[0, 1], [2, 0]], 2).tolist()
-    [[1.0, 0.5], [0.0, 1.0]]
     """
     if isinstance(weights, str):
         return _named(weights, n_values, numbers)

@@ -146,11 +146,6 @@ def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
     Two annotators who agree on everything have kappa 1, even if they gave a single value, so that
     chance agreement is 1: the convention of published studies that weight pairs by shared answers.
     NaN if either share is NaN, or if chance agreement is 1 and they do not agree.
-
-    Examples
-    --------
-    >>> kappa_of(np.array([0.75, 1.0]), np.array([0.5, 1.0]))
-    array([0.5, 1. ])
     """
     kappa: FloatArray
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -381,14 +376,6 @@ def choice_pairs(
         The values that mean that no object was picked.
     n_options : (U,) int64
         The number of objects to choose from in each unit.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import from_table
-    >>> table = from_table(np.array([[0, 1], [0, 2]]), np.ones((2, 2), bool), 3)
-    >>> none = np.array([True, False, False])
-    >>> choice_pairs(table, 2, none, np.array([2, 2])).table.expected
-    array([0.375])
     """
     blocks = (
         _choice_block(answers, _columns(answers, is_none, n_options))

@@ -62,12 +62,6 @@ def drawn_intervals(
     ----------
     .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
            Hall, ch. 8 and 13, doi:10.1201/9780429246593.
-
-    Examples
-    --------
-    >>> widths = np.array([[3.0, 5.0, 4.0, 4.0, 9.0, 5.0]])
-    >>> drawn_intervals(widths.mean(1), [widths], lambda sums: sums / 6, 1000, 0)
-    array([[3.5      , 7.4284381]])
     """
     adds = sum(np.asarray((table != 0).sum(0)).ravel() for table in tables)
     used = np.flatnonzero(adds)
@@ -100,11 +94,6 @@ def centred_intervals(values: FloatArray, bounds: FloatArray) -> FloatArray:
     ----------
     .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
            Hall, ch. 12, doi:10.1201/9780429246593.
-
-    Examples
-    --------
-    >>> centred_intervals(np.array([3.0]), np.array([[1.0, 4.0]]))
-    array([[1.5, 4.5]])
     """
     reach = (bounds[:, 1] - bounds[:, 0]) / 2
     return np.stack([values - reach, values + reach], axis=1)
@@ -140,13 +129,7 @@ def _are_small_counts(table: Any) -> bool:
 
 
 def n_nonzero(table: Any) -> IndexArray:
-    """Return the number of nonzero columns of each row of an array or sparse array, (K,).
-
-    Examples
-    --------
-    >>> n_nonzero(np.array([[0, 2, 1], [0, 0, 3]]))
-    array([2, 1])
-    """
+    """Return the number of nonzero columns of each row of an array or sparse array, (K,)."""
     return np.asarray((table != 0).sum(1)).ravel()
 
 
@@ -176,12 +159,6 @@ def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int)
     ----------
     .. [1] Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap. Chapman & Hall,
        ch. 8 and 13. doi:10.1201/9780429246593
-
-    Examples
-    --------
-    >>> missed = np.array([[0, 1, 0, 1, 0, 0, 0, 1]])
-    >>> ratio_intervals(missed, np.ones((1, 8)), 1000, 0)
-    array([[0.   , 0.875]])
     """
     none = np.full((denominator.shape[0], 2), np.nan)
     n_images = n_nonzero(denominator)

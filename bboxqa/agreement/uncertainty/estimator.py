@@ -75,12 +75,6 @@ def table_of(
     most_dense : int, optional
         The most cells of a dense table; larger ones, and those that are nearly empty, are a
         scipy.sparse.csc_array.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table_of(np.array([0, 0]), np.array([1, 1]), np.array([2.0, 3.0]), (1, 2)).tolist()
-    [[0.0, 5.0]]
     """
     n_cells = shape[0] * shape[1]
     is_full = n_cells <= max(_SMALL, _FILLED * len(row))

@@ -46,12 +46,6 @@ def pseudo_value_estimator(
         As in `Estimator`.
     lowest : float
         The lower end of the scale; the upper end is 1. Replicates are clipped to the scale.
-
-    Examples
-    --------
-    >>> found = pseudo_value_estimator(0.5, np.arange(3), np.array([0.4, 0.5, 0.6]), 3)
-    >>> found.evaluate(found.sums @ np.array([[1, 2], [1, 1], [1, 0]])).round(3).tolist()
-    [0.5, 0.633]
     """
     n_clusters = len(clusters)
     table = np.zeros((2, n_groups))
@@ -93,11 +87,6 @@ def fisher_interval(
         Degrees of freedom, the number of clusters minus 1; at least `FEWEST` clusters are needed.
     middle : (N,) float64, optional
         The centre of the interval, if it is not the value.
-
-    Examples
-    --------
-    >>> fisher_interval(np.array([0.8]), np.array([0.1]), np.array([49])).round(3)
-    array([[0.493, 0.93 ]])
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = t_quantile(freedom, (1 + LEVEL) / 2) * error / (1 - value**2)

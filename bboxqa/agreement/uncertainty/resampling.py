@@ -51,12 +51,6 @@ def covering_intervals(
         NaN where there is none.
     highest : float
         The largest value that the coefficients can have.
-
-    Examples
-    --------
-    >>> replicates = np.array([[0.2, 0.3, 0.4]])
-    >>> covering_intervals(np.array([0.5]), replicates, np.array([[0.2, 0.4]]))
-    (array([[0.4, 0.6]]), array([0.2]))
     """
     low, high = intervals.T
     missed = np.flatnonzero((values < low - ROUNDING) | (values > high + ROUNDING))
@@ -230,11 +224,6 @@ def jackknife_error(without: FloatArray) -> float:
 
     sqrt((G − 1) / G · Σ (θ_g − mean)²) (Efron and Tibshirani 1993, eq. 11.5). NaN with fewer than
     two clusters, or where one of the values is undefined.
-
-    Examples
-    --------
-    >>> round(jackknife_error(np.array([1.0, 2.0, 3.0])), 4)
-    1.1547
     """
     n_clusters = len(without)
     if n_clusters < 2 or np.isnan(without).any():
@@ -256,11 +245,6 @@ def bca_interval(
     ----------
     .. [1] B. Efron (1987), Better bootstrap confidence intervals, Journal of the American
            Statistical Association 82(397), doi:10.1080/01621459.1987.10478410.
-
-    Examples
-    --------
-    >>> bca_interval(500.0, np.arange(1001.0), np.array([1.0, 2.0, 3.0]))
-    array([ 25., 975.])
     """
     nothing = np.full(2, np.nan)
     defined = replicates[~np.isnan(replicates)]
@@ -288,11 +272,6 @@ def normal_ratio(n_clusters: IndexArray) -> FloatArray:
 
     The variance of draws is too small by (n − 1) / n, and the variance estimated from n clusters is
     uncertain, which Student's t takes into account.
-
-    Examples
-    --------
-    >>> normal_ratio(np.array([6, 50, 1000])).round(3)
-    array([1.437, 1.036, 1.002])
     """
     n = np.maximum(n_clusters, 2)
     tail = (1 + LEVEL) / 2
@@ -304,11 +283,6 @@ def expanded_level(n_clusters: IndexArray) -> FloatArray:
     """Return the share of draws that a 95 % interval of few clusters spans, (K,).
 
     It widens a normal distribution by `normal_ratio`.
-
-    Examples
-    --------
-    >>> expanded_level(np.array([6, 50, 1000])).round(4)
-    array([0.9951, 0.9576, 0.9504])
     """
     ends = normal_quantile((1 - LEVEL) / 2) * normal_ratio(n_clusters)
     level: FloatArray = 1 - 2 * np.array([normal_share(each) for each in ends.ravel().tolist()])
@@ -330,12 +304,6 @@ def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatAr
     ----------
     .. [1] T. C. Hesterberg (2015), What teachers should know about the bootstrap, The American
            Statistician 69(4), doi:10.1080/00031305.2015.1089789.
-
-    Examples
-    --------
-    >>> replicates = np.arange(1001.0)[None]
-    >>> expanded_interval(replicates, np.array([6])).round(1)
-    array([[  2.4, 997.6]])
     """
     level = expanded_level(n_clusters)
     return quantiles(replicates, (1 - level) / 2, (1 + level) / 2)
@@ -503,11 +471,7 @@ def _needed(n_clusters: int, factor: float) -> int:
 
 
 def _error_of_spread(estimator: Estimator) -> float:
-    """Return the relative standard error of the variance of a coefficient.
-
-    The variance is a mean over clusters of the squared change of the coefficient without the
-    cluster (the jackknife: Efron and Tibshirani 1993, ch. 11), so that its error is that of a mean.
-    """
+    """Return the relative standard error of the variance of a coefficient."""
     without = estimator.without
     if without is None:
         sums = estimator.drawn_sums()

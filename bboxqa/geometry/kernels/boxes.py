@@ -7,14 +7,7 @@ from bboxqa.model.shapes.keypoints import Keypoints
 
 
 def corners(bbox: FloatArray) -> FloatArray:
-    """Return N boxes given as x, y, width, height, (N, 4) float64, as corners.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> corners(np.array([[10.0, 20.0, 5.0, 4.0]]))
-    array([[10., 20., 15., 24.]])
-    """
+    """Return N boxes given as x, y, width, height, (N, 4) float64, as corners."""
     result = bbox.copy()
     result[:, 2:] += bbox[:, :2]
     return result
@@ -33,14 +26,7 @@ def _area(box: FloatArray) -> FloatArray:
 
 
 def overlap(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the area of the intersection of each pair of boxes; 0 if they only touch.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> overlap(np.array([[0.0, 0, 5, 5]]), np.array([[4.0, 4, 9, 9]]))
-    array([1.])
-    """
+    """Return the area of the intersection of each pair of boxes; 0 if they only touch."""
     width = np.minimum(left[:, 2], right[:, 2]) - np.maximum(left[:, 0], right[:, 0])
     height = np.minimum(left[:, 3], right[:, 3]) - np.maximum(left[:, 1], right[:, 1])
     area: FloatArray = np.maximum(width, 0) * np.maximum(height, 0)
@@ -58,12 +44,6 @@ def bbox_iou(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return the intersection over union of each pair of boxes, in [0, 1].
 
     A box without area has an IoU of 0, even with itself; other identical boxes have exactly 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bbox_iou(np.array([[0.0, 0, 5, 5]]), np.array([[1.0, 0, 6, 5]])).round(4)
-    array([0.6667])
     """
     intersection = overlap(left, right)
     return _ratio(intersection, _area(left) + _area(right) - intersection)
@@ -80,12 +60,6 @@ def bbox_giou(left: FloatArray, right: FloatArray) -> FloatArray:
     .. [1] Rezatofighi, H., Tsoi, N., Gwak, J., Sadeghian, A., Reid, I. and Savarese, S. (2019).
        Generalized Intersection over Union: A Metric and a Loss for Bounding Box Regression. CVPR
        2019, algorithm 1. doi:10.1109/CVPR.2019.00075
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bbox_giou(np.array([[0.0, 0, 1, 1]]), np.array([[2.0, 0, 3, 1]])).round(4)
-    array([-0.3333])
     """
     intersection = overlap(left, right)
     union = _area(left) + _area(right) - intersection
@@ -102,12 +76,6 @@ def bbox_centroid(left: FloatArray, right: FloatArray) -> FloatArray:
     It is one minus the distance of the centres divided by the longer diagonal, but at least 0; and
     0 for a box without area. KαLOS (Tschirschwitz and Rodehorst, CVPR 2026) uses coordinates
     relative to the image, whereas this function uses pixels, so that a square stays a square.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bbox_centroid(np.array([[0.0, 0, 6, 8]]), np.array([[1.0, 0, 7, 8]]))
-    array([0.9])
     """
     offset = (left[:, :2] + left[:, 2:] - right[:, :2] - right[:, 2:]) / 2
     distance = np.hypot(offset[:, 0], offset[:, 1])
@@ -128,12 +96,6 @@ def rotated_iou(left: FloatArray, right: FloatArray) -> FloatArray:
     Boxes are (P, 5) float64: centre x and y, width, height and angle in degrees from 0 up to 90, as
     returned by `bboxqa.model.shapes.rotated_boxes.smallest_angle`. A box without area has an IoU of
     0, even with itself; other identical boxes have exactly 1. The result is exactly symmetric.
-
-    Examples
-    --------
-    >>> square, diamond = np.array([[0.0, 0, 2, 2, 0]]), np.array([[0.0, 0, 2, 2, 45]])
-    >>> rotated_iou(square, diamond).round(4)
-    array([0.7071])
     """
     frame, other = _ordered(left, right)
     areas = left[:, 2] * left[:, 3], right[:, 2] * right[:, 3]
@@ -158,13 +120,7 @@ def _ordered(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def _intersection(frame: FloatArray, other: FloatArray) -> FloatArray:
-    """Return the areas of intersections.
-
-    By Green's theorem, the area of a polygon inside an upright box is the integral over y of x,
-    clipped to the sides of the box, along the part of the polygon's outline between the top and
-    bottom of the box. Touching or coinciding edges need no special cases, as the integral is
-    continuous.
-    """
+    """Return the areas of intersections."""
     half_width, half_height = frame[:, 2] / 2, frame[:, 3] / 2
     x, y = _corners_in(frame, other)
     area = np.zeros(len(frame))

@@ -38,13 +38,6 @@ def is_intricate(rings: Sequence[FloatArray]) -> bool:
 
     The time of GEOS grows with this number, even if edges do not cross: a comb with slanted teeth
     takes minutes. `rings` are the rings of one annotation, each (V, 2) float64.
-
-    Examples
-    --------
-    >>> teeth = np.arange(4000.0)
-    >>> comb = np.stack([teeth + teeth % 2 * 9000, teeth % 2 * 9000], axis=1)
-    >>> is_intricate([comb]), is_intricate([comb[:1000]])
-    (True, False)
     """
     n = sum(map(len, rings))
     if n < FEWEST_INTRICATE:
@@ -62,11 +55,6 @@ def n_crossings(xy: FloatArray, most: float = np.inf) -> int:
 
     It is an estimate for rings of more than 2,048 vertices. Counting stops when there are more than
     `most`; the number is then too low, but above `most`.
-
-    Examples
-    --------
-    >>> n_crossings(np.array([[0.0, 0], [4, 4], [4, 0], [0, 4]]))
-    1
     """
     start = xy[(xy != np.roll(xy, 1, axis=0)).any(axis=1)]
     n, stop = len(start), np.roll(start, -1, axis=0)
@@ -104,11 +92,6 @@ def even_odd_parts(xy: FloatArray) -> Any:
 
     They share no edges. `shapely.make_valid` gives the same parts unless edges coincide, but its
     time grows quadratically with the number of crossings, and here linearly.
-
-    Examples
-    --------
-    >>> [part.area for part in even_odd_parts(np.array([[0.0, 0], [4, 4], [4, 0], [0, 4]]))]
-    [4.0, 4.0]
     """
     import shapely
 
@@ -345,21 +328,7 @@ def _pad(columns: tuple[FloatArray, ...], polygon: IndexArray, n: int) -> Edges:
 
 
 def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
-    """Return areas, bounds and edges of N outlines; outlines other than polygons have no area.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.model.outlines import Segmentations
-    >>> empty = np.zeros(0, np.uint8)
-    >>> square = Segmentations(
-    ...     kind=np.array([1], np.uint8), xy=np.array([[0.0, 0], [4, 0], [4, 4], [0, 4]]),
-    ...     ring_offsets=np.array([0, 4]), part_start=np.array([0]), part_stop=np.array([1]),
-    ...     counts=empty, counts_start=np.array([0]), counts_stop=np.array([0]),
-    ...     size=np.zeros((1, 2), np.int32))
-    >>> polygon_outlines(square).area
-    array([16.])
-    """
+    """Return areas, bounds and edges of N outlines; outlines other than polygons have no area."""
     n = len(segmentations)
     given = _given_rings(segmentations)
     rings, repaired, tangled = _valid_rings(given, n)
@@ -489,14 +458,6 @@ def even_odd_pixels(
 
     `xy`, (V, 2), is a ring. `origin` is the left and top of the grid, `pixel` the side of a pixel,
     and `size` the numbers of pixels, width and height.
-
-    Examples
-    --------
-    >>> square = np.array([[1.0, 1], [3, 1], [3, 3], [1, 3]])
-    >>> even_odd_pixels(square, np.zeros(2), 1.0, np.array([4, 3])).astype(int)
-    array([[0, 0, 0, 0],
-           [0, 1, 1, 0],
-           [0, 1, 1, 0]])
     """
     width, height = size.tolist()
     # In units of pixels, with pixel centres at integers.

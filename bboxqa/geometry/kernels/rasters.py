@@ -148,12 +148,6 @@ def runs_of(canvas: BoolArray, left: int, top: int) -> tuple[IndexArray, IndexAr
     """Return start and stop of the runs of drawn pixels, (height, width) bool, each (R,) int64.
 
     `left` and `top` are the place of the canvas.
-
-    Examples
-    --------
-    >>> start, stop = runs_of(np.array([[True, False], [True, True]]), 0, 7)
-    >>> start, stop - start
-    (array([         7, 4294967304]), array([2, 1]))
     """
     height, width = canvas.shape
     columns = np.zeros((width, height + 2), np.bool_)
@@ -240,13 +234,6 @@ def draw_inclusive(rings: list[Ring], width: int, height: int) -> BoolArray:
     """Draw rings with Pillow, including boundaries, as (height, width) bool.
 
     Each ring is (V, 2) float64 in pixels of the canvas.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> square = np.array([[0.0, 0], [3, 0], [3, 3], [0, 3]])
-    >>> int(draw_inclusive([square], 5, 5).sum())
-    16
     """
     from PIL import Image, ImageDraw
 
@@ -262,13 +249,6 @@ def burn(rings: list[Ring], width: int, height: int, *, all_touched: bool = Fals
 
     These are the pixels whose centre is inside a ring, or with `all_touched` all pixels that a ring
     touches. If an edge lies exactly on the grid, the touched pixels depend on the canvas.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> square = np.array([[0.0, 0], [3, 0], [3, 3], [0, 3]])
-    >>> int(burn([square], 5, 5).sum())
-    9
     """
     from rasterio.features import rasterize
 
@@ -305,14 +285,6 @@ def raster_areas(
     """Return the numbers of pixels of the intersection and the union of two annotations.
 
     Both are clipped to the image. `size` is its width and height, or (0, 0) if unknown.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> square = np.array([[0.0, 0], [3, 0], [3, 3], [0, 3]])
-    >>> kite = np.array([[0.0, 0], [3, 0], [5, 2], [0, 3]])
-    >>> raster_areas([square], [kite], (0, 0), draw_inclusive)
-    (13, 19)
     """
     runs = pixel_runs([drawn_runs(rings, size, draw) for rings in (left, right)])
     shared = int(shared_pixels(runs, np.zeros(1, np.int64), np.ones(1, np.int64))[0])

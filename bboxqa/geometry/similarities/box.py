@@ -208,11 +208,7 @@ def _keypoints(dataset: Dataset, options: Options) -> Comparison:
 def _bounds(
     keypoints: Keypoints, area: FloatArray, variance: FloatArray, threshold: float
 ) -> FloatArray | None:
-    """Return bounds that overlap for any two annotations that reach the threshold.
-
-    If the mean reaches the threshold, at least one joint does. The two points of this joint are
-    then no further apart than the larger scale allows.
-    """
+    """Return bounds that overlap for any two annotations that reach the threshold."""
     if threshold <= 0:
         return None
     extent = keypoints.extent()

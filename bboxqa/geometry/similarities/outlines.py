@@ -241,11 +241,7 @@ def _bounded(
     image: IntArray,
     counts: Counter[str],
 ) -> Compare:
-    """Return a comparison that uses pixels in images where exact areas would take too long.
-
-    The polygons of these images are counted as "tangled", but for rectangles, which are compared
-    exactly with each other.
-    """
+    """Return a comparison that uses pixels in images where exact areas would take too long."""
     is_box = polygons.is_box(outlines)
     of_boxes: Compare = partial(polygons.box_iou, outlines)
 

@@ -23,13 +23,7 @@ SIMILARITIES: dict[str, Similarity] = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all similarities, with those of other packages last.
-
-    Examples
-    --------
-    >>> names()[:2]
-    ('bbox', 'giou')
-    """
+    """Return the names of all similarities, with those of other packages last."""
     return tuple(dict.fromkeys((*SIMILARITIES, *plugins(GROUP))))
 
 
@@ -50,11 +44,6 @@ def similarity(name: str) -> Similarity:
 
     Other packages are searched only if the name is not built in. Raises ConfigError if there is no
     such similarity, or if the package that offers it cannot be imported.
-
-    Examples
-    --------
-    >>> similarity("mask").needs
-    'masks'
     """
     if name in SIMILARITIES:
         return SIMILARITIES[name]
@@ -66,11 +55,6 @@ def needs_outlines(name: str) -> bool:
     """Return whether a similarity compares outlines.
 
     Raises ConfigError if there is no such similarity.
-
-    Examples
-    --------
-    >>> needs_outlines("bbox"), needs_outlines("polygon")
-    (False, True)
     """
     return similarity(name).needs not in ("boxes", "rotated boxes", "keypoints")
 
@@ -79,11 +63,6 @@ def needs_rotated_boxes(name: str) -> bool:
     """Return whether a similarity compares rotated boxes.
 
     Raises ConfigError if there is no such similarity.
-
-    Examples
-    --------
-    >>> needs_rotated_boxes("bbox"), needs_rotated_boxes("obb")
-    (False, True)
     """
     return similarity(name).needs == "rotated boxes"
 
@@ -92,10 +71,5 @@ def needs_keypoints(name: str) -> bool:
     """Return whether a similarity compares key points.
 
     Raises ConfigError if there is no such similarity.
-
-    Examples
-    --------
-    >>> needs_keypoints("bbox"), needs_keypoints("keypoints")
-    (False, True)
     """
     return similarity(name).needs == "keypoints"

@@ -239,10 +239,7 @@ _ENDS = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2], [1, 3]])
 
 
 def _smallest_around(points: FloatArray) -> FloatArray:
-    """Return the smallest rectangle around each quadrilateral.
-
-    One of its sides lies along a side of the convex hull, which joins two of the four points.
-    """
+    """Return the smallest rectangle around each quadrilateral."""
     sides = points[:, _ENDS[:, 1]] - points[:, _ENDS[:, 0]]
     length = np.hypot(sides[..., 0], sides[..., 1])
     is_point = length == 0

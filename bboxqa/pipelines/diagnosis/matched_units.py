@@ -67,11 +67,7 @@ def with_displaced_joined(matched: MatchedUnits, least: float) -> MatchedUnits:
 
 
 def _with_misread_joined(matched: MatchedUnits) -> MatchedUnits:
-    """Return units in which people in the same box, and boxes about the same centre, are joined.
-
-    If left and right of all joints are exchanged, or the sides of a long box, two annotations of an
-    object are too dissimilar to match. They are badly placed, not a miss and an extra.
-    """
+    """Return units in which people in the same box, and boxes about the same centre, are joined."""
     boxes = matched.data.annotations.rotated_box if matched.compared == "rotated boxes" else None
     if boxes is None and matched.compared != "keypoints":
         return matched
@@ -91,10 +87,7 @@ def _with_misread_joined(matched: MatchedUnits) -> MatchedUnits:
 
 
 def _iou_if_turned(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the IoU of each pair after one box is turned so that the long sides are parallel.
-
-    It is the lower IoU of the two ways to turn one of them about its centre.
-    """
+    """Return the IoU of each pair after one box is turned so that the long sides are parallel."""
     long_first = []
     for boxes in (left, right):
         is_high = boxes[:, 2] < boxes[:, 3]
@@ -123,11 +116,7 @@ def _with_pairs_joined(
 
 
 def _displacements(matched: MatchedUnits) -> FloatArray:
-    """Return how far the boxes of each annotator are displaced to the right and down, (A, 2).
-
-    It is the part of the offset that both opposite edges share and the other annotators confirm.
-    With one other annotator it is half of that, as the other is displaced in the other direction.
-    """
+    """Return how far the boxes of each annotator are displaced to the right and down, (A, 2)."""
     found = edge_differences(matched)
     offset = of_others(found, medians, -1)
     near, far = offset[:, :2], offset[:, 2:]
@@ -321,13 +310,7 @@ _LOOSE = 0.1
 
 
 def lower_threshold(threshold: float) -> float:
-    """Return the lowest similarity of two annotations of one object, if one is badly placed.
-
-    Examples
-    --------
-    >>> lower_threshold(0.5), lower_threshold(0.1)
-    (0.1, 0.05)
-    """
+    """Return the lowest similarity of two annotations of one object, if one is badly placed."""
     return min(_LOOSE, threshold / 2, threshold)
 
 
@@ -343,7 +326,20 @@ def matched_units(
         raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
     threshold = settings.iou_threshold[0]
     annotations = part.data.annotations
-    near, own = _compared(part.data, settings, progress)
+    # The pairs between annotators and within annotators, from the lower threshold on.
+    annotator = part.data.annotations.annotator
+    # Each annotation of an image becomes an annotator of its own, so that all pairs are compared.
+    everyone = replace(part.data.annotations, annotator=_places(part.data.annotations))
+    pairs, _ = candidate_pairs(
+        replace(part.data, annotations=everyone),
+        settings.similarity,
+        lower_threshold(settings.iou_threshold[0]),
+        all_touched=settings.all_touched,
+        pair_bytes=matcher(settings.matcher).pair_bytes,
+        progress=None if progress is None else lambda *done: progress("comparing", *done),
+    )
+    same = annotator[pairs.left] == annotator[pairs.right]
+    near, own = pairs.take(~same), pairs.take(same)
     pairs = near.take(near.similarity >= threshold - TOLERANCE)
     lenient = settings.category_lenient
     units = match(annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
@@ -377,25 +373,6 @@ def _are_models(data: Dataset) -> BoolArray:
     """Return (A,) bool: annotators that are the results of a model."""
     models = [source.annotator for source in data.sources if source.role == "predictions"]
     return np.array([name in models for name in data.annotator_names], np.bool_)
-
-
-def _compared(
-    data: Dataset, settings: AgreeSettings, progress: Progress | None
-) -> tuple[CandidatePairs, CandidatePairs]:
-    """Return the pairs between annotators and within annotators, from the lower threshold on."""
-    annotator = data.annotations.annotator
-    # Each annotation of an image becomes an annotator of its own, so that all pairs are compared.
-    everyone = replace(data.annotations, annotator=_places(data.annotations))
-    pairs, _ = candidate_pairs(
-        replace(data, annotations=everyone),
-        settings.similarity,
-        lower_threshold(settings.iou_threshold[0]),
-        all_touched=settings.all_touched,
-        pair_bytes=matcher(settings.matcher).pair_bytes,
-        progress=None if progress is None else lambda *done: progress("comparing", *done),
-    )
-    same = annotator[pairs.left] == annotator[pairs.right]
-    return pairs.take(~same), pairs.take(same)
 
 
 def _places(annotations: Annotations) -> IntArray:

@@ -172,11 +172,7 @@ def _confuser(tables: Mapping[str, Table], first: str, second: str) -> str:
 
 
 def _misplacer(matched: MatchedUnits, tables: Mapping[str, Table]) -> str:
-    """Return whose boxes most of the misplaced ones are, by number and by share; "" if nobody's.
-
-    A sign test compares the number with the next one's. Copies are left out, as the majority that
-    two equal boxes make would put those of everyone else in the wrong.
-    """
+    """Return whose boxes most of the misplaced ones are, by number and by share; "" if nobody's."""
     annotators, judged = tables["annotators"], independent(matched)
     n_objects = n_objects_of(judged, Kind.BADLY_PLACED).tolist()
     apart = dict(zip(judged.data.annotator_names, n_objects, strict=True))

@@ -266,10 +266,7 @@ def _missed(own: Table) -> str:
 
 
 def _most_often(own: Table, n_others: int) -> str:
-    """Return the most frequent confusion of an annotator with the others, in words.
-
-    It is introduced by "most often" if a sign test finds it more frequent than the next one.
-    """
+    """Return the most frequent confusion of an annotator with the others, in words."""
     differs = (own["category"] != NO_BOX) & (own["others"] != NO_BOX)
     rows = np.flatnonzero(differs & (own["category"] != own["others"]))
     if not len(rows):

@@ -367,75 +367,19 @@ def joint_findings(tables: Mapping[str, Table]) -> Iterator[Finding]:
     n_people = len(people) // max(len(joints), 1)
     labels = _labels(joints)
     if n_people == 2:
-        yield from _swapped(joints, labels)
+        # Joints whose left and right one of two annotators exchanges; it is unknown who.
+        found = bounds(joints, "swapped_share")
+        rows = np.flatnonzero(found.low >= LEAST_SHARE)
+        rows = rows[np.argsort(-found.value[rows], kind="stable")]
+        if len(rows):
+            n_known = int((~np.isnan(found.value)).sum())
+            values = {"joints": _listed(rows.tolist(), labels, n_known)}
+            size = found.at(int(rows[0]))
+            yield Finding("swapped by one of two", (), size, size.value, values)
     else:
         yield from _erring(people, labels, "swapped_share")
     yield from _erring(people, labels, "missing_share")
-    yield from _moved_joints(people, labels, n_people)
-
-
-def _labels(joints: Table) -> list[str]:
-    """Return the names of joints in sentences, with the category if there are several."""
-    several = len(np.unique(joints["category"].astype(str))) > 1
-    rows = zip(joints["joint"].astype(str), joints["category"].astype(str), strict=True)
-    return [f"{joint} of {category}" if several else joint for joint, category in rows]
-
-
-def _listed(rows: Sequence[int], labels: Sequence[str], n_known: int) -> str:
-    """Return joints in words; `n_known` is the number of joints that were judged."""
-    if len(rows) == n_known > _MOST_JOINTS:
-        return f"all {n_known} joints that can be judged"
-    names = [labels[row] for row in rows[:_MOST_JOINTS]]
-    more = len(rows) - len(names)
-    return joined([*names, f"{more} more"] if more else names)
-
-
-def _swapped(joints: Table, labels: Sequence[str]) -> Iterator[Finding]:
-    """Yield joints whose left and right one of two annotators exchanges; it is unknown who."""
-    found = bounds(joints, "swapped_share")
-    rows = np.flatnonzero(found.low >= LEAST_SHARE)
-    rows = rows[np.argsort(-found.value[rows], kind="stable")]
-    if len(rows):
-        n_known = int((~np.isnan(found.value)).sum())
-        values = {"joints": _listed(rows.tolist(), labels, n_known)}
-        size = found.at(int(rows[0]))
-        yield Finding("swapped by one of two", (), size, size.value, values)
-
-
-def _erring(people: Table, labels: Sequence[str], column: str) -> Iterator[Finding]:
-    """Yield who exchanges, or leaves out, significantly more joints than the others."""
-    found, names, n_joints = bounds(people, column), people["annotator"].astype(str), len(labels)
-    by_name: dict[int, list[int]] = {}
-    for joint in range(n_joints):
-        rows = np.arange(joint, len(people), n_joints)
-        part = found.take(rows)
-        # A joint counts as exchanged only if its likelihood ratio is above 100, so that rates above
-        # 1 % are not due to chance.
-        above = np.flatnonzero(part.low > median_of_others(part.value[:, None])[:, 0])
-        if column != "swapped_share":
-            n_kinds = KINDS_OF_ERRORS * n_joints
-            above = above_others(part, people["n_images"][rows], None, n_kinds)
-        for place in above.tolist():
-            if part.low[place] >= LEAST_SHARE:
-                by_name.setdefault(place, []).append(int(rows[place]))
-    largest = {place: max(found.value[rows]) for place, rows in by_name.items()}
-    for place, n_more in most_named(sorted(by_name, key=lambda place: -largest[place])):
-        worst = sorted(by_name[place], key=lambda row: -found.value[row])
-        first = worst[0]
-        same = np.arange(first % n_joints, len(people), n_joints)
-        rest = found.value[same[same != first]]
-        who = "the other one" if len(rest) == 1 else "the others"
-        n_known = int((~np.isnan(found.value[:n_joints])).sum())
-        values = {
-            "others": f" ({who}: {in_percent(float(np.nanmedian(rest)))})",
-            "joints": _listed([row % n_joints for row in worst], labels, n_known),
-        }
-        size = found.at(first)
-        yield Finding(column, (names[first],), size, size.value, values, n_more, "joint_annotators")
-
-
-def _moved_joints(people: Table, labels: Sequence[str], n_people: int) -> Iterator[Finding]:
-    """Yield who places joints significantly apart from the others."""
+    # Who places joints significantly apart from the others.
     n_joints = len(labels)
     sizes = people["offset_percent"]
     is_moved = people["systematic"] & (people["n_images"] >= LEAST_IMAGES)
@@ -469,6 +413,54 @@ def _moved_joints(people: Table, labels: Sequence[str], n_people: int) -> Iterat
             n_more=n_more,
             table="joint_annotators",
         )
+
+
+def _labels(joints: Table) -> list[str]:
+    """Return the names of joints in sentences, with the category if there are several."""
+    several = len(np.unique(joints["category"].astype(str))) > 1
+    rows = zip(joints["joint"].astype(str), joints["category"].astype(str), strict=True)
+    return [f"{joint} of {category}" if several else joint for joint, category in rows]
+
+
+def _listed(rows: Sequence[int], labels: Sequence[str], n_known: int) -> str:
+    """Return joints in words; `n_known` is the number of joints that were judged."""
+    if len(rows) == n_known > _MOST_JOINTS:
+        return f"all {n_known} joints that can be judged"
+    names = [labels[row] for row in rows[:_MOST_JOINTS]]
+    more = len(rows) - len(names)
+    return joined([*names, f"{more} more"] if more else names)
+
+
+def _erring(people: Table, labels: Sequence[str], column: str) -> Iterator[Finding]:
+    """Yield who exchanges, or leaves out, significantly more joints than the others."""
+    found, names, n_joints = bounds(people, column), people["annotator"].astype(str), len(labels)
+    by_name: dict[int, list[int]] = {}
+    for joint in range(n_joints):
+        rows = np.arange(joint, len(people), n_joints)
+        part = found.take(rows)
+        # A joint counts as exchanged only if its likelihood ratio is above 100, so that rates above
+        # 1 % are not due to chance.
+        above = np.flatnonzero(part.low > median_of_others(part.value[:, None])[:, 0])
+        if column != "swapped_share":
+            n_kinds = KINDS_OF_ERRORS * n_joints
+            above = above_others(part, people["n_images"][rows], None, n_kinds)
+        for place in above.tolist():
+            if part.low[place] >= LEAST_SHARE:
+                by_name.setdefault(place, []).append(int(rows[place]))
+    largest = {place: max(found.value[rows]) for place, rows in by_name.items()}
+    for place, n_more in most_named(sorted(by_name, key=lambda place: -largest[place])):
+        worst = sorted(by_name[place], key=lambda row: -found.value[row])
+        first = worst[0]
+        same = np.arange(first % n_joints, len(people), n_joints)
+        rest = found.value[same[same != first]]
+        who = "the other one" if len(rest) == 1 else "the others"
+        n_known = int((~np.isnan(found.value[:n_joints])).sum())
+        values = {
+            "others": f" ({who}: {in_percent(float(np.nanmedian(rest)))})",
+            "joints": _listed([row % n_joints for row in worst], labels, n_known),
+        }
+        size = found.at(first)
+        yield Finding(column, (names[first],), size, size.value, values, n_more, "joint_annotators")
 
 
 def _lower_bound(people: Table, column: str) -> FloatArray:

@@ -114,13 +114,7 @@ def separation(observed: FloatArray, expected: FloatArray, bootstrap: int, seed:
 
 
 def with_interval(name: str, value: float, interval: Any) -> dict[str, float]:
-    """Return a figure and its bounds as columns.
-
-    Examples
-    --------
-    >>> with_interval("f1", 0.5, (0.4, 0.6))
-    {'f1': 0.5, 'f1_low': 0.4, 'f1_high': 0.6}
-    """
+    """Return a figure and its bounds as columns."""
     return {name: value, f"{name}_low": interval[0], f"{name}_high": interval[1]}
 
 
@@ -171,18 +165,6 @@ def sensitivity(
     those of `agree`; the threshold of the settings has no effect. `images` is the result of
     `compared_images`. `by_chance` is the F1 by chance of some thresholds, measured with more
     passes: if all images are measured, the F1 by chance of all thresholds is scaled to it.
-
-    Examples
-    --------
-    >>> import bboxqa
-    >>> from bboxqa.examples import example_file
-    >>> from bboxqa.pipelines.counting import compared_images
-    >>> images = compared_images(bboxqa.read_coco(example_file("fruits")))
-    >>> found = sensitivity(images, bboxqa.AgreeSettings(bootstrap=0))
-    >>> found.table["f1"][[9, 15]].round(4)
-    array([0.7778, 0.7778])
-    >>> found.text
-    'no threshold suggests itself: agreement by chance is not known'
     """
     settings = msgspec.structs.replace(settings, iou_threshold=THRESHOLDS)
     n_drawn = np.bincount(images.data.annotations.image, minlength=len(images.data.image_names))
@@ -207,10 +189,7 @@ def sensitivity(
 
 
 def _scaled(chance: ChanceCounts, known: Mapping[float, float]) -> ChanceCounts:
-    """Return counts scaled so that their F1 by chance is the known one at known thresholds.
-
-    Few passes are enough for the shape of the curve over thresholds, but not for its level.
-    """
+    """Return counts scaled so that their F1 by chance is the known one at known thresholds."""
     found = ratio(*chance.sums.sum(1).T)
     rows = [row for row, threshold in enumerate(THRESHOLDS)
             if known.get(threshold, nan) > 0 and found[row] > 0]  # fmt: skip
@@ -357,14 +336,7 @@ def suggested_thresholds(
 
 
 def in_words(table: Table) -> str:
-    """Return the thresholds of further similarities as a part of a sentence; "" if none.
-
-    Examples
-    --------
-    >>> names, thresholds = text_column(["bbox", "giou", "polygon"]), np.array([0.5, 0.3, np.nan])
-    >>> in_words(Table({"similarity": names, "threshold": thresholds}))
-    '; by another similarity: giou 0.3'
-    """
+    """Return the thresholds of further similarities as a part of a sentence; "" if none."""
     others = table.take(np.flatnonzero(~np.isnan(table["threshold"][1:])) + 1)
     found = zip(others["similarity"], others["threshold"].tolist(), strict=True)
     shown = ", ".join(f"{name} {threshold:g}" for name, threshold in found)
@@ -393,18 +365,15 @@ def _has_shapes(data: Dataset, needs: Needs) -> bool:
     if needs == "boxes":
         return True
     if needs == "rotated boxes":
-        return of.rotated_box is not None and _are_rotated(of.rotated_box, of)
+        return of.rotated_box is not None and (
+            not are_upright(of.rotated_box, of.bbox) and _are_only_boxes(of.rotated_box, of)
+        )
     if needs == "keypoints":
         return of.keypoints is not None and bool(of.keypoints.visibility.any())
     kinds = () if of.segmentation is None or _are_boxes(of) else np.unique(of.segmentation.kind)
     if needs == "polygons":
         return SegmentationKind.POLYGON in kinds and SegmentationKind.RLE not in kinds
     return any(kind != SegmentationKind.NONE for kind in kinds)
-
-
-def _are_rotated(boxes: FloatArray, of: Annotations) -> bool:
-    """Return whether boxes are rotated, and are not just polygons some of which have four sides."""
-    return not are_upright(boxes, of.bbox) and _are_only_boxes(boxes, of)
 
 
 def _are_boxes(of: Annotations) -> bool:

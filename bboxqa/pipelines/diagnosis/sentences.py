@@ -204,15 +204,7 @@ TEMPLATES = {
 
 
 class Measure(NamedTuple):
-    """A figure with the bounds of its 95 % interval, NaN where there is none.
-
-    Examples
-    --------
-    >>> "{0:%} {0:2}".format(Measure(0.124, 0.057, 0.189))
-    '12.4 % [5.7, 18.9] 0.12 [0.06, 0.19]'
-    >>> f"{Measure(-0.5, float('nan'), float('nan')):2}", f"{Measure(-0.02, -0.03, -0.01):change}"
-    ('-0.50', 'falls by 0.020 [0.010, 0.030]')
-    """
+    """A figure with the bounds of its 95 % interval, NaN where there is none."""
 
     value: float
     low: float
@@ -232,13 +224,7 @@ class Measure(NamedTuple):
         return f"{value}{unit}" if isnan(self.low) else f"{value}{unit} [{low}, {high}]"
 
     def size(self, unit: str) -> str:
-        """Return the size of an offset, whose direction is in words, with its interval.
-
-        Examples
-        --------
-        >>> Measure(-3, -4.2, -2.1).size(" px"), Measure(0.4, -0.04, 1).size(" px")
-        ('3.0 px [2.1, 4.2]', '0.4 px [0.0, 1.0]')
-        """
+        """Return the size of an offset, whose direction is in words, with its interval."""
         low, high = (self.low, self.high) if self.value >= 0 else (-self.high, -self.low)
         return f"{abs(self.value):.1f}{unit} [{low:z.1f}, {high:z.1f}]"
 
@@ -295,13 +281,7 @@ def said(kind: str, **values: Any) -> str:
 
 
 def of_others(figures: FloatArray, shown: Callable[[float], str]) -> str:
-    """Return the median of the figures of pairs of others, in words; "" if none is known.
-
-    Examples
-    --------
-    >>> of_others(np.array([0.8, 0.9, np.nan]), "{:.2f}".format)
-    '; the others with each other: 0.85 (median)'
-    """
+    """Return the median of the figures of pairs of others, in words; "" if none is known."""
     figures = figures[~np.isnan(figures)]
     if not len(figures):
         return ""
@@ -328,16 +308,7 @@ def in_percent(share: float) -> str:
 def others_in_words(
     values: FloatArray, place: int, shown: Callable[[float], str] = in_percent
 ) -> str:
-    """Return the figure of the others in words, by default in percent: the median of several.
-
-    Examples
-    --------
-    >>> rates = np.array([0.1, 0.0, 0.04, 0.2])
-    >>> others_in_words(rates, 0)
-    '; the others: 4.0 % (median)'
-    >>> others_in_words(rates[:2], 0)
-    '; the other one: 0.0 %'
-    """
+    """Return the figure of the others in words, by default in percent: the median of several."""
     others = np.delete(values, place)
     figure = shown(float(np.nanmedian(others)))
     if len(others) == 1:

@@ -97,14 +97,6 @@ def above_others(
     n_cases : (K,) array, optional
         The number of cases for the sign test of figures that are equal in all draws; by default the
         images.
-
-    Examples
-    --------
-    >>> low, high = np.array([0.05, 0.06, 0.2]), np.array([0.15, 0.16, 0.4])
-    >>> above_others(Bounds((low + high) / 2, low, high), np.full(3, 50))
-    array([2])
-    >>> above_others(Bounds((low + high) / 2, low, high), np.full(3, 6))
-    array([], dtype=int64)
     """
     if difference is None:
         median = median_of_others(found.value[:, None])[:, 0]
@@ -128,13 +120,7 @@ def _wider(level: float, n_images: NDArray[Any]) -> FloatArray:
 
 
 def median_of_others(values: FloatArray) -> FloatArray:
-    """Return the median of all other known values of a column, (K, B) both.
-
-    Examples
-    --------
-    >>> median_of_others(np.array([[1.0], [2.0], [np.nan], [6.0]])).ravel()
-    array([4. , 3.5, 2. , 1.5])
-    """
+    """Return the median of all other known values of a column, (K, B) both."""
     known = ~np.isnan(values)
     order = np.argsort(values, axis=0, kind="stable")
     rank = np.empty_like(order)
@@ -154,13 +140,6 @@ def is_first(found: Bounds, place: int) -> bool:
     """Return whether the interval of a figure lies above the intervals of all others.
 
     Figures without an interval count as points.
-
-    Examples
-    --------
-    >>> low, high = np.array([0.05, np.nan, 0.2]), np.array([0.15, np.nan, 0.4])
-    >>> found = Bounds(np.array([0.1, 0.25, 0.3]), low, high)
-    >>> is_first(found, 2), is_first(Bounds(*(each[[0, 2]] for each in found)), 1)
-    (False, True)
     """
     ends = np.where(np.isnan(found.high), found.value, found.high)
     others = np.delete(ends, place)
@@ -182,12 +161,6 @@ def share_bounds(share: FloatArray, n: FloatArray, n_shares: int = 1) -> Bounds:
     .. [1] E. B. Wilson (1927), Probable inference, the law of succession, and statistical
            inference, Journal of the American Statistical Association 22(158),
            doi:10.1080/01621459.1927.10502953.
-
-    Examples
-    --------
-    >>> found = share_bounds(np.array([0.1]), np.array([10.0]))
-    >>> found.low.round(4), found.high.round(4)
-    (array([0.0179]), array([0.4042]))
     """
     z = _NORMAL.inv_cdf(1 - (1 - _LEVEL) / (2 * max(n_shares, 1)))
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
@@ -196,13 +169,7 @@ def share_bounds(share: FloatArray, n: FloatArray, n_shares: int = 1) -> Bounds:
 
 
 def differ(one: float, other: float) -> bool:
-    """Return whether a count is significantly larger than another one, by a sign test.
-
-    Examples
-    --------
-    >>> differ(13, 4), differ(13, 8)
-    (True, False)
-    """
+    """Return whether a count is significantly larger than another one, by a sign test."""
     return bool(one - other > _SIGN_TEST * np.sqrt(one + other))
 
 
@@ -213,11 +180,6 @@ def most_named(
 
     With the weights of their findings, they are in the order of these, so that the number stands
     at the end.
-
-    Examples
-    --------
-    >>> list(most_named([4, 2, 7, 1, 3])), list(most_named([0, 1], np.array([0.1, 0.2])))
-    ([(4, 0), (2, 0), (7, 2)], [(1, 0), (0, 0)])
     """
     shown = [*places[:MOST_NAMED]]
     if weight is not None:
@@ -323,10 +285,7 @@ def _with_ends(
     tables: Sequence[Any],
     evaluate: Callable[[FloatArray, FloatArray], FloatArray],
 ) -> FloatArray:
-    """Return (K, 3): figures of all images, and their 95 % intervals.
-
-    `tables` have the sums above and below the fraction bar by image.
-    """
+    """Return (K, 3): figures of all images, and their 95 % intervals."""
     totals = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
     value = evaluate(*totals)[:, 0]
     made_of = n_nonzero(tables[1])

@@ -104,7 +104,9 @@ def story_of(part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, 
         people += erring
         if not (worst or people or beside) and _are_compared(matched, tables):
             last.insert(0, Line(said("nobody")))
-    pairs_only = not judges and _n_drawing(matched) > 2 and _n_compared(tables) != 2
+    pairs_only = (
+        not judges and int(asked_with_others(matched).any(0).sum()) > 2 and _n_compared(tables) != 2
+    )
     if pairs_only and part.reference is None:
         last.append(Line(said("one against one")))
     found = [
@@ -146,11 +148,6 @@ def _fitted(
         middle = [*middle[:n_kept], Line(text, see=MORE)]
     # Sentences that nothing changes must not displace findings.
     return (*first, *middle, *last, *unchanged[: max(room - len(middle), 0)])
-
-
-def _n_drawing(matched: MatchedUnits) -> int:
-    """Return the number of annotators who share an image with another annotator."""
-    return int((asked_with_others(matched).any(0)).sum())
 
 
 def _n_compared(tables: Mapping[str, Table]) -> int:
@@ -285,10 +282,7 @@ def _are_most_conflicts(confusion: Finding, tables: Mapping[str, Table]) -> bool
 
 
 def _told_alone(found: Sequence[Finding], tables: Mapping[str, Table]) -> dict[Kind, Finding]:
-    """Return the finding on each kind that one annotator has alone, where there is just one.
-
-    The gain of all class conflicts is not that of a confusion of two categories among others.
-    """
+    """Return the finding on each kind that one annotator has alone, where there is just one."""
     told = {}
     for kind, who in _alone(tables).items():
         own = [each for each in found if (each.cause, each.owner) == (kind, who)]
@@ -300,11 +294,7 @@ def _told_alone(found: Sequence[Finding], tables: Mapping[str, Table]) -> dict[K
 def _worst_once(
     worst: Worst, found: Sequence[Finding], told: Collection[Finding]
 ) -> tuple[list[Line], list[Finding]]:
-    """Return who matches the others least, and the other findings.
-
-    If there is one finding about this annotator, and it says why, it takes the place of the first:
-    with what alpha would be without the annotator, or, if it is `told` with its gain, as it is.
-    """
+    """Return who matches the others least, and the other findings."""
     lines: list[Line] = []
     others = [*found]
     for each, without in worst:
@@ -324,10 +314,7 @@ def _middle(
     lead: Mapping[Kind, Line],
     kinds: Mapping[Kind, Line],
 ) -> list[Line]:
-    """Return the sentences on annotators and categories, then those on kinds.
-
-    Findings in `told` are left out if they stand in `lead`, and have their gain if it is known.
-    """
+    """Return the sentences on annotators and categories, then those on kinds."""
     gains = {**lead, **kinds}
     with_gain = {each: gains[kind] for kind, each in told.items() if kind in gains}
     lines = [with_gain.get(each) or each.line for each in found]

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster
-from support.datasets import dataset, with_assigned
+from support.datasets import dataset
 from support.matched import matched, random_data
 
 from bboxqa.diagnostics.agreement_groups import (
@@ -107,46 +107,6 @@ def test_agreement_of_groups_by_hand():
     (within, low, _), (between, *ends) = agreement_of_groups(matched(dataset(rows), bootstrap=100))
     assert (within, low, between) == (1, 1, 0.5)
     assert 0.35 < ends[0] < 0.5 < ends[1] < 0.65
-
-
-def test_two_who_share_no_image_are_no_group():
-    # The last two name things alike, each in one half of the images, so that nothing tells so.
-    asked = [{0, 1, 2, 3} if image < 40 else {0, 1, 2, 4} for image in range(80)]
-    rows = [
-        (image, who, int(who > 2 and image % 4 < 2), (10, 10, 20, 20))
-        for image, those in enumerate(asked)
-        for who in sorted(those)
-    ]
-    assigned = np.array([[who in those for who in range(5)] for those in asked])
-    table = agreement_groups(matched(with_assigned(dataset(rows), assigned)))
-    assert table["group"].tolist() == [1] * 5
-    assert not np.isnan(table["within"]).any()
-
-
-def test_two_who_agree_with_nobody_are_no_group():
-    rng = np.random.default_rng(5)
-    rows = [
-        (image, who, int(rng.integers(4)) if who > 2 else image % 4, (10, 10, 20, 20))
-        for image in range(60)
-        for who in range(5)
-    ]
-    assert agreement_groups(matched(dataset(rows)))["group"].tolist() == [1] * 5
-
-
-def test_who_share_no_image_have_no_agreement():
-    rows = [(image, annotator, 0, (10, 10, 20, 20)) for image in range(4) for annotator in range(4)]
-    data = dataset([row for row in rows if row[0] % 2 == row[1] // 2])
-    assigned = np.repeat([[True, True, False, False], [False, False, True, True]] * 2, 1, axis=0)
-    units = matched(with_assigned(data, assigned))
-    found = by_pair(agreement_matrix(units))
-    assert sorted(found.values(), key=str) == [1.0, 1.0, None, None, None, None]
-    assert agreement_groups(units)["group"].tolist() == [1, 1, 1, 1]
-
-
-def test_one_annotator():
-    units = matched(dataset([], n_images=1, n_annotators=1))
-    assert list(agreement_matrix(units).columns) == ["annotator", "with annotator 0000"]
-    assert agreement_groups(units)["group"].tolist() == [1]
 
 
 def gap_of(sums, group):

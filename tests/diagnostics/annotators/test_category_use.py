@@ -66,30 +66,6 @@ def test_category_use_one_by_one(seed, n_annotators):
     assert not by_others
 
 
-def test_an_overused_category_is_systematic():
-    # Cid calls every second object of category 0 by category 1; ann and bob agree.
-    box = (10, 10, 20, 20)
-    rows = [
-        (image, annotator, int(annotator == 2 and image % 2), box)
-        for image in range(30)
-        for annotator in range(3)
-    ] + [(image, annotator, 1, (60, 60, 9, 9)) for image in range(30) for annotator in range(3)]
-    table = category_use(matched(dataset(rows), bootstrap=100))
-    found = {(row["annotator"][-1], row["category"][-1]): row for row in table.records()}
-    # Of 30 objects, 15 remain; of the others' 30 of category 1, there are 45.
-    assert (found["2", "0"]["use"], found["2", "1"]["use"]) == (0.5, 1.5)
-    assert found["2", "1"]["systematic"]
-    assert found["2", "1"]["use_low"] > 1
-    # Where bob and cid differ, nobody can tell what ann should have said.
-    assert found["0", "1"]["n_expected"] == found["0", "1"]["n_used"] == 30
-    assert [key for key, row in found.items() if row["systematic"]] == [("2", "0"), ("2", "1")]
-
-
-def test_nobody_drew_anything():
-    units = matched(dataset([], n_images=2))
-    assert len(confusion_matrix(units)) == len(category_use(units)) == 0
-
-
 def test_alone_with_everything():
     # Nobody shares an object: no category is used in the place of another one.
     units = matched(dataset([(0, 0, 0, (1, 1, 4, 4)), (0, 1, 0, (20, 20, 4, 4))]), bootstrap=50)

@@ -4,13 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.datasets import dataset
 from support.matched import matched, random_data
 from support.resampled import expanded
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidences
-from bboxqa.diagnostics import vitality as rematched_module
 from bboxqa.diagnostics.rates import annotators
 from bboxqa.diagnostics.vitality import category_vitality, vitality
 from bboxqa.model.settings import AgreeSettings
@@ -56,50 +54,6 @@ def test_alpha_without_each_annotator(seed, n_annotators, missing):
         assert whole == pytest.approx(everyone[value])
         assert rest == (None if np.isnan(found) else pytest.approx(found))
         assert fall == (None if rest is None else pytest.approx(whole - rest))
-
-
-def test_images_that_are_matched_again_in_parts_count_the_same(monkeypatch):
-    def counted():
-        units = matched(random_data(4, n_annotators=5))
-        found = rematched_module.rematched(units)
-        assert len(found.image) > 10
-        return [found.image, found.annotator, *(getattr(found.counts, name) for name in columns)]
-
-    columns = ("group", "value", "marginal", "diagonal", "n_groups")
-    whole = counted()
-    for n_rows in (1, 200):
-        monkeypatch.setattr(rematched_module, "_ROWS", n_rows)
-        for one, other in zip(whole, counted(), strict=True):
-            np.testing.assert_array_equal(one, other)
-
-
-def test_units_that_nobody_else_drew_leave_with_their_annotator():
-    # Ann and bob agree on everything; cid invents an object in each image.
-    data = random_data(5, everyone=True)
-    units = matched(data)
-    without = vitality(units).without
-    rows = units.reliability
-    kept = rows.take(np.flatnonzero(rows.annotator != 2))
-    # Phantom units, which nobody who is left drew, would raise the agreement on "missing".
-    phantom = pooled_alpha(coincidences(kept, "category")).value
-    assert without[2] < phantom
-
-
-def test_who_draws_twice_separates_the_others_no_longer():
-    # Ann's two boxes are 12 px apart, and of bob's and cid's each matches another one of them.
-    rows = []
-    for image in range(6):
-        for n in range(3):
-            x = 100.0 * n
-            for who, shift in ((0, 0), (0, 12), (1, 0), (2, 12)):
-                if shift == 0 or who or image % 2:
-                    at = shift if image % 2 else 0
-                    rows.append((image, who, n % 2, (x + at, 0.0, 50.0, 50.0)))
-    units = matched(dataset(rows))
-    assert pooled_alpha(coincidences(units.reliability, "category")).value < 0.8
-    assert vitality(units).without[0] == 1
-    again = [pooled_alpha(counted_again(units, out)).value for out in range(3)]
-    assert vitality(units).without == pytest.approx(np.array(again))
 
 
 def test_the_interval_is_that_of_counting_drawn_images_again():

@@ -57,22 +57,3 @@ def test_each_merge_is_the_best(seed, missing):
     ):
         assert categories == ", ".join(names[member] for member in members), step
         assert (alpha, gain) == pytest.approx(tuple(numbers))
-
-
-def test_a_confused_pair_is_merged_and_a_clear_category_stays():
-    # Cow and sheep (0 and 1) are confused in every second image, horses (2) never.
-    rows = [
-        (image, annotator, category, (10 + 60 * place, 10, 20, 20))
-        for image in range(8)
-        for annotator in range(2)
-        for place, category in enumerate((annotator if image % 2 else 0, 1, 2))
-    ]
-    ((step, categories, alpha, gain),) = category_merges(matched(dataset(rows))).rows()
-    assert (step, categories, alpha) == (1, "category 0000, category 0001", 1)
-    assert gain > 0
-
-
-def test_nothing_to_merge():
-    rows = [(0, a, c, (1 + 50 * c, 1, 9, 9)) for a in range(2) for c in range(2)]
-    assert len(category_merges(matched(dataset(rows)))) == 0
-    assert len(category_merges(matched(dataset([], n_images=2)))) == 0

@@ -10,8 +10,7 @@ from support.resampled import expanded
 
 from bboxqa.agreement.alpha.nominal import pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidences
-from bboxqa.diagnostics.categories import category_merges, confusions
-from bboxqa.diagnostics.rates import annotators
+from bboxqa.diagnostics.categories import confusions
 
 
 @pytest.mark.parametrize("missing", ["category", "ignore"])
@@ -48,29 +47,6 @@ def test_confusions_by_hand():
     assert found["gain"] == pytest.approx(0.7)
 
 
-def test_two_categories_cannot_be_merged_without_missing_ones():
-    rows = [(image, a, a * (image % 2), (1, 1, 9, 9)) for image in range(6) for a in range(2)]
-    (found,) = confusions(matched(dataset(rows), missing="ignore", bootstrap=20)).records()
-    assert (found["alpha_merged"], found["gain"], found["gain_low"]) == (None, None, None)
-
-
-def test_where_alpha_has_no_meaning_nothing_is_gained():
-    # One of 20 objects is confused, and all others are of one category: 59 of 60 annotations.
-    rows = [
-        (image, a, int(a == 1 and not image), (1, 1, 9, 9)) for image in range(20) for a in range(3)
-    ]
-    units = matched(dataset(rows))
-    (found,) = confusions(units).records()
-    assert (found["n"], found["alpha_merged"], found["gain"]) == (1, None, None)
-    assert len(category_merges(units)) == 0
-    assert np.isnan(annotators(units)["vitality"]).all()
-
-
-def test_nothing_is_confused():
-    rows = [(0, a, c, (1 + 50 * c, 1, 9, 9)) for a in range(2) for c in range(2)]
-    assert len(confusions(matched(dataset(rows)))) == 0
-
-
 @pytest.mark.parametrize("missing", ["category", "ignore"])
 def test_intervals_are_those_of_drawn_images_measured_alone(missing):
     units = matched(random_data(4, n_images=14, n_categories=3), missing=missing, bootstrap=40)
@@ -102,30 +78,3 @@ def test_intervals_are_those_of_drawn_images_measured_alone(missing):
         assert np.isnan(gains).mean() <= 0.05
         assert low <= row["gain"] <= high
         assert (row["gain_low"], row["gain_high"]) == pytest.approx((low, high))
-
-
-def test_categories_that_are_told_apart_well_lose_by_a_merger():
-    # Objects of a and b are confused once in 40 units, those of c and d in every other one.
-    pairs = [(0, 0)] * 20 + [(1, 1)] * 19 + [(0, 1)] + [(2, 2), (3, 3), (2, 3), (3, 2)] * 5
-    rows = [(image, a, pair[a], (9, 9, 20, 20)) for image, pair in enumerate(pairs) for a in (0, 1)]
-    table = {row["first"][-1] + row["second"][-1]: row
-             for row in confusions(matched(dataset(rows), bootstrap=200)).records()}  # fmt: skip
-    assert table["01"]["gain"] < 0
-    assert table["23"]["gain_low"] > 0
-    # One of the 40 units with a or b has both.
-    assert table["01"]["share"] == pytest.approx(1 / 40)
-    assert table["01"]["share_low"] == 0
-    assert 1 / 40 < table["01"]["share_high"] < 0.1
-
-
-def test_objects_are_counted_however_they_are_placed():
-    """Of three objects with both categories, two annotators placed one so that it is two units.
-
-    The second box of an annotator for one object, with another category, is no confusion.
-    """
-    boxes = [(0, 0, 40, 40), (100, 0, 40, 40), (200, 0, 40, 40), (300, 0, 40, 40)]
-    rows = [(0, 0, 0, box) for box in boxes]
-    rows += [(0, 1, 1, box) for box in boxes[:2]] + [(0, 1, 1, (220, 0, 40, 40))]
-    rows += [(0, 1, 0, boxes[3]), (0, 1, 1, (301, 0, 40, 40))]
-    (found,) = confusions(matched(dataset(rows))).records()
-    assert (found["n"], found["share"]) == (3, 3 / 4)

@@ -9,8 +9,7 @@ from support.matched import matched, objects_of, random_data
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidences
-from bboxqa.diagnostics.categories import category_use, difficulty
-from bboxqa.diagnostics.vitality import category_vitality
+from bboxqa.diagnostics.categories import difficulty
 
 
 @pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 5)])
@@ -64,32 +63,5 @@ def test_alphas_by_their_definition(missing):
     assert (np.diff(table["alpha"]) >= 0).all()
 
 
-def test_categories_that_nobody_drew_have_no_row():
-    rows = [(0, 0, 2, (1, 1, 9, 9)), (0, 1, 2, (1, 1, 9, 9))]
-    table = difficulty(matched(dataset(rows)))
-    assert table["category"].tolist() == ["category 0002"]
-    assert table["found_share"].tolist() == [1]
-
-
 def test_no_annotations():
     assert len(difficulty(matched(dataset([], n_images=2)))) == 0
-
-
-def test_one_category_has_no_alpha_and_no_use_of_categories():
-    """Its alpha is near 0 however many objects the annotators share: there is nothing to tell."""
-    rows = [
-        (image, annotator, 0, (40.0 * n, 0.0, 30.0, 30.0))
-        for image in range(6)
-        for annotator in range(3)
-        for n in range(4 - (image == annotator))
-    ]
-    units = matched(dataset(rows))
-    (row,) = difficulty(units).records()
-    assert (row["alpha"], row["alpha_units"]) == (None, None)
-    # Of 24 objects three are drawn by two, whose third one did not: 2 · 3 of 2 · 69 others.
-    assert row["found_share"] == pytest.approx(1 - 6 / 138)
-    assert len(category_vitality(units)) == len(category_use(units)) == 0
-    mixed = matched(dataset([(i, a, int(box[0] == 0), box) for i, a, _, box in rows]))
-    assert not np.isnan(difficulty(mixed)["alpha"]).any()
-    assert len(category_vitality(mixed)) == 6
-    assert len(category_use(mixed)) == 6

@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.datasets import dataset, document
 from support.matched import matched, random_data
 from support.resampled import expanded
 
-import bboxqa
 from bboxqa.agreement.alpha.nominal import pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidences
 from bboxqa.diagnostics.categories import supercategories
@@ -70,22 +68,3 @@ def test_the_interval_is_that_of_drawn_images_measured_alone():
     for name, bounds in zip(("animal", "thing", "(all)"), expected, strict=True):
         assert bounds[0] <= rows[name]["gain"] <= bounds[1]
         assert (rows[name]["gain_low"], rows[name]["gain_high"]) == pytest.approx(tuple(bounds))
-
-
-def test_without_supercategories_there_are_no_rows():
-    assert len(supercategories(matched(random_data(3)))) == 0
-    assert len(supercategories(matched(dataset([], n_images=2)))) == 0
-
-
-def test_supercategories_are_read():
-    categories = [
-        {"id": 2, "name": "dog", "supercategory": "animal"},
-        {"id": 1, "name": "cat", "supercategory": "animal"},
-        {"id": 3, "name": "car"},
-        {"id": 4, "name": "bus", "supercategory": None},
-    ]
-    data = bboxqa.read_coco(document([], categories=categories), min_annotators=1)
-    assert data.category_names == ("bus", "car", "cat", "dog")
-    assert data.supercategories == ("", "", "animal", "animal")
-    plain = bboxqa.read_coco(document([]), min_annotators=1)
-    assert plain.supercategories == ()

@@ -104,30 +104,6 @@ def test_idtp_is_the_largest_of_all_assignments():
         assert row["idf1"] == pytest.approx(2 * best / n_boxes, abs=1e-12)
 
 
-def test_tells_a_swap_a_cut_and_a_gap_and_keeps_tracks_that_cross():
-    frames = [
-        {"a": {1: 0, 2: 100, 3: 200}, "b": {7: 0, 8: 100, 9: 200}},
-        # The tracks cross: the other one is nearer, but both overlap still.
-        {"a": {1: 50, 2: 53, 3: 200}, "b": {7: 53, 8: 50, 9: 200}},
-        {"a": {1: 0, 2: 100, 3: 200}, "b": {7: 100, 8: 0}},
-        {"a": {1: 0, 2: 100, 3: 200}, "b": {7: 100, 8: 0, 10: 200}},
-    ]
-    units = matched(read(film(*frames)), bootstrap=200)
-    assert rows_of(track_switches(units), *COLUMNS) == [
-        ("a", "1", "b", "7", "8", "film/2.jpg", "film/3.jpg"),
-        ("a", "2", "b", "8", "7", "film/2.jpg", "film/3.jpg"),
-        ("a", "3", "b", "9", "10", "film/2.jpg", "film/4.jpg"),
-        ("b", "7", "a", "1", "2", "film/2.jpg", "film/3.jpg"),
-        ("b", "8", "a", "2", "1", "film/2.jpg", "film/3.jpg"),
-    ]
-    (row,) = tracks(units).records()
-    # 1 and 7, 2 and 8 overlap in frames 1 and 2, 1 and 8, 2 and 7 in 2, 3 and 4: three each.
-    assert (row["idtp"], row["n_boxes_1"], row["n_boxes_2"]) == (3 + 3 + 2, 12, 11)
-    assert (row["switches_1"], row["switches_2"], row["switches"]) == (3, 2, 5)
-    assert row["interval_over"] == "objects"
-    assert row["switches_low"] <= 5 <= row["switches_high"]
-
-
 def test_an_id_is_a_track_of_one_video_only_and_intervals_draw_videos():
     boxes = {"a": {1: 0}, "b": {1: 0}}
     parts = [film(boxes, boxes, video=video) for video in ("x", "y", "z")]

@@ -17,9 +17,7 @@ import bboxqa
 from bboxqa.agreement.uncertainty.resampling import drawn_weights
 from bboxqa.diagnostics.rates import image_f1
 from bboxqa.diagnostics.work import (
-    FEW_IMAGES,
     FEW_SESSIONS,
-    IMPORTED,
     SHORT_SESSIONS,
     work,
     work_hours,
@@ -136,42 +134,6 @@ def test_changes_are_slopes_of_least_squares(seed):
             low, high = expanded(drawn, len(images) if place == 0 else kept.sum())
             assert table[f"{name}_low"][place] == pytest.approx(min(low, slope), abs=1e-9)
             assert table[f"{name}_high"][place] == pytest.approx(max(high, slope), abs=1e-9)
-
-
-def test_hours_have_the_images_whose_middle_annotation_is_in_them():
-    data = random_times(random_data(4, n_images=30), 4, gap=300.0)
-    units = matched(data)
-    table, times, of = work_hours(units), data.annotations.times, data.annotations
-    cells = image_f1(units)
-    expected = {}
-    for place, (image, who) in enumerate(zip(cells.image, cells.annotator, strict=True)):
-        rows = np.flatnonzero((of.image == image) & (of.annotator == who))
-        if len(rows):
-            middle = rows[np.argsort(times.seconds[rows])][(len(rows) - 1) // 2]
-            for name in (data.annotator_names[who], "(all)"):
-                key = name, int(times.elapsed[middle] // 3600) + 1
-                sums = expected.setdefault(key, np.zeros(3))
-                sums += (1, cells.matched[place], cells.drawn[place])
-    assert len(table) == len(expected) > 4
-    for row in table.records():
-        n, above, below = expected[row["annotator"], row["hour"]]
-        assert (row["n_images"], row["f1"]) == (n, pytest.approx(above / below))
-
-
-def test_annotations_made_at_once_say_nothing_about_time():
-    data = random_data(3, n_images=40)
-    seconds = random_times(data, 1, gap=300.0).annotations.times.seconds - START
-    imported = data.annotations.annotator == 1
-    seconds[imported] = np.arange(imported.sum()) * 0.01
-    table = work(matched(timed(data, seconds)))
-    assert table["drift_status"].tolist() == ["ok", "ok", IMPORTED, "ok"]
-    for name in ("per_minute", "median_seconds", "drift", "fatigue"):
-        assert np.isnan(table[name]).tolist() == [False, False, True, False], name
-
-
-def test_few_images_say_nothing_about_changes():
-    data = random_times(random_data(2, n_images=9), 2, gap=1500.0)
-    assert set(work(matched(data))["drift_status"]) == {FEW_IMAGES}
 
 
 def test_no_times_no_rows():

@@ -10,8 +10,7 @@ import pytest
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
-from bboxqa.geometry.similarities.box import COCO_SIGMAS, given_sigmas
-from bboxqa.model.shapes.keypoints import COCO_JOINTS, limbs_of
+from bboxqa.geometry.similarities.box import COCO_SIGMAS
 
 _IMAGE = {"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}
 
@@ -117,48 +116,6 @@ def test_equals_brute_force(tmp_path, n_joints, missing):
         assert len(pairs) == (other & (ours >= threshold)).sum()
 
 
-def test_does_not_depend_on_the_turn_shift_and_scale_of_the_image(tmp_path):
-    records = _people(np.random.default_rng(5), 5, missing=0.2)
-    expected = np.sort(_all_pairs(_read(tmp_path, records))[2])
-    for record in records:
-        points = np.array(record["keypoints"]).reshape(-1, 3)
-        # A quarter turn, twice as large.
-        points[:, :2] = 700 + 2 * np.column_stack([-points[:, 1], points[:, 0]])
-        record["keypoints"] = points.ravel().tolist()
-        record["area"] *= 4
-        record["bbox"] = [0, 0, 1, 1]
-    assert np.sort(_all_pairs(_read(tmp_path, records))[2]) == pytest.approx(expected, abs=1e-12)
-
-
-def test_scales_are_area_then_box_then_extent_of_points(tmp_path):
-    points = [10, 10, 2, 30, 50, 1, 0, 0, 0]
-    both = [
-        {"annotator": "ann", "bbox": [0, 0, 50, 50], "area": 100, "keypoints": points},
-        {"annotator": "bob", "bbox": [0, 0, 60, 50], "keypoints": points},
-        {"annotator": "cid", "keypoints": points},
-        {"annotator": "dan", "keypoints": [10, 10, 2, 0, 0, 0, 0, 0, 0]},
-        {"annotator": "eve", "bbox": [0, 0, 60, 50], "keypoints": [0] * 9},
-    ]
-    data = _read(tmp_path, both)
-    area, counts = data.annotations.keypoints.packed().scales(data.annotations.bbox)
-    assert area[:3].tolist() == [100, 3000, 20 * 40]
-    assert counts == {"box_scale": 1, "point_scale": 1, "no_scale": 1, "no_points": 1}
-    assert data.annotations.bbox[2].tolist() == [10, 10, 20, 40]
-    assert data.joint_names == (("1", "2", "3"),)
-
-
-def test_cocos_joints_in_another_order_have_its_sigmas_and_lines(tmp_path):
-    rng = np.random.default_rng(2)
-    order = rng.permutation(17)
-    joints = [COCO_JOINTS[place] for place in order]
-    category = {"id": 1, "name": "person", "keypoints": joints}
-    found = given_sigmas(_read(tmp_path, _people(rng, 1), [category]), ())
-    assert found == (tuple(COCO_SIGMAS[place] for place in order),)
-    named = {frozenset((joints[one], joints[two])) for one, two in limbs_of(joints)}
-    expected = limbs_of(COCO_JOINTS)
-    assert named == {frozenset((COCO_JOINTS[one], COCO_JOINTS[two])) for one, two in expected}
-
-
 def test_categories_without_known_sigmas_are_refused_with_ways_out(tmp_path):
     data = _read(tmp_path, _people(np.random.default_rng(1), 2, 5))
     with pytest.raises(ConfigError, match=r"'person' has 5 key points.*--sigmas estimated"):
@@ -199,26 +156,6 @@ def test_joints_with_other_names_are_refused(tmp_path):
     files = _dogs(tmp_path, ann=["head", "tail"], bob=["head", "Tail"])
     with pytest.raises(DatasetError, match=r"has key points Tail in .* only, and tail in .* only"):
         bboxqa.read_coco(files, keypoints=True)
-
-
-def test_joints_that_an_annotation_leaves_out_are_not_labelled(tmp_path):
-    points = {"area": 64, "bbox": [1, 1, 8, 8]}
-    whole = {"annotator": "ann", "keypoints": [1, 1, 2, 9, 9, 2], **points}
-    part = {"annotator": "bob", "keypoints": [1, 1, 2], **points}
-    none = {"annotator": "cid", **points}
-    data = _read(tmp_path, [whole, part, none], [{"id": 1, "name": "dog"}])
-    data = replace(data, joint_sigmas=((0.1, 0.1),))
-    left, right = np.array([0, 0, 1]), np.array([1, 2, 2])
-    assert similarity_of_pairs(data, "keypoints", left, right).tolist() == [0.5, 0.0, 0.0]
-
-
-def test_a_visibility_that_is_none_is_told(tmp_path):
-    points = [1, 2, 3, 1, 2, -1, 1, 2, 0.4]
-    people = [{"annotator": who, "keypoints": points} for who in ("ann", "bob")]
-    data = _read(tmp_path, people)
-    assert data.annotations.keypoints.visibility.tolist() == [2, 0, 1] * 2
-    (note,) = (each for each in data.notes if "visibility" in each)
-    assert note.startswith("4 key points have a visibility below 0 or above 2")
 
 
 def test_results_of_a_model_need_no_boxes(tmp_path):

@@ -9,12 +9,6 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.similarities.registry import names, needs_outlines, similarity
 
 
-def test_boxes_alone_need_no_outlines():
-    boxes = {name for name in names() if not needs_outlines(name)}
-    assert boxes >= {"bbox", "giou", "centroid", "obb", "keypoints"}
-    assert boxes.isdisjoint({"polygon", "mask", "pixel", "raster"})
-
-
 def test_what_is_burnt_by_rasterio_is_compared_in_one_thread():
     assert [name for name in names() if not similarity(name).threads] == ["raster"]
 
