@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 ALONE = """
 import sys, time
 from pathlib import Path
-from bboxqa.batch.projects.discovery import discover
+from bboxqa.batch.discovery import discover
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.keys import key_of
 from bboxqa.batch.project import run_project

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from bboxqa.batch.projects.discovery import Project
-from bboxqa.batch.projects.source_files import files_of, is_image
-from bboxqa.batch.projects.store import Stored, contents_to_fetch
+from bboxqa.batch.discovery import Project, files_of, is_image
 from bboxqa.batch.rows import Settings, choices_of, settings_of
+from bboxqa.batch.store import Stored, contents_to_fetch
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.version import __version__

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from bboxqa.batch.discovery import Discovered
 from bboxqa.batch.history import Regression
 from bboxqa.batch.project import recorded
-from bboxqa.batch.project_pages import FINDINGS, REPORT
-from bboxqa.batch.projects.discovery import Discovered
-from bboxqa.batch.result_folders import FAILURE, WRITTEN, folder_of
+from bboxqa.batch.results import FAILURE, FINDINGS, REPORT, WRITTEN, folder_of
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gates, state_words
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count

@@ -3,20 +3,19 @@
 import json
 import shutil
 import traceback
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from bboxqa.batch.discovery import Project
 from bboxqa.batch.keys import check_unchanged, refuse_other_key, stamps
-from bboxqa.batch.project_pages import FINDINGS, diagnosis_of, write_agreement_page
-from bboxqa.batch.projects.discovery import Project
-from bboxqa.batch.result_folders import FAILURE, RECORD, filled, folder_of, note_failure
-from bboxqa.batch.row_values import row_values
+from bboxqa.batch.results import FAILURE, FINDINGS, RECORD, REPORT, filled, folder_of, note_failure
 from bboxqa.batch.rows import (
     FAILED,
     MEASURED,
@@ -27,10 +26,11 @@ from bboxqa.batch.rows import (
     failed_row,
     files_wanted,
     gates_not_measured,
+    row_values,
     settings_of,
+    shown,
+    shown_row,
 )
-from bboxqa.batch.shown_names import shown, shown_row
-from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
 from bboxqa.core.errors import (
     BboxqaError,
     DatasetError,
@@ -39,27 +39,39 @@ from bboxqa.core.errors import (
     OutputError,
 )
 from bboxqa.core.files import write_atomically
-from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.choices import chosen
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.sources import listed, sources_in
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.diagnosis import Diagnosis
+from bboxqa.model.findings import FoundReport, Severity
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with
-from bboxqa.pipelines.agree_files import with_map_notes
 from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.validate import validate_with
+from bboxqa.report.agreement_result import AgreementResult
 from bboxqa.report.agreement_summary import summary
+from bboxqa.report.findings.formats import jsonl_lines
 from bboxqa.report.result_files import documents_of, write_folder
-
-LONG = 1 << 22
-"""Smallest size in bytes of JSON for which a second process that validates saves time."""
 
 # The folder of a result until it is complete.
 _MEASURED = ".measured"
 _FILES_NAMED = 3
-# An annotation has at least 50 bytes of JSON, and may need 200 bytes of memory in each process.
-_OF_JSON = 8
+# Findings listed for each rule and file in findings.jsonl, and on the page; all are counted.
+_LISTED, _LISTED_ON_PAGE = 1000, 100
+# From the folder of a project.
+_RUN = "../../index.html"
+
+
+@dataclass(frozen=True, slots=True)
+class _Validated:
+    """Listed findings as JSON lines, the numbers of all, and whether any reaches `fail_on`."""
+
+    lines: bytes
+    page: bytes
+    numbers: dict[str, Any]
+    is_failed: bool
 
 
 def recorded(out: Path, project: str, *, pages: bool = False) -> tuple[str, Row] | None:
@@ -84,7 +96,6 @@ def run_project(
     out: Path,
     key: str,
     count_all: CountAll | None = None,
-    validate_elsewhere: RunElsewhere | None = None,
     *,
     check_key: bool = False,
 ) -> Row:
@@ -93,21 +104,15 @@ def run_project(
     The folder is complete before it appears under its name. A failure of the input is recorded;
     a failure of the machine is written to ``failed.txt``, and the next run tries again.
 
-    `key` is the result of `result_key`. Without `count_all` (see `agree_with`), a second process
-    validates if that saves time; with it, `validate_elsewhere` may validate elsewhere. With
-    `check_key`, a project that no longer has the key fails, as files may be replaced while it waits
-    in the queue.
+    `key` is the result of `result_key`, `count_all` that of `agree_with`. With `check_key`, a
+    project that no longer has the key fails, as files may be replaced while it waits in the queue.
     """
-    given = settings
-    is_long = worth_two_processes(project.size)
-    if is_long and count_all is None and can_fork():
-        validate_elsewhere = second_process
     try:
         begun = stamps(project)
         if check_key:
-            refuse_other_key(project, given, key)
+            refuse_other_key(project, settings, key)
         with filled(folder_of(out, project.name)) as scratch:
-            row, keep, log = _run(project, settings, scratch, count_all, validate_elsewhere)
+            row, keep, log = _run(project, settings, scratch, count_all)
             row, log = shown_row(row, settings), shown(log, settings)
             check_unchanged(project, begun)
             name = "log.txt" if keep else FAILURE
@@ -119,17 +124,13 @@ def run_project(
                 # ASCII with escapes preserves names that are not UTF-8.
                 (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
     except (OSError, OutputError) as error:
-        note_failure(out, project.name, shown(traceback.format_exc(), settings, project.files))
+        note_failure(out, project.name, shown(traceback.format_exc(), settings))
         return shown_row(failed_row(project, error), settings)
     return row
 
 
 def _run(
-    project: Project,
-    settings: Settings,
-    scratch: Path,
-    count_all: CountAll | None,
-    validate_elsewhere: RunElsewhere | None,
+    project: Project, settings: Settings, scratch: Path, count_all: CountAll | None
 ) -> tuple[Row, bool, str]:
     """Return the row of a project, whether to record it, and its log."""
     row = Row(project.name, FAILED, len(project.files))
@@ -138,30 +139,18 @@ def _run(
             agree, validate = settings_of(project, settings)
             project = files_wanted(project, agree)
             row = replace(row, n_files=len(project.files))
-            images = project.images if settings.images else None
-            validating = partial(
-                validate_project, project, validate, images, settings.pages,
-                settings.pseudonyms,
-            )  # fmt: skip
-            measuring = partial(
-                _measured_into, scratch / _MEASURED, project, settings, agree, count_all
-            )
-            measured, found = _measured_and_validated(measuring, validating, validate_elsewhere)
+            found = _validated(project, validate, settings)
             write_atomically(scratch / "findings.jsonl", found.lines)
             if found.page:
                 write_atomically(scratch / FINDINGS, found.page)
-            row = replace(
-                row, n_errors=found.n_errors, n_warnings=found.n_warnings, n_infos=found.n_infos,
-                n_images=found.n_images, n_annotations=found.n_annotations,
-            )  # fmt: skip
-            if isinstance(measured, NothingToCompareError):
-                row = replace(row, status=NOT_MEASURED, message=_line(measured))
-            elif isinstance(measured, Exception):
-                raise measured  # noqa: TRY301 - findings are written first
-            else:
-                row = replace(row, **measured, status=MEASURED)
+            row = replace(row, **found.numbers)
+            try:
+                values = _measured_into(scratch / _MEASURED, project, settings, agree, count_all)
+                row = replace(row, **values, status=MEASURED)
                 for file in sorted((scratch / _MEASURED).iterdir()):
                     file.rename(scratch / file.name)
+            except NothingToCompareError as error:
+                row = replace(row, status=NOT_MEASURED, message=_line(error))
             row = _gated(row, agree, validate, found)
     except (OSError, OutputError, MemoryError):
         raise
@@ -176,26 +165,26 @@ def _run(
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
 
 
-def _measured_and_validated(
-    measuring: Callable[[], dict[str, Any] | Exception],
-    validating: Callable[[], ValidationOutcome],
-    validate_elsewhere: RunElsewhere | None,
-) -> tuple[dict[str, Any] | Exception, ValidationOutcome]:
-    """Return what both functions return; with `validate_elsewhere`, they run at the same time."""
-    if validate_elsewhere is None:
-        found = validating()
-        return measuring(), found
-    with validate_elsewhere(validating) as outcome:
-        measured = measuring()
-        # An error there is raised again when this process validates.
-        with suppress(EOFError, OSError):
-            return measured, outcome()
-    return measured, validating()
-
-
-def worth_two_processes(size: int) -> bool:
-    """Return whether two processes save time for so many bytes of JSON."""
-    return size >= LONG
+def _validated(project: Project, validate: ValidateSettings, settings: Settings) -> _Validated:
+    """Validate the files of a project, and its images if these are examined."""
+    images = project.images if settings.images else None
+    report = validate_with(
+        project.files, validate, images, max_findings=_LISTED, pseudonyms=settings.pseudonyms
+    )
+    numbers = {
+        "n_errors": report.severities.get(Severity.ERROR, 0),
+        "n_warnings": report.severities.get(Severity.WARNING, 0),
+        "n_infos": report.severities.get(Severity.INFO, 0),
+        # Several files may have the same images.
+        "n_images": report.files[0].n_images if len(report.files) == 1 else None,
+        "n_annotations": sum(file.n_annotations for file in report.files),
+    }
+    return _Validated(
+        "".join(f"{line}\n" for line in jsonl_lines(report)).encode("utf-8", "surrogateescape"),
+        findings_page_of(report, images, validate) if settings.pages else b"",
+        numbers,
+        report.at_least(report.fail_on) > 0,
+    )
 
 
 def _line(error: BboxqaError) -> str:
@@ -216,32 +205,22 @@ def _measured_into(
     settings: Settings,
     agree: AgreeSettings,
     count_all: CountAll | None,
-) -> dict[str, Any] | Exception:
-    """Measure a project and write the result; return values of its row, or the error.
-
-    The error is not raised, since findings are written before it.
-    """
-    hidden = settings.pseudonyms is not None
-    try:
-        _, notes = listed(project.folder, hidden=hidden)
-        files = [part for each in project.files for part in sources_in(each)]
-        reread = partial(_read_objects, files, within=project.folder, settings=settings)
-        data = reread(agree)
-        data = replace(data, notes=(*data.notes, *(shown(each, settings) for each in notes)))
-        # The files passed the checks before.
-        shapes = partial(reread, msgspec.structs.replace(agree, checks=False), shapes=True)
-        result = agree_with(data, agree, count_all=count_all, read_shapes=shapes)
-        result = with_map_notes(result, data, reread, agree)
-        values = summary(result)
-        diagnosis, warnings = diagnosis_of(result, settings)
-        documents = documents_of(result, values, diagnosis)
-        write_folder(result, documents, folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
-        warnings += write_agreement_page(documents, project, settings, folder)
-    except BboxqaError as error:
-        # The frames of the traceback would keep the annotations in memory.
-        return error.with_traceback(None)
-    except Exception as error:  # noqa: BLE001 - raised after findings are written
-        return error
+) -> dict[str, Any]:
+    """Measure a project and write the result; return values of its row."""
+    _, notes = listed(project.folder, hidden=settings.pseudonyms is not None)
+    files = [part for each in project.files for part in sources_in(each)]
+    read = partial(_read_objects, files, within=project.folder, settings=settings)
+    data = read(agree)
+    data = replace(data, notes=(*data.notes, *(shown(each, settings) for each in notes)))
+    # The files passed the checks before.
+    without = msgspec.structs.replace(agree, checks=False)
+    shapes = partial(read, without, shapes=True)
+    result = agree_with(data, agree, count_all=count_all, read_shapes=shapes)
+    values = summary(result)
+    diagnosis, warnings = _diagnosis_of(result, settings)
+    documents = documents_of(result, values, diagnosis)
+    write_folder(result, documents, folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
+    warnings += _write_page(documents, project, settings, folder)
     names = {
         "annotators": tuple(sorted(data.annotator_names)),
         "unused_names": tuple(data.map_notes),
@@ -287,17 +266,61 @@ def _read_objects(
         return replace(data, notes=(*data.notes, shown(note, settings)))
 
 
-def _gated(
-    row: Row, agree: AgreeSettings, validate: ValidateSettings, found: ValidationOutcome
-) -> Row:
+def _gated(row: Row, agree: AgreeSettings, validate: ValidateSettings, found: _Validated) -> Row:
     """Return the row, failed if it misses a gate."""
     failed: list[str] = []
     if row.status == NOT_MEASURED:
         # A project that is no longer measured, such as after a renamed key, must not pass.
         failed += gates_not_measured(agree)
-    if found.failed:
+    if found.is_failed:
         higher = "" if validate.fail_on == "error" else " or above"
         failed.append(f"findings of severity {validate.fail_on}{higher}")
     if not failed:
         return row
     return replace(row, passed=False, message="; ".join(filter(None, [*failed, row.message])))
+
+
+def _diagnosis_of(
+    result: AgreementResult, settings: Settings
+) -> tuple[Diagnosis | None, tuple[str, ...]]:
+    """Return the diagnosis if there are pages, and its warnings or why there is none."""
+    if not settings.pages:
+        return None, ()
+    try:
+        found = result.diagnose()
+    except OutputError as error:
+        return None, (f"the page does not say what lowers agreement: {error}",)
+    return found, tuple(text for text in found.warnings if text not in result.headlines)
+
+
+def _write_page(
+    documents: Mapping[str, Mapping[str, Any]], project: Project, settings: Settings, folder: Path
+) -> tuple[str, ...]:
+    """Write the page of the documents of a result into a folder, if there are pages.
+
+    Returns notes on the images that it shows.
+    """
+    if not settings.pages:
+        return ()
+    from bboxqa.pipelines.result_pages import write_result
+    from bboxqa.report.pages.page_file import PageTarget
+
+    images = (project.images,) if settings.images and project.images is not None else ()
+    return write_result(documents, PageTarget(folder / REPORT, images, above=_RUN))
+
+
+def findings_page_of(
+    report: FoundReport, images: Path | None, settings: ValidateSettings | None = None
+) -> bytes:
+    """Return the page of the first findings of each rule, with pixels if `images` has some."""
+    from bboxqa.pipelines.result_pages import report_page
+
+    seen: Counter[tuple[str, str]] = Counter()
+    listed = []
+    for finding in report.findings:
+        seen[finding.file, finding.code] += 1
+        if seen[finding.file, finding.code] <= _LISTED_ON_PAGE:
+            listed.append(finding)
+    folders = () if images is None else (images,)
+    page = report_page(replace(report, findings=tuple(listed)), folders, settings, above=_RUN)
+    return page.encode("utf-8", "backslashreplace")

@@ -1,14 +1,15 @@
 """The row of results of a project, and the settings of a run."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
 from pathlib import Path
 from typing import Any
 
-from bboxqa.batch.projects.discovery import Project
+from bboxqa.batch.discovery import Project
 from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
 from bboxqa.core.text import clean
 from bboxqa.formats.choices import Choices, completed
 from bboxqa.formats.stating import choices_from
@@ -20,6 +21,7 @@ from bboxqa.model.settings import (
 )
 from bboxqa.model.settings_files import read_reading_settings, read_validate_settings
 from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
+from bboxqa.report.agreement_result import AgreementResult
 from bboxqa.rules.registry import select
 
 MEASURED = "measured"
@@ -211,3 +213,59 @@ def _check_codes(values: dict[str, Any], where: str) -> None:
             select(codes, ())
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
+
+
+def row_values(
+    result: AgreementResult,
+    values: Mapping[str, Any],
+    agree: AgreeSettings,
+    warnings: Sequence[str],
+) -> dict[str, Any]:
+    """Return the values of a measured project in its row, from its result and the summary."""
+    first = values["thresholds"][0]
+    missed = missed_gates(result.thresholds[0], agree)
+    status = first["status"]
+    low, high = first["interval"] or (None, None)
+    return {
+        "n_images": values["n_images"],
+        "n_annotators": values["n_annotators"],
+        "n_annotations": values["n_annotations"],
+        "alpha": first["alpha"],
+        "low": low,
+        "high": high,
+        "mean_image_alpha": first["mean_image_alpha"],
+        **_object_figures(first),
+        "measure": result.thresholds[0].measure,
+        "passed": not missed,
+        "message": "; ".join(
+            [*missed, *result.headlines, *([] if status == "ok" else [status]), *warnings]
+        ),
+    }
+
+
+def _object_figures(threshold: dict[str, Any]) -> dict[str, Any]:
+    """Return existence, class and place as values of a row."""
+    existence, classes = threshold["existence"], threshold["class"]
+    low, high = existence["interval"] or (None, None)
+    return {
+        "f1": existence["f1"],
+        "f1_low": low,
+        "f1_high": high,
+        "class_alpha": classes["alpha"],
+        "class_share": classes["share"],
+        "mean_iou": threshold["place"]["mean_iou"],
+        "below_threshold": threshold["place"]["below_threshold"]["value"],
+    }
+
+
+def shown(text: str, settings: Settings) -> str:
+    """Return a text with the pseudonyms of all people in the key, if the run has one."""
+    if settings.pseudonyms is None:
+        return text
+    found: str = without_names(text, spellings(pseudonyms_of(settings.pseudonyms, ())))
+    return found
+
+
+def shown_row(row: Row, settings: Settings) -> Row:
+    """Return a row whose message has pseudonyms, if the run has a key."""
+    return replace(row, message=shown(row.message, settings))

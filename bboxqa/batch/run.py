@@ -1,43 +1,41 @@
 """A run over many projects: unchanged ones keep their results, the others run in parallel."""
 
 import traceback
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bboxqa.batch.history import Regression, append, last_rows, regressions
+from bboxqa.batch.cluster import is_local
+from bboxqa.batch.discovery import Discovered, Project, Unreadable, discover, home_of
+from bboxqa.batch.history import Regression, append, last_rows, names_of_last_run, regressions
 from bboxqa.batch.keys import result_key
-from bboxqa.batch.lost_projects import missing_projects, unusable_projects
-from bboxqa.batch.nested_projects import remarks_on
 from bboxqa.batch.outputs import write_outputs
-from bboxqa.batch.owner import claim, refuse_foreign
-from bboxqa.batch.project import LONG, recorded, worth_two_processes
-from bboxqa.batch.projects.discovery import Discovered, Project, discover
-from bboxqa.batch.projects.store import is_url
-from bboxqa.batch.projects.store_discovery import find_projects
-from bboxqa.batch.result_folders import (
+from bboxqa.batch.pool import Outcome, WorkerDied, run_all
+from bboxqa.batch.project import recorded
+from bboxqa.batch.results import (
     FAILURE,
     LOCK,
+    claim,
     folder_of,
     locked,
     note_failure,
+    refuse_foreign,
     remove_unfinished,
 )
-from bboxqa.batch.rows import FAILED, Row, Settings, failed_row, unused_by_all
-from bboxqa.batch.shown_names import shown, shown_files, shown_row
-from bboxqa.batch.workers.cluster import is_local
-from bboxqa.batch.workers.pool import Outcome, WorkerDied, run_all
-from bboxqa.batch.workers.schedule import n_two_core
-from bboxqa.batch.workers.transport import Task, run_task
-from bboxqa.core.errors import ConfigError, OutputError
-from bboxqa.core.parallel import can_fork
+from bboxqa.batch.rows import FAILED, Row, Settings, failed_row, shown, shown_row, unused_by_all
+from bboxqa.batch.store import find_projects, is_url
+from bboxqa.batch.tasks import Task, run_task
+from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.pseudonyms import check_key
+from bboxqa.core.text import clean
 from bboxqa.core.version import __version__
+from bboxqa.formats.registry import suffixes
+from bboxqa.formats.translation.heads import ARCHIVES
 
 _Engine = Callable[[Sequence[Task], Settings, Path], Generator[Outcome[Task, Row]]]
 
@@ -126,28 +124,27 @@ def run_batch(
     found = find_projects(root, pattern, skip=out, follow_links=follow_links)
     if not found.projects:
         # Nothing is found if a folder is not mounted: this must not replace the results.
-        return BatchResult(shown_files(found, Path(root), settings), (), 0, 0, ())
+        return BatchResult(_shown_files(found, settings), (), 0, 0, ())
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with locked(out), _engine(scheduler, jobs, part_size, project_timeout) as run:
         claim(out, root, settings.pseudonyms, force=force)
         remove_unfinished(out)
         before = last_rows(out)
-        unusable = [shown_row(row, settings) for row in unusable_projects(found, before)]
+        unusable = [shown_row(row, settings) for row in _unusable_projects(found, before)]
         names = {row.project for row in unusable}
         projects = [project for project in found.projects if project.name not in names]
         try:
             rows, n_reused = _rows(
                 run, projects, unusable, settings, out,
                 jobs=jobs, fresh=fresh, fail_fast=fail_fast, on_project=on_project,
-                remark=remarks_on(projects),
             )  # fmt: skip
         finally:
             # Worker processes that died or were ended may have left some as well.
             remove_unfinished(out)
         n_left = len(projects) + len(unusable) - len(rows)
-        worse = (*regressions(before, rows), *missing_projects(root, out, rows, pattern))
+        worse = (*regressions(before, rows), *_missing_projects(root, out, rows, pattern))
         # Measuring adds people to the key.
-        named = shown_files(found, Path(root), settings)
+        named = _shown_files(found, settings)
         write_outputs(out, named, rows, worse, settings, started)
         if not n_left:
             append(out, started, __version__, rows)
@@ -190,14 +187,13 @@ def _rows(
     fresh: bool,
     fail_fast: bool,
     on_project: Callable[[Step], None] | None,
-    remark: Callable[[Row], Row],
 ) -> tuple[tuple[Row, ...], int]:
     """Return the row of each project, sorted, and the number of unchanged projects."""
     rows: dict[str, Row] = {}
     n_projects = len(projects) + len(unusable)
 
     def done(row: Row, *, reused: bool) -> None:
-        row = rows[row.project] = remark(row)
+        rows[row.project] = row
         if on_project is not None:
             on_project(Step(row, reused, len(rows), n_projects))
 
@@ -254,7 +250,7 @@ def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str |
         key = result_key(project, settings)
     except Exception as error:  # noqa: BLE001 - one project never stops the others
         text = "".join(traceback.format_exception(error))
-        note_failure(out, project.name, shown(text, settings, project.files))
+        note_failure(out, project.name, shown(text, settings))
         return None, shown_row(failed_row(project, error), settings)
     record = recorded(out, project.name, pages=settings.pages)
     return key, record[1] if record is not None and record[0] == key else None
@@ -268,7 +264,7 @@ def _engine(
     if scheduler is None:
         yield partial(_run_here, jobs=jobs, seconds=seconds)
         return
-    from bboxqa.batch.workers.cluster import connected, run_projects
+    from bboxqa.batch.cluster import connected, run_projects
 
     with connected(scheduler) as client:
         yield partial(run_projects, client, part_size=part_size)
@@ -278,11 +274,7 @@ def _run_here(
     tasks: Sequence[Task], settings: Settings, out: Path, *, jobs: int, seconds: float | None
 ) -> Generator[Any]:
     work = partial(run_task, settings=settings, out=out)
-    sizes = [project.size for project, _ in tasks]
-    # Only the largest projects get two cores, and only where there is memory for two processes.
-    gains = tasks and can_fork() and worth_two_processes(sizes[0])
-    n_wide = n_two_core(sizes, jobs, LONG) if gains else 0
-    return run_all(tasks, work, "bboxqa.batch.workers.loaded", jobs, n_wide, seconds)
+    return run_all(tasks, work, "bboxqa.batch.tasks", jobs, seconds)
 
 
 def _explain(out: Path, row: Row) -> None:
@@ -292,3 +284,83 @@ def _explain(out: Path, row: Row) -> None:
     last = recorded(out, row.project)
     if last is None or last[1] != row:
         note_failure(out, row.project, f"{row.message}\n")
+
+
+def _shown_files(found: Discovered, settings: Settings) -> Discovered:
+    """Return what was found with pseudonyms in the names of files, if the run has a key."""
+    if settings.pseudonyms is None:
+        return found
+    return replace(
+        found,
+        left_alone=tuple(shown(each, settings) for each in found.left_alone),
+        unreadable=tuple(
+            Unreadable(*(shown(text, settings) for text in each)) for each in found.unreadable
+        ),
+        not_read=tuple(
+            Unreadable(*(shown(text, settings) for text in each)) for each in found.not_read
+        ),
+    )
+
+
+def _unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
+    """Return failed rows of projects whose files have no annotations, or cannot be read."""
+    folders = {Path(project.name) for project in found.projects}
+    known = {clean(project.name): project.name for project in found.projects}
+    rows: dict[str, list[str]] = {}
+    for file in found.left_alone:
+        name = home_of(Path(file), folders).as_posix()
+        if clean(name) in before and clean(name) not in known:
+            rows[name] = [f"{file}: no longer has annotations that are read"]
+    for unreadable in found.unreadable:
+        path = Path(unreadable.path)
+        is_json = path.suffix.lower() == ".json"
+        # An unreadable folder is that of a project, or a part of one.
+        is_file = path.name.lower().endswith((*suffixes(), *ARCHIVES))
+        name = home_of(path if is_file else path / "_", folders).as_posix()
+        if known.get(clean(name), name) != name:
+            # Another project with the same shown name has the place in the results.
+            continue
+        # A name that leads out of a store is not an export; the content of a folder is unknown.
+        is_export = is_json and ".." not in path.parts
+        if is_export or clean(name) in before or clean(name) in known:
+            rows.setdefault(name, []).append(str(unreadable))
+    more = {name: len(each) - 1 for name, each in rows.items()}
+    return [
+        Row(
+            name, FAILED, 0, passed=False,
+            message=problems[0] + (f" (and {more[name]:,} more)" if more[name] else ""),
+        )
+        for name, problems in rows.items()
+    ]  # fmt: skip
+
+
+def _missing_projects(
+    root: str | Path, out: Path, rows: Sequence[Row], pattern: str | None
+) -> Iterator[Regression]:
+    """Yield projects of the last run whose folder or files no longer exist."""
+    if is_url(str(root)):
+        return
+    here = {clean(row.project) for row in rows}
+    for name in names_of_last_run(out):
+        # Names with escaped characters are not the names of folders.
+        what = None if name in here or "\\" in name else _loss(Path(root) / name, pattern)
+        if what is not None:
+            yield Regression(name, what)
+
+
+def _loss(folder: Path, pattern: str | None) -> str | None:
+    """Return the loss of a project; None if there is none, or its folder cannot be read."""
+    try:
+        folder.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return "project folder no longer exists"
+    except OSError:
+        return None
+    if pattern is not None:
+        return None
+    try:
+        found = discover(folder, follow_links=True)
+    except DatasetError:
+        return None
+    is_empty = not found.projects and not found.unreadable
+    return "project folder no longer holds annotations that are read" if is_empty else None

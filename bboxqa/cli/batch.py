@@ -27,7 +27,7 @@ from bboxqa.core.interrupts import signal_of, signal_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from bboxqa.batch.projects.discovery import Discovered
+    from bboxqa.batch.discovery import Discovered
     from bboxqa.batch.rows import Row, Settings
     from bboxqa.batch.run import BatchResult, Step
 
@@ -127,8 +127,8 @@ def batch(
     \b
     Exit code 0: passed. 1: a project failed or missed a gate. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.batch.projects.store_discovery import find_projects
     from bboxqa.batch.run import run_batch
+    from bboxqa.batch.store import find_projects
     from bboxqa.core.parallel import cores
 
     out = out or Path("bboxqa-batch")
@@ -255,7 +255,7 @@ def _show_plan(found: "Discovered") -> None:
 
 def _warn_of_settings(root: str, config: str | None, found: "Discovered") -> None:
     """Warn of settings files that do not belong to any project."""
-    from bboxqa.batch.projects.discovery import SETTINGS_FILE
+    from bboxqa.batch.discovery import SETTINGS_FILE
 
     settings = Path(root) / SETTINGS_FILE
     of_projects = {project.settings for project in found.projects}
@@ -269,10 +269,10 @@ def _warn_of_settings(root: str, config: str | None, found: "Discovered") -> Non
 
 def _warn_of_names(rows: "Sequence[Row]", settings: "Settings") -> None:
     """Warn of projects whose names are those of annotators who have pseudonyms."""
-    from bboxqa.batch.shown_names import n_named_after_people
+    from bboxqa.batch.rows import shown
     from bboxqa.core.text import count
 
-    if number := n_named_after_people(rows, settings):
+    if number := sum(shown(row.project, settings) != row.project for row in rows):
         has = "is" if number == 1 else "are"
         click.echo(
             f"Warning: {count(number, 'project')} {has} named after annotators, and results show "

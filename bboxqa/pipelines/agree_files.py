@@ -1,21 +1,17 @@
 """Agreement of files: reading, checks and measuring."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
-from bboxqa.pipelines.category_map import map_notes
 from bboxqa.pipelines.read import read_for
 from bboxqa.report.agreement_result import AgreementResult
 
@@ -36,11 +32,10 @@ def agree_files(
 ) -> AgreementResult:
     """Read files and measure how far their annotators agree, with checked settings.
 
-    Files that would give a false result are refused with the findings of `validate`. If a map
-    merges categories, notes say how that changes alpha. `reference` is an annotator or a file; with
-    one, the other annotators may have no image in common. `predictions` are the results of a model,
-    which is one more annotator. `score` is the lowest one that counts in lists of results among the
-    files. `pseudonyms` is the key file of `read_coco`.
+    Files that would give a false result are refused with the findings of `validate`. `reference`
+    is an annotator or a file; with one, the other annotators may have no image in common.
+    `predictions` are the results of a model, which is one more annotator. `score` is the lowest one
+    that counts in lists of results among the files. `pseudonyms` is the key file of `read_coco`.
     """
     reading: dict[str, Any] = {"digest": digest, "progress": progress}
     annotated = reading | {"predictions": predictions, "pseudonyms": pseudonyms}
@@ -63,7 +58,7 @@ def agree_files(
             reference = pseudonyms_of(pseudonyms, ()).get(reference, reference)
         beside = read_reference(reference, data, settings, pseudonyms=pseudonyms, **reading)
     reread = partial(read_for, source, min_annotators=least, **annotated | {"digest": False})
-    result = agree_with(
+    return agree_with(
         data,
         settings,
         reference=beside,
@@ -75,38 +70,3 @@ def agree_files(
         ),
         progress=progress,
     )
-
-    return with_map_notes(result, data, reread, settings, progress=progress)
-
-
-def with_map_notes(
-    result: AgreementResult,
-    data: "Dataset",
-    reread: Callable[[AgreeSettings], "Dataset"],
-    settings: AgreeSettings,
-    *,
-    progress: Progress | None = None,
-) -> AgreementResult:
-    """Return a result with notes on how a map of categories changes alpha.
-
-    There are none if the map only renames. `data` is the measured data set, and `reread` reads the
-    same files with other settings.
-    """
-    if not settings.category_map:
-        return result
-    own = msgspec.structs.replace(settings, category_map={})
-    try:
-        unmapped = reread(own)
-    except DatasetError:
-        # Without the map, the categories of the files contradict each other.
-        return result
-    if _n_used(unmapped) == _n_used(data):
-        return result
-    without = msgspec.structs.replace(own, bootstrap=0)
-    before = agree_with(unmapped, without, with_chance=False, progress=progress)
-    return replace(result, notes=(*result.notes, *map_notes(before, result)))
-
-
-def _n_used(data: "Dataset") -> int:
-    """Return the number of categories that have annotations."""
-    return len(np.unique(data.annotations.category))

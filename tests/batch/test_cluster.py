@@ -19,13 +19,12 @@ from unittest import mock
 import pytest
 from support.cli import run
 
+from bboxqa.batch.discovery import discover
 from bboxqa.batch.keys import local_key
-from bboxqa.batch.projects.discovery import discover
-from bboxqa.batch.rows import Settings, settings_of
+from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
-from bboxqa.batch.validation import validate_project
-from bboxqa.batch.workers.transport import run_packed, write_packed
-from bboxqa.core.errors import ConfigError, OutputError
+from bboxqa.batch.tasks import run_packed, write_packed
+from bboxqa.core.errors import ConfigError
 
 distributed = pytest.importorskip("distributed", exc_type=ImportError)
 fsspec = pytest.importorskip("fsspec", exc_type=ImportError)
@@ -34,13 +33,10 @@ from support import stores  # noqa: E402
 from support.cluster_work import (  # noqa: E402
     DEADLY,
     square_or_die,
-    validated_elsewhere,
 )
 
-from bboxqa.batch.workers import cluster  # noqa: E402
-from bboxqa.batch.workers.cluster import (  # noqa: E402
-    _validate,
-    _validate_on_worker,
+from bboxqa.batch import cluster  # noqa: E402
+from bboxqa.batch.cluster import (  # noqa: E402
     connected,
     run_on,
     run_projects,
@@ -210,14 +206,6 @@ def test_one_worker_on_this_machine_gives_the_same(root, local, tmp_path):
     assert contents(tmp_path) == local
 
 
-def test_a_large_project_is_validated_by_another_worker(address, root):
-    project = next(each for each in discover(root).projects if each.name == "boxes")
-    with connected(address) as client:
-        found = client.submit(validated_elsewhere, project, SETTINGS, pure=False).result(60)
-    assert found == validate_project(project, settings_of(project, SETTINGS)[1], None, None)
-    assert found.n_warnings + found.n_infos > 0
-
-
 @pytest.fixture
 def told(monkeypatch):
     """A worker of two, and the future of what the other one is asked to do."""
@@ -229,37 +217,6 @@ def told(monkeypatch):
     monkeypatch.setattr(distributed, "get_worker", lambda: worker)
     monkeypatch.setattr(distributed, "worker_client", nullcontext)
     return future
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        distributed.KilledWorker("validate", None, 1),
-        OutputError("no room"),
-        ConfigError("the worker has bboxqa 0.0"),
-        OSError(ENOSPC, "full"),
-    ],
-)
-def test_what_goes_wrong_elsewhere_is_done_here(told, error):
-    told.result.side_effect = error
-    with _validate_on_worker(None, SETTINGS, "", None) as wait, pytest.raises(EOFError):
-        wait()
-    told.cancel.assert_called_once_with()
-
-
-def test_a_worker_that_is_alone_validates_first(told, monkeypatch):
-    alone = mock.Mock(nthreads=lambda: {"tcp://here:1": 1})
-    monkeypatch.setattr(distributed, "get_client", lambda: alone)
-    done = []
-    with _validate_on_worker(None, SETTINGS, "", lambda: done.append(1) or "found") as wait:
-        assert done == [1]
-        assert wait() == "found"
-    assert done == [1]
-
-
-def test_another_version_validates_nothing():
-    with pytest.raises(ConfigError, match=r"the worker has bboxqa .+, and this run is of 0\.0"):
-        _validate(None, SETTINGS, "0.0")
 
 
 def test_a_worker_killed_at_work_changes_nothing(address, root, local, tmp_path):

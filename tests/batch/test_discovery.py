@@ -3,8 +3,6 @@
 import gzip
 import os
 import time
-from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -13,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.datasets import two_annotators, write
 
-from bboxqa.batch.lost_projects import unusable_projects
-from bboxqa.batch.projects.discovery import Unreadable, discover
+from bboxqa.batch.discovery import discover
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError
@@ -493,64 +490,3 @@ def test_folders_of_splits_are_no_projects(tmp_path):
 
 
 PEOPLE = ("ann", "bob")
-
-
-@pytest.mark.parametrize("end", [".json", "/a.txt"])
-@pytest.mark.parametrize("names", [("training",), ("train", "Training"), ("val2017", "valid")])
-@pytest.mark.parametrize("other", ["street", "client/street"])
-def test_folders_called_as_splits_are_projects_beside_others(tmp_path, end, names, other):
-    content = None if end == ".json" else "0 .5 .5 .2 .2\n"
-    for project, who in product((*names, other), PEOPLE):
-        made(tmp_path, f"{project}/{who}{end}", content=content)
-    write(tmp_path / "readme.md", "projects")
-    found = shown(discover(tmp_path))
-    files = [who + end.removesuffix("/a.txt") for who in PEOPLE]
-    assert found == dict.fromkeys((*names, other), files)
-
-
-@pytest.mark.parametrize("splits", [("Testing", "train2017"), ("train", "valid", "test")])
-@pytest.mark.parametrize("other", [None, "backup", "client/street"])
-def test_different_splits_are_one_project_whatever_is_beside(tmp_path, splits, other):
-    for split, who in product(splits, PEOPLE):
-        made(tmp_path, f"{split}/{who}.json")
-    if other is not None:
-        made(tmp_path, f"{other}/x.json")
-    found = shown(discover(tmp_path))
-    assert found.pop(".") == [f"{split}/{who}.json" for split in sorted(splits) for who in PEOPLE]
-    assert found == ({other: ["x.json"]} if other else {})
-
-
-@pytest.mark.parametrize("mark", ["ann.json", "data.yaml", "labels/a.txt"])
-def test_splits_of_a_data_set_beside_other_folders_are_no_projects(tmp_path, mark):
-    is_coco = mark == "ann.json"
-    content = None if is_coco else "0 .5 .5 .2 .2\n"
-    for split in ("train", "val"):
-        made(tmp_path, f"{split}/{'x.json' if is_coco else 'labels/a.txt'}", content=content)
-    made(tmp_path, mark, content="names: [cat]" if mark == "data.yaml" else content)
-    made(tmp_path, "old/x.json")
-    found = {name: len(files) for name, files in shown(discover(tmp_path)).items()}
-    assert found == ({".": 3, "old": 1} if is_coco else {".": 1})
-
-
-def test_files_that_cannot_be_read_are_of_the_project_called_as_a_split(tmp_path):
-    made(tmp_path, "street/all.json", "training/all.json")
-    write(tmp_path / "training/eve.json", "")
-    found = discover(tmp_path)
-    assert shown(found) == {"street": ["all.json"], "training": ["all.json", "eve.json"]}
-    unreadable = Unreadable("training/dan.json", "Permission denied")
-    (row,) = unusable_projects(replace(found, unreadable=(unreadable,)), {})
-    assert (row.project, row.message) == ("training", str(unreadable))
-
-
-def test_names_of_files_are_no_names_of_folders_of_splits(tmp_path):
-    made(tmp_path, "p/stuff_test/x.json", "p/labels_train/x.json")
-    assert [*shown(discover(tmp_path))] == ["p/labels_train", "p/stuff_test"]
-
-
-def test_a_folder_of_a_person_in_a_split_that_cannot_be_read_fails_its_project(tmp_path):
-    for person in ("ann", "bob"):
-        made(tmp_path, f"p/labels/train/{person}/a.txt", content="0 .5 .5 .2 .2\n")
-    unreadable = Unreadable("p/labels/train/eve", "Permission denied")
-    found = replace(discover(tmp_path), unreadable=(unreadable,))
-    (row,) = unusable_projects(found, {})
-    assert (row.project, row.message) == ("p", str(unreadable))

@@ -15,10 +15,10 @@ from urllib.parse import unquote
 import pytest
 from support.datasets import write
 
+from bboxqa.batch.discovery import Discovered
 from bboxqa.batch.history import Regression
 from bboxqa.batch.outputs import write_outputs
-from bboxqa.batch.projects.discovery import Discovered
-from bboxqa.batch.result_folders import folder_of
+from bboxqa.batch.results import folder_of
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gates
 from bboxqa.core.errors import OutputError
 from bboxqa.core.text import one_line

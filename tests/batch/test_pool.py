@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from support.cli import python
 from support.pool_work import (
-    count_others,
     dawdle,
     double,
     echo,
@@ -20,7 +19,7 @@ from support.pool_work import (
     wait_for_the_other,
 )
 
-from bboxqa.batch.workers.pool import TimedOut, WorkerDied, exit_reason, run_all
+from bboxqa.batch.pool import TimedOut, WorkerDied, exit_reason, run_all
 from bboxqa.core.errors import OutputError
 from bboxqa.core.parallel import cores
 
@@ -40,23 +39,6 @@ def do(tasks, work, jobs=2):
 def test_two_tasks_run_beside_each_other(tmp_path):
     done = do([1, 2], partial(wait_for_the_other, folder=tmp_path))
     assert [together for _, together in done] == [True, True]
-
-
-@pytest.mark.parametrize("n_wide", [1, 2])
-def test_cores_that_are_left_over_are_used_at_once(tmp_path, n_wide):
-    # The third core has nothing to do with tasks of two cores, and need not wait for their end.
-    work = partial(wait_for_the_other, folder=tmp_path)
-    done = list(run_all(range(5), work, "bboxqa.batch.project", 3, n_wide))
-    assert sorted(done) == [(task, True) for task in range(5)]
-    assert len(list(tmp_path.iterdir())) == 5
-
-
-def test_what_has_two_cores_has_them_alone(tmp_path):
-    work = partial(count_others, folder=tmp_path)
-    done = dict(run_all(range(4), work, "bboxqa.batch.project", 2, 1))
-    assert done[0] == (1, 2, False)
-    assert [done[task][1:] for task in (1, 2, 3)] == [(1, True)] * 3
-    assert max(done[task][0] for task in (1, 2, 3)) == 2
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
@@ -124,14 +106,12 @@ def test_what_is_told_of_it():
         # Those that come later are processes of the same server.
         (((1, 2), (2, 2)), [[[cores(), False]], [[1, True]] * 2]),
         (((2, 2), (1, 2)), [[[1, True]] * 2, [[cores(), False]]]),
-        # Some first, one by one.
-        (((4, 2, 1),), [[[cores(), False], *[[1, True]] * 3]]),
     ],
 )
 def test_threads_of_libraries(runs, expected):
     script = f"""
 import json, os
-from bboxqa.batch.workers.pool import run_all
+from bboxqa.batch.pool import run_all
 from support.pool_work import surroundings
 before, found = dict(os.environ), []
 for n_tasks, *jobs in {runs}:

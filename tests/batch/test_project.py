@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import shutil
-import sys
 from dataclasses import asdict
 from errno import ENOSPC
 from pathlib import Path
@@ -17,14 +16,12 @@ from PIL import Image
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.batch import keys, project
+from bboxqa.batch.discovery import discover
 from bboxqa.batch.keys import local_key
 from bboxqa.batch.project import recorded, run_project
-from bboxqa.batch.projects.discovery import discover
-from bboxqa.batch.result_folders import folder_of
+from bboxqa.batch.results import folder_of
 from bboxqa.batch.rows import Row, Settings, settings_of
-from bboxqa.batch.run import run_batch
-from bboxqa.batch.workers.transport import run_packed, run_task
-from bboxqa.core import parallel
+from bboxqa.batch.tasks import run_packed, run_task
 from bboxqa.core.errors import ConfigError
 from bboxqa.formats.choices import Choices, choices
 
@@ -492,10 +489,8 @@ class TestFolders:
 
     def test_a_label_that_comes_while_they_are_read_is_told(self, folders, tmp_path, monkeypatch):
         new = tmp_path / "root/p/ann/labels/9.txt"
-        real = project.validate_project
-        monkeypatch.setattr(
-            project, "validate_project", lambda *given: (real(*given), write(new, ""))[0]
-        )
+        real = project._validated
+        monkeypatch.setattr(project, "_validated", lambda *given: (real(*given), write(new, ""))[0])
         row = run_project(folders, PLAIN, tmp_path / "out", "key")
         assert (row.status, row.message) == (
             "failed",
@@ -509,14 +504,14 @@ def test_rows_can_be_written_as_json():
 
 
 def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
-    real = project.validate_project
+    real = project._validated
 
     def slow(project, *given):
         found = real(project, *given)
         project.files[0].write_text(json.dumps(differing(), indent=1))
         return found
 
-    monkeypatch.setattr(project, "validate_project", slow)
+    monkeypatch.setattr(project, "_validated", slow)
     row = done(tmp_path, differing())
     assert row.status == "failed"
     assert row.message.endswith("x.json: changed while it was read; run it again")
@@ -541,67 +536,6 @@ def test_what_is_replaced_while_it_waits_is_not_kept_as_the_result_of_what_was_t
     assert recorded(tmp_path / "out", "p")[0] == task[1]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a second process measures on Linux only")
-class TestBesideValidating:
-    @pytest.fixture(autouse=True)
-    def _long(self, monkeypatch):
-        monkeypatch.setattr(project, "LONG", 0)
-        monkeypatch.setattr(parallel, "cores", lambda: 2)
-
-    def result(self, out):
-        write(out.parent / "root/p/x.json", differing())
-        project = only(out.parent / "root")
-        row = run_project(project, PLAIN, out, local_key(project, PLAIN))
-        folder = folder_of(out, "p")
-        return row, {file.name: file.read_bytes() for file in folder.iterdir()}
-
-    def test_gives_the_same(self, tmp_path, monkeypatch):
-        here, looked = os.getpid(), []
-        real = project.validate_project
-        monkeypatch.setattr(
-            project, "validate_project", lambda *g: looked.append(os.getpid()) or real(*g)
-        )
-        together = self.result(tmp_path / "together")
-        # Validated elsewhere.
-        assert looked == []
-        monkeypatch.setattr(parallel, "cores", lambda: 1)
-        assert self.result(tmp_path / "one after the other") == together
-        assert looked == [here]
-        assert together[0].status == "measured"
-
-    def test_a_process_that_dies_is_replaced(self, tmp_path, monkeypatch):
-        plain = self.result(tmp_path / "plain")
-        here, real = os.getpid(), project.validate_project
-
-        def dies(*given):
-            if os.getpid() != here:
-                os._exit(9)
-            return real(*given)
-
-        monkeypatch.setattr(project, "validate_project", dies)
-        assert self.result(tmp_path / "died") == plain
-
-    @pytest.mark.parametrize("n_cores", [1, 2])
-    def test_where_validating_fails_nothing_is_left(self, tmp_path, monkeypatch, n_cores):
-        monkeypatch.setattr(parallel, "cores", lambda: n_cores)
-
-        def fails(*_):
-            raise ZeroDivisionError
-
-        monkeypatch.setattr(project, "validate_project", fails)
-        row, files = self.result(tmp_path / "out")
-        assert (row.status, row.message) == ("failed", "ZeroDivisionError: ")
-        assert list(files) == ["failed.txt"]
-
-    def test_what_goes_wrong_is_told(self, tmp_path):
-        content = differing()
-        content["annotations"][3]["bbox"] = [1, 2, -3, 4]
-        row = done(tmp_path, content)
-        assert row.status == "failed"
-        assert "bbox width is -3" in row.message
-        assert row.n_errors == 1
-
-
 def test_a_project_of_captions_is_not_measured_and_passes(tmp_path):
     captions = [{"id": 1, "image_id": 1, "caption": "a cat"}]
     row = done(tmp_path, {"images": [image(1)], "annotations": captions})
@@ -624,66 +558,8 @@ def test_objects_are_measured_beside_results_and_lists_of_images(tmp_path):
     assert "files without annotations of objects left out: images.json" in summary
 
 
-def test_a_folder_of_labels_that_are_not_read_is_told(tmp_path):
-    labels = {"ann": "0 .5 .5 .2 .2\n", "bob": "0 .5 .5 .2 .2\n", "cid": "0 0,5 0,5 0,2 0,2\n"}
-    for who, text in labels.items():
-        write(tmp_path / f"root/p/{who}/a.txt", text)
-    settings = Settings({"bootstrap": 0}, {}, choices=Choices(image_size=(100, 80)))
-    (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
-    assert (row.status, row.annotators) == ("measured", ("ann", "bob"))
-    cid = tmp_path / "root" / "p" / "cid"
-    told = "1 folder left out, in which no annotations are found: "
-    told += f"{cid}; to see why: bboxqa validate {cid}"
-    assert told in row.message
-    summary = json.loads((folder_of(tmp_path / "out", "p") / "summary.json").read_bytes())
-    assert summary["notes"].count(told) == 1
-    # The next run knows that the folder has another name, or is gone.
-    cid.rename(cid.with_name("dora"))
-    (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
-    assert told.replace("cid", "dora") in row.message
-    shutil.rmtree(cid.with_name("dora"))
-    (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
-    assert (row.status, row.message.count("left out")) == ("measured", 0)
-
-
-@pytest.mark.parametrize("closed", [False, True])
-def test_a_person_whose_folder_is_empty_or_gone_is_told(tmp_path, closed):
-    for who in ("ann", "bob"):
-        write(tmp_path / f"root/p/{who}/a.txt", "0 .5 .5 .2 .2\n")
-    settings = Settings({"bootstrap": 0}, {}, choices=Choices(image_size=(100, 80)))
-    (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
-    assert "left out" not in row.message
-    cid = tmp_path / "root/p/cid"
-    cid.symlink_to("gone") if closed else cid.mkdir()
-    (row,) = run_batch(tmp_path / "root", tmp_path / "out", settings).rows
-    if closed:
-        assert (row.status, row.message) == ("failed", f"{cid}: is a link that leads nowhere")
-    else:
-        assert "1 folder without labels left out (cid)" in row.message
-
-
-def test_notes_say_what_a_map_of_categories_changes(tmp_path):
-    content = differing()
-    # One of the cats is a dog to the other annotator.
-    content["annotations"][2]["category_id"] = 2
-    content["categories"].append({"id": 3, "name": "cow"})
-    content["annotations"][4]["category_id"] = content["annotations"][5]["category_id"] = 3
-
-    def notes(category_map):
-        settings = Settings({"category_map": category_map}, {})
-        assert done(tmp_path, content, settings).status == "measured"
-        found = json.loads((folder_of(tmp_path / "out", "p") / "summary.json").read_bytes())[
-            "notes"
-        ]
-        return [note for note in found if note.startswith("with --map")]
-
-    (note,) = notes({"dog": "cat"})
-    assert note.startswith("with --map, IoU 0.5: alpha ")
-    assert notes({"dog": "wolf"}) == []
-
-
 def test_what_is_put_away_and_back_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
-    real, away = project.validate_project, tmp_path / "away.json"
+    real, away = project._validated, tmp_path / "away.json"
 
     def replaced(project, *given):
         file = project.files[0]
@@ -693,7 +569,7 @@ def test_what_is_put_away_and_back_while_it_is_read_is_not_kept(tmp_path, monkey
         away.rename(file)
         return found
 
-    monkeypatch.setattr(project, "validate_project", replaced)
+    monkeypatch.setattr(project, "_validated", replaced)
     row = done(tmp_path, differing())
     assert row.status == "failed"
     assert row.message.endswith("x.json: changed while it was read; run it again")

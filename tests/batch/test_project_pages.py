@@ -13,7 +13,7 @@ from support.cli import run
 from support.datasets import annotation, dataset, document, image, two_annotators, write
 
 import bboxqa
-from bboxqa.batch.project_pages import diagnosis_of, findings_page_of
+from bboxqa.batch.project import _diagnosis_of, findings_page_of
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.pipelines.validate import validate
@@ -71,7 +71,7 @@ def test_a_page_has_a_diagnosis_and_is_that_of_its_folder(top):
 def test_a_row_has_the_warnings_of_its_page():
     boxes = [(n, a, n % 2, (20 * n + a * (n > 7), 10, 9, 20)) for n in range(12) for a in range(2)]
     boxes += [(n, 0, 1 - n % 2, (5, 70, 30, 30)) for n in range(4)]
-    diagnosis, warnings = diagnosis_of(bboxqa.agree(dataset(boxes), bootstrap=50), PAGES)
+    diagnosis, warnings = _diagnosis_of(bboxqa.agree(dataset(boxes), bootstrap=50), PAGES)
     assert set(warnings) <= set(diagnosis.warnings)
     assert "have 8 identical boxes" in " ".join(warnings)
 

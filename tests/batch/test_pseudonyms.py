@@ -1,9 +1,7 @@
 """A run with a key of pseudonyms shows no name, and its results belong to this key."""
 
 import csv
-import gzip
 import json
-import re
 import sys
 from pathlib import Path
 
@@ -106,51 +104,6 @@ def test_a_folder_in_which_no_run_ended_is_free():
     (OUT / ".pseudonyms.json").write_text('"key-of-a-run-that-was-killed"')
     assert run(*BATCH).returncode == 0
     assert names_shown(run(*BATCH), OUT) == []
-
-
-def test_files_that_are_not_read_show_no_address():
-    one_project()
-    broken = ROOT / "q" / "annotations" / f"{PEOPLE[0]}.json"
-    broken.parent.mkdir(parents=True)
-    broken.write_text("{")
-    nothing = ROOT / PEOPLE[0]
-    nothing.mkdir()
-    (nothing / "notes.txt").write_text("none")
-    outcome = run(*BATCH)
-    assert names_shown(outcome, OUT) == []
-    given = json.loads(KEY.read_bytes())[PEOPLE[0]]
-    assert f"{given}.json" in (OUT / "index.html").read_text()
-
-
-def test_archives_that_are_left_out_show_no_name():
-    source = one_project()
-    (ROOT / "p/ada.json.gz").write_bytes(gzip.compress(source.read_bytes()))
-    outcome = run(*BATCH)
-    assert "nothing read in p/FILE.json.gz: other files are read" in outcome.stdout
-    assert "ada.json" not in (OUT / "index.html").read_text()
-
-
-def test_files_that_are_ignored_show_no_name():
-    one_project()
-    (ROOT / "p/old_ada.xml").write_text("<nothing/>")
-    (ROOT / "q/ada").mkdir(parents=True)
-    (ROOT / "q/ada/notes.csv").write_text("a,b\n1,2\n")
-    (ROOT / "q/ada.xml").write_text("<nothing/>")
-    outcome = run(*BATCH)
-    assert "    p/FILE.xml\n" in outcome.stdout
-    assert "nothing read in q: no file in this folder" in outcome.stdout
-    pages = [(OUT / name).read_text() for name in ("index.html", "summary.json")]
-    assert [text for text in (outcome.output, *pages) if re.search(r"(\b|_)ada\b", text)] == []
-
-
-def test_why_a_project_is_not_run_shows_no_name():
-    one_project()
-    (ROOT / "p/bboxqa.toml").write_text(f"iou_threshold = '{PEOPLE[0]}'")
-    run("validate", ROOT / "p/export.json", "--pseudonyms", KEY)
-    outcome = run(*BATCH)
-    assert outcome.returncode == 1
-    assert "iou_threshold" in outcome.stdout
-    assert names_shown(outcome, OUT) == []
 
 
 def test_projects_named_after_annotators_are_counted():

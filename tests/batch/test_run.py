@@ -15,14 +15,13 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from support.cli import run as run_command
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.batch import keys
 from bboxqa.batch import run as module
+from bboxqa.batch.discovery import discover
 from bboxqa.batch.history import Regression
 from bboxqa.batch.project import run_project
-from bboxqa.batch.projects.discovery import discover
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError, OutputError
@@ -606,32 +605,3 @@ def test_projects_that_are_not_measured_have_the_numbers_of_their_file(root):
     row = run(root).rows[1]
     # The files may have the same images.
     assert (row.status, row.n_images, row.n_annotations) == ("not measured", None, 8)
-
-
-def test_folders_of_people_say_how_they_are_measured(tmp_path):
-    root, drawn = tmp_path / "all of us", [annotation(1, 1, bbox=[1, 1, 9, 9])]
-    for name in ("street/ann/train", "street/ann/val", "street/bob/train", "street/bob/val",
-                 "park/ann/a", "park/ann/b", "park/cid/c", "park/cid/d"):  # fmt: skip
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        file_name = f"{Path(name).name}.jpg"
-        write(root / f"{name}.json", document(drawn, [image(1, file_name)]))
-    for _ in ("first", "unchanged"):
-        rows = run_batch(root, tmp_path / "results", PLAIN).rows
-        assert {row.status for row in rows} == {"not measured"}
-        said = {row.project: row.message.partition("; if this project ")[2] for row in rows}
-        note = "and those beside it are by one person each, about the same images: run bboxqa agree"
-        note += " on the folder street"
-        assert said == {"park/ann": "", "park/cid": "", "street/ann": note, "street/bob": note}
-    assert "2 images, 2 annotators" in run_command("agree", root / "street").stdout
-
-
-def test_a_project_says_that_it_is_measured_without_those_inside(tmp_path):
-    for name in ("street/a.json", "street/ann/train.json", "street/b/c/a.json", "park/a.json"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        write(tmp_path / name, noisy(1))
-    for _ in ("first", "unchanged"):
-        rows = run_batch(tmp_path, tmp_path.with_name("results"), PLAIN).rows
-        messages = {row.project: row.message for row in rows}
-        note = messages.pop("street")
-        assert "street/ann, street/b/c are projects of their own, measured apart; bboxqa" in note
-        assert [each for each in messages.values() if "apart" in each] == []

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from bboxqa.batch import store
+from bboxqa.batch.discovery import discover
 from bboxqa.batch.keys import result_key
-from bboxqa.batch.projects import store
-from bboxqa.batch.projects.discovery import discover
-from bboxqa.batch.projects.store import Content, Stored, fetched
-from bboxqa.batch.projects.store_discovery import find_projects
 from bboxqa.batch.rows import Settings
+from bboxqa.batch.store import Content, Stored, fetched, find_projects
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 
 pytest.importorskip("fsspec", exc_type=ImportError)

@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 from signal import SIGKILL
 
-from bboxqa.batch.workers import cluster, transport
+from bboxqa.batch import cluster
+from bboxqa.batch import tasks as transport
 from bboxqa.core.version import __version__
 
 DEADLY = "deadly"

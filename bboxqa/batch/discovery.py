@@ -1,6 +1,7 @@
 """Finding projects below a folder."""
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -9,18 +10,18 @@ from itertools import starmap
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from bboxqa.batch.projects.archives import looked_at
-from bboxqa.batch.projects.homes import called_as_splits, home_of_source, is_of_projects
-from bboxqa.batch.projects.not_read import folders_not_read
-from bboxqa.batch.projects.source_files import files_of, is_image
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean
+from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT
+from bboxqa.core.text import clean, one_line
 from bboxqa.formats.coco.heads import LOOKED_AT, is_coco
 from bboxqa.formats.coco.reader import COCO
-from bboxqa.formats.damaged import damage_of
+from bboxqa.formats.content_kinds import CLASS_NAMES
+from bboxqa.formats.damaged import damage_of, damaged
 from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.own_files import RESULT_FILES, WRITTEN_FILES
 from bboxqa.formats.registry import format_of, is_source, suffixes
+from bboxqa.formats.sources import list_files
+from bboxqa.formats.splits import is_split
 from bboxqa.formats.translation.heads import ARCHIVES
 
 _File = TypeVar("_File")
@@ -35,6 +36,7 @@ _LINKED = "a link to a folder that is read under another name"
 _LEADS_NOWHERE = "is a link that leads nowhere"
 # File names by which a folder of batch results is recognised.
 _RESULTS = {"history.sqlite", "projects"}
+_OF_PROJECT = re.compile(rf"annotations|{SPLIT}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +110,13 @@ def discover(
     archives: list[Path] = []
     files = (
         (_below(root, file) + "/" * file.is_dir(), file, found)
-        for file, found in looked_at(sources, pattern, _is_read, archives)
+        for file, found in _looked_at(sources, pattern, _is_read, archives)
     )
     found = sort_files(files, unreadable, partial(_project, root, is_followed), damage_of)
     named = [*found.left_alone, *(each.path for each in found.unreadable)]
     known = {*(project.name for project in found.projects), *named}
     not_read = [
-        *starmap(Unreadable, folders_not_read(root, known, skip, pattern)),
+        *starmap(Unreadable, _folders_not_read(root, known, skip, pattern)),
         *(Unreadable(_below(root, each), _PACKED) for each in archives),
         *(Unreadable(_below(root, each), _LINKED) for each in linked),
     ]
@@ -150,11 +152,10 @@ def sort_files(
             others.append((path, file, coco or ""))
         else:
             sources.append((path, file))
-    apart = called_as_splits(path for path, _ in sources)
-    found = _by_home(sources, apart)
+    found = _by_home(sources)
     left_alone = []
     for path, file, reason in others:
-        home = found.get(home_of_source(path, apart)) if path.lower().endswith(".json") else None
+        home = found.get(_home_of_source(path)) if path.lower().endswith(".json") else None
         if home is not None and is_damaged(file):
             # Reading the project refuses it, as `agree` does.
             home.append(file)
@@ -182,10 +183,8 @@ def sort_files(
     )
 
 
-def _by_home(
-    sources: Iterable[tuple[str, _File]], apart: Collection[Path]
-) -> dict[Path, list[_File]]:
-    """Return sources by the folder of their project; those in `apart` are projects.
+def _by_home(sources: Iterable[tuple[str, _File]]) -> dict[Path, list[_File]]:
+    """Return sources by the folder of their project.
 
     A project that has folders as sources has the files of the folders beside them as well. In
     project/ann/labels, project/bob/labels and project/eve/export.json, eve is a person.
@@ -193,7 +192,7 @@ def _by_home(
     found: dict[Path, list[_File]] = {}
     of_folders: set[Path] = set()
     for path, file in sources:
-        around = home_of_source(path, apart)
+        around = _home_of_source(path)
         found.setdefault(around, []).append(file)
         if path.endswith("/") and around != Path(path):
             of_folders.add(around)
@@ -238,7 +237,7 @@ def _sources(
                 continue
             seen.add(identity)
             inside = _entries(folder, is_root=folder == root)
-            if inside and is_source(folder) and not (folder == root and is_of_projects(root)):
+            if inside and is_source(folder):
                 yield folder
                 continue
         except OSError as error:
@@ -304,3 +303,167 @@ def _project(
 
 def _below(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix()
+
+
+def home_of(file: Path, projects: Collection[Path] = ()) -> Path:
+    """Return the folder of the project that a file belongs to; both are below the root.
+
+    CVAT writes `annotations` in a project, and Roboflow the folders of splits. Folders in
+    `projects` are projects, whatever their names.
+
+    Examples
+    --------
+    >>> home_of(Path("fruits/train/annotations/a.json")).as_posix()
+    'fruits'
+    >>> home_of(Path("training/annotations/a.json"), [Path("training")]).as_posix()
+    'training'
+    """
+    folder = file.parent
+    while folder not in projects and _OF_PROJECT.fullmatch(folder.name):
+        folder = folder.parent
+    return folder
+
+
+def _home_of_source(path: str) -> Path:
+    """Return the folder of the project of a source, whose path ends with ``/`` if it is a folder.
+
+    Examples
+    --------
+    >>> [_home_of_source(path).as_posix() for path in ("a/", "a/ann/", "a/train/", "a/x.json")]
+    ['a', 'a', 'a', 'a']
+    >>> _home_of_source("a/labels/train2017/ann/").as_posix()
+    'a'
+    """
+    below = Path(path)
+    if not path.endswith("/"):
+        return home_of(below)
+    if len(below.parts) <= 1 and not _OF_PROJECT.fullmatch(below.name):
+        return below
+    return _home_of_person(below)
+
+
+def _home_of_person(folder: Path) -> Path:
+    """Return the folder of the project of an annotator's folder, which is below the root.
+
+    Examples
+    --------
+    >>> _home_of_person(Path("fruits/labels/train/ann")).as_posix()
+    'fruits'
+    """
+    around = folder.parent
+    while _is_around_people(around):
+        around = around.parent
+    return around
+
+
+def _is_around_people(folder: Path) -> bool:
+    """Return whether the folders of people may be in a folder, by its name: labels, or a split."""
+    return folder.name.lower() in ("labels", "annotations") or is_split(folder.name)
+
+
+def _looked_at(
+    files: Iterable[Path],
+    pattern: str | None,
+    is_read: Callable[[Path], bool | str],
+    left_out: list[Path],
+) -> Iterator[tuple[Path, bool | str]]:
+    """Yield sources, and whether each can be read or why it cannot; archives are last.
+
+    Files that are neither JSON nor of a known format are left out, unless they are beside sources,
+    empty or cut off. So are archives with sources in their folder or below, as these were often
+    unpacked from them; these archives are appended to `left_out`.
+    """
+    ends = suffixes()
+    archives = []
+    sources, others = [], []
+    unpacked: set[Path] = set()
+    for file in (each for each in files if pattern is None or each.match(pattern)):
+        name = file.name.lower()
+        if file.is_dir():
+            found: bool | str = True
+        elif name.endswith(ARCHIVES) and not name.endswith(ends):
+            archives.append(file)
+            continue
+        else:
+            found = is_read(file)
+        if found:
+            unpacked.update(file.parents)
+            sources.append(file)
+        if found or name.endswith(".json"):
+            yield file, found
+        else:
+            others.append(file)
+    left_out += (each for each in archives if each.parent in unpacked)
+    for file in (each for each in archives if each.parent not in unpacked):
+        if format_of(file) is COCO:
+            others.append(file)
+        else:
+            yield file, True
+    yield from damaged(others, sources)
+    folders = {source.parent for source in sources}
+    for file in others:
+        if file.parent in folders and not file.match(CLASS_NAMES) and not damage_of(file):
+            yield file, False
+
+
+def _folders_not_read(
+    root: Path, known: Collection[str], skip: Path | None, pattern: str | None
+) -> Iterator[tuple[str, str]]:
+    """Yield the folders below a root in which nothing is read, each with the reason.
+
+    `known` are the paths below the root of projects, and of files that are named otherwise. Their
+    folders are left out, as are `skip` and what is inside of a project.
+    """
+    if "." in known:
+        return
+    around = {above.as_posix() for path in known for above in Path(path).parents}
+    skipped = None if skip is None else skip.resolve()
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        for each in _folders_in(folder):
+            path = each.relative_to(root).as_posix()
+            if path in known or each.resolve() == skipped:
+                continue
+            if path in around:
+                waiting.append(each)
+            elif reason := _reason_of(each, pattern):
+                yield path, reason
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    """Return the folders in a folder, and links that lead nowhere."""
+    try:
+        inside = [each for each in folder.iterdir() if each.name[0] != "."]
+        return sorted(each for each in inside if each.is_dir() or not each.exists())
+    except OSError:
+        # Finding the projects reports the error.
+        return []
+
+
+def _reason_of(folder: Path, pattern: str | None) -> str:
+    if not folder.is_dir():
+        return "is a link that leads nowhere"
+    try:
+        list_files([folder], pattern)
+    except DatasetError as error:
+        return one_line(error.problems[0].removeprefix(f"{folder}: ").replace(f"{folder}/", ""))
+    except OSError as error:
+        return str(error.strerror)
+    return ""
+
+
+def files_of(source: Path) -> list[Path]:
+    """Return a file itself, or the files of a folder, sorted; hidden ones are left out."""
+    if not source.is_dir():
+        return [source]
+    found = []
+    for folder, inside, names in os.walk(source):
+        inside[:] = [name for name in inside if not name.startswith(".")]
+        found += [Path(folder, name) for name in names if not name.startswith(".")]
+    return sorted(found)
+
+
+def is_image(file: Path) -> bool:
+    """Return whether a file of a source is an image, which is large and no annotation."""
+    return file.suffix.lower() in IMAGE_SUFFIXES

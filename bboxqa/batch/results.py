@@ -1,25 +1,108 @@
-"""The root that a folder of results belongs to."""
+"""The folder of a run: the results of projects inside it, and the root that it belongs to."""
 
 import json
 import os
-from contextlib import suppress
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
+from functools import partial
+from hashlib import blake2b
 from pathlib import Path
+from urllib.parse import quote
 
 from bboxqa.batch.history import FILE as HISTORY
 from bboxqa.batch.history import put_aside
-from bboxqa.batch.projects.store import is_url
-from bboxqa.batch.result_folders import LOCK
+from bboxqa.batch.store import is_url
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import unfinished, write_atomically
+from bboxqa.core.files import filled_folder, unfinished, write_atomically
 from bboxqa.core.pseudonyms import identity_of_key
 from bboxqa.core.text import one_line
 
-FILE = ".root.json"
+LOCK = ".lock"
+"""A file in every folder of a run."""
+
+WRITTEN = ("projects.csv", "summary.json", "index.html")
+"""Files that a run writes apart from the folders of its projects, in this order."""
+
+REPORT = "report.html"
+FINDINGS = "findings.html"
+"""The pages of a project."""
+
+RECORD = "record.json"
+"""Written last: a folder with it is complete."""
+
+FAILURE = "failed.txt"
+"""Why the last run of a project failed; results of an earlier run may be beside it."""
+
+filled = partial(filled_folder, last=RECORD)
+"""Yields a hidden folder to fill, which replaces the results of a project as a whole."""
+
+ROOT = ".root.json"
 """In every folder of a run: the names of its root."""
 
 KEY = ".pseudonyms.json"
 """In folders of runs with a key of pseudonyms: its identity."""
+
+# File systems refuse names of more than 255 bytes, and a suffix is added.
+_LONGEST_NAME = 200
+
+
+def folder_of(out: Path, project: str) -> Path:
+    """Return the folder of a project's results, which is unique to the project.
+
+    Examples
+    --------
+    >>> folder_of(Path("out"), "team a/boxes").as_posix()
+    'out/projects/team a%2Fboxes'
+    """
+    name = quote(os.fsencode(project), safe=" ") if project != "." else "%2E"
+    name = name.replace("..", "%2E%2E")
+    if len(name) > _LONGEST_NAME:
+        name = name[:_LONGEST_NAME] + blake2b(name.encode(), digest_size=8).hexdigest()
+    return out / "projects" / name
+
+
+def note_failure(out: Path, project: str, text: str) -> None:
+    """Write the reason of a failure to the project's folder; do nothing if the disk is full."""
+    folder = folder_of(out, project)
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / FAILURE).write_text(text, "utf-8", "backslashreplace")
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Keep other runs out of a folder; the lock ends with the process that holds it."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(out / LOCK, timeout=0)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        raise OutputError(
+            f"{out}: another run is at work here; wait for it, or choose another --out"
+        ) from None
+    except FileExistsError:
+        raise OutputError(f"{out}: is a file; name a folder with --out") from None
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be written: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def remove_unfinished(out: Path) -> None:
+    """Remove folders and files that killed runs left incomplete."""
+    for rest in (out / "projects").glob(".bboxqa-*"):
+        shutil.rmtree(rest, ignore_errors=True)
+    # Only files of this command, since another command may be writing into the same folder.
+    for name in WRITTEN:
+        for rest in out.glob(unfinished(name)):
+            with suppress(OSError):
+                rest.unlink(missing_ok=True)
 
 
 def refuse_foreign(out: Path) -> None:
@@ -33,10 +116,10 @@ def refuse_foreign(out: Path) -> None:
         raise OutputError(f"{out}: cannot be read: {error.strerror}") from None
     # A run that was killed at once leaves only its lock. Earlier versions noted no root.
     begun = all(
-        name in (LOCK, KEY) or any(fnmatchcase(name, unfinished(each)) for each in (FILE, KEY))
+        name in (LOCK, KEY) or any(fnmatchcase(name, unfinished(each)) for each in (ROOT, KEY))
         for name in names
     )
-    if not begun and not {FILE, HISTORY} & set(names):
+    if not begun and not {ROOT, HISTORY} & set(names):
         raise OutputError(
             f"{out}: is not empty, and holds no results of bboxqa batch; name another folder with "
             "--out, or add --force"
@@ -62,7 +145,7 @@ def claim(out: Path, root: str | Path, pseudonyms: Path | None = None, *, force:
         put_aside(out)
         before = []
     if not before:
-        write_atomically(out / FILE, json.dumps(names).encode())
+        write_atomically(out / ROOT, json.dumps(names).encode())
 
 
 def _claim_for_key(out: Path, pseudonyms: Path | None) -> None:
@@ -73,7 +156,7 @@ def _claim_for_key(out: Path, pseudonyms: Path | None) -> None:
         noted = str(json.loads((out / KEY).read_bytes()))
     if identity == noted:
         return
-    if (out / FILE).exists() or (out / HISTORY).exists():
+    if (out / ROOT).exists() or (out / HISTORY).exists():
         other = "made with another key of pseudonyms" if noted else "that name annotators"
         if not identity:
             other = "made with --pseudonyms"
@@ -103,7 +186,7 @@ def _names(out: Path, root: str) -> list[str]:
 def _noted(out: Path) -> list[str]:
     """Return the names of the root that the folder belongs to; empty if it belongs to none."""
     with suppress(OSError, ValueError):
-        names = json.loads((out / FILE).read_bytes())
+        names = json.loads((out / ROOT).read_bytes())
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             return names
     return []

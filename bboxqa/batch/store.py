@@ -1,18 +1,29 @@
-"""Projects in a store, whose files are fetched through fsspec by the machine that runs them."""
+"""Projects in a store: found through fsspec, and fetched by the machine that runs them."""
 
 import os
+import posixpath
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bboxqa.batch.projects.discovery import Project, Unreadable
-from bboxqa.core.errors import ConfigError, OutputError
+from bboxqa.batch.discovery import (
+    SETTINGS_FILE,
+    Discovered,
+    Project,
+    Unreadable,
+    discover,
+    is_image,
+)
+from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.text import clean
+from bboxqa.formats.coco.heads import LOOKED_AT
+from bboxqa.formats.translation.heads import ARCHIVES
+from bboxqa.model.settings_files import read_reading_settings
 
 # Keys under which stores list properties that change with the content of a file.
 _STAMPS = ("size", "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified")
@@ -23,8 +34,12 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<rest>.*)")
 _ASKED_EACH = 20
 _LEAST_SECONDS, _SLOWEST = 60, 20_000
 """The time that a request may take at least, and the bytes per second of a slow line."""
-AT_A_TIME = 256
+_AT_A_TIME = 256
 """Number of files that are requested in parallel."""
+_LABELS_READ = 20
+"""The number of label files per folder that discovery reads."""
+_LARGEST_ARCHIVE = 1 << 30
+_IMAGES = "images"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +146,8 @@ def _fetch(project: Stored, wanted: Sequence[Content], root: Path) -> None:
     size, free = sum(content.size for content in wanted), shutil.disk_usage(root).free
     if size > free:
         raise OutputError(f"project takes {size:,} bytes; the disk has room for {free:,}")
-    for start in range(0, len(wanted), AT_A_TIME):
-        part = wanted[start : start + AT_A_TIME]
+    for start in range(0, len(wanted), _AT_A_TIME):
+        part = wanted[start : start + _AT_A_TIME]
         targets = [_inside(root, content.name) for content in part]
         try:
             for target in targets:
@@ -236,3 +251,142 @@ def system_of(url: str) -> tuple[Any, str]:
     except (ImportError, ValueError) as error:
         raise ConfigError(f"{url}: {error_text(error)}") from None
     return system, str(base).rstrip("/")
+
+
+def find_projects(
+    root: str | Path, pattern: str | None, skip: Path | None, *, follow_links: bool = False
+) -> Discovered:
+    """Find every project below a folder or a URL; see `discover`."""
+    if isinstance(root, str) and is_url(root):
+        return _discover_stored(root.rstrip("/"), pattern)
+    return discover(Path(root), pattern, skip, follow_links=follow_links)
+
+
+def _discover_stored(url: str, pattern: str | None) -> Discovered:
+    system, base = system_of(url)
+    try:
+        system.invalidate_cache()
+        listed = system.find(base, detail=True)
+    except Exception as error:  # noqa: BLE001 - each store has errors of its own
+        problem = f"{url}: cannot be listed: {error_text(error)}"
+        raise DatasetError([problem], _advice_for(url)) from None
+    contents, unreadable = contents_of(listed, base)
+    if not contents:
+        raise DatasetError([f"{url}: no such folder, or it is empty"], _advice_for(url))
+    with tempfile.TemporaryDirectory(prefix=".bboxqa-") as temporary:
+        # Names of projects and settings may depend on the name of the root.
+        root = Path(temporary).resolve() / "root"
+        root.mkdir()
+        unreadable += _mirror(system, base, contents.values(), root)
+        found = discover(root, pattern)
+        projects = tuple(_stored(url, contents, root, each) for each in found.projects)
+    everything = tuple(sorted((*unreadable, *found.unreadable), key=str))
+    return Discovered(projects, found.left_alone, everything, found.not_read)
+
+
+def _advice_for(url: str) -> str:
+    """Return advice for URLs of web pages, which seldom list files."""
+    is_web = url.lower().startswith(("http:", "https:"))
+    return "Web pages seldom list files: download the projects first." if is_web else ""
+
+
+def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) -> Stored:
+    """Return a project that was found in the mirror of a store."""
+    folder = found.folder.relative_to(root)
+    files = tuple(file.relative_to(root) for file in found.files)
+    below = "" if folder == Path() else f"{folder.as_posix()}/"
+    pictures = tuple(
+        content for name, content in contents.items() if name.startswith(f"{below}{_IMAGES}/")
+    )
+    used = [contents[file.as_posix()] for file in files if file.as_posix() in contents]
+    size = sum(content.size for content in used)
+    if len(used) < len(files):
+        # Folders of labels need the images beside them, for their sizes, and the names of classes.
+        used = [content for name, content in contents.items() if name.startswith(below)]
+        inside = tuple(f"{file.as_posix()}/" for file in files)
+        size = sum(
+            content.size
+            for content in used
+            if (content.name.startswith(inside) and not is_image(Path(content.name)))
+            or Path(content.name) in files
+        )
+    settings = contents.get(f"{below}{SETTINGS_FILE}")
+    if found.settings is not None:
+        used += _file_of_sizes(found.settings, below, contents)
+    return Stored(
+        name=found.name,
+        folder=folder,
+        files=files,
+        images=folder / _IMAGES if pictures else None,
+        settings=Path(settings.name) if settings else None,
+        size=size,
+        url=url,
+        contents=tuple(dict.fromkeys((*used, *((settings,) if settings else ())))),
+        pictures=pictures,
+    )
+
+
+def _file_of_sizes(settings: Path, below: str, contents: dict[str, Content]) -> list[Content]:
+    """Return the file of image sizes that the settings of a project name, if it is there."""
+    try:
+        name = read_reading_settings(str(settings)).get("image_size")
+    except ConfigError:
+        # The run of the project reports the error.
+        return []
+    found = contents.get(posixpath.normpath(f"{below}{name}")) if isinstance(name, str) else None
+    return [] if found is None else [found]
+
+
+def _mirror(system: Any, base: str, contents: Iterable[Content], folder: Path) -> list[Unreadable]:
+    """Write the parts of a store's files that discovery reads below a folder.
+
+    These are the beginning and the end of each file, and whole archives; images are empty. Return
+    the files that cannot be read, which are left out.
+    """
+    unreadable: list[Unreadable] = []
+    parts: list[tuple[Content, int, int]] = []
+    n_labels: dict[str, int] = {}
+    for content in contents:
+        path = folder / content.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        if is_image(path) or not content.size:
+            continue
+        is_archive = content.name.lower().endswith(ARCHIVES)
+        if is_archive and content.size > _LARGEST_ARCHIVE:
+            reason = f"is an archive of {content.size:,} bytes; expected at most 1 GiB in a store"
+            unreadable.append(Unreadable(content.name, reason))
+            path.unlink()
+            continue
+        if content.name.lower().endswith(".txt"):
+            above = content.name.rpartition("/")[0]
+            n_labels[above] = n_labels.get(above, 0) + 1
+            if n_labels[above] > _LABELS_READ:
+                continue
+        whole = is_archive or content.size <= 2 * LOOKED_AT
+        parts.append((content, 0, content.size if whole else LOOKED_AT))
+        parts += [] if whole else [(content, content.size - LOOKED_AT, content.size)]
+    return [*unreadable, *_written(system, base, parts, folder)]
+
+
+def _written(
+    system: Any, base: str, parts: Sequence[tuple[Content, int, int]], folder: Path
+) -> list[Unreadable]:
+    """Write parts of files; the gaps between them are sparse."""
+    failed: dict[str, str] = {}
+    for start in range(0, len(parts), _AT_A_TIME):
+        some = parts[start : start + _AT_A_TIME]
+        names = [f"{base}/{content.name}" for content, _, _ in some]
+        begins, ends = [part[1] for part in some], [part[2] for part in some]
+        found = system.cat_ranges(names, begins, ends, on_error="return")
+        for (content, begin, _), data in zip(some, found, strict=True):
+            path = folder / content.name
+            if isinstance(data, Exception):
+                failed[content.name] = error_text(data)
+                path.unlink(missing_ok=True)
+            elif content.name not in failed:
+                with path.open("r+b") as file:
+                    file.truncate(content.size)
+                    file.seek(begin)
+                    file.write(bytes(data))
+    return [Unreadable(name, reason) for name, reason in failed.items()]

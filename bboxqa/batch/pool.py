@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -70,20 +71,10 @@ def exit_reason(exit_code: int | None) -> str:
 Outcome = tuple[_Task, _Result | WorkerDied]
 
 
-@dataclass(frozen=True, slots=True)
-class _Lane(Generic[_Task]):
-    """Waiting tasks, and the cores and threads of each."""
-
-    waiting: deque[_Task]
-    n_cores: int
-    n_threads: int
-
-
 @dataclass(slots=True, eq=False)
 class _Worker(Generic[_Task]):
     process: BaseProcess
     pipe: Connection
-    lane: _Lane[_Task]
     given: deque[_Task] = field(default_factory=deque)
     begun: float = field(default_factory=time.monotonic)
     is_late: bool = False
@@ -94,52 +85,47 @@ def run_all(
     work: Callable[[_Task], _Result],
     module: str,
     jobs: int,
-    n_wide: int = 0,
     seconds: float | None = None,
 ) -> Generator[Outcome[_Task, _Result]]:
     """Run tasks in several processes; yield each with its result, or WorkerDied, when it is done.
 
     Tasks are started in the given order, in at most `jobs` processes, which are forked with
     `module` loaded. Tasks and `work` are pickled. A task whose process died is tried once more at
-    the end, alone. The first `n_wide` tasks take two cores each; the others start when a core is
-    free. With one job a task may use all cores; if there are fewer tasks than jobs, they share the
-    cores. A task that takes more than `seconds` is ended, and not tried again.
+    the end, alone. With one job a task may use all cores; if there are fewer tasks than jobs, they
+    share the cores. A task that takes more than `seconds` is ended, and not tried again.
     """
     again = []
-    lanes = [_Lane(deque(tasks[:n_wide]), 2, 2), _Lane(deque(tasks[n_wide:]), 1, 1)]
-    if len(tasks) < jobs or jobs == 1:
-        n_workers = min(jobs, max(1, len(tasks)))
-        lanes = [_Lane(deque(tasks), 1, max(1, cores() // n_workers))]
-    with closing(_run(lanes, work, module, jobs, seconds)) as outcomes:
+    is_wide = len(tasks) < jobs or jobs == 1
+    n_threads = max(1, cores() // min(jobs, max(1, len(tasks)))) if is_wide else 1
+    start = partial(_start, work, module, n_threads)
+    with closing(_run(deque(tasks), start, jobs, seconds)) as outcomes:
         for task, result in outcomes:
             if isinstance(result, WorkerDied) and not isinstance(result, TimedOut):
                 again.append(task)
             else:
                 yield task, result
+    # One process with one thread needs the least memory.
+    start = partial(_start, work, module, 1)
     for task in again:
-        # One process with one thread needs the least memory.
-        yield from _run([_Lane(deque([task]), 1, 1)], work, module, 1, seconds)
+        yield from _run(deque([task]), start, 1, seconds)
 
 
 def _run(
-    lanes: Sequence[_Lane[_Task]],
-    work: Callable[[_Task], _Result],
-    module: str,
+    waiting: deque[_Task],
+    start: Callable[[], _Worker[_Task]],
     jobs: int,
     seconds: float | None,
-) -> Generator[Outcome[_Task, _Result]]:
+) -> Generator[Outcome[_Task, Any]]:
     workers: list[_Worker[_Task]] = []
     ended: list[_Worker[_Task]] = []
     try:
-        while workers or any(lane.waiting for lane in lanes):
-            for lane in lanes:
-                while lane.waiting and _taken(workers) + lane.n_cores <= jobs:
-                    workers.append(_start(work, module, lane))
-                    _give(workers[-1], 1)
+        while workers or waiting:
+            while waiting and len(workers) < jobs:
+                workers.append(start())
+                _give(workers[-1], waiting, 1)
             ready = wait([worker.pipe for worker in workers], _remaining(workers, seconds))
             _end_late(workers, ready, seconds)
             for worker in [worker for worker in workers if worker.pipe in ready]:
-                waiting = worker.lane.waiting
                 try:
                     result = worker.pipe.recv()
                 except (EOFError, OSError):
@@ -153,9 +139,8 @@ def _run(
                 task = worker.given.popleft()
                 worker.begun = time.monotonic()
                 # Each worker holds one more task, unless another worker would be idle for it.
-                _give(worker, 2 if len(waiting) > len(workers) else 1)
+                _give(worker, waiting, 2 if len(waiting) > len(workers) else 1)
                 if not worker.given:
-                    # The worker's cores are free for tasks of the other lane.
                     worker.pipe.close()
                     workers.remove(worker)
                     ended.append(worker)
@@ -195,15 +180,10 @@ def _death(worker: _Worker[_Task], seconds: float | None) -> WorkerDied:
     return WorkerDied(exit_reason(worker.process.exitcode))
 
 
-def _taken(workers: Sequence[_Worker[_Task]]) -> int:
-    """Return the number of cores that the workers use."""
-    return sum(worker.lane.n_cores for worker in workers)
-
-
-def _give(worker: _Worker[_Task], most: int) -> None:
+def _give(worker: _Worker[_Task], waiting: deque[_Task], most: int) -> None:
     """Send a worker tasks until it has `most`."""
-    while worker.lane.waiting and len(worker.given) < most:
-        worker.given.append(worker.lane.waiting.popleft())
+    while waiting and len(worker.given) < most:
+        worker.given.append(waiting.popleft())
         try:
             worker.pipe.send(worker.given[-1])
         except OSError:
@@ -211,7 +191,7 @@ def _give(worker: _Worker[_Task], most: int) -> None:
             return
 
 
-def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Worker[_Task]:
+def _start(work: Callable[[_Task], Any], module: str, n_threads: int) -> _Worker[_Task]:
     # A process forked from a server that has the libraries loaded starts at once; unlike one
     # forked from this process, it does not inherit locks that threads hold.
     context: ForkServerContext | SpawnContext = get_context("spawn")
@@ -219,7 +199,6 @@ def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Wo
         context = get_context("forkserver")
         context.set_forkserver_preload([module])
     ours, theirs = context.Pipe()
-    n_threads = lane.n_threads
     # A worker with several cores may start processes, which a daemon may not.
     environment = {**os.environ, _SAFE: "1"}
     process = context.Process(
@@ -239,7 +218,7 @@ def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Wo
             "what was done is kept: run it again"
         ) from None
     theirs.close()
-    return _Worker(process, ours, lane)
+    return _Worker(process, ours)
 
 
 def _start_server() -> None:

@@ -5,14 +5,12 @@ import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bboxqa.batch.discovery import Project
 from bboxqa.batch.project import run_project
-from bboxqa.batch.projects.discovery import Project
-from bboxqa.batch.projects.store import Stored, fetched
-from bboxqa.batch.result_folders import FAILURE, filled, folder_of, note_failure
-from bboxqa.batch.rows import Row, Settings, choices_of, failed_row, files_wanted, settings_of
-from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
+from bboxqa.batch.results import FAILURE, filled, folder_of, note_failure
+from bboxqa.batch.rows import Row, Settings, failed_row
+from bboxqa.batch.store import Stored, fetched
 from bboxqa.core.errors import BboxqaError, OutputError
-from bboxqa.formats.choices import chosen
 from bboxqa.pipelines.agree import CountAll
 
 Task = tuple[Project, str]
@@ -47,7 +45,6 @@ def run_packed(
     settings: Settings,
     scratch: Path,
     count_all: CountAll | None = None,
-    validate_elsewhere: RunElsewhere | None = None,
 ) -> PackedResult:
     """Run a project in a temporary folder inside `scratch`; return the files of its folder.
 
@@ -59,12 +56,10 @@ def run_packed(
             out = Path(folder)
             if isinstance(project, Stored):
                 with fetched(project, out, images=settings.images) as (local, root):
-                    row = run_project(local, settings, out, key, count_all, validate_elsewhere)
+                    row = run_project(local, settings, out, key, count_all)
                 return _named(project, row, _files(out, project), root)
             _check_shared(project)
-            row = run_project(
-                project, settings, out, key, count_all, validate_elsewhere, check_key=True
-            )
+            row = run_project(project, settings, out, key, count_all, check_key=True)
             return PackedResult(project, row, _files(out, project))
     except (OSError, BboxqaError) as error:
         return PackedResult(project, failed_row(project, error), ())
@@ -119,21 +114,3 @@ def _named(
 def _with_names(content: bytes, project: Stored, root: Path) -> bytes:
     """Return the content of a file with paths replaced by URLs of the store."""
     return content.replace(str(root).encode("utf-8", "surrogateescape"), project.url.encode())
-
-
-def validate_fetched(project: Project, settings: Settings, scratch: Path) -> ValidationOutcome:
-    """Validate a project on any worker; files of a store are fetched into `scratch`."""
-    if not isinstance(project, Stored):
-        _check_shared(project)
-        agree, validate = settings_of(project, settings)
-        images = project.images if settings.images else None
-        wanted = files_wanted(project, agree)
-        with chosen(choices_of(project, settings)):
-            return validate_project(wanted, validate, images, settings.pages, settings.pseudonyms)
-    with fetched(project, scratch, images=settings.images) as (local, root):
-        found = validate_fetched(local, settings, scratch)
-        return replace(
-            found,
-            lines=_with_names(found.lines, project, root),
-            page=_with_names(found.page, project, root),
-        )

@@ -4,27 +4,28 @@ import logging
 import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from bboxqa.batch.projects.discovery import Project
+from bboxqa.batch.pool import Outcome, WorkerDied
 from bboxqa.batch.rows import Row, Settings
-from bboxqa.batch.validation import ValidationOutcome
-from bboxqa.batch.workers.partition import count_on_cluster
-from bboxqa.batch.workers.pool import Outcome, WorkerDied
-from bboxqa.batch.workers.transport import (
-    PackedResult,
-    Task,
-    run_packed,
-    validate_fetched,
-    write_packed,
-)
+from bboxqa.batch.tasks import PackedResult, Task, run_packed, write_packed
 from bboxqa.core.errors import BboxqaError, ConfigError
 from bboxqa.core.parallel import cores
 from bboxqa.core.version import __version__
+from bboxqa.geometry.similarities.registry import needs_outlines
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.counting import (
+    AgreementCounts,
+    ImagePart,
+    count_part,
+    join_counted,
+    split_images,
+)
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -38,9 +39,13 @@ _GONE = "the scheduler has closed; what was done is kept: run it again"
 _SECONDS_TO_ANSWER = 5
 # Clusters that grow on demand may take minutes to start the first worker.
 _SECONDS_TO_JOIN = 600
-# A project with more bytes of JSON stays in the memory of its worker while other workers validate
-# it and match its parts; hence a worker measures one such project at a time.
+# A project with more bytes of JSON stays in the memory of its worker while other workers match its
+# parts; hence a worker measures one such project at a time.
 _LARGE = 1 << 26
+# Annotations per part: half a second of work, much longer than sending them.
+_BOXES, _OUTLINES = 200_000, 50_000
+# The number of parts that one task joins.
+_FAN_IN = 8
 
 
 def is_local(scheduler: str) -> bool:
@@ -118,16 +123,8 @@ def run_projects(
 
 
 def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -> PackedResult:
-    project, _ = task
-    # Splitting a small project would cost more than it saves.
-    is_large = project.size > _LARGE or part_size is not None
-    return run_packed(
-        task,
-        settings,
-        _scratch(version),
-        partial(count_on_cluster, part_size=part_size),
-        partial(_validate_on_worker, project, settings, version) if is_large else None,
-    )
+    count_all = partial(count_on_cluster, part_size=part_size)
+    return run_packed(task, settings, _scratch(version), count_all)
 
 
 def _scratch(version: str) -> Path:
@@ -138,52 +135,6 @@ def _scratch(version: str) -> Path:
         raise ConfigError(f"the worker has bboxqa {__version__}, and this run is of {version}")
     # Dask removes the folders of workers that were killed.
     return Path(get_worker().local_directory)
-
-
-@contextmanager
-def _validate_on_worker(
-    project: Project, settings: Settings, version: str, here: Callable[[], ValidationOutcome]
-) -> Iterator[Callable[[], ValidationOutcome]]:
-    """Validate on another worker, or here if there is none; yield a function that waits for it."""
-    from distributed import get_client, get_worker, worker_client
-
-    client, worker = get_client(), get_worker()
-    others = client.nthreads().keys() - {worker.address, worker.contact_address}
-    if not others:
-        found = here()
-        yield lambda: found
-        return
-    future = client.submit(
-        _validate,
-        project,
-        settings,
-        version,
-        key=f"validate-{uuid4().hex}",
-        pure=False,
-        # Started projects have priority over others.
-        priority=1,
-        workers=sorted(others),
-        # The other workers may have left the cluster by then.
-        allow_other_workers=True,
-    )
-
-    def wait() -> ValidationOutcome:
-        # Meanwhile the thread leaves the pool of its worker, as it may be the only thread.
-        with nullcontext() if future.done() else worker_client():
-            try:
-                result: ValidationOutcome = future.result()
-            except Exception as error:
-                raise EOFError from error
-        return result
-
-    try:
-        yield wait
-    finally:
-        future.cancel()
-
-
-def _validate(project: Project, settings: Settings, version: str) -> ValidationOutcome:
-    return validate_fetched(project, settings, _scratch(version))
 
 
 def run_on(
@@ -275,3 +226,50 @@ def _result_of(future: "Future") -> Any:
         return WorkerDied(str(error))
     except Exception as error:  # noqa: BLE001 - one project never stops the others
         return WorkerDied(f"{type(error).__name__}: {error}")
+
+
+def count_on_cluster(
+    whole: ImagePart,
+    settings: AgreeSettings,
+    *,
+    greedy: bool,
+    progress: Any = None,
+    part_size: int | None = None,
+) -> AgreementCounts:
+    """Count agreement in parts on the workers of a cluster; called on one of them.
+
+    Meanwhile the thread leaves the pool of its worker, so that parts can run there. Parts are sent
+    directly to the workers that match them, not through the scheduler.
+    """
+    count = partial(count_part, settings=settings, greedy=greedy)
+    size = part_size or (_OUTLINES if needs_outlines(settings.similarity) else _BOXES)
+    n_parts = -(-len(whole.data.annotations) // size)
+    # Names are not sent, as counting does not need them.
+    parts = list(map(_bare, split_images(whole, n_parts))) if n_parts > 1 else []
+    if len(parts) < 2:
+        return count(whole, progress=progress)
+    from distributed import worker_client
+
+    with worker_client() as client:
+        sent = client.scatter(parts, hash=False)
+        del parts
+        # Started projects have priority over others.
+        submit = partial(client.submit, pure=False, priority=1)
+        level = [submit(count, part, key=f"part-{uuid4().hex}") for part in sent]
+        while len(level) > 1:
+            level = [
+                submit(join_counted, level[start : start + _FAN_IN], key=f"join-{uuid4().hex}")
+                for start in range(0, len(level), _FAN_IN)
+            ]
+        try:
+            counted: AgreementCounts = level[0].result()
+        except BboxqaError:
+            # In one part, the error has all problems and the names of images.
+            return count(whole, progress=progress)
+    return counted
+
+
+def _bare(part: ImagePart) -> ImagePart:
+    nameless = ("",) * len(part.data.image_names)
+    data = replace(part.data, image_names=nameless, sources=(), notes=(), attribution="")
+    return replace(part, data=data)

@@ -1,1 +1,0 @@
-"""Finding projects, on disk and in stores."""

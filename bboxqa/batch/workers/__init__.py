@@ -1,1 +1,0 @@
-"""Running projects on processes and clusters."""
