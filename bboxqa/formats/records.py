@@ -351,8 +351,6 @@ class AnnotationFile:
     """Whether the format has category names only, so that the reader has numbered them."""
     own_ids: ShownIds | None = None
     """(N,). What annotations are found by; None where these are the ids of the columns."""
-    task_of_frames: str | None = None
-    """The task with the frames of a video that the file does not name; "" if it has no name."""
     shown_images: AbstractSet[tuple[str, str]] = frozenset()
     """Of records that show several images each, the key and the name of those that were shown."""
     unshown: Sequence[tuple[str, Sequence[Image], str]] = ()

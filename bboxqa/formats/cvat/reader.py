@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
@@ -363,8 +362,7 @@ class _Records:
         if number := self._tally["again"]:
             annotated = f"{count(number, 'image')} annotated again by the same person"
             repeats = [f"{annotated}, left out; {SESSIONS}"]
-        found = self._into.done([*self._notes()], "the assignee", repeats)
-        return replace(found, task_of_frames=self._task_of_frames())
+        return self._into.done([*self._notes()], "the assignee", repeats)
 
     def _add_frames(self) -> None:
         """Add the frames of videos in which nobody drew anything."""
@@ -387,9 +385,3 @@ class _Records:
                 "the file does not name its video: frames are joined by number with those of "
                 "other files, which must be of the same video"
             )
-
-    def _task_of_frames(self) -> str | None:
-        """Return the task or job with frames of a video without a name; None for other files."""
-        jobs = self._header.jobs
-        is_unnamed = len(jobs) == 1 and jobs[0].is_video and not jobs[0].source
-        return jobs[0].name if is_unnamed and self._has_frames() else None

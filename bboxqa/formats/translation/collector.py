@@ -183,8 +183,6 @@ class Translated:
     """Whether the format has records of images, so that those without annotations are known."""
     unshown_images: AbstractSet[int] = frozenset()
     """The ids of images that the tool does not show."""
-    task_of_frames: str | None = None
-    """The task with the frames of a video that the source does not name; "" if it has no name."""
     shown_images: AbstractSet[tuple[str, str]] = frozenset()
     """Of records that show several images each, the key and the name of those that were shown."""
     unshown: Sequence[Unshown] = ()

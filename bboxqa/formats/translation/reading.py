@@ -92,7 +92,6 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
         lists_images=found.lists_images,
         numbers_categories=True,
         own_ids=parts.own_ids.done(),
-        task_of_frames=found.task_of_frames,
         shown_images=found.shown_images,
         unshown=[
             (key, msgspec.convert(images, of_images), note) for key, images, note in found.unshown

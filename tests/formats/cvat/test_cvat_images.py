@@ -318,8 +318,8 @@ def test_jobs_of_an_archive_have_annotators_of_their_own(tmp_path):
     named = {name: document(head(name), image("a.jpg", box())) for name in ("ann", "bob")}
     data = read_coco(archive(tmp_path / "a.zip", x=named["ann"], y=named["bob"]))
     assert asked(data) == {"a.jpg": ["ann", "bob"]}
-    same = document(head(), image("a.jpg", box()))
-    path = archive(tmp_path / "b.zip", job_1=same, job_2=same)
+    drawn = {f"job_{n}": document(head(), image("a.jpg", box(10 + n))) for n in (1, 2)}
+    path = archive(tmp_path / "b.zip", **drawn)
     data = read_coco(path)
     assert asked(data) == {"a.jpg": ["job_1", "job_2"]}
     assert data.attribution == "one file per annotator"

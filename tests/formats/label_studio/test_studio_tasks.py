@@ -64,11 +64,9 @@ def test_an_empty_annotation_was_asked_for_and_a_cancelled_one_is_not(tmp_path):
         ((2.0, "10"), ("2", "10")),
         ((ANN, {"id": 2, "email": "bo@x.org"}), ("ann@x.org", "bo@x.org")),
         ((ANN | {"email": ""}, {"first_name": "Bo", "last_name": "Li"}), ("1", "Bo Li")),
-        ((ANN, None), ("(not named)", "ann@x.org")),
-        ((None, None), ("(not named 2)", "(not named)")),
     ],
 )
-def test_annotators_are_numbers_objects_or_missing(tmp_path, who, names):
+def test_annotators_are_numbers_or_objects(tmp_path, who, names):
     works = [work(each, BOX) for each in who]
     assert read_coco(written(tmp_path / "a.json", task(1, *works))).annotator_names == names
 
@@ -275,9 +273,9 @@ SIDES = {"left": "l1.jpg", "right": "r1.jpg", "logo": "logo.png"}
 def of_sides(folder, **drawn):
     """Write a file for each person, with a region on each of the given sides of the first task."""
     for who, sides in drawn.items():
-        first = work(1, *(box(len(side), 5, 9, 9, to_name=side) for side in sides))
+        first = work(who, *(box(len(side), 5, 9, 9, to_name=side) for side in sides))
         second = {"left": "l2.jpg", "right": "r2.jpg", "logo": "logo.png"}
-        tasks = [task(1, first, data=SIDES), task(2, work(1), data=second)]
+        tasks = [task(1, first, data=SIDES), task(2, work(who), data=second)]
         written(folder / f"{who}.json", *tasks)
     return folder
 
@@ -309,15 +307,15 @@ def test_an_image_has_one_name_whatever_others_were_drawn_on(tmp_path):
     }
     for who, keys in (("ann", ["image"]), ("bob", ["image", "logo"])):
         shapes = [box(5, 5, 9, 9, to_name=key) for key in keys]
-        written(tmp_path / f"{who}.json", task(1, work(1, *shapes), data=data))
+        written(tmp_path / f"{who}.json", task(1, work(who, *shapes), data=data))
     names = [address.removeprefix("/") for address in data.values()]
     assert asked(read_coco(tmp_path)) == {name: ["ann", "bob"] for name in names}
 
 
 def test_images_of_one_name_under_other_keys_are_not_shown(tmp_path):
     """In one project the next image is under a key of its own, in the other it is the image."""
-    written(tmp_path / "ann.json", task(1, work(1, BOX), data=with_logo(1)))
-    written(tmp_path / "bob.json", *(task(n, work(1, BOX), data=with_logo(n)) for n in (1, 2)))
+    written(tmp_path / "ann.json", task(1, work("ann", BOX), data=with_logo(1)))
+    written(tmp_path / "bob.json", *(task(n, work("bob", BOX), data=with_logo(n)) for n in (1, 2)))
     data = read_coco(tmp_path)
     assert asked(data) == {"1.jpg": ["ann", "bob"], "2.jpg": ["bob"]}
 
@@ -610,25 +608,13 @@ def test_an_image_in_two_tasks_with_different_boxes_is_refused(tmp_path):
 NUMBERED = "without completed_by: annotators are numbered task by task"
 
 
-@pytest.mark.parametrize("n_each", [1, 2])
-def test_only_annotators_who_are_numbered_are_said_to_be(tmp_path, n_each):
-    for who in ("ann", "bob")[n_each - 1 :]:
-        works = [work(None, box(1, 1, 20, 20)) for _ in range(n_each)]
-        written(tmp_path / f"{who}.json", task(1, *works), task(2, *works))
-    data = read_coco(tmp_path)
-    is_numbered = n_each > 1
-    assert (data.annotator_names == ("ann", "bob")) != is_numbered
-    assert any(NUMBERED in note for note in data.notes) == is_numbered
-    done = run("convert", tmp_path, tmp_path / "out.json", "--to", "coco", "--lossy")
-    assert done.returncode == 0
-    assert (NUMBERED in done.output) == is_numbered
-
-
 def test_unnamed_annotations_beside_named_ones_are_of_nobody_else(tmp_path):
     boxes = [box(1, 1, 20, 20)]
     named = [work(person, *boxes) for person in (1, 2)]
     path = written(tmp_path / "a.json", task(1, *named), task(2, named[0], work(None, *boxes)))
-    data = read_coco(path)
+    with pytest.raises(DatasetError, match="does not name its annotator; the others do"):
+        read_coco(path)
+    data = read_coco(path, min_annotators=1)
     assert data.annotator_names == ("1", "2", "(not named)")
     assert [note for note in data.notes if "completed_by" in note] == [
         "1 annotation without completed_by, here by '(not named)'"
@@ -733,7 +719,7 @@ def test_images_with_answers_are_joined_with_those_of_another_project(tmp_path):
 
 def test_unnamed_annotations_of_tasks_with_one_id_are_not_numbered(tmp_path):
     tasks = [of_image(1, name, work(None, BOX), work(2)) for name in ("a.jpg", "b.jpg")]
-    data = read_coco(written(tmp_path / "a.json", *tasks))
+    data = read_coco(written(tmp_path / "a.json", *tasks), min_annotators=1)
     assert data.annotator_names == ("2", "(not named)")
 
 
