@@ -482,15 +482,15 @@ def _systematic_first(name: str, *, largest: bool = False) -> Callable[[Table], 
 
     def order(table: Table) -> IndexArray:
         key = -np.abs(table[name]) if largest else table[name]
-        rows = np.lexsort((key, ~table["systematic"]))
-        return rows[~np.isnan(key[rows])] if name == "p_value" else rows
+        rows: IndexArray = np.lexsort((key, ~table["systematic"]))
+        return rows if largest else rows[~np.isnan(key[rows])]
 
     return order
 
 
 def _lowest_vitality(table: Table) -> IndexArray:
     # Without one of two annotators, nothing can be compared.
-    order = np.argsort(table["vitality"], kind="stable")
+    order: IndexArray = np.argsort(table["vitality"], kind="stable")
     return order[~np.isnan(table["vitality"][order])]
 
 

@@ -192,8 +192,9 @@ def _why_undefined(rows: Table, shown: list[list[str]]) -> Iterator[str]:
 
 def _is_undefined(column: Column) -> bool:
     """Return whether a column has only NaN."""
-    is_float = not isinstance(column, Categorical) and column.dtype.kind == "f"
-    return is_float and bool(np.isnan(column).all())
+    if isinstance(column, Categorical) or column.dtype.kind != "f":
+        return False
+    return bool(np.isnan(column).all())
 
 
 def _cells(rows: Table, name: str) -> list[str]:

@@ -93,7 +93,7 @@ def _set_fonts(ax: "Axes") -> None:
 
     families = mpl.rcParams["font.family"]
     for label in ax.findobj(Label) if len(families) > 1 else ():
-        label.set_fontfamily(families)  # type: ignore[attr-defined]
+        label.set_fontfamily(families)
 
 
 def quiet_figure(**options: Any) -> "Figure":
@@ -148,7 +148,7 @@ def _draw_axes(ax: "Axes", chart: Chart) -> None:
         ax.spines[["left"]].set_visible(False)
     if chart.columns is not None:
         slanted = len(chart.columns) <= MOST_SLANTED
-        turned = {"rotation": 45, "va": "top"} if slanted else {"rotation": 90, "va": "center"}
+        turned: Any = {"rotation": 45, "va": "top"} if slanted else {"rotation": 90, "va": "center"}
         ax.set_xticks(
             range(len(chart.columns)), chart.columns, fontsize=chart.row_size, ha="right",
             rotation_mode="anchor", **turned,

@@ -128,7 +128,8 @@ def _marks(row: _Row, place: int, size: float) -> Iterable[Mark]:
     if row.lowest is not None:
         marks.append(upright(row.lowest, place - 0.4, place + 0.4, _DASHED))
     if row.interval is not None:
-        marks.append(span(*row.interval, place, row.color, 8, 0.4))
+        low, high = row.interval
+        marks.append(span(low, high, place, row.color, 8, 0.4))
     return [*marks, Dot(row.value, place, row.color), text]
 
 
@@ -202,7 +203,8 @@ def _or_last(value: float | None, sign: int) -> float:
 
 
 def _dot_and_bar(figure: Mapping[str, Any], place: float, color: str) -> list[Mark]:
-    bar = [] if figure["interval"] is None else [span(*figure["interval"], place, color, 3, 0.45)]
+    low, high = figure["interval"] or (None, None)
+    bar = [] if low is None else [span(low, high, place, color, 3, 0.45)]
     return [*bar, Dot(figure["value"], place, color, 2.5)]
 
 

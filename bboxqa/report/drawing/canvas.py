@@ -20,8 +20,7 @@ Rectangle = tuple[float, float, float, float]
 
 _BLANK = "#f3f4f6"
 _FILLED = 0.1
-# Outlines that cover a drawing more often are not filled: each takes time, and none is seen.
-_MOST_COVERS = 100
+_MOST_FILLED = 1000
 # Sizes as shares of the side of the axes, with limits in points.
 _LINE_SHARE, _THINNEST, _THICKEST = 1 / 260, 0.5, 2.0
 _LETTER_SHARE, _SMALLEST, _LARGEST = 1 / 50, 5.0, 9.0
@@ -35,8 +34,6 @@ _CASING = 1.4
 # In font sizes: the height of a label, its margins, its distance from others, and the height of
 # capitals.
 _HEIGHT, _MARGIN, _GAP, _CAPITAL = 1.4, 0.35, 0.12, 0.73
-# In font sizes: the longer side of outlines that a label could hide.
-_TINY = 3.0
 # Screens move letters to whole pixels, which makes texts wider.
 _HINTED = 1.04
 _SURROUNDING, _RIM = 0.5, 0.004
@@ -151,13 +148,9 @@ def _scale(ax: "Axes", part: Rectangle, outlines: Sequence[Outline]) -> Scale:
     shorter = (corners[:, 2:] - corners[:, :2]).min(1) * pixel
     typical = float(np.median(shorter)) if len(shorter) else across
     room = (float(sides.prod()) / max(len(outlines), 1)) ** 0.5
-    line = np.clip(across * _LINE_SHARE, _THINNEST, _THICKEST)
-    letter = np.clip(across * _LETTER_SHARE, _SMALLEST, _LARGEST)
-    return Scale(
-        pixel,
-        float(min(line, max(min(typical * _LINE_OF_BOX, room * _LINE_OF_ROOM), _THINNEST))),
-        float(min(letter, max(min(typical * _LETTER_OF_BOX, room * _LETTER_OF_ROOM), _SMALLEST))),
-    )
+    line = min(across * _LINE_SHARE, typical * _LINE_OF_BOX, room * _LINE_OF_ROOM, _THICKEST)
+    letter = min(across * _LETTER_SHARE, typical * _LETTER_OF_BOX, room * _LETTER_OF_ROOM, _LARGEST)
+    return Scale(pixel, max(line, _THINNEST), max(letter, _SMALLEST))
 
 
 def _draw_lines(ax: "Axes", outlines: Sequence[Outline], scale: Scale) -> None:
@@ -171,19 +164,13 @@ def _draw_lines(ax: "Axes", outlines: Sequence[Outline], scale: Scale) -> None:
     widths = scale.line * np.array([each.weight for each in drawn])
     casing: dict[str, Any] = {"linewidths": widths + _CASING, "edgecolors": BACK, "alpha": 0.85}
     ax.add_collection(PathCollection(paths, facecolors="none", zorder=2, **casing))
-    filled = 0 if _covers_often(ax, drawn) else _FILLED
+    # Very many filled outlines would cover the drawing.
+    filled = 0 if len(drawn) > _MOST_FILLED else _FILLED
     fill = [to_rgba(each.look.color, filled if each.rings else 0) for each in drawn]
     colors = [each.look.color for each in drawn]
     styles: Any = [(0, each.look.dashes) if each.look.dashes else "-" for each in drawn]
     lines: dict[str, Any] = {"linewidths": widths, "edgecolors": colors, "linestyles": styles}
     ax.add_collection(PathCollection(paths, facecolors=fill, zorder=3, **lines))
-
-
-def _covers_often(ax: "Axes", outlines: Sequence[Outline]) -> bool:
-    """Return whether filled outlines cover the drawing so often that it is of one colour."""
-    sides = np.array([each.bbox[2:] for each in outlines if each.rings]).reshape(-1, 2)
-    drawing = abs(np.diff(ax.get_xlim())[0] * np.diff(ax.get_ylim())[0])
-    return bool(np.abs(sides.prod(1)).sum() > _MOST_COVERS * drawing)
 
 
 def _draw_points(ax: "Axes", outlines: Sequence[Outline], scale: Scale) -> None:
@@ -227,45 +214,30 @@ def _path(outline: Outline) -> Any:
 def _draw_labels(ax: "Axes", outlines: Sequence[Outline], scale: Scale, part: Rectangle) -> int:
     """Write the labels where there is room, and return the number of labels without room."""
     labelled = [outline for outline in outlines if outline.label]
-    origin = np.array([part[0], part[1]] * 2)
-    corners = (_anchors(labelled, _TINY * scale.letter / scale.pixel) - origin) * scale.pixel
-    letter = scale.letter
+    origin, letter = np.array([part[0], part[1]] * 2), scale.letter
     width, height = ((np.array(part[2:]) - origin[:2]) * scale.pixel).tolist()
-    room = _MOST_COVERED * width * height
+    room = _MOST_COVERED * width * height / (_HEIGHT * letter)
     # Measuring texts takes long, and the margins alone of very many cover too much.
-    if len(labelled) * 2 * _MARGIN * _HEIGHT * letter**2 > room:
+    if len(labelled) * 2 * _MARGIN * letter > room:
         return len(labelled)
     for most in _LENGTHS:
         texts = [short_name(each.label, most) for each in labelled]
         across = {text: text_width(text, letter) + 2 * _MARGIN * letter for text in {*texts}}
-        sizes = [(across[text], _HEIGHT * letter) for text in texts]
-        if len({*texts}) < len({each.label for each in labelled}):
-            # Shortened, two names would become the same label.
-            return len(labelled)
-        if sum(a * b for a, b in sizes) <= room:
+        if sum(across[text] for text in texts) <= room:
             break
-    else:
+    if sum(across[text] for text in texts) > room or len({*texts}) < len(
+        {each.label for each in labelled}
+    ):
+        # Shortened, two names would become the same label.
         return len(labelled)
+    corners = (_corners(labelled) - origin) * scale.pixel
     shown = np.clip(corners, 0, (width, height, width, height))
-    boxes = [(a, b, c, d) for a, b, c, d in shown.tolist()]
-    places = place_labels(boxes, sizes, (0, 0, width, height), _GAP * letter)
+    sizes = [(across[text], _HEIGHT * letter) for text in texts]
+    places = place_labels(shown, sizes, (0, 0, width, height), _GAP * letter)
     for outline, text, place in zip(labelled, texts, places, strict=True):
         if place is not None:
             _draw_label(ax, text, outline.look, np.array(place) / scale.pixel + origin, scale)
     return sum(place is None for place in places)
-
-
-def _anchors(outlines: Sequence[Outline], tiny: float) -> FloatArray:
-    """Return (N, 4) the anchors of labels: boxes, and the highest point of other outlines.
-
-    Outlines with no side longer than `tiny` are like boxes, so that labels do not hide them.
-    """
-    anchors = _corners(outlines)
-    for row, outline in zip(anchors, outlines, strict=True):
-        if outline.rings and (row[2:] - row[:2]).max() > tiny:
-            xy = np.concatenate(outline.rings)
-            row[:] = np.tile(xy[xy[:, 1].argmin()], 2)
-    return anchors
 
 
 def _draw_label(ax: "Axes", text: str, look: Look, place: FloatArray, scale: Scale) -> None:
@@ -300,7 +272,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def place_labels(
-    boxes: Sequence[Rectangle],
+    boxes: Sequence[Rectangle] | FloatArray,
     sizes: Sequence[tuple[float, float]],
     bounds: Rectangle,
     gap: float = 1,
@@ -379,16 +351,12 @@ def _n_hidden(places: FloatArray, boxes: FloatArray, area: FloatArray) -> IndexA
 def _overlap(places: FloatArray, others: FloatArray) -> BoolArray:
     """Return (K, N) bool: whether rectangles share an area."""
     places, others = places[:, None], others[None]
-    shared: BoolArray = (
-        (places[..., :2] < others[..., 2:]) & (others[..., :2] < places[..., 2:])
-    ).all(2)
-    return shared
+    shared = (places[..., :2] < others[..., 2:]) & (others[..., :2] < places[..., 2:])
+    return np.logical_and(shared[..., 0], shared[..., 1])
 
 
 def _within(places: FloatArray, others: FloatArray) -> BoolArray:
     """Return (K, N) bool: whether the first rectangles lie inside the second."""
     places, others = places[:, None], others[None]
-    inside: BoolArray = (
-        (others[..., :2] <= places[..., :2]) & (places[..., 2:] <= others[..., 2:])
-    ).all(2)
-    return inside
+    inside = (others[..., :2] <= places[..., :2]) & (places[..., 2:] <= others[..., 2:])
+    return np.logical_and(inside[..., 0], inside[..., 1])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import compress
-from math import ceil, inf
+from math import ceil
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,13 @@ from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.report.charts.axes import page_style, quiet_figure
 from bboxqa.report.charts.palette import BACK, DIM
-from bboxqa.report.drawing.canvas import Rectangle, draw_outlines, text_width, visible
+from bboxqa.report.drawing.canvas import draw_outlines, text_width, visible
 from bboxqa.report.drawing.scene import NO_LOOK, By, Key, Outline, Scene, outlines_by
 from bboxqa.report.numbers import set_apart, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 _DPI = 300
 _ON_SCREEN = 110
@@ -145,14 +144,8 @@ def draw_scene(ax: "Axes", scene: Scene, by: By) -> int:
     """Draw a scene with its legend on given axes; return the number of labels without room."""
     outlines, keys = outlines_by(scene, by)
     n_hidden = draw_outlines(ax, (scene.width, scene.height), outlines, scene.pixels)
-    handles, names = _legend(keys)
-    if handles:
-        figure: Any = ax.figure
-        _, n_columns = _legend_size(keys, ax.get_window_extent().width / figure.dpi)
-        ax.legend(
-            handles, names, loc="upper left", bbox_to_anchor=(0, 0), ncols=n_columns,
-            **_LEGEND,
-        )  # fmt: skip
+    figure: Any = ax.figure
+    _legend(keys, ax.get_window_extent().width / figure.dpi).draw(ax, "upper left", 0)
     return n_hidden
 
 
@@ -169,27 +162,30 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
     part = visible(scene.width, scene.height, every)
     n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
     n_rows = ceil(len(panels) / n_columns)
-    across, down = _panel_size(part, n_columns)
+    ratio = (part[3] - part[1]) / (part[2] - part[0])
+    across = min(_WIDTHS[n_columns], _TALLEST / ratio)
     cell = max(across, *(text_width(panel.title, _TITLE_LETTER) / 72 for panel in panels))
-    inside = max(n_columns * (cell + _BETWEEN) - _BETWEEN, _widest(keys))
-    width = 2 * _MARGIN + inside
-    n_lines, n_keys = _legend_size(keys, inside)
+    inside = n_columns * (cell + _BETWEEN) - _BETWEEN
+    legend = _legend(keys, inside)
+    width = 2 * _MARGIN + max(inside, legend.widest)
     head = _TITLE if side_by_side else 0
-    legend = n_lines * _ROW + (_BETWEEN if n_lines else 0)
-    height = 2 * _MARGIN + n_rows * (down + head) + (n_rows - 1) * _BETWEEN + legend
+    step = across * ratio + head + _BETWEEN
+    height = 2 * _MARGIN + n_rows * step - _BETWEEN
+    height += legend.n_rows * _ROW + (_BETWEEN if keys else 0)
     figure = quiet_figure(figsize=(width, height), facecolor=BACK)
     n_hidden = 0
     for place, panel in enumerate(panels):
         row, column = divmod(place, n_columns)
-        left = _MARGIN + column * (cell + _BETWEEN)
-        top = height - _MARGIN - row * (down + head + _BETWEEN) - head
-        ax = figure.add_axes((left / width, (top - down) / height, across / width, down / height))
+        left = (_MARGIN + column * (cell + _BETWEEN)) / width
+        top = height - _MARGIN - row * step - head
+        low = (top - across * ratio) / height
+        ax = figure.add_axes((left, low, across / width, across * ratio / height))
         if panel.title:
             y = (top + 0.07) / height
-            figure.text(left / width, y, panel.title, fontsize=_TITLE_LETTER, va="baseline")
+            figure.text(left, y, panel.title, fontsize=_TITLE_LETTER, va="baseline")
         size = (scene.width, scene.height)
         n_hidden += draw_outlines(ax, size, panel.outlines, scene.pixels, part)
-    _draw_legend(figure, keys, n_keys)
+    legend.draw(figure, "lower left", _MARGIN / width)
     return figure, n_hidden
 
 
@@ -212,53 +208,39 @@ def _side_by_side(scene: Scene, by: By) -> list[_Panel]:
     return panels
 
 
-def _panel_size(part: Rectangle, n_columns: int) -> tuple[float, float]:
-    """Return width and height of a panel in inches."""
-    ratio = (part[3] - part[1]) / (part[2] - part[0])
-    across = min(_WIDTHS[n_columns], _TALLEST / ratio)
-    return across, across * ratio
+@dataclass(frozen=True, slots=True)
+class _Legend:
+    """The entries of a legend that are shown, and its rows and columns."""
+
+    keys: Sequence[Key]
+    n_rows: int
+    n_columns: int
+    widest: float
+    """The width of an entry in inches."""
+
+    def draw(self, parent: Any, loc: str, left: float) -> None:
+        """Draw the entries at the lower left corner of a figure, or below axes."""
+        from matplotlib.lines import Line2D
+
+        handles = [
+            Line2D([], [], color=look.color, linewidth=1.6,
+                   linestyle=(0, look.dashes) if look.dashes else "-")
+            for _, look in self.keys
+        ]  # fmt: skip
+        if handles:
+            names = [name for name, _ in self.keys]
+            anchor: Any = {"bbox_to_anchor": (left, 0), "ncols": self.n_columns}
+            parent.legend(handles, names, loc=loc, **anchor, **_LEGEND)
 
 
-def _legend(keys: Sequence[Key]) -> tuple[list["Line2D"], list[str]]:
-    """Return the lines and names of the entries that a legend shows."""
-    from matplotlib.lines import Line2D
-
-    shown = keys if len(keys) <= _MOST_KEYS else keys[: _MOST_KEYS - 1]
-    handles = [
-        Line2D([], [], color=look.color, linewidth=1.6, linestyle=(0, look.dashes or ()))
-        if look.dashes else Line2D([], [], color=look.color, linewidth=1.6)
-        for _, look in shown
-    ]  # fmt: skip
-    names = [name for name, _ in shown]
-    if len(shown) < len(keys):
-        handles.append(Line2D([], [], color="none"))
-        names.append(f"and {len(keys) - len(shown):,} more")
-    return handles, names
-
-
-def _widest(keys: Sequence[Key]) -> float:
-    """Return the width of the widest entry of a legend in inches; 0 without entries."""
-    widest = max((text_width(name, _LETTER) for name, _ in keys[:_MOST_KEYS]), default=-inf)
-    return max(widest + (_SAMPLE + _AROUND) * _LETTER, 0) / 72
-
-
-def _legend_size(keys: Sequence[Key], width: float) -> tuple[int, int]:
-    """Return the numbers of rows and columns of a legend of a width in inches."""
+def _legend(keys: Sequence[Key], width: float) -> _Legend:
+    """Return a legend of at least one column that fits a width in inches."""
+    if len(keys) > _MOST_KEYS:
+        more = f"and {len(keys) - _MOST_KEYS + 1:,} more"
+        keys = [*keys[: _MOST_KEYS - 1], (more, NO_LOOK)]
     if not keys:
-        return 0, 1
-    n_shown = min(len(keys), _MOST_KEYS)
-    n_columns = min(max(int(width / _widest(keys)), 1), n_shown)
-    n_rows = ceil(n_shown / n_columns)
-    return n_rows, ceil(n_shown / n_rows)
-
-
-def _draw_legend(figure: "Figure", keys: Sequence[Key], n_columns: int) -> None:
-    """Draw the legend at the lower left corner of a figure."""
-    handles, names = _legend(keys)
-    if not handles:
-        return
-    width = figure.get_figwidth()
-    figure.legend(
-        handles, names, loc="lower left", bbox_to_anchor=(_MARGIN / width, 0), ncols=n_columns,
-        **_LEGEND,
-    )  # fmt: skip
+        return _Legend((), 0, 1, 0.0)
+    widest = max(text_width(name, _LETTER) for name, _ in keys)
+    widest = (widest + (_SAMPLE + _AROUND) * _LETTER) / 72
+    n_rows = ceil(len(keys) / max(int(width / widest), 1))
+    return _Legend(keys, n_rows, ceil(len(keys) / n_rows), widest)
