@@ -136,8 +136,13 @@ def test_equal_annotations_in_a_folder_are_refused(tmp_path):
     paths = [coco(tmp_path / f"{name}.json", FIRST) for name in "ab"]
     with pytest.raises(NothingToCompareError, match="have the same annotations"):
         read_dataset(tmp_path)
-    # Two files that are typed are people.
+    # Two files that are typed are people, and so are those with other outlines.
     assert read_dataset(paths).annotator_names == ("a", "b")
+    content = json.loads(paths[0].read_text())
+    for each in content["annotations"]:
+        each["segmentation"] = [[1, 1, 9, 1, 9, 9]]
+    write(paths[0], content)
+    assert read_dataset(tmp_path).annotator_names == ("a", "b")
 
 
 def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):

@@ -20,6 +20,7 @@ from bboxqa.formats.records import (
     ASKED_KEYS,
     AnnotationFile,
     Image,
+    ReadSettings,
     annotator_name,
     ids_of,
     image_field,
@@ -444,7 +445,7 @@ def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str]) -> None
         if not len(file.columns.id):
             continue
         other = seen.setdefault(_drawn(file), place)
-        if names[other] != names[place]:
+        if names[other] != names[place] and _outlines(files[other]) == _outlines(file):
             problem = (
                 f"{one_line(files[other].source.name)} and {one_line(file.source.name)}: have the "
                 "same annotations; expected those of two people"
@@ -462,6 +463,19 @@ def _drawn(file: AnnotationFile) -> bytes:
     box = np.round(columns.bbox, 2) + 0.0
     rows = sorted(zip(image.tolist(), label.tolist(), map(tuple, box.tolist()), strict=True))
     return repr(rows).encode()
+
+
+def _outlines(file: AnnotationFile) -> tuple[bytes, ...]:
+    """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
+    path = Path(file.source.name)
+    columns = (
+        format_of(path)
+        .read(path, ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True))
+        .columns
+    )
+    outlines, points = columns.segmentation, columns.keypoints
+    of_outlines = () if outlines is None else (outlines.xy.tobytes(), outlines.counts.tobytes())
+    return (*of_outlines, b"" if points is None else points.xy.tobytes())
 
 
 def _lines(files: Sequence[AnnotationFile]) -> str:
