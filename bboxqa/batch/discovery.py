@@ -18,11 +18,11 @@ from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.content_kinds import CLASS_NAMES
 from bboxqa.formats.damaged import damage_of, damaged
 from bboxqa.formats.foreign import foreign_kind
+from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.own_files import RESULT_FILES, WRITTEN_FILES
 from bboxqa.formats.registry import format_of, is_source, suffixes
 from bboxqa.formats.sources import list_files
 from bboxqa.formats.splits import is_split
-from bboxqa.formats.translation.heads import ARCHIVES
 
 _File = TypeVar("_File")
 

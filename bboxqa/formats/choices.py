@@ -30,7 +30,7 @@ class Choices:
     ----------
     image_size : tuple of int, mapping or None
         Width and height in pixels of images whose size is otherwise unknown: one size for all, or a
-        mapping made by `bboxqa.formats.translation.given_sizes.by_ends`.
+        mapping made by `bboxqa.formats.images.by_ends`.
     missing_txt : {"asked", "not-asked"} or None
         Whether annotators were asked about images without a label file.
     voc_base : {0, 1} or None

@@ -11,10 +11,9 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.coco.heads import LOOKED_AT, is_without_coco
 from bboxqa.formats.content_kinds import TABLES, absence_of, kind_of
+from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, Member, as_utf8, is_archive
 from bboxqa.formats.own_files import is_result
-from bboxqa.formats.translation.heads import ARCHIVES, as_utf8, is_archive
-from bboxqa.formats.translation.member import AGAIN, READABLE, Member
-from bboxqa.formats.translation.members import head_of, members_of, members_with
+from bboxqa.formats.source import head_of, members_of, members_with
 from bboxqa.formats.xml_elements import xml_damage
 
 DENIED = "cannot be read: permission denied"

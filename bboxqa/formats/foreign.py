@@ -17,8 +17,8 @@ from bboxqa.formats.content_kinds import (
     kind_of,
 )
 from bboxqa.formats.dota.dota_heads import is_dota_head
+from bboxqa.formats.member import as_utf8
 from bboxqa.formats.opening import SAVE_AS_CSV
-from bboxqa.formats.translation.heads import as_utf8
 from bboxqa.formats.yolo.yolo import is_label_head
 
 # A single letter may be a drive of Windows.

@@ -222,7 +222,7 @@ class ReadSettings:
         The lowest score of results that count.
     shown : set of (str, str)
         The data key and the name of images that are shown elsewhere, of records that show several
-        each: see `bboxqa.formats.dataset.drawn_images.with_shown_images`.
+        each: see `bboxqa.formats.dataset.image_names.with_shown_images`.
     tables : bool
         Whether files without a list of annotations are read, for their images and categories.
     whole : bool

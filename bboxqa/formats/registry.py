@@ -17,12 +17,12 @@ from bboxqa.formats.darwin.format import DARWIN
 from bboxqa.formats.datumaro.format import DATUMARO
 from bboxqa.formats.dota.dota import DOTA
 from bboxqa.formats.format import Format
+from bboxqa.formats.label_folders import is_label_name
 from bboxqa.formats.label_studio.format import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
+from bboxqa.formats.member import is_archive
+from bboxqa.formats.source import archive_around, head_of, members_of, members_with
 from bboxqa.formats.supervisely.format import SUPERVISELY
-from bboxqa.formats.translation.heads import is_archive
-from bboxqa.formats.translation.label_folders import is_label_name
-from bboxqa.formats.translation.members import archive_around, head_of, members_of, members_with
 from bboxqa.formats.via.format import VIA
 from bboxqa.formats.voc.voc import VOC
 from bboxqa.formats.yolo.yolo import YOLO

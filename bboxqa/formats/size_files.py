@@ -14,14 +14,15 @@ from bboxqa.formats.coco.reader import COCO_ARCHIVE, text_of
 from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.document import BYTE_ORDER_MARK
 from bboxqa.formats.format import Format
+from bboxqa.formats.images import size_of_picture
+from bboxqa.formats.label_folders import place_of
+from bboxqa.formats.member import is_picture
 from bboxqa.formats.opening import named_errors, no_such_file
 from bboxqa.formats.registry import format_of
+from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
 from bboxqa.formats.tables.table_files import TableFile, open_table
 from bboxqa.formats.translation.collector import Wanted
-from bboxqa.formats.translation.images.image_places import place_of
-from bboxqa.formats.translation.members import members_of
-from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.untrusted import ValueProblemError, side_of, size_of
 from bboxqa.model.labels import LabelColumn
 

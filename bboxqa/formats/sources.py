@@ -31,6 +31,7 @@ from bboxqa.formats.datumaro.format import DATUMARO, are_subsets
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.format import LABEL_STUDIO
+from bboxqa.formats.member import ARCHIVES, READABLE, is_archive, is_picture
 from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import (
@@ -42,10 +43,7 @@ from bboxqa.formats.registry import (
     suffixes,
     title_of,
 )
-from bboxqa.formats.translation.heads import ARCHIVES, is_archive
-from bboxqa.formats.translation.member import READABLE
-from bboxqa.formats.translation.members import head_of, members_of, members_with
-from bboxqa.formats.translation.picture_sizes import is_picture
+from bboxqa.formats.source import head_of, members_of, members_with
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 # Formats of one file for all images, several of which may be in an archive.

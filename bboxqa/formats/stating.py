@@ -19,7 +19,7 @@ from bboxqa.formats.choices import (
     choices,
     chosen,
 )
-from bboxqa.formats.translation.given_sizes import by_ends
+from bboxqa.formats.images import by_ends
 from bboxqa.model.shapes.rotated_boxes import FiveNumbers
 
 SIZE = re.compile(r"([1-9]\d{0,6})\s*[x×X]\s*([1-9]\d{0,6})")

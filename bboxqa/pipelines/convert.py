@@ -13,11 +13,12 @@ from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_examples, w
 from bboxqa.core.text import clean, count
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.choices import choices
-from bboxqa.formats.dataset.left_out_categories import left_out_by, left_out_category_notes
+from bboxqa.formats.dataset.categories import left_out_by
+from bboxqa.formats.dataset.join import left_out_category_notes
+from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.own_files import is_review_queue
 from bboxqa.formats.read_files import files_read
 from bboxqa.formats.sources import paths_in
-from bboxqa.formats.translation.heads import ARCHIVES
 from bboxqa.formats.writers import WRITERS, writer
 from bboxqa.formats.writing.content import Content, without_categories, without_points
 from bboxqa.formats.writing.gathering import Gathering

@@ -19,9 +19,8 @@ from bboxqa.diagnostics.against_reference import (
     reference_offsets,
     reference_rotations,
 )
-from bboxqa.formats.dataset.category_names import variant_remark
+from bboxqa.formats.dataset.categories import left_out_by, variant_remark
 from bboxqa.formats.dataset.image_names import join_advice
-from bboxqa.formats.dataset.left_out_categories import left_out_by
 from bboxqa.formats.dataset.pseudonyms import without_later_people
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.similarities.registry import similarity

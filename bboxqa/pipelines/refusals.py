@@ -19,7 +19,7 @@ from bboxqa.formats.coco.reader import COCO_JSON
 from bboxqa.formats.coco.sample import sample_annotations
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution
-from bboxqa.formats.dataset.versions import refuse_other_rounds
+from bboxqa.formats.dataset.sessions import refuse_other_rounds
 from bboxqa.formats.dataset.wrong_values import composed_names
 from bboxqa.formats.document import STOPPING as TOOL_STOPPING
 from bboxqa.formats.document import RawDocument

@@ -15,7 +15,7 @@ from bboxqa.core.pseudonyms import has_pseudonym, pseudonyms_of, spellings, with
 from bboxqa.core.text import one_line
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.saved_results import read_saved
-from bboxqa.formats.translation.members import is_there
+from bboxqa.formats.source import is_there
 from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.comparison import ComparisonResult, SinceRun
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult

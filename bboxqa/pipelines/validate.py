@@ -18,8 +18,8 @@ from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import read_bytes, read_path
+from bboxqa.formats.source import archive_around
 from bboxqa.formats.sources import as_paths, listed
-from bboxqa.formats.translation.members import archive_around
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import FailOn, ValidateSettings, validate_settings_from
 from bboxqa.report.findings.report import Report

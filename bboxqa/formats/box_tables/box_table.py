@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.content_kinds import PARQUET, TABLES
 from bboxqa.formats.format import translated_format
-from bboxqa.formats.translation.heads import is_archive
-from bboxqa.formats.translation.members import head_of, members_of, only_file, readable_members
+from bboxqa.formats.member import is_archive
+from bboxqa.formats.source import head_of, members_of, only_file, readable_members
 
 if TYPE_CHECKING:
+    from bboxqa.formats.member import Member
     from bboxqa.formats.translation.collector import Add, Translated, Wanted
-    from bboxqa.formats.translation.member import Member
 
 
 def _recognises(path: Path) -> bool:

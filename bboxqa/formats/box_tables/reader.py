@@ -28,7 +28,10 @@ from bboxqa.formats.box_tables.rows import QUOTES, Part, Table, class_names
 from bboxqa.formats.choices import choices
 from bboxqa.formats.content_kinds import CLASS_NAMES
 from bboxqa.formats.document import Where
+from bboxqa.formats.images import given_size, size_of_picture
+from bboxqa.formats.member import MAX_SIZE, Member, is_picture, opened_file
 from bboxqa.formats.records import whole_number
+from bboxqa.formats.source import archive_around, files_in, members_of
 from bboxqa.formats.translation.collector import (
     UNLABELLED,
     Add,
@@ -39,10 +42,6 @@ from bboxqa.formats.translation.collector import (
     Translated,
     Wanted,
 )
-from bboxqa.formats.translation.given_sizes import given_size
-from bboxqa.formats.translation.member import MAX_SIZE, Member, opened_file
-from bboxqa.formats.translation.members import archive_around, files_in, members_of
-from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.shapes import angle_in, turned_box
 from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
 

@@ -15,9 +15,9 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.content_kinds import PARQUET
+from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded, parquet_errors
 from bboxqa.formats.translation.collector import BrokenTextError
-from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
 NAMED_ONCE = "Rename all but one of them, or leave them out."

@@ -22,6 +22,7 @@ from bboxqa.formats.measured import (
     measured,
     turned_note,
 )
+from bboxqa.formats.member import is_archive
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.positions import Locator
 from bboxqa.formats.problems import (
@@ -43,8 +44,7 @@ from bboxqa.formats.records import (
     whole_number,
 )
 from bboxqa.formats.scanner import begins_with_results, read_bytes, read_path
-from bboxqa.formats.translation.heads import is_archive
-from bboxqa.formats.translation.members import (
+from bboxqa.formats.source import (
     archive_around,
     head_of,
     members_of,
@@ -55,7 +55,7 @@ from bboxqa.model.annotations import Source
 from bboxqa.model.shapes.rotated_boxes import from_corners
 
 if TYPE_CHECKING:
-    from bboxqa.formats.translation.member import Member
+    from bboxqa.formats.member import Member
 
 # Everything before the first list of images.
 _IMAGES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{.*?"images"\s*:\s*\[', re.DOTALL)
@@ -307,7 +307,7 @@ def text_of(path: Path) -> bytes:
 
 
 def _read(path: Path, options: ReadSettings) -> AnnotationFile:
-    from bboxqa.formats.translation.source_files import size_and_digest
+    from bboxqa.formats.source import size_and_digest
 
     source = Source(str(path), *size_and_digest(path, digest=options.digest))
     return read_text(text_of(path), path, options, source)

@@ -9,9 +9,9 @@ from typing import Any
 from bboxqa.formats.coco.reader import text_of
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns
+from bboxqa.formats.member import is_archive
 from bboxqa.formats.scanner import ANNOTATIONS, BETWEEN_RECORDS, Text
-from bboxqa.formats.translation.heads import is_archive
-from bboxqa.formats.translation.members import head_of
+from bboxqa.formats.source import head_of
 
 _PIECES = 32
 _PIECE = 1 << 14

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bboxqa.formats.format import translated_format
-from bboxqa.formats.translation.heads import is_archive, plain_head
-from bboxqa.formats.translation.members import head_of, members_with, readable_members
+from bboxqa.formats.member import is_archive, plain_head
+from bboxqa.formats.source import head_of, members_with, readable_members
 
 if TYPE_CHECKING:
-    from bboxqa.formats.translation.member import Member
+    from bboxqa.formats.member import Member
 
 _ROOT = re.compile(rb"<annotations\b[^>]*>.*?<(?:version|meta|image|track)\b", re.DOTALL)
 

@@ -12,7 +12,9 @@ from bboxqa.formats.cvat.format import cvat_members
 from bboxqa.formats.cvat.header import Header, Job, header_of
 from bboxqa.formats.cvat.shapes import UnknownSizeError, attributes_of, shape_of
 from bboxqa.formats.document import Where
+from bboxqa.formats.member import Member
 from bboxqa.formats.records import whole_number
+from bboxqa.formats.source import archive_around, members_of, members_with, only_file
 from bboxqa.formats.translation.collector import (
     SESSIONS,
     SIDES,
@@ -27,8 +29,6 @@ from bboxqa.formats.translation.collector import (
     tally_notes,
 )
 from bboxqa.formats.translation.masks import Masks
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import archive_around, members_of, members_with, only_file
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
     MaskProblemError,

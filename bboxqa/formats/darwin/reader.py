@@ -12,6 +12,8 @@ from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.darwin.format import looks_right
 from bboxqa.formats.darwin.shapes import Raster, shape_of
 from bboxqa.formats.document import Where
+from bboxqa.formats.member import Member
+from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation.collector import (
     BY_NOBODY,
     SIDES,
@@ -26,8 +28,6 @@ from bboxqa.formats.translation.collector import (
 )
 from bboxqa.formats.translation.json_files import NoObject, begins, decoded_parts, json_objects
 from bboxqa.formats.translation.masks import Masks
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.untrusted import (
     MaskProblemError,
     ValueProblemError,

@@ -1,8 +1,9 @@
-"""The names by which images of several files are joined."""
+"""The names by which images of several files are joined, and images without annotations."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import combinations, islice
 from unicodedata import normalize
@@ -267,3 +268,32 @@ def _examples(found: Sequence[dict[str, str]]) -> list[str]:
         if left[key] != right[key]
     )
     return [*islice(pairs, _SHOWN)]
+
+
+def with_shown_images(
+    files: Sequence[AnnotationFile], elsewhere: AbstractSet[tuple[str, str]] = frozenset()
+) -> list[AnnotationFile]:
+    """Return files with the images that nobody drew on in one file, but somebody in another.
+
+    They are at the end of `images`, and remain in `unshown`. The other images that nobody drew on
+    stay left out, with a note. `elsewhere` are the keys and names of images that are shown in files
+    that are not read together with these, such as those of another version.
+    """
+    times = Counter(image for file in files for image in file.shown_images)
+    times.update(elsewhere)
+    return [_with_shown(file, times) if file.unshown else file for file in files]
+
+
+def _with_shown(file: AnnotationFile, times: Mapping[tuple[str, str], int]) -> AnnotationFile:
+    """Add the images that somebody drew on; `times` counts the files in which they are shown."""
+    images, notes, added = [*file.images], [*file.notes], []
+    left: set[tuple[str, str]] = set()
+    for key, unshown, note in file.unshown:
+        names = {(key, each.file_name) for each in unshown if each.file_name}
+        if any(times.get(name, 0) > (name in file.shown_images) for name in names):
+            images += unshown
+            added.append((key, unshown, note))
+        else:
+            notes.append(note)
+            left |= names
+    return replace(file, images=images, unshown=added, left_unshown=left, notes=tuple(notes))

@@ -1,6 +1,6 @@
 """Joining files to one data set: images by file name, categories by name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,15 +8,22 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
-from bboxqa.core.text import clean, in_natural_order
+from bboxqa.core.text import clean, count, first_few, in_natural_order
 from bboxqa.formats.choices import as_options, choices
-from bboxqa.formats.dataset.assigned import assign_all
-from bboxqa.formats.dataset.category_names import map_options, supercategories
+from bboxqa.formats.dataset.categories import (
+    map_options,
+    supercategories,
+)
 from bboxqa.formats.dataset.image_names import unjoined_advice
-from bboxqa.formats.dataset.joined import Joined, add_tables, image_label
 from bboxqa.formats.dataset.joint_names import with_joints
-from bboxqa.formats.dataset.left_out_categories import left_out_category_notes, without_categories
-from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
+from bboxqa.formats.dataset.merge import (
+    IndexedAnnotations,
+    Joined,
+    add_tables,
+    assign_all,
+    image_label,
+    merge,
+)
 from bboxqa.formats.dataset.people import Attribution, asked_advice, listed_files
 from bboxqa.formats.dataset.remarks import headlines_of, notes_of, with_machine_remark
 from bboxqa.formats.dataset.sessions import (
@@ -26,14 +33,20 @@ from bboxqa.formats.dataset.sessions import (
     refuse_repeated,
     split_sessions,
     with_repeats,
+    without_repeated,
 )
 from bboxqa.formats.dataset.track_ids import read_tracks
-from bboxqa.formats.dataset.versions import without_repeated
-from bboxqa.formats.dataset.wrong_values import bad_boxes, bad_outlines, repeated_ids
+from bboxqa.formats.dataset.wrong_values import (
+    bad_boxes,
+    bad_outlines,
+    repeated_ids,
+)
 from bboxqa.formats.records import AnnotationFile, Category, Image, ids_of
 from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked
+
+_SHOWN = 3
 
 
 def join(
@@ -229,3 +242,64 @@ def _advice(
             "or delete them."
         )
     return "\n".join(lines)
+
+
+def without_categories(
+    files: Sequence[AnnotationFile],
+    indexed: Sequence[IndexedAnnotations],
+    authors: Sequence[IntArray],
+    categories: Mapping[str, int],
+    names: frozenset[str],
+) -> tuple[list[AnnotationFile], list[IndexedAnnotations], list[IntArray], dict[str, int]]:
+    """Leave out categories and their annotations, of which images and annotators stay.
+
+    Parameters
+    ----------
+    files, indexed, authors
+        The files, their annotations, and who drew these.
+    categories : mapping of str to int
+        The index of each category.
+    names : frozenset of str
+        The categories to leave out.
+
+    Returns
+    -------
+    tuple
+        The same without these categories, which have new indices.
+
+    Raises
+    ------
+    NothingToCompareError
+        If there are annotations, and none is left.
+    """
+    kept = {name: place for place, name in enumerate(sorted({*categories} - names))}
+    new = np.full(len(categories), -1, np.int32)
+    new[[categories[name] for name in kept]] = [*kept.values()]
+    parts, people = [], []
+    for part, author in zip(indexed, authors, strict=True):
+        category = new[part.category]
+        rows = np.flatnonzero(category >= 0)
+        parts.append(replace(part.take(rows), category=category[rows]))
+        people.append(author[rows])
+    if any(map(len, authors)) and not any(map(len, people)):
+        shown = first_few(sorted(names & {*categories}), _SHOWN, repr)
+        problem = f"--map leaves out the categories of all annotations: {shown}"
+        raise NothingToCompareError([problem], "Keep a category that is to be measured.")
+    listing = [
+        replace(file, categories=[each for each in file.categories if clean(each.name) in kept])
+        for file in files
+    ]
+    return listing, parts, people, kept
+
+
+def left_out_category_notes(names: frozenset[str], n: int) -> Iterator[str]:
+    """Yield a note on the number of annotations that were left out.
+
+    Examples
+    --------
+    >>> [*left_out_category_notes(frozenset({"shadow"}), 2)]
+    ["2 annotations of 'shadow' left out, as --map says"]
+    """
+    if n:
+        shown = first_few(sorted(names), _SHOWN, repr)
+        yield f"{count(n, 'annotation')} of {shown} left out, as --map says"

@@ -20,9 +20,9 @@ from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.records import AnnotationFile, Category, Image, ReadSettings, id_number, ids_of
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import begins_with_results, read_bytes
+from bboxqa.formats.source import head_of
 from bboxqa.formats.sources import Sources
 from bboxqa.formats.translation.collector import UNNAMED
-from bboxqa.formats.translation.members import head_of
 from bboxqa.model.annotations import Source
 
 _Record = TypeVar("_Record", Image, Category)

@@ -10,12 +10,14 @@ from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.memory import check_free_memory, gc_paused, trim_memory
 from bboxqa.core.remembered import results_kept
 from bboxqa.core.types import Files, Progress
-from bboxqa.formats.dataset.category_names import unused_map_notes, with_category_map
-from bboxqa.formats.dataset.drawn_images import with_shown_images
-from bboxqa.formats.dataset.image_names import refuse_equal_names, with_join_names
+from bboxqa.formats.dataset.categories import left_out_by, unused_map_notes, with_category_map
+from bboxqa.formats.dataset.image_names import (
+    refuse_equal_names,
+    with_join_names,
+    with_shown_images,
+)
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
-from bboxqa.formats.dataset.left_out_categories import left_out_by
 from bboxqa.formats.dataset.people import Attribution, ByFiles, Naming
 from bboxqa.formats.dataset.predictions import (
     Predictions,
@@ -29,10 +31,9 @@ from bboxqa.formats.dataset.predictions import (
     without_empty,
 )
 from bboxqa.formats.dataset.pseudonyms import people_in_names, with_pseudonyms, without_people
-from bboxqa.formats.dataset.sessions import read_sessions
+from bboxqa.formats.dataset.sessions import read_sessions, session_notes
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
-from bboxqa.formats.dataset.unused_sessions import session_notes
 from bboxqa.formats.records import ANNOTATOR_KEYS, LOWEST_SCORE, AnnotationFile, ReadSettings
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import Sources, refuse_repeated_files, sources_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, compact
 from bboxqa.core.text import as_written, count, folded, joined, one_line
-from bboxqa.formats.dataset.category_names import lacking_notes, list_notes, variant_remark
+from bboxqa.formats.dataset.categories import lacking_notes, list_notes, variant_remark
 from bboxqa.formats.dataset.image_names import case_remark, names_of_images, unjoined_advice
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.document import apart_note

@@ -10,6 +10,8 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.datumaro.format import looks_right
 from bboxqa.formats.datumaro.shapes import shape_of
 from bboxqa.formats.document import Where
+from bboxqa.formats.label_folders import path_below, without_suffix
+from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation.collector import (
     UNLABELLED,
     Add,
@@ -18,9 +20,7 @@ from bboxqa.formats.translation.collector import (
     Translated,
     Wanted,
 )
-from bboxqa.formats.translation.images.image_places import path_below, without_suffix
 from bboxqa.formats.translation.json_files import begins, json_objects
-from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     items,

@@ -2,8 +2,8 @@
 
 import re
 
-from bboxqa.formats.translation.heads import NUMBER
-from bboxqa.formats.translation.label_folders import LabelFolders, is_label_name
+from bboxqa.formats.label_folders import LabelFolders, is_label_name
+from bboxqa.formats.member import NUMBER
 
 _HEADER = rb"\s*(?:imagesource|gsd)\s*:[^\n]*(?:\n|\Z)"
 # A category contains a character other than digits, since lines of numbers only may be YOLO labels.

@@ -15,6 +15,9 @@ from bboxqa.formats.choices import choices
 from bboxqa.formats.document import Where
 from bboxqa.formats.dota.dota_heads import is_dota_head
 from bboxqa.formats.dota.plain_dota import plain_labels
+from bboxqa.formats.images import FileImages, pictures_of
+from bboxqa.formats.label_folders import by_place, holds_labels, is_label_name, spelled_as
+from bboxqa.formats.member import Member
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
     Add,
@@ -25,16 +28,12 @@ from bboxqa.formats.translation.collector import (
     Wanted,
     tally_notes,
 )
-from bboxqa.formats.translation.images.image_places import by_place, spelled_as
-from bboxqa.formats.translation.images.label_images import FileImages, pictures_of
 from bboxqa.formats.translation.label_batches import (
     LabelFile,
     add_files,
     label_batches,
     lines_of,
 )
-from bboxqa.formats.translation.label_folders import holds_labels, is_label_name
-from bboxqa.formats.translation.member import Member
 from bboxqa.formats.translation.other_files import NO_LABELS, add_others, json_or_xml_of_tools
 from bboxqa.formats.translation.untrusted import LARGEST
 

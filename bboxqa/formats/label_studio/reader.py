@@ -10,6 +10,7 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document import Where
+from bboxqa.formats.images import given_size, given_words
 from bboxqa.formats.label_studio.format import studio_members
 from bboxqa.formats.label_studio.images import (
     ImageKey,
@@ -28,7 +29,9 @@ from bboxqa.formats.label_studio.regions import (
 )
 from bboxqa.formats.label_studio.task_images import TaskImages
 from bboxqa.formats.label_studio.tasks import GROUND_TRUTH, Task, Work, names_in, person, tasks_of
+from bboxqa.formats.member import Member
 from bboxqa.formats.records import whole_number
+from bboxqa.formats.source import only_file
 from bboxqa.formats.translation.collector import (
     SESSIONS,
     UNLABELLED,
@@ -41,11 +44,8 @@ from bboxqa.formats.translation.collector import (
     Wanted,
     tally_notes,
 )
-from bboxqa.formats.translation.given_sizes import given_size, given_words
 from bboxqa.formats.translation.json_files import AGAIN, json_damage
 from bboxqa.formats.translation.masks import Masks, Size
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import only_file
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
     ValueProblemError,

@@ -2,8 +2,8 @@
 
 import re
 
+from bboxqa.formats.label_folders import LabelFolders
 from bboxqa.formats.translation.json_files import begins
-from bboxqa.formats.translation.label_folders import LabelFolders
 
 # An image embedded before the shapes may be larger than the examined beginning.
 _HEAD = re.compile(

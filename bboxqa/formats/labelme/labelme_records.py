@@ -12,9 +12,18 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.choices import choices
 from bboxqa.formats.document import Where
+from bboxqa.formats.images import FileImages, pictures_of, size_in, size_of_picture
+from bboxqa.formats.label_folders import (
+    by_place,
+    path_below,
+    place_of,
+    without_suffix,
+)
 from bboxqa.formats.labelme.labelme_heads import is_labelme_head
 from bboxqa.formats.labelme.labelme_shapes import shape_of
 from bboxqa.formats.labelme.point_groups import group_of, n_grouped, points_by_shape
+from bboxqa.formats.member import Member
+from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation.collector import (
     UNLABELLED,
     Add,
@@ -25,19 +34,9 @@ from bboxqa.formats.translation.collector import (
     Wanted,
     tally_notes,
 )
-from bboxqa.formats.translation.images.image_places import (
-    by_place,
-    path_below,
-    place_of,
-    without_suffix,
-)
-from bboxqa.formats.translation.images.label_images import FileImages, pictures_of
 from bboxqa.formats.translation.json_files import begins, json_damage
 from bboxqa.formats.translation.masks import Masks
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
-from bboxqa.formats.translation.picture_sizes import size_in, size_of_picture
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
     ValueProblemError,

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from bboxqa.formats.translation.images.image_places import path_below, place_of
+from bboxqa.formats.label_folders import path_below, place_of
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.key_points import KEY_POINT, joints_of
 from bboxqa.formats.writing.losses import label_losses

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from bboxqa.formats.format import translated_format
+from bboxqa.formats.source import head_of
 from bboxqa.formats.translation.json_files import all_begin, begins, json_in, recognises_text
-from bboxqa.formats.translation.members import head_of
 
 META = "meta.json"
 """The file of a project that lists its classes."""

@@ -10,6 +10,9 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document import Where
+from bboxqa.formats.label_folders import short_names
+from bboxqa.formats.member import Member
+from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.supervisely.format import META, looks_right
 from bboxqa.formats.supervisely.shapes import kind_of, shape_of
 from bboxqa.formats.translation.collector import (
@@ -26,9 +29,6 @@ from bboxqa.formats.translation.collector import (
 )
 from bboxqa.formats.translation.json_files import NoObject, begins, decoded_parts, json_objects
 from bboxqa.formats.translation.masks import Masks
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of, members_with
-from bboxqa.formats.translation.short_names import short_names
 from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     items,

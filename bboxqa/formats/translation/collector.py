@@ -16,7 +16,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Steps
 from bboxqa.formats.document import ToolDefect, Where
 from bboxqa.formats.records import extent_of, most_joints
-from bboxqa.formats.translation.source_files import SourceFiles
+from bboxqa.formats.source import SourceFiles
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
     MaskProblemError,

@@ -15,10 +15,9 @@ from bboxqa.core.file_names import is_file
 from bboxqa.formats.content_kinds import absence_of
 from bboxqa.formats.document import Where
 from bboxqa.formats.format import Recognises
+from bboxqa.formats.member import Member, is_archive, plain_head
+from bboxqa.formats.source import head_of, members_with, readable_members
 from bboxqa.formats.translation.collector import BrokenTextError, Collector
-from bboxqa.formats.translation.heads import is_archive, plain_head
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import head_of, members_with, readable_members
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)

@@ -6,9 +6,9 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.types import Steps
+from bboxqa.formats.member import Member
+from bboxqa.formats.source import SourceFiles
 from bboxqa.formats.translation.collector import Lines, Record
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.source_files import SourceFiles
 
 LabelFile = tuple[Member, Record, bytes]
 """A file, the record of its image, and its content."""

@@ -8,11 +8,10 @@ import msgspec
 from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.content_kinds import HEAD, WHAT, absence_of, json_kind_of, kind_of
 from bboxqa.formats.document import Where
+from bboxqa.formats.label_folders import known_places, place_of
+from bboxqa.formats.member import Member, as_utf8
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.heads import as_utf8
-from bboxqa.formats.translation.images.image_places import known_places, place_of
 from bboxqa.formats.translation.json_files import begins, json_problem
-from bboxqa.formats.translation.member import Member
 from bboxqa.formats.xml_elements import xml_damage
 
 NO_LABELS = "; if the file holds no labels, move it elsewhere"

@@ -11,9 +11,9 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.document import OwnPlace, Where
+from bboxqa.formats.member import Member
 from bboxqa.formats.positions import JsonPlaces, spots
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.source import members_of
 from bboxqa.formats.translation.own_ids import shown_file
 from bboxqa.model.file_places import place_in_words
 from bboxqa.model.findings import Spot

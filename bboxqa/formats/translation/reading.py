@@ -25,6 +25,7 @@ from bboxqa.formats.records import (
     image_type,
 )
 from bboxqa.formats.scanner import read_bytes, read_path
+from bboxqa.formats.source import MeasuredFiles, archive_around, members_of, size_and_digest
 from bboxqa.formats.translation.collector import (
     Boxes,
     BrokenTextError,
@@ -36,10 +37,8 @@ from bboxqa.formats.translation.collector import (
     rings_of,
 )
 from bboxqa.formats.translation.json_files import json_stop, no_number_in
-from bboxqa.formats.translation.members import archive_around, members_of
 from bboxqa.formats.translation.own_ids import OwnIds
 from bboxqa.formats.translation.places import Places
-from bboxqa.formats.translation.source_files import MeasuredFiles, size_and_digest
 from bboxqa.model.annotations import Source
 
 _LIST = b', "annotations": ['

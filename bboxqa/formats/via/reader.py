@@ -17,8 +17,10 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.choices import choices
 from bboxqa.formats.document import Where
+from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.records import ANNOTATOR_KEYS
+from bboxqa.formats.source import members_of, only_file
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
     UNLABELLED,
@@ -31,8 +33,6 @@ from bboxqa.formats.translation.collector import (
     tally_notes,
 )
 from bboxqa.formats.translation.json_files import AGAIN, begins, json_damage
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of, only_file
 from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     items,

@@ -12,6 +12,10 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count, one_line
 from bboxqa.formats.choices import choices
 from bboxqa.formats.document import Where
+from bboxqa.formats.images import FileImages, pictures_of, size_of_picture
+from bboxqa.formats.label_folders import by_place, path_below
+from bboxqa.formats.member import Member, is_picture
+from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
     SIDES,
@@ -24,12 +28,7 @@ from bboxqa.formats.translation.collector import (
     Wanted,
     tally_notes,
 )
-from bboxqa.formats.translation.images.image_places import by_place, path_below
-from bboxqa.formats.translation.images.label_images import FileImages, pictures_of
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import members_of, members_with
 from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
-from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
 from bboxqa.formats.translation.shapes import turned_box
 from bboxqa.formats.translation.untrusted import ValueProblemError, number_in
 from bboxqa.formats.voc.voc import is_voc_head

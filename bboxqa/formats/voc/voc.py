@@ -3,9 +3,9 @@
 import re
 
 from bboxqa.formats.format import translated_format
-from bboxqa.formats.translation.heads import plain_head
+from bboxqa.formats.label_folders import LabelFolders
+from bboxqa.formats.member import plain_head
 from bboxqa.formats.translation.json_files import recognises_text
-from bboxqa.formats.translation.label_folders import LabelFolders
 
 _ROOT = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>\s*)?(?:<!--.*?-->\s*)*"

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.formats.translation.images.image_places import path_below
+from bboxqa.formats.label_folders import path_below
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.losses import ANNOTATIONS, ATTRIBUTES, key_losses, label_losses
 from bboxqa.formats.writing.names import people_paths, plain_xml, safe_paths

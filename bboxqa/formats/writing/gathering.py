@@ -17,11 +17,12 @@ from bboxqa.core.text import clean
 from bboxqa.formats.coco.panoptic import segment_records
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.coco.results import result_records
-from bboxqa.formats.dataset.joined import image_label
+from bboxqa.formats.dataset.merge import image_label
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.remarks import file_notes
-from bboxqa.formats.dataset.versions import notes_on, repeated_work
+from bboxqa.formats.dataset.sessions import notes_on, repeated_work
 from bboxqa.formats.document import BYTE_ORDER_MARK, Where
+from bboxqa.formats.images import given_size
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     ASKED_KEYS,
@@ -36,7 +37,6 @@ from bboxqa.formats.records import (
 )
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation.collector import UNNAMED, Translate, Wanted
-from bboxqa.formats.translation.given_sizes import given_size
 from bboxqa.formats.translation.own_ids import shown_file
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.key_points import completed, more_joints, points_of

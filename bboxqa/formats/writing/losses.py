@@ -8,9 +8,8 @@ from typing import Literal
 import numpy as np
 
 from bboxqa.core.text import count, first_few, one_line
+from bboxqa.formats.label_folders import INSIDE, place_of
 from bboxqa.formats.records import extent_of
-from bboxqa.formats.translation.images.image_places import place_of
-from bboxqa.formats.translation.label_folders import INSIDE
 from bboxqa.formats.writing.content import Content, image_name, shown_id
 from bboxqa.formats.writing.key_points import KEY_POINT, has_joints
 from bboxqa.formats.writing.names import people_paths, safe_paths

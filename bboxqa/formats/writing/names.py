@@ -6,7 +6,7 @@ from hashlib import blake2b
 from urllib.parse import quote
 
 from bboxqa.core.file_names import normalised_name
-from bboxqa.formats.translation.label_folders import INSIDE
+from bboxqa.formats.label_folders import INSIDE
 
 # Characters that some systems refuse in file names.
 _REFUSED = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')

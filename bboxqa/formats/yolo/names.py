@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import one_line
-from bboxqa.formats.translation.member import Member
+from bboxqa.formats.member import Member
 from bboxqa.formats.yolo.yolo import is_yaml
 
 if TYPE_CHECKING:

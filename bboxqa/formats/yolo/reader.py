@@ -14,6 +14,17 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.choices import choices
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.document import Where
+from bboxqa.formats.images import FileImages, pictures_of, shared_folders
+from bboxqa.formats.label_folders import (
+    LISTS,
+    by_place,
+    holds_labels,
+    is_label_name,
+    place_of,
+    spelled_as,
+)
+from bboxqa.formats.member import Member, is_picture
+from bboxqa.formats.source import files_in
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
     Add,
@@ -24,8 +35,6 @@ from bboxqa.formats.translation.collector import (
     Wanted,
     tally_notes,
 )
-from bboxqa.formats.translation.images.image_places import by_place, place_of, spelled_as
-from bboxqa.formats.translation.images.label_images import FileImages, pictures_of, shared_folders
 from bboxqa.formats.translation.label_batches import (
     LabelFile,
     add_files,
@@ -33,11 +42,7 @@ from bboxqa.formats.translation.label_batches import (
     lines_of,
     rows_of,
 )
-from bboxqa.formats.translation.label_folders import LISTS, holds_labels, is_label_name
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import files_in
 from bboxqa.formats.translation.other_files import NO_LABELS, add_others, json_or_xml_of_tools
-from bboxqa.formats.translation.picture_sizes import is_picture
 from bboxqa.formats.translation.untrusted import LEAST_PIXELS, MOST_BEYOND
 from bboxqa.formats.yolo.names import ClassNames, class_names_of
 from bboxqa.formats.yolo.yolo import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.file_names import normalised_name
-from bboxqa.formats.translation.images.image_places import place_of
+from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.key_points import completed
 from bboxqa.formats.writing.names import people_paths, safe_paths, without_ending

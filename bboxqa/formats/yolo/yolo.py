@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from bboxqa.formats.format import translated_format
-from bboxqa.formats.translation.heads import NUMBER, as_utf8
-from bboxqa.formats.translation.label_folders import LabelFolders, is_label_name
-from bboxqa.formats.translation.members import head_of
+from bboxqa.formats.label_folders import LabelFolders, is_label_name
+from bboxqa.formats.member import NUMBER, as_utf8
+from bboxqa.formats.source import head_of
 
 _LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*(?:[\r\n]|\Z)")
 _SHARES = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}")

@@ -17,7 +17,7 @@ from bboxqa.diagnostics.review import ObjectList, ReviewQueue, object_list
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name, id_number
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.translation.source_files import size_and_digest
+from bboxqa.formats.source import size_and_digest
 from bboxqa.geometry.kernels.rasters import outline_rings
 from bboxqa.model.annotations import Annotations, Dataset, Source
 from bboxqa.model.diagnosis import ALL_AGREE

@@ -10,8 +10,8 @@ from support.cli import run
 from support.tool_files import drawn, write
 
 from bboxqa import ConfigError, DatasetError, read_coco, reading
+from bboxqa.formats.images import by_ends
 from bboxqa.formats.size_files import sizes_of
-from bboxqa.formats.translation.given_sizes import by_ends
 
 HALF = "0 0.5 0.5 0.5 0.5\n"
 IN_PIXELS = [("train/a", "labels", "cat", 20, 15, 40, 30), ("val/a", "labels", "cat", 5, 5, 10, 10)]
@@ -112,12 +112,13 @@ def test_the_advice_of_convert_is_followed(tmp_path):
         content = coco(NAMES) | {"annotations": [box], "categories": [{"id": 1, "name": "cat"}]}
         write(tmp_path, **{f"given/{who}.json": content})
     names = ("given/ann.json", "given/bob.json")
-    both = run("convert", "given", "out", "--to", "yolo", "--lossy", cwd=tmp_path)
+    options = ("--to", "yolo", "--lossy", "--attribution", "files")
+    both = run("convert", "given", "out", *options, cwd=tmp_path)
     assert "read them with --image-size FILE, such as the input" in both.stderr
-    each = run("convert", *names, "other", "--to", "yolo", "--lossy", cwd=tmp_path)
+    each = run("convert", *names, "other", *options, cwd=tmp_path)
     assert each.stderr.splitlines()[-1].endswith("read them with --image-size FILE")
     done = run("convert", "out", "again.json", "--to", "coco", "--image-size", "given",
-               "--missing-txt", "asked", cwd=tmp_path)  # fmt: skip
+               "--missing-txt", "asked", "--attribution", "files", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     again = json.loads((tmp_path / "again.json").read_bytes())
     assert [found["bbox"] for found in again["annotations"]] == [[20, 15, 40, 30]] * 2
@@ -127,14 +128,16 @@ def test_the_advice_of_convert_is_followed(tmp_path):
 
 def test_the_advice_of_convert_is_followed_where_names_are_escaped(tmp_path):
     names = {"con.jpg": (100, 80), "day/a#b?.jpg": (60, 50), ".x.png": (90, 70), 'q"': (80, 70)}
-    for who in ("ann", "bob"):
+    for who, x in (("ann", 20), ("bob", 21)):
         drawn = [
-            {"id": each, "image_id": each, "category_id": 1, "bbox": [20, 15, 30, 25]}
+            {"id": each, "image_id": each, "category_id": 1, "bbox": [x, 15, 30, 25]}
             for each in range(1, 5)
         ]
         content = coco(names) | {"annotations": drawn, "categories": [{"id": 1, "name": "cat"}]}
         write(tmp_path, **{f"given/{who}.json": content})
-    done = run("convert", "given", "out", "--to", "yolo", "--lossy", cwd=tmp_path)
+    done = run(
+        "convert", "given", "out", "--to", "yolo", "--lossy", "--attribution", "files", cwd=tmp_path
+    )
     assert "read them with --image-size FILE, such as the input\n" in done.stderr
     for sizes in (tmp_path / "given", names):
         with reading(image_size=sizes):
@@ -144,28 +147,13 @@ def test_the_advice_of_convert_is_followed_where_names_are_escaped(tmp_path):
             "%63on.jpg": (100, 80), "day/a#b%3F.jpg": (60, 50), "%2Ex.png": (90, 70),
             "q%22": (80, 70),
         }  # fmt: skip
-        assert data.annotations.bbox == pytest.approx(np.array([[20, 15, 30, 25]] * 8), abs=1e-6)
+        assert data.annotations.bbox == pytest.approx(
+            np.array([[20, 15, 30, 25], [21, 15, 30, 25]] * 4), abs=1e-6
+        )
     write(tmp_path, **{"labels/%63on.txt": "0 .5 .5 .2 .2\n"})
     of_two = reading(image_size={"con.jpg": (100, 80), "con.png": (60, 50)})
     with of_two, pytest.raises(DatasetError, match="the given sizes do not include it"):
         read_coco(tmp_path / "labels", min_annotators=1)
-
-
-def test_the_advice_of_convert_is_followed_where_splits_have_the_same_names(tmp_path):
-    for who in ("ann", "bob"):
-        for split, size in (("train", (100, 80)), ("val", (60, 50))):
-            box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [20, 15, 30, 25]}
-            more = {"annotations": [box], "categories": [{"id": 1, "name": "cat"}]}
-            write(tmp_path, **{f"given/{who}/{split}.json": coco({"a.jpg": size}) | more})
-    done = run("convert", "given", "out", "--to", "yolo", "--lossy", cwd=tmp_path)
-    assert "--image-size FILE, such as the input as COCO JSON (--to coco)\n" in done.stderr
-    run("convert", "given", "sizes.json", "--to", "coco", cwd=tmp_path)
-    with reading(image_size=tmp_path / "sizes.json"):
-        data = read_coco(tmp_path / "out")
-    sizes = dict(zip(data.image_names, data.image_size.tolist(), strict=True))
-    assert sizes == {"train/a.jpg": [100, 80], "val/a.jpg": [60, 50]}
-    # YOLO has shares of the sides, which are rounded.
-    assert data.annotations.bbox == pytest.approx(np.array([[20, 15, 30, 25]] * 4), abs=1e-6)
 
 
 def test_an_image_of_two_sizes_in_a_folder_is_refused(tmp_path):

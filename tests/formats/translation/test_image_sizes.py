@@ -7,7 +7,7 @@ from PIL import Image
 
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.translation import picture_sizes
+from bboxqa.formats import images
 
 
 def csv_file(folder, *widths):
@@ -78,8 +78,8 @@ def test_pictures_that_annotators_share_are_opened_once(tmp_path, monkeypatch):
         (tmp_path / who / "labels").mkdir(parents=True)
         for name in "ab":
             (tmp_path / who / "labels" / f"{name}.txt").write_text("0 .5 .5 .5 .5\n")
-    looked, real = [], picture_sizes.size_in
-    monkeypatch.setattr(picture_sizes, "size_in", lambda file: looked.append(file) or real(file))
+    looked, real = [], images.size_in
+    monkeypatch.setattr(images, "size_in", lambda file: looked.append(file) or real(file))
     for _ in range(2):
         data = read_coco(tmp_path)
         assert data.image_size.tolist() == [[40, 30], [64, 48]]

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 from support.tool_files import write
 
-from bboxqa.formats.translation.source_files import MeasuredFiles
+from bboxqa.formats.source import MeasuredFiles
 
 CONTENTS = {
     "b/1.txt": b"\xef\xbb\xbfone",

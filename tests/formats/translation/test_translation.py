@@ -7,8 +7,8 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.formats import registry
 from bboxqa.formats.document import Where
 from bboxqa.formats.format import translated_format
+from bboxqa.formats.source import members_of
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.members import members_of
 
 
 def translate(path, add, _wanted):

@@ -1,4 +1,4 @@
-"""Category names: renaming them, and finding variants of one name."""
+"""Category names: renaming and leaving out, and variants of one name."""
 
 import shlex
 from collections import Counter
@@ -286,3 +286,25 @@ def map_options(category_map: Mapping[str, str]) -> str:
     return " ".join(
         f"{_MAP}{shlex.quote(f'{name}={other}')}" for name, other in category_map.items()
     )
+
+
+_SHOWN = 3
+
+
+def left_out_by(category_map: Mapping[str, str]) -> frozenset[str]:
+    """Return the categories that a map leaves out: those without a new name.
+
+    Raises ConfigError if another category is renamed to one of them.
+
+    Examples
+    --------
+    >>> sorted(left_out_by({"Cat": "cat", "shadow": ""}))
+    ['shadow']
+    """
+    names = frozenset(name for name, new in category_map.items() if not new)
+    for name, new in category_map.items():
+        if new in names:
+            raise ConfigError(
+                f"--map leaves {new!r} out, and renames {name!r} to it; expected only one of both"
+            )
+    return names

@@ -1,30 +1,125 @@
-"""The images of formats with one label file per image."""
+"""The images of formats with one label file per image: their pictures and their sizes."""
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import IO, Literal
 from unicodedata import normalize
 
 from bboxqa.core.file_names import folder_problem, folders_in
+from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
+from bboxqa.core.remembered import once
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.choices import choices
+from bboxqa.formats.choices import GivenSize, choices
 from bboxqa.formats.document import Where
-from bboxqa.formats.splits import is_split
-from bboxqa.formats.translation.collector import Collector, Record
-from bboxqa.formats.translation.given_sizes import given_size, given_words
-from bboxqa.formats.translation.images.image_places import (
+from bboxqa.formats.label_folders import (
+    OF_PICTURES,
     ends_of,
     known_places,
     place_of,
     without_suffix,
 )
-from bboxqa.formats.translation.label_folders import OF_PICTURES
-from bboxqa.formats.translation.member import Member
-from bboxqa.formats.translation.members import files_in, members_of
-from bboxqa.formats.translation.picture_sizes import is_picture, size_of_picture
+from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
+from bboxqa.formats.source import files_in, members_of
+from bboxqa.formats.splits import is_split
+from bboxqa.formats.translation.collector import Collector, Record
+
+
+# Annotators share the pictures that they annotate.
+@once(attrgetter("shown"))
+def size_of_picture(member: Member) -> tuple[int, int] | None:
+    """Return `size_in` the content of an image file; None if it cannot be read."""
+    try:
+        with member.open() as stream:
+            return size_in(stream)
+    except ZIP_ERRORS:
+        return None
+
+
+def size_in(stream: IO[bytes]) -> tuple[int, int] | None:
+    """Return width and height of an image as displayed; None if it is not read.
+
+    The image is not decoded. Its EXIF orientation is applied.
+    """
+    try:
+        with opened(stream) as image:  # type: ignore[arg-type]
+            width, height = image.size
+            sideways = turn_of(image) in SIDEWAYS
+    # Any error means that the size is unknown.
+    except Exception:  # noqa: BLE001
+        return None
+    return (height, width) if sideways else (width, height)
+
+
+# Prefix of complete names, to distinguish them from ends of names.
+_WHOLE = "/"
+
+
+def given_size(name: str) -> tuple[int, int] | None:
+    """Return the size that the user supplied for an image; None if there is none.
+
+    With sizes by name, the size of the image with the same path is returned, or else of an image
+    for which one path is the end of the other, with or without suffix. None if such images have
+    different sizes.
+    """
+    given = choices().image_size
+    if given is None or isinstance(given, tuple):
+        return given
+    return _found(given, name) or _found(given, _without_suffix(_plain(name)))
+
+
+def given_words() -> str:
+    """Return a phrase on the supplied sizes, for a note."""
+    given = choices().image_size
+    return (
+        f"{given[0]} × {given[1]} pixels, as given"
+        if isinstance(given, tuple)
+        else "sizes as given"
+    )
+
+
+def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
+    """Return sizes by all ends of image paths; None where images with that end differ.
+
+    Examples
+    --------
+    >>> sizes = by_ends({"day/a.jpg": (64, 48), "night/a.jpg": (32, 24)})
+    >>> sizes["day/a"], sizes["a.jpg"]
+    ((64, 48), None)
+    """
+    found: dict[str, GivenSize] = {}
+    for name, size in sizes.items():
+        plain = _plain(name)
+        # Processes have to agree on the order, by which a batch recognises the same settings.
+        for path in dict.fromkeys((plain, _without_suffix(plain))):
+            for end in (_WHOLE + path, *_ends(path)):
+                found[end] = size if found.get(end, size) == size else None
+    return found
+
+
+def _found(given: Mapping[str, GivenSize], name: str) -> GivenSize:
+    plain = _plain(name)
+    if plain in given:
+        return given[plain]
+    # The user may have given names without folders.
+    return next((given[_WHOLE + end] for end in _ends(plain) if _WHOLE + end in given), None)
+
+
+def _ends(path: str) -> Iterator[str]:
+    parts = path.split("/")
+    return ("/".join(parts[first:]) for first in range(len(parts)))
+
+
+def _plain(name: str) -> str:
+    return name.replace("\\", "/").removeprefix("./").strip("/")
+
+
+def _without_suffix(path: str) -> str:
+    return path.rpartition(".")[0] if is_picture(path) else path
+
 
 _OF_LABELS = re.compile(
     r"segmentation(?:class|object)(?:png)?|masks|scribbles|.*visualization", re.IGNORECASE

@@ -1,5 +1,6 @@
 """The files of a source, which is a file, a folder, or an archive that is read in place."""
 
+import hashlib
 import os
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,26 +11,31 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import is_file
-from bboxqa.core.files import Identity, identity_of
+from bboxqa.core.files import Identity, digest_of, identity_of
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.translation.archives.tars import (
+from bboxqa.formats.archives import (
     TAR_HEAD,
     is_packed_tar,
     packed_tar_members,
     tar_members,
     unzipped,
+    zip_members,
 )
-from bboxqa.formats.translation.archives.zips import zip_members
-from bboxqa.formats.translation.heads import GZIP, ZIP, head_of_file, is_archive, is_tar
-from bboxqa.formats.translation.member import (
+from bboxqa.formats.member import (
+    GZIP,
     MAX_MEMBERS,
     MAX_SIZE,
     READABLE,
+    ZIP,
     Member,
+    as_utf8,
+    head_of_file,
+    is_archive,
+    is_picture,
+    is_tar,
     most_of,
     opened_file,
 )
-from bboxqa.formats.translation.picture_sizes import is_picture
 
 # Archives of several people are asked about in turn. A list has up to a million files.
 _KEPT = 2
@@ -119,12 +125,12 @@ def head_of(path: Path) -> bytes:
         return head_of_file(path)
     with suppress(DatasetError, OSError):
         if found := _archive_and_identity(path):
-            return _head(found[0], path, found[1])
+            return _head_inside(found[0], path, found[1])
     return b""
 
 
 @lru_cache(4)
-def _head(archive: Path, path: Path, _identity: Identity) -> bytes:
+def _head_inside(archive: Path, path: Path, _identity: Identity) -> bytes:
     return _inside(archive, path).head()
 
 
@@ -211,3 +217,123 @@ def _of_folder(path: Path) -> list[Member]:
         if len(found) > MAX_MEMBERS:
             raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
     return sorted(found, key=attrgetter("name"))
+
+
+_CHUNK = 1 << 20
+_TOGETHER = 1 << 16
+"""Bytes of small files that are joined for one step of the digest."""
+
+
+def size_and_digest(path: Path, *, digest: bool) -> tuple[int, str | None]:
+    """Return the size in bytes and the digest of a file, which may be inside an archive."""
+    if archive_around(path) is None:
+        return path.stat().st_size, digest_of(path) if digest else None
+    (member,) = members_of(path)
+    size, found = 0, hashlib.blake2b()
+    for chunk in member.chunks():
+        size += len(chunk)
+        found.update(chunk)
+    return size, found.hexdigest() if digest else None
+
+
+class SourceFiles:
+    """The files of a source."""
+
+    def __init__(self, path: Path) -> None:
+        self.members = members_of(path)
+
+    def text(self, member: Member) -> bytes:
+        """Return the content of a file, as `Member.text` does."""
+        return member.text()
+
+
+class MeasuredFiles(SourceFiles):
+    """The files of a folder, with size and digest computed from the bytes that were read.
+
+    Parameters
+    ----------
+    path : Path
+    digest : bool
+        Whether to compute the digest.
+    """
+
+    def __init__(self, path: Path, *, digest: bool) -> None:
+        super().__init__(path)
+        self._size = 0
+        self._digest = _Digest() if digest else None
+        self._n_done = 0
+
+    def text(self, member: Member) -> bytes:
+        """Return the content of a file, as `Member.text` does.
+
+        Files read in the order of `members` are not read again for the digest.
+        """
+        data = member.read()
+        if self._is_next(member):
+            self._size += len(data)
+            if self._digest is not None:
+                self._digest.add(_digest_head(member, len(data)), data)
+            self._n_done += 1
+        return as_utf8(data)
+
+    def size_and_digest(self) -> tuple[int, str | None]:
+        """Return the size in bytes without images, and the digest of names and contents."""
+        self._pass_over(len(self.members))
+        return self._size, None if self._digest is None else self._digest.hexdigest()
+
+    def _is_next(self, member: Member) -> bool:
+        """Return whether a file was not read before; those before it are passed over."""
+        if self._n_done < len(self.members) and member is self.members[self._n_done]:
+            return True
+        place = bisect_left(self.members, member.name, key=attrgetter("name"))
+        self._pass_over(max(place, self._n_done))
+        return place == self._n_done
+
+    def _pass_over(self, stop: int) -> None:
+        """Add the files before index `stop` that were not read."""
+        for member in self.members[self._n_done : stop]:
+            if not is_picture(member.name):
+                # What cannot be opened holds no labels, or reading it was an error.
+                with suppress(OSError), member.open() as stream:
+                    length = stream.seek(0, 2)
+                    stream.seek(0)
+                    self._size += length
+                    if self._digest is not None:
+                        self._digest.add(_digest_head(member, length))
+                        for chunk in iter(partial(stream.read, _CHUNK), b""):
+                            self._digest.add(chunk)
+            elif self._digest is not None:
+                # Images are large and not annotations, so only their names count.
+                self._digest.add(_encoded(f"{member.name}\0"))
+        self._n_done = stop
+
+
+class _Digest:
+    """A digest of many parts, most of which are small."""
+
+    def __init__(self) -> None:
+        self._of = hashlib.blake2b()
+        self._parts: list[bytes] = []
+        self._n_bytes = 0
+
+    def add(self, *parts: bytes) -> None:
+        self._parts += parts
+        self._n_bytes += len(parts[-1])
+        if self._n_bytes > _TOGETHER:
+            self._join()
+
+    def _join(self) -> None:
+        self._of.update(b"".join(self._parts))
+        self._parts, self._n_bytes = [], 0
+
+    def hexdigest(self) -> str:
+        self._join()
+        return self._of.hexdigest()
+
+
+def _digest_head(member: Member, length: int) -> bytes:
+    return _encoded(f"{member.name}\0{length}\0")
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -18,9 +18,9 @@ from support.tool_files import write
 import bboxqa
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError, OutputError
+from bboxqa.formats import archives
+from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
-from bboxqa.formats.translation.archives import tars, zips
-from bboxqa.formats.translation.members import members_of
 
 
 def zipped(path, contents):
@@ -157,7 +157,7 @@ def test_folders_of_a_tar_count_as_entries(tmp_path, monkeypatch):
             info = tarfile.TarInfo(each)
             info.type = tarfile.DIRTYPE
             archive.addfile(info)
-    monkeypatch.setattr(tars, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 1)
     with pytest.raises(DatasetError, match="has more than 1 file"):
         members_of(path)
 
@@ -211,14 +211,14 @@ def test_a_bomb_of_gzip_stops_at_its_limit(tmp_path):
 
 def test_many_entries_are_counted_before_they_are_listed(tmp_path, monkeypatch):
     path = zipped(tmp_path / "a.zip", {"a": "", "b": ""})
-    monkeypatch.setattr(zips, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 1)
     monkeypatch.setattr(zipfile, "ZipFile", None)
     with pytest.raises(DatasetError, match="has more than 1 file"):
         members_of(path)
 
 
 def test_images_do_not_count_as_content(tmp_path, monkeypatch):
-    monkeypatch.setattr(zips, "MAX_SIZE", 100)
+    monkeypatch.setattr(archives, "MAX_SIZE", 100)
     path = zipped(tmp_path / "a.zip", {"a": bytes(9)})
     assert len(members_of(path)) == 1
     with zipfile.ZipFile(path, "a") as archive:

@@ -1,1 +1,0 @@
-"""Listing the files of archives, within limits on their content and names."""

@@ -1,1 +1,0 @@
-"""The images of formats with one label file per image."""
