@@ -8,9 +8,12 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
 from bboxqa.rules import (
+    annotators,
     areas,
     box_layouts,
     boxes,
+    categories,
+    collection,
     ids,
     images,
     json_text,
@@ -20,10 +23,7 @@ from bboxqa.rules import (
     splits,
     structure,
 )
-from bboxqa.rules.annotators import attendance, habits, naming
 from bboxqa.rules.base.rule import Rule
-from bboxqa.rules.categories import category_maps, category_names, category_use
-from bboxqa.rules.collection import duplicates, statistics, tracked
 from bboxqa.rules.oriented import angles, corners, placing, sides
 from bboxqa.rules.panoptic import png_files, segments
 from bboxqa.rules.selection import is_selected, prefixes
@@ -36,9 +36,9 @@ _MODULES = (
     boxes, box_layouts, areas,
     outlines, masks, keypoints,
     angles, corners, placing, sides,
-    category_maps, category_names, category_use,
-    attendance, habits, naming,
-    duplicates, statistics, tracked,
+    categories,
+    annotators,
+    collection,
     segments, png_files, tool_records, cvat_jobs, label_files, label_lists,
     voc_files,
 )  # fmt: skip

@@ -107,8 +107,8 @@ def test_an_archive_of_coco_says_the_size_of_each_image(labels, tmp_path, n_file
 
 
 def test_the_advice_of_convert_is_followed(tmp_path):
-    for who in ("ann", "bob"):
-        box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [20, 15, 40, 30]}
+    for who, x in (("ann", 20), ("bob", 30)):
+        box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [x, 15, 40, 30]}
         content = coco(NAMES) | {"annotations": [box], "categories": [{"id": 1, "name": "cat"}]}
         write(tmp_path, **{f"given/{who}.json": content})
     names = ("given/ann.json", "given/bob.json")
@@ -121,7 +121,7 @@ def test_the_advice_of_convert_is_followed(tmp_path):
                "--missing-txt", "asked", "--attribution", "files", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     again = json.loads((tmp_path / "again.json").read_bytes())
-    assert [found["bbox"] for found in again["annotations"]] == [[20, 15, 40, 30]] * 2
+    assert [found["bbox"] for found in again["annotations"]] == [[20, 15, 40, 30], [30, 15, 40, 30]]
     images = {each["file_name"]: (each["width"], each["height"]) for each in again["images"]}
     assert images == NAMES
 

@@ -11,7 +11,7 @@ from bboxqa.geometry.kernels.boxes import rotated_iou
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.shapes.rotated_boxes import corners
-from bboxqa.rules.collection import duplicates
+from bboxqa.rules import collection as duplicates
 from bboxqa.rules.facts import box_overlaps, turned_overlaps
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.registry import RULES
@@ -298,3 +298,11 @@ def test_rotated_boxes_are_compared_with_few_of_those_in_one_place(monkeypatch):
     assert n_asked < n_boxes * n_boxes / 4
     # Eight numbers have one direction: a pair is compared once.
     assert n_compared == n_asked
+
+
+@pytest.mark.parametrize("name", ["images", "categories"])
+def test_repeats_stay_where_two_records_share_the_id_that_they_refer_to(name):
+    """Each of the two annotations may belong to another of the images or categories."""
+    content = {name: [{}, {"id": 1, "file_name": "b.jpg", "name": "dog"}], "annotations": [{}, {}]}
+    (found,) = findings(content, code="D001")
+    assert not found.edits

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.validation import as_corners, findings
+from support.validation import findings
 
 from bboxqa.model.findings import Severity
 from bboxqa.rules.facts.robust import deviations
@@ -70,12 +70,6 @@ def test_sizes_of_few_boxes_say_nothing():
 @pytest.mark.parametrize("bbox", [[1, 1, 0, 5], None, [1, 1, 1e300, 1e300], ["a"] * 4])
 def test_odd_boxes_are_no_trouble(bbox):
     assert len(found("Q002", boxes(bbox, [1, 1, 2, 2]))) <= 2
-
-
-def test_sizes_of_boxes_in_another_format_say_nothing():
-    annotations = boxes([1, 1, 2, 2])
-    assert found("Q002", annotations)
-    assert not found("Q002", [*map(as_corners, annotations[:9]), *annotations[9:]])
 
 
 def on_images(*numbers):

@@ -1,0 +1,585 @@
+"""D, Q and C010: annotations that are in the file twice, unusual sizes and numbers, and tracks."""
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.text import count
+from bboxqa.formats.columns import Kind
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import (
+    record_defect,
+    record_edit,
+    record_hits,
+    summary_defect,
+)
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.facts.authorship import authorship
+from bboxqa.rules.facts.box_overlaps import are_many, first_equal, overlapping
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import figure, figure_unlike
+from bboxqa.rules.facts.layout import in_other_layout
+from bboxqa.rules.facts.robust import deviations
+from bboxqa.rules.facts.turned_overlaps import (
+    box_iou,
+    compared_boxes,
+    other_numbers,
+    written_boxes,
+)
+
+# Categories with fewer annotations are rare, with a larger share dominant.
+_FEW, _MOST = 10, 0.9
+# Boxes of a category, and images, whose median is known.
+_ENOUGH, _ENOUGH_IMAGES = 20, 8
+_FAR = 6.0
+# A number that a larger share of images has is not unusual.
+_RARE = 0.1
+# Minimum spreads of logarithms, so that small deviations from nearly equal values do not count.
+_MIN_SIZE_SPREAD, _MIN_NUMBER_SPREAD = 0.25, 0.2
+
+
+class _Earlier(NamedTuple):
+    """The row of an earlier box that nearly coincides, by the same annotator; -1 for none."""
+
+    same: IndexArray
+    other: IndexArray
+    """Of the same, or of another, category."""
+
+
+def _in_equal_boxes(document: Document) -> IndexArray:
+    """Return the rows of annotations whose box equals that of another one of their image.
+
+    Without a box, the bounds of the outline count.
+    """
+    boxes, columns = document.once(written_boxes), document.annotations
+    rows = np.flatnonzero((columns.record == Kind.DICT) & np.isfinite(boxes).all(axis=1))
+    missing = columns.record == Kind.DICT
+    missing[rows] = False
+    if missing.any():
+        boxes = np.where(np.isfinite(boxes), boxes, document.outline_bounds)
+        rows = np.flatnonzero((columns.record == Kind.DICT) & np.isfinite(boxes).all(axis=1))
+    return _with_equals(rows, [*boxes.T, columns.image_id])
+
+
+def _with_equals(rows: IndexArray, columns: Iterable[Any]) -> IndexArray:
+    """Return the rows that equal another row in all columns, in ascending order."""
+    first = first_equal(len(rows), [each[rows].__getitem__ for each in columns])
+    repeats = first != np.arange(len(first))
+    result: IndexArray = rows[np.union1d(first[repeats], np.flatnonzero(repeats))]
+    return result
+
+
+def _repeats(document: Document) -> IndexArray:
+    """Return the first annotation with an equal record except for the id, (N,); -1 for none."""
+    columns = document.annotations
+    result, rows = np.full(len(columns), -1), document.once(_in_equal_boxes)
+    if not len(rows):
+        return result
+    # These columns distinguish many records without decoding them.
+    rows = _with_equals(
+        rows,
+        [
+            *map(np.nan_to_num, document.once(written_boxes).T),
+            *(columns.image_id, columns.category_id, document.annotator, columns.iscrowd),
+            *(columns.form, np.nan_to_num(columns.area)),
+            *map(np.nan_to_num, (*document.once(other_numbers), *document.outline_bounds.T)),
+        ],
+    )
+    first: dict[str, int] = {}
+    # Annotation tools have ids of their own.
+    ids = {"id"} if document.reading.origin is None else {"id", "own_id"}
+    for row in rows.tolist():
+        record = {key: value for key, value in document.record(row).items() if key not in ids}
+        earlier = first.setdefault(json.dumps(record, sort_keys=True), row)
+        result[row] = -1 if earlier == row else earlier
+    return result
+
+
+def _earlier(document: Document, threshold: float) -> _Earlier:
+    """Return the earlier boxes that boxes repeat with an IoU of at least `threshold`."""
+    kind, none = document.annotations.category_id, len(document.annotations)
+    same, other = np.full(none, none), np.full(none, none)
+    bbox, lowest = compared_boxes(document, threshold)
+    regions = document.once(_regions)
+    for found in overlapping(bbox, _drawer(document), kind, lowest):
+        left, right = found.left, found.right
+        before = np.where(kind[left] == kind[right], same[right], other[right])
+        left, right = left[left < before], right[left < before]
+        if lowest < threshold:
+            # Rotated boxes that cross each other may have equal bounds.
+            kept = box_iou(document, left, right) >= threshold
+            left, right = left[kept], right[kept]
+        alike = kind[left] == kind[right]
+        np.minimum.at(same, right[alike], left[alike])
+        if regions is not None:
+            # Some tools allow several labels of one region.
+            alike |= regions[left] == regions[right]
+        np.minimum.at(other, right[~alike], left[~alike])
+    same[same == none] = -1
+    other[other == none] = -1
+    return _Earlier(same, other)
+
+
+def _regions(document: Document) -> IndexArray | None:
+    """Return the region of each annotation, (N,); None if no region has several labels.
+
+    Only annotations of one image with equal boxes share a region.
+    """
+    if document.reading.origin is None:
+        return None
+    regions, rows = np.arange(len(document.annotations)), document.once(_in_equal_boxes)
+    regions[rows] = document.reading.origin.regions_of(rows)
+    return regions
+
+
+def _drawer(document: Document) -> IndexArray:
+    """Return the group of each annotation by image and annotator, (N,) int64; -1 to leave it out.
+
+    If an image was given to several annotators and annotations name none, two boxes may be by two
+    annotators. Boxes in another layout overlap by chance.
+    """
+    columns, authors = document.annotations, document.once(authorship)
+    group = document.image * (len(authors.names) + 1) + 1 + authors.author
+    shared = np.bincount(authors.asked[:, 0], minlength=len(document.images) + 1) > 1
+    left_out = (authors.author < 0) & shared[document.image]
+    left_out |= (columns.iscrowd == 1) | (document.once(_repeats) >= 0)
+    left_out |= ~columns.named("category_id") | document.once(in_other_layout)
+    return np.where(left_out | (document.image < 0), -1, group)
+
+
+def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """D001: annotations that equal an earlier one in all but the id."""
+    earlier, columns = document.once(_repeats), document.annotations
+    repeats = earlier >= 0
+    if not repeats.any():
+        return
+    same_id = columns.whole["id"] & (columns.id == columns.id[earlier])
+    ambiguous = document.once(_of_ambiguous_records)
+
+    def says(row: int) -> str:
+        first = int(earlier[row])
+        what = f"annotation {shortened(document.ids(first).get('annotation'))} in all but the id"
+        if same_id[row]:
+            what = f"an earlier one, {pointer_to('annotations', first)}"
+        return f"annotation is equal to {what}"
+
+    # With equal ids, pycocotools keeps one in some places and both in others.
+    wrong = repeats & (same_id | are_many(int(repeats.sum()), len(earlier)))
+    for where, severity in ((wrong, Severity.ERROR), (repeats & ~wrong, None)):
+        yield from record_hits(
+            document,
+            where,
+            says,
+            expected="it once",
+            found=lambda row: document.record(row).get("id"),
+            edits=lambda row: () if ambiguous[row] else record_edit("annotations", row),
+            mark=lambda row: _key(document, int(earlier[row]), row),
+            summary="{share} are equal to an earlier one; expected each once",
+            severity=severity,
+        )
+
+
+def _of_ambiguous_records(document: Document) -> BoolArray:
+    """Return the annotations of images or categories that share an id, (N,) bool.
+
+    Each of two equal annotations may belong to another of them.
+    """
+    result = np.zeros(len(document.annotations), np.bool_)
+    for records, row in (
+        (document.images, document.image),
+        (document.categories, document.category),
+    ):
+        _, place, times = np.unique(records.id, return_inverse=True, return_counts=True)
+        result |= np.append((times[place] > 1) & records.named, False)[row]
+    return result
+
+
+def _key(document: Document, *rows: int) -> str:
+    """Return the ids of annotations in an order that does not depend on that of the records."""
+    return " ".join(sorted(shortened(document.record(row).get("id")) for row in rows))
+
+
+def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iterator[Hits]:
+    """D002 and D003: boxes that nearly coincide, of the same or of different categories."""
+    found = document.once(_earlier, settings.duplicate_iou)
+    earlier, least = found.same if same else found.other, settings.duplicate_iou
+
+    def describe(row: int) -> Defect:
+        first = int(earlier[row])
+        iou = float(box_iou(document, np.array([first]), np.array([row]))[0])
+        kinds = [_category(document, each) for each in (first, row)]
+        what = f"of the same category {kinds[0]}"
+        if not same:
+            what = f"which is {kinds[0]} and not {kinds[1]}"
+        return record_defect(
+            document,
+            ("annotations", row, "bbox"),
+            f"bbox has an IoU of {figure_unlike(iou, least, 3)} with annotation "
+            f"{shortened(document.ids(first).get('annotation'))}, {what}; expected less than "
+            f"{least:g} for one annotator",
+            found=document.record(row).get("bbox"),
+            expected=f"an IoU below {least:g}",
+            examples=(pointer_to("annotations", first), pointer_to("annotations", row)),
+            key=_key(document, first, row),
+        )
+
+    yield from hits(earlier >= 0, describe)
+
+
+def _category(document: Document, row: int) -> str:
+    place = int(document.category[row])
+    name = document.categories.get(place, "name") if place >= 0 else None
+    return shortened(document.annotations.category_id[row].item() if name is None else name)
+
+
+def _balance(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """Q001: rare categories, and one with nearly all annotations."""
+    categories = document.categories
+    if not (document.complete("categories") and document.complete("annotations")):
+        return
+    number = np.bincount(document.category[document.category >= 0], minlength=len(categories))
+    used, founds = np.flatnonzero(number), []
+    few = used[number[used] < _FEW]
+    if len(few):
+        names = ", ".join(
+            f"{shortened(categories.get(row, 'name'))} ({number[row]})"
+            for row in few[np.argsort(number[few], kind="stable")][:3].tolist()
+        )
+        first = int(few[0])
+        founds.append(
+            summary_defect(
+                f"fewer than {_FEW} annotations in {len(few):,} of {len(used):,} used "
+                f"categories: {names}{', …' if len(few) > 3 else ''}",
+                "categories",
+                few,
+                pointer=pointer_to("categories", first),
+                expected=f"{_FEW} annotations or more",
+                ids={"category": categories.get(first, "id")},
+            )
+        )
+    top, total = int(number.argmax()) if len(used) > 1 else -1, int(number.sum())
+    if top >= 0 and number[top] > _MOST * total:
+        name = shortened(categories.get(top, "name"))
+        founds.append(
+            record_defect(
+                document,
+                ("categories", top),
+                f"category {name} has {number[top]:,} of {count(total, 'annotation')}; expected "
+                f"at most {_MOST:.0%}",
+                found=int(number[top]),
+                expected=f"at most {_MOST:.0%} of the annotations",
+                key=name,
+                count=int(number[top]),
+            )
+        )
+    yield from described_hits(founds)
+
+
+def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """Q002: boxes of an unusual size for their category."""
+    known = document.has_box & (document.category >= 0) & ~document.once(in_other_layout)
+    rows, bbox = np.flatnonzero(known), document.annotations.bbox
+    category = document.category[rows]
+    enough = np.bincount(category, minlength=1)[category] >= _ENOUGH
+    rows, category = rows[enough], category[enough]
+    # The sum of two logarithms, since a product might overflow.
+    area = np.log(bbox[rows, 2]) + np.log(bbox[rows, 3])
+    score, middle = deviations(area, category, _MIN_SIZE_SPREAD)
+
+    def says(place: int) -> str:
+        row = int(rows[place])
+        name = document.categories.get(int(document.category[row]), "name")
+        width, height = bbox[row, 2:]
+        return (
+            f"bbox is {figure(width)} × {figure(height)} px, {figure(width * height)} px²; the "
+            f"median area of boxes of {shortened(name)} is {figure(np.exp(middle[place]))} px²"
+        )
+
+    yield from record_hits(
+        document,
+        np.abs(score) > _FAR,
+        says,
+        "bbox",
+        owner=rows,
+        found=lambda place: bbox[rows[place]].tolist(),
+    )
+
+
+def _numbers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """Q003: images with an unusual number of annotations."""
+    number = np.bincount(document.image[document.image >= 0], minlength=len(document.images))
+    rows = np.flatnonzero(number)
+    if len(rows) < _ENOUGH_IMAGES:
+        return
+    group = np.zeros(len(rows), np.int64)
+    score, _ = deviations(np.log1p(number[rows]), group, _MIN_NUMBER_SPREAD)
+    middle, odd = float(np.median(number[rows])), np.abs(score) > _FAR
+    # If most images have the same number, the spread is 0, so many others would be unusual.
+    if odd.sum() <= max(1, _RARE * len(rows)):
+        yield from record_hits(
+            document,
+            rows[odd],
+            lambda row: (
+                f"image has {count(int(number[row]), 'annotation')}; the median of the annotated "
+                f"images is {middle:g}"
+            ),
+            name="images",
+            found=lambda row: int(number[row]),
+        )
+
+
+def _tracks(document: Document) -> IndexArray:
+    """Return the track of each annotation in a track, (T,) int64, per annotator and video.
+
+    Empty if several files are read together, as their tracks may have the same numbers.
+    """
+    tracks = document.annotations.tracks
+    is_file = document.reading.origin is None
+    is_file = is_file or Path(document.name).suffix.lower() in (".json", ".xml")
+    if not is_file or not len(tracks.row):
+        return np.zeros(0, np.int64)
+    videos: dict[Any, int] = {}
+    images = range(len(document.images))
+    of_image = [videos.setdefault(_video(document, row), len(videos)) for row in images]
+    video = np.array([*of_image, -1], np.int64)[document.image[tracks.row]]
+    author = document.once(authorship).author[tracks.row]
+    keys = np.stack([tracks.code, author, video], 1)
+    found: IndexArray = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+    return found
+
+
+def _video(document: Document, row: int) -> tuple[str, str]:
+    """Return the identity of an image's video: its id, or the folder of its frames."""
+    number = document.images.get(row, "video_id")
+    name = document.images.get(row, "file_name")
+    folder = str(PurePosixPath(name).parent) if isinstance(name, str) else ""
+    return (str(number), "") if number is not None else ("", folder)
+
+
+def _track_name(document: Document, place: int) -> str:
+    columns = document.annotations
+    return shortened(columns.track_names[columns.tracks.code[place]])
+
+
+def _track_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """D004: second annotations of a track in the same image by the same annotator."""
+    track, rows = document.once(_tracks), document.annotations.tracks.row
+    if not len(track):
+        return
+    keys = np.stack([track, document.image[rows]], 1)
+    _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    first = first[number.reshape(-1)]
+
+    def says(place: int) -> str:
+        other = shortened(document.ids(int(rows[first[place]])).get("annotation"))
+        name = _track_name(document, place)
+        return f"track {name} has annotation {other} in this image already"
+
+    yield from record_hits(
+        document,
+        (first != np.arange(len(track))) & (document.image[rows] >= 0),
+        says,
+        expected="one in each image",
+        owner=rows,
+    )
+
+
+def _of_several_categories(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """C010: annotations whose category differs from most of their track."""
+    track, rows = document.once(_tracks), document.annotations.tracks.row
+    if not len(track) or "tracks" in document.reading.spans:
+        return
+    category = document.category[rows]
+    keys, number = np.unique(np.stack([track, category], 1), axis=0, return_inverse=True)
+    sizes = np.bincount(number.reshape(-1), minlength=len(keys))
+    # The most frequent category of each track, or the first if tied.
+    order = np.lexsort((np.arange(len(keys)), -sizes, keys[:, 0]))
+    _, begin = np.unique(keys[order, 0], return_index=True)
+    most = keys[order[begin], 1][track]
+
+    def name(categories: IndexArray, place: int) -> str:
+        return shortened(document.categories.get(int(categories[place]), "name"))
+
+    yield from record_hits(
+        document,
+        (category != most) & (category >= 0) & (most >= 0),
+        lambda place: (
+            f"category is {name(category, place)}, but {name(most, place)} in most images of track "
+            f"{_track_name(document, place)}"
+        ),
+        "category_id",
+        expected="one category for a track",
+        found=lambda place: name(category, place),
+        owner=rows,
+        key="category_id",
+    )
+
+
+def _video_of(*places: tuple[int, int, int]) -> dict[str, Any]:
+    """Return an example of annotations of (image, track, category)."""
+    return {
+        "images": [{}, {}, {}],
+        "categories": [{}, {}],
+        "annotations": [
+            {"image_id": image, "track_id": track, "category_id": category,
+             "bbox": [10 + 9 * number, 10 + 5 * number, 20, 30]}
+            for number, (image, track, category) in enumerate(places)
+        ],
+    }  # fmt: skip
+
+
+def _sized(width: int, height: int) -> dict[str, Any]:
+    """Return an example of 20 boxes of about one size, and one of these sides."""
+    boxes = [[place, place, 20 + place % 3, 30] for place in range(20)]
+    return {"annotations": [{"bbox": box} for box in (*boxes, [50, 50, width, height])]}
+
+
+def _numbered(n: int) -> dict[str, Any]:
+    """Return an example of eight images with one annotation each, and so many more on the first."""
+    more = [{"bbox": [5 * place, 40, 4, 30]} for place in range(n)]
+    return {
+        "images": [{}] * 8,
+        "annotations": [*({"image_id": place + 1} for place in range(8)), *more],
+    }
+
+
+_DOG = {"categories": [{}, {"name": "dog"}]}
+_NEARLY = {"bbox": [10, 10, 20, 31]}
+
+RULES = (
+    Rule(
+        code="C010",
+        title="track with several categories",
+        severity=Severity.WARNING,
+        breaks="""Trackers learn that an object becomes another one, and evaluation for each
+            category counts the rest of the track as missed.""",
+        explanation="""A track is one object over the images of a video, by one annotator. Here some
+            of its annotations have another category than most: a class was changed in some frames
+            only, or two objects were joined into one track. Give all annotations the same category,
+            or split the track. Files that list their tracks are checked by I010.""",
+        bad=_video_of((1, 7, 1), (2, 7, 1), (3, 7, 2)),
+        good=_video_of((1, 7, 1), (2, 7, 1), (3, 8, 2)),
+        check=_of_several_categories,
+    ),
+    Rule(
+        code="D001",
+        title="annotation is in the file twice",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks="""Evaluation expects two detections of one object: even a perfect model misses one
+            of the two, and recall and AP fall.""",
+        explanation="""Two annotations of one image are equal in all keys except the id, keys
+            unknown to COCO included. They come from joining overlapping files, importing twice, or
+            copy and paste. It is an error if a twentieth of the annotations or more repeat another:
+            agreement and counts are then wrong. The fix removes all but the first, unless images or
+            categories share the id, since each of them may have one of the two.""",
+        bad={"annotations": [{}, {}]},
+        good={"annotations": [{"rater": "ann"}, {"rater": "bob"}]},
+        check=_exact,
+        fix="safe",
+    ),
+    Rule(
+        code="D002",
+        title="object annotated twice by one annotator",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks="""Evaluation expects two detections of one object, and non-maximum suppression keeps
+            one: recall and AP fall.""",
+        explanation="""Two boxes of one image, one category and one annotator have an IoU of at
+            least 0.9 (duplicate_iou); for rotated boxes, it is the IoU of the rotated boxes.
+            Usually one object was drawn twice, or a pre-annotation was kept next to its correction.
+            Boxes by two annotators agree and are not reported; nor are crowds, annotations reported
+            by D001, and boxes without an annotator on an image given to several annotators. Look at
+            both boxes and delete one.""",
+        bad={"annotations": [{}, _NEARLY]},
+        good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_NEARLY}]},
+        check=partial(_near, same=True),
+        requires=("B014",),
+    ),
+    Rule(
+        code="D003",
+        title="object with two categories by one annotator",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks="""One or both labels are wrong: training penalises either answer, and evaluation
+            counts a miss.""",
+        explanation="""Two boxes of one image, one annotator and different categories have an IoU of
+            at least 0.9 (duplicate_iou); for rotated boxes, it is the IoU of the rotated boxes.
+            Usually the category was corrected by drawing a new box without deleting the first. If
+            objects may have several categories, or hide each other, ignore D003; it is not applied
+            to LVIS, where they may, nor to regions to which a tool gives several labels, nor to
+            crowds.""",
+        bad={**_DOG, "annotations": [{}, {"category_id": 2, **_NEARLY}]},
+        good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
+        check=partial(_near, same=False),
+        requires=("B014",),
+    ),
+    Rule(
+        code="D004",
+        title="track twice in one image",
+        severity=Severity.WARNING,
+        breaks="""Evaluation of tracking counts a false positive and a switch of identities in each
+            such image.""",
+        explanation="""Two annotations of one image by the same annotator belong to the same track,
+            which is one object: two tracks were given one number, or an object was annotated again.
+            Give them different tracks, or delete one. Videos are identified by the video_id of
+            their images, or else by the folders of the images.""",
+        bad=_video_of((1, 7, 1), (1, 7, 1), (2, 7, 1)),
+        good=_video_of((1, 7, 1), (1, 8, 1), (2, 7, 1)),
+        check=_track_twice,
+    ),
+    Rule(
+        code="Q001",
+        title="category with few annotations, or with nearly all",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks="""A model hardly learns a rare category, and its AP depends on a few objects: it
+            varies by tens of points between splits.""",
+        explanation="""Categories with 1 to 9 annotations are counted and reported once. A category
+            with more than 90 % of all annotations is reported if there are several categories.
+            Collect more images, merge categories, or weight them in training.""",
+        bad={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(9)]},
+        good={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(10)]},
+        check=_balance,
+    ),
+    Rule(
+        code="Q002",
+        title="size is unusual for the category",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks="It is often a slip of the mouse or a wrong category.",
+        explanation="""The area of a box is more than 6 robust standard deviations from the median
+            of its category. Both are computed from the logarithms of the areas; the standard
+            deviation is 1.4826 times the median absolute deviation, but at least 0.25. Only
+            categories with at least 20 boxes are checked. Check the box; keep it if the object has
+            this size.""",
+        bad=_sized(2, 3),
+        good=_sized(14, 20),
+        check=_sizes,
+        requires=("F004", "S015", "B002", "B008", "B009", "B010", "B014", "T003"),
+    ),
+    Rule(
+        code="Q003",
+        title="image with an unusual number of annotations",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks="""Such images weigh more than others in training and in AP, and can exhaust the
+            memory of a batch.""",
+        explanation="""The number n of annotations on an image is more than 6 robust standard
+            deviations from the median of the annotated images. Both are computed from log(1 + n);
+            the standard deviation is 1.4826 times the median absolute deviation, but at least 0.2.
+            Only files with at least 8 annotated images are checked. If more than a tenth of the
+            images deviate that much, none is unusual. Typical causes are images that were imported
+            twice, and crowds.""",
+        bad=_numbered(15),
+        good=_numbered(3),
+        check=_numbers,
+    ),
+)

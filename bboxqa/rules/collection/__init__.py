@@ -1,1 +1,0 @@
-"""Rules about the data set as a whole."""
