@@ -255,12 +255,37 @@ def sweep(
     .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
            edition, SAGE, doi:10.4135/9781071878781.
     """
-    _check_settings(segments, tier, resolution_ms, support, overlaps)
+    if tier is not None and tier not in segments.tier_names:
+        known = ", ".join(map(repr, segments.tier_names)) or "none"
+        raise ConfigError(f"tier is {tier!r}; expected one of: {known}")
+    if resolution_ms < 1:
+        raise ConfigError(f"the resolution is {resolution_ms} ms; expected 1 ms or more")
+    for name, found, allowed in (
+        ("support", support, ("all", "marked")),
+        ("overlaps", overlaps, ("refuse", "first", "last", "longest")),
+    ):
+        if found not in allowed:
+            raise ConfigError(f"{name} is {found!r}; expected one of: {', '.join(allowed)}")
+    if BACKGROUND in segments.label_names:
+        raise DatasetError(
+            [f"the label {BACKGROUND!r} occurs; it is the name of time without any segment"],
+            "Leave those segments out, or rename the label.",
+        )
     if problems := segment_problems(segments):
         raise DatasetError(problems, "Correct the segments and try again.")
     line = _on_one_line(segments, tier)
     if overlaps == "refuse":
-        _refuse_overlaps(segments, line)
+        earlier, later = overlapping(line.annotator, line.start, line.end)
+        problems = []
+        for pair in zip(line.segment[earlier].tolist(), line.segment[later].tolist(), strict=True):
+            (where, first), (other, second) = (describe(segments, place) for place in pair)
+            annotator = clean(segments.annotator_names[segments.annotator[pair[0]]])
+            problems.append(
+                f"{other}: {second} overlaps {first} ({where}); "
+                f"expected one segment of {annotator} at a time"
+            )
+        if problems:
+            raise DatasetError(problems, _ADVICE)
     else:
         line = line.take(*without_overlaps(line.annotator, line.start, line.end, overlaps))
     begin, recording, weight = _stretches(line, resolution_ms)
@@ -286,27 +311,6 @@ def _stretches(line: _Line, resolution_ms: int) -> tuple[IndexArray, IntArray, I
 def _points_before(time: IndexArray, resolution_ms: int) -> IndexArray:
     """Return the number of sample points before each time."""
     return -((resolution_ms // 2 - time) // resolution_ms)
-
-
-def _check_settings(
-    segments: Segments, tier: str | None, resolution_ms: int, support: str, overlaps: str
-) -> None:
-    if tier is not None and tier not in segments.tier_names:
-        known = ", ".join(map(repr, segments.tier_names)) or "none"
-        raise ConfigError(f"tier is {tier!r}; expected one of: {known}")
-    if resolution_ms < 1:
-        raise ConfigError(f"the resolution is {resolution_ms} ms; expected 1 ms or more")
-    for name, found, allowed in (
-        ("support", support, ("all", "marked")),
-        ("overlaps", overlaps, ("refuse", "first", "last", "longest")),
-    ):
-        if found not in allowed:
-            raise ConfigError(f"{name} is {found!r}; expected one of: {', '.join(allowed)}")
-    if BACKGROUND in segments.label_names:
-        raise DatasetError(
-            [f"the label {BACKGROUND!r} occurs; it is the name of time without any segment"],
-            "Leave those segments out, or rename the label.",
-        )
 
 
 def _on_one_line(segments: Segments, tier: str | None) -> _Line:
@@ -348,20 +352,6 @@ def overlapping_segments(
     line = _on_one_line(segments, tier)
     earlier, later = overlapping(line.annotator, line.start, line.end)
     return line.segment[earlier], line.segment[later]
-
-
-def _refuse_overlaps(segments: Segments, line: _Line) -> None:
-    earlier, later = overlapping(line.annotator, line.start, line.end)
-    problems = []
-    for pair in zip(line.segment[earlier].tolist(), line.segment[later].tolist(), strict=True):
-        (where, first), (other, second) = (describe(segments, place) for place in pair)
-        annotator = clean(segments.annotator_names[segments.annotator[pair[0]]])
-        problems.append(
-            f"{other}: {second} overlaps {first} ({where}); "
-            f"expected one segment of {annotator} at a time"
-        )
-    if problems:
-        raise DatasetError(problems, _ADVICE)
 
 
 def _said(line: _Line, begin: IndexArray, annotator: int) -> IntArray:

@@ -6,7 +6,6 @@ import numpy as np
 
 from bboxqa.agreement.objects import ChanceSlots, chance_slots, whole_places
 from bboxqa.core.arrays import (
-    BoolArray,
     FloatArray,
     IndexArray,
     frozen_arrays,
@@ -95,14 +94,34 @@ def chance_existence(
     data = part.data
     sums = np.zeros((len(settings.iou_threshold), len(data.image_names), 2))
     kind = _kinds(data, settings)
-    exchanged = _exchanged(data, kind)
+    # (I,) bool: images with an annotator who was asked about another image of the kind.
+    image, annotator = np.nonzero(data.assigned & (kind >= 0)[:, None])
+    of_annotator = kind[image] * data.assigned.shape[1] + annotator
+    _, circle, size = np.unique(of_annotator, return_inverse=True, return_counts=True)
+    exchanged = np.bincount(image[size[circle] > 1], minlength=len(kind)) > 0
     n_compared = int((data.assigned.sum(1) >= 2).sum())
     n_alone = n_compared - int(exchanged.sum())
     n_unknown = n_compared - int((kind >= 0).sum())
     if 2 * n_alone > n_compared or n_alone == n_compared:
         return ChanceCounts(sums, n_alone, _reason(n_compared, n_alone, n_unknown))
-    slots = _slots(data, exchanged, kind, settings)
-    start, stop = _drawn_by(data, slots)
+    # Which image takes which place, in as many passes as the size of the data allows.
+    generator = np.random.default_rng(settings.seed)
+    ranks = _ranks(data)
+    work = _work(data, settings) * exchanged
+    n_passes = _ENOUGH // (int(work.sum()) * len(settings.iou_threshold))
+    if work.sum() > _MOST:
+        order = np.argsort(generator.random(len(kind))[ranks[0]])
+        order = order[exchanged[order]]
+        taken = np.cumsum(work[order]) <= _MOST
+        exchanged[order[~taken][max(0, 2 - taken.sum()) :]] = False
+    image, annotator = np.nonzero(data.assigned & exchanged[:, None])
+    n_passes = min(max(n_passes, 1), _MOST_PASSES)
+    slots = chance_slots(image, annotator, kind[image], ranks, n_passes, generator)
+    # The start and stop of the annotations of each row of the slots.
+    n_annotators = len(data.annotator_names)
+    author = data.annotations.image.astype(np.int64) * n_annotators + data.annotations.annotator
+    wanted = slots.source * n_annotators + slots.annotator
+    start, stop = np.searchsorted(author, wanted), np.searchsorted(author, wanted, side="right")
     for part_of in whole_places(slots.place, 1 + stop - start, _AT_ONCE):
         laid = _laid_over(data, slots.take(part_of), start[part_of], stop[part_of], settings)
         try:
@@ -141,32 +160,6 @@ def _kinds(data: Dataset, settings: AgreeSettings) -> IndexArray:
         ratio = np.rint(np.log(size[known, 0] / size[known, 1]) / np.log(_RATIO))
         kind[known] = np.unique(ratio, return_inverse=True)[1]
     return kind
-
-
-def _exchanged(data: Dataset, kind: IndexArray) -> BoolArray:
-    """Return (I,) bool: images with an annotator who was asked about another image of the kind."""
-    image, annotator = np.nonzero(data.assigned & (kind >= 0)[:, None])
-    of_annotator = kind[image] * data.assigned.shape[1] + annotator
-    _, circle, size = np.unique(of_annotator, return_inverse=True, return_counts=True)
-    return np.bincount(image[size[circle] > 1], minlength=len(kind)) > 0
-
-
-def _slots(
-    data: Dataset, exchanged: BoolArray, kind: IndexArray, settings: AgreeSettings
-) -> ChanceSlots:
-    """Return which image takes which place, in as many passes as the size of the data allows."""
-    generator = np.random.default_rng(settings.seed)
-    ranks = _ranks(data)
-    work = _work(data, settings) * exchanged
-    n_passes = _ENOUGH // (int(work.sum()) * len(settings.iou_threshold))
-    if work.sum() > _MOST:
-        order = np.argsort(generator.random(len(kind))[ranks[0]])
-        order = order[exchanged[order]]
-        taken = np.cumsum(work[order]) <= _MOST
-        exchanged[order[~taken][max(0, 2 - taken.sum()) :]] = False
-    image, annotator = np.nonzero(data.assigned & exchanged[:, None])
-    n_passes = min(max(n_passes, 1), _MOST_PASSES)
-    return chance_slots(image, annotator, kind[image], ranks, n_passes, generator)
 
 
 def _work(data: Dataset, settings: AgreeSettings) -> IndexArray:
@@ -208,14 +201,6 @@ def _relative(data: Dataset, part: slice) -> FloatArray:
         data.annotations.image[part], axis=0
     )
     return shares
-
-
-def _drawn_by(data: Dataset, slots: ChanceSlots) -> tuple[IndexArray, IndexArray]:
-    """Return the start and stop of the annotations of each row of the slots."""
-    n_annotators = len(data.annotator_names)
-    author = data.annotations.image.astype(np.int64) * n_annotators + data.annotations.annotator
-    wanted = slots.source * n_annotators + slots.annotator
-    return np.searchsorted(author, wanted), np.searchsorted(author, wanted, side="right")
 
 
 @frozen_arrays

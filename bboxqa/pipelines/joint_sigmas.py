@@ -39,7 +39,21 @@ def with_sigmas(data: Dataset, settings: AgreeSettings, *, of: Dataset | None = 
     if not needs_keypoints(settings.similarity) or data.annotations.keypoints is None:
         return data
     if isinstance(settings.sigmas, str):
-        data = _estimated(data, data if of is None else of)
+        # A data set with sigmas estimated from annotators, and a note that names them.
+        of = data if of is None else of
+        named = zip(of.category_names, of.joint_names, estimated_sigmas(of), strict=True)
+        known = {category: (joints, sigmas) for category, joints, sigmas in named if joints}
+        usual = float(np.median([sigma for _, sigmas in known.values() for sigma in sigmas]))
+        found, notes = [], []
+        for category, joints in zip(data.category_names, data.joint_names, strict=True):
+            before, sigmas = known.get(category, ((), ()))
+            found.append(sigmas if before == joints else (usual,) * len(joints))
+            if joints:
+                shown = [
+                    f"{joint} {sigma:.3f}" for joint, sigma in zip(joints, found[-1], strict=True)
+                ]
+                notes.append(f"sigmas of {category} estimated: {first_few(shown, _SHOWN)}")
+        data = replace(data, joint_sigmas=tuple(found), notes=(*data.notes, *notes))
     else:
         data = replace(data, joint_sigmas=given_sigmas(data, settings.sigmas))
     repeats = data.repeats
@@ -86,21 +100,6 @@ def _labelled(data: Dataset) -> IndexArray:
     if keypoints is None:
         return np.arange(len(data.annotations))
     return np.flatnonzero(keypoints.packed().labelled()[1])
-
-
-def _estimated(data: Dataset, of: Dataset) -> Dataset:
-    """Return a data set with sigmas estimated from annotators, and a note that names them."""
-    named = zip(of.category_names, of.joint_names, estimated_sigmas(of), strict=True)
-    known = {category: (joints, sigmas) for category, joints, sigmas in named if joints}
-    usual = float(np.median([sigma for _, sigmas in known.values() for sigma in sigmas]))
-    found, notes = [], []
-    for category, joints in zip(data.category_names, data.joint_names, strict=True):
-        before, sigmas = known.get(category, ((), ()))
-        found.append(sigmas if before == joints else (usual,) * len(joints))
-        if joints:
-            shown = [f"{joint} {sigma:.3f}" for joint, sigma in zip(joints, found[-1], strict=True)]
-            notes.append(f"sigmas of {category} estimated: {first_few(shown, _SHOWN)}")
-    return replace(data, joint_sigmas=tuple(found), notes=(*data.notes, *notes))
 
 
 def estimated_sigmas(data: Dataset) -> _Sigmas:

@@ -115,14 +115,44 @@ def compared(data: Dataset, reference: str | Dataset) -> Compared:
     the reference share images, no image of the data is in it, or images have other sizes.
     """
     if isinstance(reference, Dataset):
-        name = _name_of(reference)
+        # The name of the file of a reference, without its folder.
+        names = [Path(source.name).name for source in reference.sources]
+        name = "data set" if not names else names[0] + " and others" * (len(names) > 1)
         team, own, sources = data, _as_one(reference, name), reference.sources
     else:
         if reference not in data.annotator_names:
             raise unknown_reference(data, reference)
         name, sources = reference, ()
         team, own = _apart(data, data.annotator_names.index(reference))
-    both = _joined(team, own, name)
+    # The images of the reference that annotators were asked about, with all annotations.
+    place = {image: number for number, image in enumerate(team.image_names)}
+    in_team = np.array([place.get(image, -1) for image in own.image_names], np.int64)
+    known = np.flatnonzero(in_team >= 0)
+    known = known[team.assigned[in_team[known]].any(1)]
+    known = known[np.argsort(in_team[known], kind="stable")]
+    images = in_team[known]
+    if not len(images):
+        raise _nothing_shared(team, own, name)
+    _check_sizes(team, own, images, known, name)
+    categories = (*team.category_names, *_only(own.category_names, team.category_names))
+    number = {category: code for code, category in enumerate(categories)}
+    codes = np.array([number[each] for each in own.category_names], np.int32)
+    drawn = _moved(team.annotations, images, len(team.image_names))
+    expected = _moved(own.annotations, known, len(own.image_names))
+    last = np.full(len(expected), len(team.annotator_names), np.int32)
+    expected = replace(expected, category=codes[expected.category], annotator=last)
+    size = team.image_size[images]
+    joints = joints_of(categories, [team, own])
+    both = Dataset(
+        image_names=tuple(team.image_names[each] for each in images.tolist()),
+        image_size=np.where(size > 0, size, own.image_size[known]),
+        category_names=categories,
+        annotator_names=(*team.annotator_names, name),
+        annotations=_together([drawn, expected]),
+        assigned=np.column_stack([team.assigned[images], np.ones(len(images), np.bool_)]),
+        joint_names=joints.names,
+        limbs=joints.limbs,
+    )
     notes = (
         *empty_notes(both, name),
         *asked_notes(team),
@@ -149,12 +179,6 @@ def _meant(data: Dataset, name: str) -> str:
     folded = {each.casefold(): each for each in data.annotator_names}
     own = folded.get(name.strip().casefold())
     return nearest(name, data.annotator_names) if own is None else f"; did you mean {own!r}?"
-
-
-def _name_of(reference: Dataset) -> str:
-    """Return the name of the file of a reference, without its folder."""
-    names = [Path(source.name).name for source in reference.sources]
-    return "data set" if not names else names[0] + " and others" * (len(names) > 1)
 
 
 def _as_one(reference: Dataset, name: str) -> Dataset:
@@ -224,38 +248,6 @@ def _repeats_without(data: Dataset, place: int, number: IntArray) -> Repeats | N
         assigned=whole.assigned[kept],
     )
     return Repeats(sessions, repeats.image[kept], number[repeats.annotator[kept]])
-
-
-def _joined(team: Dataset, reference: Dataset, name: str) -> Dataset:
-    """Return the images of the reference that annotators were asked about, with all annotations."""
-    place = {image: number for number, image in enumerate(team.image_names)}
-    in_team = np.array([place.get(image, -1) for image in reference.image_names], np.int64)
-    known = np.flatnonzero(in_team >= 0)
-    known = known[team.assigned[in_team[known]].any(1)]
-    known = known[np.argsort(in_team[known], kind="stable")]
-    images = in_team[known]
-    if not len(images):
-        raise _nothing_shared(team, reference, name)
-    _check_sizes(team, reference, images, known, name)
-    categories = (*team.category_names, *_only(reference.category_names, team.category_names))
-    number = {category: code for code, category in enumerate(categories)}
-    codes = np.array([number[each] for each in reference.category_names], np.int32)
-    drawn = _moved(team.annotations, images, len(team.image_names))
-    expected = _moved(reference.annotations, known, len(reference.image_names))
-    last = np.full(len(expected), len(team.annotator_names), np.int32)
-    expected = replace(expected, category=codes[expected.category], annotator=last)
-    size = team.image_size[images]
-    joints = joints_of(categories, [team, reference])
-    return Dataset(
-        image_names=tuple(team.image_names[each] for each in images.tolist()),
-        image_size=np.where(size > 0, size, reference.image_size[known]),
-        category_names=categories,
-        annotator_names=(*team.annotator_names, name),
-        annotations=_together([drawn, expected]),
-        assigned=np.column_stack([team.assigned[images], np.ones(len(images), np.bool_)]),
-        joint_names=joints.names,
-        limbs=joints.limbs,
-    )
 
 
 def _only(names: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
@@ -476,8 +468,14 @@ def _pairs_of(apart: Dataset, origin: IndexArray, settings: AgreeSettings) -> It
         matched = pairs.take(units.unit[pairs.left] == units.unit[pairs.right])
         loose = near.take(near.similarity >= lower_threshold(threshold) - TOLERANCE)
         objects = loose_objects(of, units, loose)[units.unit]
-        placed = _both_drew(of, objects)
-        beside = _beside(loose, placed)
+        # The pair of annotations of each object that both drew, (P, 2).
+        order = np.lexsort((of.annotator, objects))
+        left, right = pairs_within(objects[order])
+        placed = np.column_stack([order[left], order[right]])
+        # Pairs of an unmatched annotation and the most similar object that has a match.
+        rest = loose.take(np.flatnonzero(~np.isin(loose.left, placed[:, 0])))
+        rest = rest.take(np.lexsort((rest.right, -rest.similarity, rest.left)))
+        beside = rest.take(run_starts(rest.left))
         yield _Pairs(
             _moved_pairs(matched, origin),
             origin[placed],
@@ -488,20 +486,6 @@ def _pairs_of(apart: Dataset, origin: IndexArray, settings: AgreeSettings) -> It
 
 def _moved_pairs(pairs: CandidatePairs, origin: IndexArray) -> CandidatePairs:
     return CandidatePairs(origin[pairs.left], origin[pairs.right], pairs.similarity)
-
-
-def _beside(loose: CandidatePairs, placed: IndexArray) -> CandidatePairs:
-    """Return pairs of an unmatched annotation and the most similar object that has a match."""
-    rest = loose.take(np.flatnonzero(~np.isin(loose.left, placed[:, 0])))
-    rest = rest.take(np.lexsort((rest.right, -rest.similarity, rest.left)))
-    return rest.take(run_starts(rest.left))
-
-
-def _both_drew(of: Annotations, objects: IndexArray) -> IndexArray:
-    """Return the pair of annotations of each object that both drew, (P, 2)."""
-    order = np.lexsort((of.annotator, objects))
-    left, right = pairs_within(objects[order])
-    return np.column_stack([order[left], order[right]])
 
 
 def _joined_pairs(parts: list[CandidatePairs]) -> CandidatePairs:

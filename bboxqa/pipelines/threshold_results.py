@@ -410,7 +410,7 @@ def _objects(
             chance=figures["chance"],
             alpha=figures["above chance"],
             alpha_interval=_interval(intervals, "above chance"),
-            reason=_reason(figures, chance_reason),
+            reason=(_FULL_CHANCE if figures["chance"] == 1 else chance_reason),
         ),
         "class_agreement": ClassAgreement(
             alpha=figures["class"],
@@ -428,11 +428,6 @@ def _objects(
             below_interval=_interval(intervals, "below"),
         ),
     }
-
-
-def _reason(figures: dict[str, float], chance_reason: str) -> str:
-    """Return why existence is not corrected for chance; empty if it is corrected."""
-    return _FULL_CHANCE if figures["chance"] == 1 else chance_reason
 
 
 def _interval(intervals: Intervals, kind: str) -> Interval:

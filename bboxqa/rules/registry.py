@@ -19,28 +19,19 @@ from bboxqa.rules import (
     json_text,
     keypoints,
     masks,
+    oriented,
     outlines,
+    panoptic,
     splits,
     structure,
+    tools,
 )
 from bboxqa.rules.base.rule import Rule
-from bboxqa.rules.oriented import angles, corners, placing, sides
-from bboxqa.rules.panoptic import png_files, segments
 from bboxqa.rules.selection import is_selected, prefixes
-from bboxqa.rules.tools import cvat_jobs, label_files, label_lists, tool_records, voc_files
 
 _MODULES = (
-    json_text, structure,
-    ids,
-    images, splits,
-    boxes, box_layouts, areas,
-    outlines, masks, keypoints,
-    angles, corners, placing, sides,
-    categories,
-    annotators,
-    collection,
-    segments, png_files, tool_records, cvat_jobs, label_files, label_lists,
-    voc_files,
+    json_text, structure, ids, images, splits, boxes, box_layouts, areas, outlines, masks, oriented,
+    keypoints, categories, annotators, collection, panoptic, tools,
 )  # fmt: skip
 FAMILIES = {
     "F": "File and JSON",
@@ -62,7 +53,12 @@ FAMILIES = {
 }
 """The titles of families by letter, in the order in which rules are listed."""
 
-RESERVED = frozenset({"B013", "I008", "I009", "K005", "K007", "K008", "M013", "R006"})
+RESERVED = frozenset(
+    {
+        "B013", "I008", "I009", "K005", "K007", "K008", "M013", "O002", "O003", "O005", "O007",
+        "O008", "R006",
+    }
+)  # fmt: skip
 """Codes of rules that are gone; they are never used for others."""
 
 _GROUP = "bboxqa.rules"

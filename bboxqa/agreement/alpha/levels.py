@@ -236,12 +236,7 @@ def pairwise_distances(distance: str | Distance, numbers: FloatArray) -> FixedDi
                 "for values around 0 use level interval"
             )
         return FixedDistances(lambda c, k: _ratio(numbers[c], numbers[k]), len(numbers))
-    _check_distance(distance, numbers)
-    return FixedDistances(lambda c, k: np.asarray(distance(numbers[c], numbers[k])), len(numbers))
-
-
-def _check_distance(distance: Distance, numbers: FloatArray) -> None:
-    """Raise ConfigError if a function is not a distance for up to 200 of the numbers."""
+    # Raise ConfigError if a function is not a distance for up to 200 of the numbers.
     some = np.arange(min(len(numbers), 200))
     row, column = numbers[np.repeat(some, len(some))], numbers[np.tile(some, len(some))]
     found = np.asarray(distance(row, column), np.float64)
@@ -254,6 +249,7 @@ def _check_distance(distance: Distance, numbers: FloatArray) -> None:
         raise ConfigError(
             "distance function: expected 0 for equal values, and the same distance in both orders"
         )
+    return FixedDistances(lambda c, k: np.asarray(distance(numbers[c], numbers[k])), len(numbers))
 
 
 def _ratio(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -354,37 +350,33 @@ def alpha(
     if numbers is None or level == "ordinal":
         return _ordinal(counts, marginal)
     if level == "interval":
-        return _interval(counts, marginal, numbers)
+        total = marginal.sum()
+        place, unit = centred(numbers, marginal)
+        unlike = _unit_disagreement(counts, place)
+        count = counts.count * (counts.size[counts.unit] >= 2) * counts.weight[counts.unit]
+        n_units = len(counts.size)
+        parts = [
+            sum_by(counts.unit, count, n_units),
+            sum_by(counts.unit, count * place[counts.value], n_units),
+            sum_by(counts.unit, count * place[counts.value] ** 2, n_units),
+            counts.weight * unlike,
+        ]
+
+        @SumTable
+        def table() -> Any:
+            return np.stack([sum_by(counts.group, part, counts.n_groups) for part in parts])
+
+        def evaluate(column: FloatArray) -> FloatArray:
+            n, first, second, within = column
+            with np.errstate(divide="ignore", invalid="ignore"):
+                between = 2 * (n * second - first**2)
+                result: FloatArray = 1 - within * (n - 1) / between
+            return np.where(between > ROUNDING * n * second, result, np.nan)
+
+        mean = float(marginal @ place) / total
+        mean_to = (place - mean) ** 2 + float(marginal @ (place - mean) ** 2) / total
+        return _estimator(counts, unlike, mean_to, marginal, table, evaluate, unit * unit)
     return _pairwise(counts, marginal, pairwise_distances(level, numbers))
-
-
-def _interval(counts: UnitCounts, marginal: FloatArray, numbers: FloatArray) -> Estimator:
-    total = marginal.sum()
-    place, unit = centred(numbers, marginal)
-    unlike = _unit_disagreement(counts, place)
-    count = counts.count * (counts.size[counts.unit] >= 2) * counts.weight[counts.unit]
-    n_units = len(counts.size)
-    parts = [
-        sum_by(counts.unit, count, n_units),
-        sum_by(counts.unit, count * place[counts.value], n_units),
-        sum_by(counts.unit, count * place[counts.value] ** 2, n_units),
-        counts.weight * unlike,
-    ]
-
-    @SumTable
-    def table() -> Any:
-        return np.stack([sum_by(counts.group, part, counts.n_groups) for part in parts])
-
-    def evaluate(column: FloatArray) -> FloatArray:
-        n, first, second, within = column
-        with np.errstate(divide="ignore", invalid="ignore"):
-            between = 2 * (n * second - first**2)
-            result: FloatArray = 1 - within * (n - 1) / between
-        return np.where(between > ROUNDING * n * second, result, np.nan)
-
-    mean = float(marginal @ place) / total
-    mean_to = (place - mean) ** 2 + float(marginal @ (place - mean) ** 2) / total
-    return _estimator(counts, unlike, mean_to, marginal, table, evaluate, unit * unit)
 
 
 def _ordinal(counts: UnitCounts, marginal: FloatArray) -> Estimator:

@@ -324,7 +324,20 @@ def agreement_weights(
            Measurement 33(3), doi:10.1177/001316447303300309.
     """
     if isinstance(weights, str):
-        return _named(weights, n_values, numbers)
+        if weights not in WEIGHTS:
+            raise ConfigError(f"weights {unknown_name(weights, WEIGHTS)}")
+        if weights == "identity":
+            return None
+        if n_values > MOST_VALUES:
+            raise ConfigError(
+                f"weights: {n_values:,} different values are too many for {weights} weights "
+                f"(at most {MOST_VALUES:,}); for measurements use Krippendorff's alpha of intervals"
+            )
+        place = np.arange(n_values, dtype=np.float64) if numbers is None else numbers
+        distance = np.abs(place[:, None] - place)
+        distance /= max(float(distance.max(initial=0)), np.finfo(np.float64).tiny)
+        agreement: FloatArray = 1 - (distance if weights == "linear" else distance**2)
+        return agreement
     try:
         own = np.array(weights, np.float64)
     except (TypeError, ValueError):
@@ -351,20 +364,3 @@ def agreement_weights(
         "weights: expected agreements from 0 to 1 with 1 on the diagonal, "
         "or disagreements with 0 on the diagonal"
     )
-
-
-def _named(weights: str, n_values: int, numbers: FloatArray | None) -> FloatArray | None:
-    if weights not in WEIGHTS:
-        raise ConfigError(f"weights {unknown_name(weights, WEIGHTS)}")
-    if weights == "identity":
-        return None
-    if n_values > MOST_VALUES:
-        raise ConfigError(
-            f"weights: {n_values:,} different values are too many for {weights} weights "
-            f"(at most {MOST_VALUES:,}); for measurements use Krippendorff's alpha of intervals"
-        )
-    place = np.arange(n_values, dtype=np.float64) if numbers is None else numbers
-    distance = np.abs(place[:, None] - place)
-    distance /= max(float(distance.max(initial=0)), np.finfo(np.float64).tiny)
-    agreement: FloatArray = 1 - (distance if weights == "linear" else distance**2)
-    return agreement

@@ -204,7 +204,32 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
     change, total, tables = np.zeros((4, data.n_groups)), np.zeros(4), []
     for block in blocks:
         kappa_left = kappa_of(*shares(block.left))
-        table = _table(block, shares, kappa_left)
+        n_pairs, pair, times = len(block.first), block.pair, block.times
+        observed, expected = shares(block.whole)
+        kappa = kappa_of(observed, expected)
+        n_clusters = sum_by(pair, times, n_pairs)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if block.moved is None:
+                mean = sum_by(pair, times * kappa_left, n_pairs) / n_clusters
+                squares = sum_by(pair, times * (kappa_left - mean[pair]) ** 2, n_pairs)
+                error = np.sqrt((n_clusters - 1) / n_clusters * squares)
+            else:
+                squares = sum_by(pair, times * block.moved**2, n_pairs)
+                # For independent units Fleiss, Cohen and Everitt divide by n, not by n - 1.
+                less = np.where(block.independent, 1, n_clusters / (n_clusters - 1))
+                error = np.sqrt(squares * less)
+        # Without variation, as at the ends of the scale, the linearised error is 0.
+        error[(observed >= 1 - ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = nan
+        table = PairTable(
+            first=block.first,
+            second=block.second,
+            n_shared=block.whole[0].astype(np.int64),
+            observed=observed,
+            expected=expected,
+            kappa=kappa,
+            standard_error=error,
+            interval=fisher_interval(kappa, error, n_clusters - 1),
+        )
         tables.append(table)
         part = _parts(block.whole, table.kappa)
         total += part.sum(1)
@@ -275,35 +300,6 @@ def _parts(sums: FloatArray, kappa: FloatArray) -> FloatArray:
     alike = (shared > 0).astype(np.float64)
     return np.stack(
         [shared, np.where(shared > 0, shared * kappa, 0), alike, np.where(shared > 0, kappa, 0)]
-    )
-
-
-def _table(block: PairBlock, shares: Shares, kappa_left: FloatArray) -> PairTable:
-    n_pairs, pair, times = len(block.first), block.pair, block.times
-    observed, expected = shares(block.whole)
-    kappa = kappa_of(observed, expected)
-    n_clusters = sum_by(pair, times, n_pairs)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if block.moved is None:
-            mean = sum_by(pair, times * kappa_left, n_pairs) / n_clusters
-            squares = sum_by(pair, times * (kappa_left - mean[pair]) ** 2, n_pairs)
-            error = np.sqrt((n_clusters - 1) / n_clusters * squares)
-        else:
-            squares = sum_by(pair, times * block.moved**2, n_pairs)
-            # For independent units Fleiss, Cohen and Everitt divide by n, not by n - 1.
-            less = np.where(block.independent, 1, n_clusters / (n_clusters - 1))
-            error = np.sqrt(squares * less)
-    # Without variation, as at the ends of the scale, the linearised error is 0.
-    error[(observed >= 1 - ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = nan
-    return PairTable(
-        first=block.first,
-        second=block.second,
-        n_shared=block.whole[0].astype(np.int64),
-        observed=observed,
-        expected=expected,
-        kappa=kappa,
-        standard_error=error,
-        interval=fisher_interval(kappa, error, n_clusters - 1),
     )
 
 

@@ -98,7 +98,7 @@ def _drawn_counts(
 ) -> Iterator[NDArray[Any]]:
     """Yield the counts of `drawn_weights` with a dtype, transposed in memory."""
     generator = np.random.default_rng(seed)
-    step = _step(n_clusters)
+    step = int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
     for start in range(0, replicates, step):
         # Filled row by row, as the elements of a column are far apart in memory.
         counts = np.empty((min(step, replicates - start), n_clusters), dtype)
@@ -107,10 +107,6 @@ def _drawn_counts(
                 generator.integers(0, n_clusters, n_clusters), minlength=n_clusters
             )
         yield counts.T
-
-
-def _step(n_clusters: int) -> int:
-    return int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
 
 
 def repeated_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[ByteArray]:

@@ -16,8 +16,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import CAPTIONS, OBJECTS, kind_of
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.panoptic.examples import panoptic_example
-from bboxqa.rules.panoptic.png_segments import read_segments
+from bboxqa.rules.panoptic import panoptic_example, read_segments
 from bboxqa.rules.registry import known_rules
 
 IMAGES = [
@@ -492,33 +491,6 @@ def with_lists(**lists):
     content = json.loads(lvis())
     content["images"][0].update(lists)
     return exact(content)
-
-
-@pytest.mark.parametrize(
-    ("lists", "message"),
-    [
-        ({"neg_category_ids": [2, 9]}, "neg_category_ids has 9, which no category has as its id"),
-        ({"not_exhaustive_category_ids": [9]}, "not_exhaustive_category_ids has 9, which no"),
-        ({"neg_category_ids": [2, 1]}, 'category 1 ("cat"), that is annotated there; expected'),
-        (
-            {"neg_category_ids": [2], "not_exhaustive_category_ids": [2]},
-            'category 2 ("dog"), that is in not_exhaustive_category_ids, too; expected',
-        ),
-    ],
-)
-def test_lists_of_lvis_that_contradict_the_file(lists, message):
-    (found,) = findings(with_lists(**lists), code="I009")
-    assert message in found.message
-
-
-def test_lists_of_other_numbers_are_one_finding():
-    content = json.loads(lvis())
-    content["images"] = [
-        {**IMAGES[0], "id": n, "neg_category_ids": [1, 9], "not_exhaustive_category_ids": [9]}
-        for n in range(1, 40)
-    ]
-    (found,) = findings(exact(content), code="I009")
-    assert found.message.startswith("lists of 39 of 39 images have ids that no category has")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,211 @@
+"""O: rotated boxes: their angles, corners and numbers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.text import count
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_hits, span_of, summary_hits, with_span
+from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import figure, size_text
+from bboxqa.rules.facts.oriented_boxes import (
+    CIRCLE,
+    are_crossed,
+    is_rotated_file,
+    oriented_boxes,
+)
+
+_RADIANS = "Pascal VOC XML"
+"""The format whose angles are in radians; in the document they are in degrees."""
+
+
+def _out_of_range(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """O001: angles of more than a whole turn."""
+    boxes, origin = document.once(oriented_boxes), document.reading.origin
+    is_radians = origin is not None and origin.title == _RADIANS
+    factor, unit = (np.pi / 180, "radians") if is_radians else (1.0, "degrees")
+    expected = f"{unit} from 0 to {figure(CIRCLE * factor)}"
+
+    def says(which: int) -> str:
+        angle = float(boxes.angle[which])
+        return f"angle is {figure(angle * factor)}, the direction {figure(angle % CIRCLE * factor)}"
+
+    yield from record_hits(
+        document,
+        np.abs(boxes.angle) > CIRCLE,
+        says,
+        "bbox",
+        expected=expected,
+        owner=boxes.row,
+        found=lambda which: float(boxes.angle[which]) * factor,
+        summary=with_span(
+            f"angles of {{share}} are {{span}}; expected {expected}",
+            lambda which: boxes.angle[which] * factor,
+        ),
+        key="bbox",
+    )
+
+
+def _crossed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """O004: corners in an order that makes the sides cross."""
+    boxes = document.once(oriented_boxes)
+    has_eight = (document.annotations.rotations.n_numbers == 8).any()
+    yield from record_hits(
+        document,
+        boxes.is_written & are_crossed(boxes.corners),
+        lambda _which: "corners are in an order in which two sides cross",
+        "bbox" if has_eight else "segmentation",
+        expected="one after the other around the box",
+        owner=boxes.row,
+        found=lambda which: boxes.corners[which].ravel().tolist(),
+        summary="sides cross in {share}, as the corners are in a wrong order",
+    )
+
+
+def _beyond(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    """O006: rotated boxes whose corners lie beyond their images."""
+    boxes, rotations = document.once(oriented_boxes), document.annotations.rotations
+    if not len(boxes):
+        return
+    corners = boxes.corners.copy()
+    # Whether the first numbers are the centre or a corner is unknown, but both are in the image.
+    five = rotations.row[rotations.n_numbers == 5]
+    at = np.flatnonzero(np.isin(boxes.row, five) & np.isnan(corners[:, 0, 0]))
+    corners[at] = rotations.values[np.searchsorted(rotations.row, boxes.row[at])][:, None, :2]
+    size = document.size[boxes.row][:, None]
+    farthest = np.maximum(-corners, corners - size).max(axis=(1, 2))
+    centre = corners.mean(axis=1, keepdims=True)
+    is_out = np.maximum(-centre, centre - size).max(axis=(1, 2)) > 0
+    beyond = farthest > settings.overshoot_px
+
+    def says(which: int) -> str:
+        of_image = f"its image{size_text(document.size[boxes.row[which]])}"
+        if is_out[which]:
+            return f"the centre of the rotated box lies beyond {of_image}"
+        return f"a corner lies {figure(farthest[which])} px beyond {of_image}"
+
+    for where, severity in ((beyond & is_out, Severity.WARNING), (beyond & ~is_out, None)):
+        yield from record_hits(
+            document,
+            where,
+            says,
+            "bbox",
+            expected="it inside",
+            owner=boxes.row,
+            found=lambda which: corners[which].ravel().tolist(),
+            summary=with_span(
+                "corners lie {span} px beyond their images in {share}; expected them inside",
+                farthest.__getitem__,
+            ),
+            severity=severity,
+            key="bbox",
+        )
+
+
+def _longer(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """O009: boxes of five or eight numbers."""
+    if document.reading.origin is not None or not is_rotated_file(document):
+        return
+    rotations = document.annotations.rotations
+    for number, what in ((5, "an angle"), (8, "four corners")):
+        of_number = rotations.n_numbers == number
+        rows, more = rotations.row[of_number], ""
+        if number == 5 and len(rows):
+            more = f", from {span_of(rotations.values[of_number, 4])}"
+        yield from summary_hits(
+            f"bbox of {count(len(rows), 'annotation')} has {number} numbers: a rotated box with "
+            f"{what}{more}; COCO has x, y, width, height",
+            "annotations",
+            rows,
+            "bbox",
+            expected="x, y, width, height",
+        )
+
+
+def _turned(angle: float) -> dict[str, Any]:
+    """Return an example of two boxes, of which the second has an angle."""
+    boxes = ([10, 10, 30, 20], 30), ([11, 10, 30, 20], angle)
+    return {"annotations": [{"bbox": b, "attributes": {"rotation": a}} for b, a in boxes]}
+
+
+def _cornered(*rings: list[int]) -> dict[str, Any]:
+    """Return an example of boxes that are outlines of four corners."""
+    return {
+        "annotations": [
+            {
+                "segmentation": [ring],
+                "bbox": [min(ring[::2]), min(ring[1::2]), 18, 17],
+                "area": 150,
+            }
+            for ring in rings
+        ]
+    }
+
+
+_TWO = [12, 20, 24, 29, 18, 37, 6, 28], [16, 20, 28, 29, 22, 37, 10, 28]
+
+RULES = (
+    Rule(
+        code="O001",
+        title="angle of a rotated box out of its range",
+        severity=Severity.WARNING,
+        breaks="""Programs that expect at most one turn refuse the box or draw it in another
+            direction; a regressed angle has no limit.""",
+        explanation="""The angle is more than a whole turn: a script added angles, or wrote degrees
+            where radians are expected. Write the remainder in the message, which is the same
+            direction.""",
+        bad=_turned(765),
+        good=_turned(45),
+        check=_out_of_range,
+        requires=("F004", "S015"),
+    ),
+    Rule(
+        code="O004",
+        title="corners of a rotated box are crossed",
+        severity=Severity.ERROR,
+        breaks="""Its polygon is a bow tie: the area is near 0, so IoU with anything is, and tools
+            that need valid polygons stop.""",
+        explanation="""The corners are in an order in which two sides cross, such as top left, top
+            right, bottom left, bottom right. A script wrote them row by row. Write them one after
+            the other around the box.""",
+        bad=_cornered(*_TWO, [40, 50, 52, 59, 34, 58, 46, 67]),
+        good=_cornered(*_TWO, [40, 50, 52, 59, 46, 67, 34, 58]),
+        check=_crossed,
+    ),
+    Rule(
+        code="O006",
+        title="rotated box extends beyond its image",
+        severity=Severity.INFO,
+        breaks="""YOLO's trainers skip images with such labels; others clip the corners, after which
+            the box is not a rectangle.""",
+        explanation="""A corner lies beyond its image by more than `overshoot_px`. Rotated boxes of
+            objects at an edge of the image often do, so it is only a warning if the centre lies
+            beyond the image as well. Then the box belongs to another image, or the size of the
+            image is wrong. Rules about upright boxes and outlines beyond their images do not check
+            rotated boxes.""",
+        bad=_cornered([85, 30, 105, 40, 100, 50, 80, 40]),
+        good=_cornered([75, 30, 95, 40, 90, 50, 70, 40]),
+        check=_beyond,
+        requires=("F004", "S015", "B002", "B014", "T003"),
+    ),
+    Rule(
+        code="O009",
+        title="bbox of five or eight numbers",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks="""pycocotools and most other programs for COCO expect four numbers and stop;
+            programs for rotated boxes differ in the meaning of five numbers.""",
+        explanation="""At least half of the boxes have five numbers, the last of which is an angle,
+            or eight, which are four corners. These are rotated boxes, which COCO does not define:
+            detectron2 writes the centre, width, height and degrees counterclockwise, MMRotate the
+            centre, width, height and radians clockwise. Document which it is, or write corners as
+            `segmentation` and their bounds as `bbox`, which every program reads.""",
+        bad={"annotations": [{"bbox": [40, 40, 30, 20, 30], "area": 600}]},
+        good={"annotations": [{"bbox": [40, 40, 30, 20], "area": 600}]},
+        check=_longer,
+    ),
+)

@@ -1,0 +1,431 @@
+"""G: panoptic segments in the file, and in their PNG files."""
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, find
+from bboxqa.core.json_values import shortened
+from bboxqa.core.parallel import threads
+from bboxqa.core.text import clean, count
+from bboxqa.formats.columns import Kind, Segments
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_hits
+from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.file_kinds import kind_of
+from bboxqa.rules.facts.image_bounds import figure
+from bboxqa.rules.facts.image_places import ImageState, Place, find_files
+
+_N_COLOURS = 1 << 24
+_WHOLE = "a whole number, 0 or more"
+
+
+def _segment(document: Document, which: int) -> Any:
+    """Return a segment as in the file."""
+    segments = document.annotations.segments
+    return document.record(int(segments.row[which]))["segments_info"][int(segments.place[which])]
+
+
+def _name(segment: dict[str, Any]) -> str:
+    return f"segment {shortened(segment['id'])}" if "id" in segment else "a segment"
+
+
+def _segment_hits(
+    document: Document, where: BoolArray, says: Callable[[int], str], *keys: str, **more: Any
+) -> Iterator[Hits]:
+    """Yield segments where a mask is True; `keys` lead to their value."""
+    segments = document.annotations.segments
+    yield from record_hits(
+        document,
+        where,
+        says,
+        "segments_info",
+        inner=lambda which: (int(segments.place[which]), *keys),
+        owner=segments.row,
+        **more,
+    )
+
+
+def _values(document: Document, where: BoolArray, key: str, expected: str) -> Iterator[Hits]:
+    """Yield the segments where the value of a key is wrong."""
+
+    def says(which: int) -> str:
+        segment = _segment(document, which)
+        value = shortened(segment[key]) if key in segment else "missing"
+        return f"{key} of {_name(segment)} is {value}"
+
+    yield from _segment_hits(
+        document,
+        where,
+        says,
+        key,
+        expected=expected,
+        found=lambda which: _segment(document, which).get(key),
+    )
+
+
+def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """G001: missing lists of segments, and segments without the keys that evaluation reads."""
+    columns, segments = document.annotations, document.annotations.segments
+    listed = np.zeros(len(columns), np.bool_)
+    listed[segments.row[segments.place >= 0]] = True
+    unlisted = np.flatnonzero((columns.record == Kind.DICT) & ~listed)
+    # An empty list has no segments either, but is valid.
+    wrong = [row for row in unlisted.tolist() if document.record(row).get("segments_info") != []]
+
+    def says(row: int) -> str:
+        record = document.record(row)
+        value = shortened(record["segments_info"]) if "segments_info" in record else "missing"
+        return f"segments_info is {value}"
+
+    rows, expected = np.array(wrong, np.int64), "a list of segments"
+    yield from record_hits(document, rows, says, "segments_info", expected=expected)
+    lacks = {
+        ("id", _WHOLE): segments.id < 0,
+        ("category_id", _WHOLE): segments.category_id < 0,
+        ("area", "a number of pixels"): np.isnan(segments.area),
+        ("iscrowd", "0 or 1"): segments.iscrowd < 0,
+    }
+    if kind_of(document).is_of_truth:
+        # The areas of results are counted in their PNG.
+        lacks = dict(list(lacks.items())[:2])
+    left = segments.place >= 0
+    empty = left & np.logical_and.reduce(list(lacks.values()))
+    yield from _segment_hits(
+        document,
+        empty,
+        lambda which: f"segment is {shortened(_segment(document, which))}",
+        expected=f"an object with {', '.join(key for key, _ in lacks)}",
+        found=lambda which: _segment(document, which),
+    )
+    left &= ~empty
+    for (key, expected), lacking in lacks.items():
+        yield from _values(document, left & lacking, key, expected)
+        left &= ~lacking
+
+
+def _impossible_id(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """G002: ids that are not colours of a PNG, or that two segments of an image share."""
+    segments = document.annotations.segments
+    beyond = (segments.id == 0) | (segments.id >= _N_COLOURS)
+    expected = f"1 to {_N_COLOURS - 1:,}, as red + 256 green + 65536 blue"
+    yield from _values(document, beyond, "id", expected)
+    order = np.lexsort((segments.id, segments.row))
+    same = (np.diff(segments.row[order]) == 0) & (np.diff(segments.id[order]) == 0)
+    repeated = np.zeros(len(order), np.bool_)
+    repeated[order[1:][same]] = True
+    unique = "an id that no other segment of the image has"
+    yield from _values(document, repeated & (segments.id > 0), "id", unique)
+
+
+def _unknown_category(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """G003: categories that the file does not list."""
+    segments, categories = document.annotations.segments, document.categories
+    if document.complete("categories"):
+        unknown = find(categories.id[categories.whole], segments.category_id) < 0
+        where, expected = unknown & (segments.category_id >= 0), "the id of one of the categories"
+        yield from _values(document, where, "category_id", expected)
+
+
+def _impossible_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """G004: areas that exceed their box, or together exceed their image."""
+    segments = document.annotations.segments
+    area, inside = segments.area, segments.bbox[:, 2] * segments.bbox[:, 3]
+    yield from _values(document, area <= 0, "area", "1 pixel or more")
+    yield from _segment_hits(
+        document,
+        (area > 0) & (area > inside),
+        lambda which: (
+            f"area of {_name(_segment(document, which))} is {figure(area[which])} px, but its bbox "
+            f"holds {figure(inside[which])}"
+        ),
+        "area",
+        expected="no more than in the bbox",
+        found=lambda which: _segment(document, which).get("area"),
+    )
+    areas = np.where(area > 0, area, 0)
+    total = np.bincount(segments.row, areas, minlength=len(document.annotations))
+    size = document.size.prod(axis=1)
+    yield from record_hits(
+        document,
+        total > size,
+        lambda row: (
+            f"areas of the segments add up to {total[row]:,.0f} px, more than the "
+            f"{size[row]:,.0f} of the image"
+        ),
+        "segments_info",
+        expected="segments that do not overlap",
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PngSegments:
+    """The segments in one PNG."""
+
+    problem: str = ""
+    """Why the PNG cannot be compared with the annotation; "" if it can."""
+    id: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """(S,) int64. The ids of the segments, ascending, without 0 for unlabelled pixels."""
+    area: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """(S,) int64. The number of pixels of each segment."""
+    bounds: IndexArray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
+    """(S, 4) int64. Left, top, right and bottom of each segment in pixels; right and bottom are
+    exclusive.
+    """
+
+
+def _pngs(document: Document) -> list[PngSegments | None]:
+    """Return the content of the PNG of each annotation; None for annotations without a file name.
+
+    They are searched in the folders of the images and of the document, and in folders there with
+    the name of the document.
+    """
+    if document.disk is None:
+        return [None] * len(document.annotations)
+    found = [document.record(row).get("file_name") for row in range(len(document.annotations))]
+    names = [name if isinstance(name, str) and name.strip() else None for name in found]
+    file = Path(document.name)
+    beside = [file.resolve().parent] if file.is_file() else []
+    roots = [
+        folder for root in (*document.disk.roots, *beside) for folder in (root / file.stem, root)
+    ]
+    places = find_files(names, [root for root in dict.fromkeys(roots) if root.is_dir()])
+    with ThreadPoolExecutor(threads()) as pool:
+        return list(pool.map(_of_place, places, document.size))
+
+
+def _of_place(place: Place, size: Any) -> PngSegments | None:
+    if place.state == ImageState.NOT_ASKED:
+        return None
+    if place.state != ImageState.FOUND:
+        why = "is not found in the folders of the images and beside the file"
+        return PngSegments(place.problem or why)
+    return read_segments(Path(place.file), tuple(size.tolist()))
+
+
+def read_segments(path: Path, size: tuple[float, float]) -> PngSegments:
+    """Return the segments of a PNG; `size` is the size of its image in pixels."""
+    from PIL import Image
+
+    try:
+        with Image.open(path, formats=["PNG"]) as image:
+            width, height = image.size
+            if (width, height) != size and not np.isnan(size).any():
+                expected = f"{size[0]:g} x {size[1]:g}"
+                return PngSegments(f"has {width} x {height} px; its image has {expected}")
+            if image.mode not in ("RGB", "RGBA"):
+                return PngSegments(f"has mode {image.mode}; expected RGB, the colours of segments")
+            colours = np.asarray(image)
+    # Decoders may raise any exception for broken files.
+    except Exception as error:  # noqa: BLE001
+        return PngSegments(f"cannot be read: {clean(str(error).partition(chr(10))[0])}")
+    red, green, blue = (colours[..., part].ravel() for part in range(3))
+    return _counted(red | green.astype(np.uint32) << 8 | blue.astype(np.uint32) << 16, width)
+
+
+def _counted(pixels: NDArray[np.uint32], width: int) -> PngSegments:
+    """Return the segments in flat pixels; runs of equal pixels are counted at once."""
+    is_start = np.ones(len(pixels), np.bool_)
+    np.not_equal(pixels[1:], pixels[:-1], out=is_start[1:])
+    is_start[::width] = True
+    starts = np.flatnonzero(is_start)
+    ids, of_run = np.unique(pixels[starts], return_inverse=True)
+    lengths = np.diff(np.append(starts, len(pixels)))
+    areas = np.bincount(of_run, lengths, minlength=len(ids)).astype(np.int64)
+    top, left = np.divmod(starts, width)
+    order = np.argsort(of_run, kind="stable")
+    first = np.searchsorted(of_run[order], np.arange(len(ids)))
+    edges = np.stack([-left, -top, left + lengths, top + 1], axis=1)[order]
+    bounds = np.maximum.reduceat(edges, first) * [-1, -1, 1, 1]
+    return PngSegments("", ids[ids > 0].astype(np.int64), areas[ids > 0], bounds[ids > 0])
+
+
+def _unusable(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """G005: annotations whose PNG is missing, or cannot be compared."""
+    problems = ["" if png is None else png.problem for png in document.once(_pngs)]
+
+    def says(row: int) -> str:
+        return f"PNG {shortened(document.record(row).get('file_name'))} {problems[row]}"
+
+    yield from record_hits(
+        document,
+        np.array([bool(problem) for problem in problems], np.bool_),
+        says,
+        "file_name",
+        found=lambda row: document.record(row).get("file_name"),
+        summary=lambda rows, share: (
+            f"PNG files of {share} cannot be used; the first: {says(int(rows[0]))}"
+        ),
+        few=1,
+    )
+
+
+def _different(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """G006: annotations whose segments differ from their PNG."""
+    segments = document.annotations.segments
+    bounds = np.searchsorted(segments.row, np.arange(len(document.annotations) + 1))
+    messages = {
+        row: text
+        for row, png in enumerate(document.once(_pngs))
+        if png is not None and not png.problem
+        if (text := _difference(segments, slice(bounds[row], bounds[row + 1]), png))
+    }
+    yield from record_hits(
+        document,
+        np.array(list(messages), np.int64),
+        lambda row: (
+            f"segments_info and PNG {shortened(document.record(row)['file_name'])} differ: "
+            f"{messages[row]}"
+        ),
+        "segments_info",
+        expected="the same segments and areas in both",
+    )
+
+
+def _difference(segments: Segments, own: slice, png: PngSegments) -> str:
+    """Return how the segments in the file differ from the PNG; "" if they do not."""
+    ids, first = np.unique(segments.id[own], return_index=True)
+    areas, bbox = segments.area[own][first], segments.bbox[own][first]
+    lacking, unlisted = np.setdiff1d(ids, png.id), np.setdiff1d(png.id, ids)
+    shared, ours, theirs = np.intersect1d(ids, png.id, return_indices=True)
+    areas, bbox, pixels, bounds = areas[ours], bbox[ours], png.area[theirs], png.bounds[theirs]
+    # Results may omit areas.
+    differ = np.flatnonzero(~np.isnan(areas) & (areas != pixels))
+    parts = []
+    if len(lacking):
+        listed = count(len(lacking), "listed segment")
+        parts.append(f"{listed} without pixels, such as {lacking[0]}")
+    if len(unlisted):
+        of_png = count(len(unlisted), "segment")
+        parts.append(f"{of_png} of the PNG not listed, such as {unlisted[0]}")
+    if len(differ):
+        at = differ[0]
+        parts.append(
+            f"{count(len(differ), 'wrong area')}, such as {figure(areas[at])} of segment "
+            f"{shared[at]}, which has {pixels[at]:,} px"
+        )
+    if len(misplaced := _misplaced(bbox, bounds)):
+        at = misplaced[0]
+        left, top, right, bottom = bounds[at].tolist()
+        parts.append(
+            f"{len(misplaced):,} wrong bbox{'' if len(misplaced) == 1 else 'es'}, such as "
+            f"{', '.join(map(figure, bbox[at]))} of segment {shared[at]}, whose pixels have "
+            f"{left}, {top}, {right - left}, {bottom - top}"
+        )
+    return ", ".join(parts)
+
+
+def _misplaced(bbox: FloatArray, bounds: IndexArray) -> IndexArray:
+    """Return which boxes are not the bounds of their pixels.
+
+    Boxes may be missing, and some tools exclude the last row and column.
+    """
+    start, stop = bbox[:, :2] - bounds[:, :2], bbox[:, :2] + bbox[:, 2:] - bounds[:, 2:]
+    off: IndexArray = np.flatnonzero(
+        (np.abs(start) >= 1).any(axis=1) | (np.abs(stop) > 1).any(axis=1)
+    )
+    return off
+
+
+def panoptic_example(**segment: object) -> str:
+    """Return a panoptic file with two segments; `segment` replaces keys of the second."""
+    first = {"id": 7, "category_id": 1, "area": 9, "iscrowd": 0, "bbox": [0, 0, 3, 3]}
+    second = {**first, "id": 8, "bbox": [4, 0, 3, 3], **segment}
+    return (
+        '{"images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 5}],\n'
+        '"categories": [{"id": 1, "name": "cat"}],\n'
+        '"annotations": [{"image_id": 1, "file_name": "a.png", "segments_info": [\n'
+        f"{json.dumps(first)},\n{json.dumps(second)}]}}]}}"
+    )
+
+
+RULES = (
+    Rule(
+        code="G001",
+        title="segment without a required key",
+        severity=Severity.ERROR,
+        breaks="panopticapi stops with a KeyError or TypeError at the first one.",
+        explanation="""A panoptic annotation has a list segments_info, and each segment an id, a
+            category_id, an area in pixels and iscrowd, 0 or 1. Here one of them is missing or has
+            another type. Export the file again, or compute areas from the PNG.""",
+        bad=panoptic_example(area="9"),
+        good=panoptic_example(),
+        check=_incomplete,
+    ),
+    Rule(
+        code="G002",
+        title="segment id that is not a colour, or used twice in its image",
+        severity=Severity.ERROR,
+        breaks="""panopticapi keeps one of two segments with the same id, and never finds an id that
+            the PNG cannot hold; 0 stands for pixels without a label.""",
+        explanation="""The PNG of an image stores the id of the segment of each pixel as its colour:
+            red + 256 green + 65536 blue. An id has to be 1 to 16,777,215, and to be unique in its
+            image.""",
+        bad=panoptic_example(id=7),
+        good=panoptic_example(),
+        check=_impossible_id,
+    ),
+    Rule(
+        code="G003",
+        title="segment with a category that the file does not have",
+        severity=Severity.ERROR,
+        breaks="panopticapi stops with a KeyError when it looks the category up.",
+        explanation="""No category has the category_id of a segment. Categories were removed, or the
+            ids belong to another label map, such as COCO's 1 to 200 instead of the 0 to 132 of
+            models.""",
+        bad=panoptic_example(category_id=5),
+        good=panoptic_example(),
+        check=_unknown_category,
+    ),
+    Rule(
+        code="G004",
+        title="area of a segment does not fit",
+        severity=Severity.WARNING,
+        breaks="""Panoptic quality is computed with the areas in the file: the IoU of each match of
+            the segment is wrong.""",
+        explanation="""The area of a segment is the number of its pixels. Here it is not above 0, or
+            is more than the size of the bbox; or the areas in an image add up to more than its
+            size, although segments do not overlap. Count the pixels in the PNG.""",
+        bad=panoptic_example(area=900),
+        good=panoptic_example(),
+        check=_impossible_area,
+    ),
+    Rule(
+        code="G005",
+        title="PNG of the segments is missing or unusable",
+        severity=Severity.ERROR,
+        scope="images",
+        breaks="panopticapi stops with a FileNotFoundError, or compares wrong pixels.",
+        explanation="""The file_name of a panoptic annotation is a PNG whose colours are the ids of
+            the segments. It is searched next to the images and the COCO file, and in a folder there
+            named like the COCO file. Here it is missing, cannot be read, differs in size from its
+            image, or is not in RGB: grey PNG files of class numbers belong to semantic
+            segmentation.""",
+        bad=panoptic_example(),
+        good=panoptic_example(),
+        check=_unusable,
+    ),
+    Rule(
+        code="G006",
+        title="segments differ from their PNG",
+        severity=Severity.ERROR,
+        scope="images",
+        breaks="""panopticapi stops with 'segment with ID … is presented in PNG and not presented in
+            JSON', or the other way round; with wrong areas, panoptic quality is wrong.""",
+        explanation="""The PNG has segments that segments_info does not list, or the other way
+            round; or the area of a segment is not its number of pixels, or its bbox is not the
+            bounds of its pixels. The PNG may have been resized or stored with other colours, or the
+            two come from different versions. Colour 0 is for pixels without a label.""",
+        bad=panoptic_example(area=8),
+        good=panoptic_example(),
+        check=_different,
+    ),
+)

@@ -1,1 +1,0 @@
-"""G: segments of panoptic annotations."""

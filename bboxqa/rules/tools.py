@@ -1,0 +1,348 @@
+"""T: defects of files of annotation tools, which the formats find while they read."""
+
+from typing import Any
+
+from bboxqa.model.findings import Severity
+from bboxqa.rules.base.found_defects import found_defects
+from bboxqa.rules.base.rule import Files, Rule
+
+
+def _rule(code: str, **fields: Any) -> Rule:
+    """Return a rule about the defects that a format finds."""
+    return Rule(code=code, check=found_defects(code), **fields)
+
+
+def _task(regions: str, *, more: str = "") -> str:
+    """Return a Label Studio task with one annotation."""
+    return (
+        '[{"id": 7, "data": {"image": "a.jpg"},\n'
+        f'  "annotations": [{{"completed_by": 1{more}, "result": [{regions}]}}]}}]'
+    )
+
+
+_SIZE = '"original_width": 100, "original_height": 80,'
+_OTHER_SIZE = '"original_width": 200, "original_height": 160,'
+
+
+def _region(
+    value: str = '"x": 10, "y": 10, "width": 20, "height": 30',
+    size: str = _SIZE,
+    label: str = '"cat"',
+) -> str:
+    return (
+        f'{{"id": "r1", "type": "rectanglelabels", {size}\n'
+        f'    "value": {{{value}, "rectanglelabels": [{label}]}}}}'
+    )
+
+
+_MASK = (
+    '{"id": "r1", "type": "brushlabels", "original_width": 2, "original_height": 1,\n'
+    '    "value": {"format": "rle", "rle": [RLE], "brushlabels": ["cat"]}}'
+)
+_GOOD_MASK = _MASK.replace("RLE", "0, 0, 0, 8, 57, 17, 20, 255, 224")
+
+
+# The beginning of an image file in text form, of which only the size is read.
+_PICTURE = "P3 100 80 255"
+_LABEL = "0 0.5 0.5 0.25 0.25\n"
+
+
+def _files(label: str = _LABEL, names: str = "[cat]", **more: str) -> Files:
+    """Return a small data set; further files are named with __ for / and _ for a dot."""
+    files = {"data.yaml": f"names: {names}\n", "labels/a.txt": label, "images/a.ppm": _PICTURE}
+    return Files(files | {k.replace("__", "/").replace("_", "."): v for k, v in more.items()})
+
+
+def _xml(name: str = "a.jpg", xmin: int = 10, xmax: int = 30) -> str:
+    return (
+        f"<annotation>\n  <filename>{name}</filename>\n"
+        "  <size><width>100</width><height>80</height></size>\n"
+        "  <object>\n    <name>cat</name>\n"
+        f"    <bndbox><xmin>{xmin}</xmin><ymin>10</ymin>"
+        f"<xmax>{xmax}</xmax><ymax>40</ymax></bndbox>\n"
+        "  </object>\n</annotation>\n"
+    )
+
+
+_TWO = {"a.xml": _xml(), "b.xml": _xml("b.jpg")}
+
+
+def _cvat_task(assignee: str = "<username>ann</username>", label: str = "cat") -> str:
+    """Return a CVAT task with one box."""
+    return (
+        "<annotations>\n<version>1.1</version>\n<meta><task><id>7</id>\n"
+        "  <owner><username>admin</username></owner>\n"
+        f"  <assignee>{assignee}</assignee>\n"
+        "  <labels><label><name>cat</name></label></labels>\n"
+        "</task></meta>\n"
+        '<image id="0" name="a.jpg" width="100" height="80">\n'
+        f'  <box label="{label}" xtl="10.00" ytl="10.00" xbr="30.00" ybr="40.00"></box>\n'
+        "</image>\n</annotations>"
+    )
+
+
+def _item(label: str) -> str:
+    """Return a Datumaro file with two labels."""
+    return (
+        '{"categories": {"label": {"labels": [{"name": "cat"}, {"name": "dog"}]}},\n'
+        ' "items": [{"id": "a", "image": {"path": "a.jpg", "size": [80, 100]},\n'
+        '   "annotations": [{"type": "bbox", "label_id": '
+        f'{label}, "bbox": [10, 10, 20, 30]}}]}}]}}'
+    )
+
+
+RULES = (
+    _rule(
+        code="T001",
+        title="record is not as its tool writes it",
+        severity=Severity.ERROR,
+        breaks="The record cannot be read, and without it agreement would differ.",
+        explanation="""A record, a label or a whole file of an annotation tool cannot be read: a
+            value is missing or has a wrong type, coordinates are pixels instead of relative to the
+            image or percentages, or the file is cut off or not in the encoding that it declares.
+            Correct the script that wrote it, or export the file again from the tool.""",
+        bad=_task(_region('"x": "left", "y": 10, "width": 20, "height": 30')),
+        good=_task(_region()),
+    ),
+    _rule(
+        code="T002",
+        title="size of the image is unknown",
+        severity=Severity.ERROR,
+        breaks="Coordinates relative to the image cannot be converted to pixels.",
+        explanation="""Coordinates are relative to the image, and its size is missing. Label Studio
+            adds it (original_width and original_height) when the task is opened and submitted; for
+            YOLO, put the folder of images next to the labels; a table may have the columns
+            image_width and image_height. Or give one size for all images, `--image-size 1920x1080`,
+            or the size of each, `--image-size FILE`: a table with the columns image, width and
+            height, or annotations that have sizes.""",
+        bad=_task(_region(size="")),
+        good=_task(_region()),
+    ),
+    _rule(
+        code="T003",
+        title="coordinate beyond the image",
+        severity=Severity.ERROR,
+        breaks="The shape lies outside its image, or is not as large as it was drawn.",
+        explanation="""A relative coordinate in YOLO or a table is not between 0 and 100 % of the
+            image, or a shape in Label Studio lies outside its image: an object was drawn beyond the
+            edge, or the image was cropped later. Shapes in Label Studio that reach over an edge
+            have B003 or P006. T001 reports pixels in place of relative coordinates. Correct it in
+            the tool.""",
+        bad=_task(_region('"x": 104, "y": 10, "width": 20, "height": 30')),
+        good=_task(_region()),
+    ),
+    _rule(
+        code="T004",
+        title="shape without a label",
+        severity=Severity.WARNING,
+        breaks='Its category is unknown; it counts as category "(no label)".',
+        explanation="""An annotator drew a shape and chose no label for it. Choose one in the tool,
+            which can require it: in Label Studio with required="true" of the tag.""",
+        bad=_task(_region(label="")),
+        good=_task(_region()),
+    ),
+    _rule(
+        code="T005",
+        title="annotation does not name its annotator",
+        severity=Severity.WARNING,
+        breaks="Results per annotator mix people.",
+        explanation="""An annotation has no completed_by (Label Studio), labelerLogin (Supervisely),
+            annotators (Darwin) or <annotator> (Pascal VOC), like most annotations that were
+            imported into the tool. Where others name their annotator, such annotations count as
+            those of one annotator, "(not named)"; in Label Studio, several of one task are
+            numbered. Add the name to the import. A file of Label Studio in which no annotation
+            names anybody is one finding: if it is by one annotator, `bboxqa agree` takes a file of
+            each.""",
+        bad=_task(_region()).replace('"completed_by": 1, ', ""),
+        good=_task(_region()),
+    ),
+    _rule(
+        code="T006",
+        title="cancelled annotation has shapes",
+        severity=Severity.INFO,
+        breaks="Its shapes are left out although the annotator may have meant them.",
+        explanation="""The annotator drew something and then skipped the task: was_cancelled is
+            true. The annotation is ignored, and the annotator counts as not asked. If it should
+            count, submit it in the tool.""",
+        bad=_task(_region(), more=', "was_cancelled": true'),
+        good=_task(_region(), more=', "was_cancelled": false'),
+    ),
+    _rule(
+        code="T007",
+        title="annotator annotated an image twice",
+        severity=Severity.WARNING,
+        breaks="Together they would be duplicates of each other, so only the first counts.",
+        explanation="""The same person has two annotations of one image. If they are sessions,
+            `bboxqa agree --session-key session` measures how far they agree. Otherwise, delete one
+            of them in the tool.""",
+        bad=_task(_region()).replace(
+            '[{"completed_by"', '[{"completed_by": 1, "result": []},\n    {"completed_by"'
+        ),
+        good=_task(_region()),
+    ),
+    _rule(
+        code="T008",
+        title="mask cannot be decoded",
+        severity=Severity.ERROR,
+        breaks="The shape is lost.",
+        explanation="""The run lengths of a mask are cut off, or do not have the size of the image.
+            Draw the mask again in the tool, or correct the script that wrote it.""",
+        bad=_task(_MASK.replace("RLE", "0, 0, 0, 8")),
+        good=_task(_GOOD_MASK),
+    ),
+    _rule(
+        code="T009",
+        title="prediction without regions",
+        severity=Severity.INFO,
+        breaks="The predictions of the model cannot be compared with the annotators.",
+        explanation="""The export has numbers in place of predictions. To measure the model as well,
+            export full predictions.""",
+        bad=_task(_region()).replace('"annotations"', '"predictions": [31],\n  "annotations"'),
+        good=_task(_region()),
+    ),
+    _rule(
+        code="T010",
+        title="sizes of one image differ",
+        severity=Severity.ERROR,
+        breaks="Equal shapes differ after conversion to pixels, so agreement is measured too low.",
+        explanation="""Records of one image, such as regions in Label Studio, give it different
+            sizes, for example because the image was replaced by a smaller copy after the first
+            regions were drawn. Correct the sizes, or annotate the image again.""",
+        bad=_task(f"{_region()}, {_region(size=_OTHER_SIZE).replace('r1', 'r2')}"),
+        good=_task(f"{_region()}, {_region()}"),
+    ),
+    _rule(
+        code="T011",
+        title="mask without pixels",
+        severity=Severity.WARNING,
+        breaks="There is nothing to compare; the mask is left out.",
+        explanation="""A mask was erased but its region was not deleted. Delete the region in the
+            tool if there is no object.""",
+        bad=_task(_MASK.replace("RLE", "0, 0, 0, 8, 57, 17, 20, 224, 0")),
+        good=_task(_GOOD_MASK),
+    ),
+    _rule(
+        code="T012",
+        title="file of another format among the files of a tool",
+        severity=Severity.WARNING,
+        breaks="The file is left out, and so are the annotations of its image.",
+        explanation="""Among the files of one format in a folder or archive is a file with other
+            content: an empty list that a script wrote, a web page that was saved instead of a
+            download, or annotations in another format. Export the file again, or move it elsewhere.
+            Nothing is lost if the other files have its annotations.""",
+        bad=Files({**_TWO, "c.xml": "<html><body>Sign in</body></html>\n"}),
+        good=Files({**_TWO, "c.xml": _xml("c.jpg")}),
+    ),
+    _rule(
+        code="T020",
+        title="class number without a name",
+        severity=Severity.ERROR,
+        breaks='Training stops at such a label; here its category has its number: "class 7".',
+        explanation="""A label has a class that data.yaml or classes.txt does not name. Classes
+            begin with 0, so the last of 3 names belongs to class 2. Most often the names belong to
+            an earlier version of the data set, or to another data set. Add the names, or correct
+            the number.""",
+        bad=_files("3 0.5 0.5 0.25 0.25\n"),
+        good=_files(),
+    ),
+    _rule(
+        code="T021",
+        title="number of classes differs from the names",
+        severity=Severity.WARNING,
+        breaks="Training stops, or learns classes that do not exist.",
+        explanation="""nc in data.yaml is the number of classes, but there are more or fewer names.
+            Correct nc, or omit it, as it follows from the names.""",
+        bad=_files(names="[cat]\nnc: 2"),
+        good=_files(names="[cat]\nnc: 1"),
+    ),
+    _rule(
+        code="T022",
+        title="label file without an image file",
+        severity=Severity.WARNING,
+        breaks="Training ignores the labels.",
+        explanation="""There are image files, but none has the name of this label file. It was
+            renamed or removed, or it is in an unexpected folder. If the size of the image is
+            unknown, the labels cannot be read either.""",
+        bad=_files(labels__b_txt=""),
+        good=_files(labels__b_txt="", images__b_ppm=_PICTURE),
+    ),
+    _rule(
+        code="T023",
+        title="image file without a label file",
+        severity=Severity.INFO,
+        breaks="It is unknown whether nobody annotated the image, or nothing was found in it.",
+        explanation="""Some tools write no file for an image without objects, others write an empty
+            one. By default, the annotator counts as not asked about such an image; with
+            `--missing-txt asked`, as having found nothing there. To record it in the data, write an
+            empty label file for each image in which nothing was found.""",
+        bad=_files(images__b_ppm=_PICTURE),
+        good=_files(images__b_ppm=_PICTURE, labels__b_txt=""),
+    ),
+    _rule(
+        code="T024",
+        title="two classes with the same name",
+        severity=Severity.WARNING,
+        breaks="A model learns them as two classes; bboxqa treats them as one category.",
+        explanation="""The file of names gives several classes the same name. Rename one of them, or
+            give all labels the same class.""",
+        bad=_files(names="[cat, cat]"),
+        good=_files(names="[cat, dog]"),
+    ),
+    _rule(
+        code="T030",
+        title="corners of a box are swapped",
+        severity=Severity.WARNING,
+        breaks="Training stops at a box of negative width, or leaves it out.",
+        explanation="""xmin is greater than xmax, or ymin than ymax, as written by converters that
+            take the corner where drawing began as the first. They are read in the right order. Swap
+            them in the file.""",
+        bad=Files({"a.xml": _xml(xmin=30, xmax=10)}),
+        good=Files({"a.xml": _xml()}),
+    ),
+    _rule(
+        code="T031",
+        title="several files name the same image",
+        severity=Severity.WARNING,
+        breaks="Annotations of different images would be merged into one image.",
+        explanation="""The files were copied or renamed without changing the image name inside. All
+            but the first are read as an image named after the file itself. Correct the name in the
+            file.""",
+        bad=Files({"a.xml": _xml(), "b.xml": _xml()}),
+        good=Files(_TWO),
+    ),
+    _rule(
+        code="T040",
+        title="task or job without assignee",
+        severity=Severity.WARNING,
+        breaks="Results per annotator may be attributed to somebody who annotated nothing.",
+        explanation="""CVAT writes the assignee of a task or job, and its owner, who created it
+            and need not have drawn anything. Without an assignee, the file names nobody. Assign the
+            job in CVAT and export it again, or give one file per annotator, with `bboxqa agree
+            --annotator ann=1.xml --annotator bob=2.xml`.""",
+        bad=_cvat_task(assignee=""),
+        good=_cvat_task(),
+    ),
+    _rule(
+        code="T041",
+        title="label is not one of the task",
+        severity=Severity.WARNING,
+        breaks="The shape gets a category of its own, and so agrees with no other shape.",
+        explanation="""Shapes have a label that is not listed at the beginning of the file, for
+            example because a script wrote it differently. CVAT refuses to import such a file.
+            Correct the label, or add it to the task.""",
+        bad=_cvat_task(label="Cat"),
+        good=_cvat_task(),
+    ),
+    _rule(
+        code="T050",
+        title="label is not in the list of the project",
+        severity=Severity.ERROR,
+        breaks="Tools refuse to import the file, or drop the shape.",
+        explanation="""The project lists its labels, in Supervisely as classes of meta.json and in
+            Datumaro under categories, but a shape has a label that is not listed. Most often a
+            label was renamed or deleted after shapes had it, or the list belongs to another export.
+            Correct the list, or export the project again.""",
+        bad=_item("2"),
+        good=_item("1"),
+    ),
+)

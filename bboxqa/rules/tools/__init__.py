@@ -1,1 +1,0 @@
-"""Rules about defects in files of annotation tools."""
