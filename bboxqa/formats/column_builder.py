@@ -264,8 +264,6 @@ class ColumnsBuilder:
             named = codes[boxes.annotator] if is_named else np.full(n, -1)
             self._grow(f"annotator.{key}", named)
             self._texts[key].update(boxes.annotators if is_named else ())
-        if boxes.n_machine:
-            self._marks["source"] += boxes.n_machine
         self.n += n
 
     def _add_segmented(self, records: _Records, lists: list[Any]) -> None:

@@ -25,6 +25,7 @@ Value = dict[str, Any]
 _SHAPES = {"rectangle", "polygon", "ellipse", "brush", "bitmask", "keypoint", "vector"}
 # Types of results that add attributes to a region.
 _ATTRIBUTES = {"choices", "textarea", "number", "rating", "taxonomy", "datetime"}
+_BOX = ("x", "y", "width", "height")
 _MOST_PERCENT, _PIXELS = 100.5, 200
 """Coordinates above the second are pixels, not percentages."""
 
@@ -125,6 +126,11 @@ def shape_of(region: Region, size: Size, masks: Masks) -> Record:
     Raises ValueProblemError if the values are not as Label Studio writes them.
     """
     value = region.value
+    turned = value.get("rotation")
+    if region.kind == "rectangle" and (turned is None or (turned == 0 and turned is not False)):
+        numbers = [value.get(name) for name in _BOX]
+        if all(type(each) in (int, float) and abs(each) <= _PIXELS for each in numbers):
+            return {"bbox": _in_pixels(numbers, size)}
     for name, number in _coordinates(value):
         if abs(number) > _PIXELS:
             # A whole number in JSON may be larger than any float.
@@ -138,7 +144,7 @@ def shape_of(region: Region, size: Size, masks: Masks) -> Record:
 
 
 def _rectangle(value: Value, size: Size) -> Record:
-    box = _pixels(value, ("x", "y", "width", "height"), size)
+    box = _pixels(value, _BOX, size)
     degrees = _degrees(value)
     if not degrees:
         return {"bbox": box}
@@ -196,10 +202,12 @@ def _degrees(value: Value) -> float:
 
 def _pixels(value: Value, names: tuple[str, ...], size: Size) -> list[float]:
     """Convert values that are alternately percentages of width and of height to pixels."""
+    return _in_pixels([number_of(value.get(name), name) for name in names], size)
+
+
+def _in_pixels(numbers: Sequence[Any], size: Size) -> list[float]:
     wide, high = size
-    x, y, *more = [number_of(value.get(name), name) for name in names]
-    found = [x * wide / 100, y * high / 100]
-    return found if not more else [*found, more[0] * wide / 100, more[1] * high / 100]
+    return [each * (high if place % 2 else wide) / 100 for place, each in enumerate(numbers)]
 
 
 def _points(value: Value, size: Size) -> FloatArray:
@@ -241,7 +249,7 @@ def beyond(region: Region, box: Sequence[float], size: Size) -> str:
 
 def _coordinates(value: Value) -> Iterator[tuple[str, float]]:
     """Yield the numeric coordinates of a shape, with their names."""
-    for name in ("x", "y", "width", "height"):
+    for name in _BOX:
         if isinstance(value.get(name), int | float):
             yield name, value[name]
     for point in items(_listed_points(value)):

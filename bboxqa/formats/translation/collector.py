@@ -99,10 +99,6 @@ class Boxes:
     difficult: IndexArray | None = None
     """(N,) int64. The attribute `difficult`, 0 where missing; None if no box has it."""
     n_rotated: int = 0
-    n_machine: int = 0
-    """The number of annotations that a machine created first."""
-    more: Callable[[], Sequence[Record]] | None = None
-    """Returns the other keys of each annotation; None if there are none."""
 
     def __len__(self) -> int:
         return len(self.image_id)

@@ -223,16 +223,9 @@ class Parts:
         first = self.boxed.take_columns(boxes)
         if not len(boxes):
             return
-        more = boxes.more() if self._is_whole and boxes.more is not None else ()
-        # Most boxes have no other keys.
-        if any(more):
-            records = msgspec.to_builtins(_plain_records(boxes, first))
-            self._add_records([own | each for own, each in zip(records, more, strict=True)])
-        else:
-            self.builder.add_boxes(boxes, first)
-            if self._is_whole:
-                self._add_text(self._encoder.encode(_plain_records(boxes, first)), len(boxes))
+        self.builder.add_boxes(boxes, first)
         if self._is_whole:
+            self._add_text(self._encoder.encode(_plain_records(boxes, first)), len(boxes))
             self.places.append(boxes.lines)
         else:
             self.own_ids.add_boxes(boxes)
