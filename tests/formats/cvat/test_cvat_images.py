@@ -1,6 +1,5 @@
 """Images of CVAT: who drew what, shapes, and what is wrong with them."""
 
-import json
 import zipfile
 from pathlib import Path
 
@@ -8,9 +7,8 @@ import numpy as np
 import pytest
 from support.cvat_xml import box, document, head, image, project, shape, written
 
-from bboxqa import agree, read_coco, validate
+from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.registry import format_of
 from bboxqa.model.shapes.masks import compress_counts
 
@@ -105,24 +103,6 @@ def test_images_of_one_name_in_several_subsets_are_several(tmp_path):
     parts = [image(n, box(), subset=s) for n, s in [("a", "Train"), ("a", "Test"), ("b", "Test")]]
     data = read(written(tmp_path / "a.xml", head("ann"), *parts))
     assert data.image_names == ("Test/a", "Train/a", "b")
-
-
-def test_asked_all_is_not_advised_where_it_changes_nothing(tmp_path):
-    tasks = {1: ("ann", "Train"), 2: ("bob", "Test")}
-    parts = [image("a.jpg", box(), task_id=n, subset=each[1]) for n, each in tasks.items()]
-    meta = project(*((n, who, "") for n, (who, _) in tasks.items()))
-    path = written(tmp_path / "a.xml", meta, *parts)
-    with pytest.raises(DatasetError, match="no image has two of them") as caught:
-        read_coco(path)
-    assert "--asked all" not in str(caught.value)
-    assert str(caught.value).endswith(
-        "export each task on its own: bboxqa agree task_1.zip task_2.zip"
-    )
-    files = [
-        written(tmp_path / f"{who}.xml", project((n, who, "")), part)
-        for (n, (who, _)), part in zip(tasks.items(), parts, strict=True)
-    ]
-    assert asked(read_coco(files)) == {"a.jpg": ["ann", "bob"]}
 
 
 def test_an_image_that_one_person_annotated_twice_counts_once(tmp_path):
@@ -327,15 +307,6 @@ def test_jobs_of_an_archive_have_annotators_of_their_own(tmp_path):
     assert found.message == "task 7: has no assignee"
 
 
-def test_an_image_of_two_jobs_by_one_person_is_refused_as_in_a_folder(tmp_path):
-    ann = document(head("ann"), image("a.jpg", box()))
-    bob = document(head("bob"), image("a.jpg", box()))
-    path = archive(tmp_path / "a.zip", x=ann, y=ann, z=bob)
-    with pytest.raises(DatasetError, match=r"both have annotations of image 'a.jpg' by 'ann'"):
-        read_coco(path)
-    assert len(read_coco(path, session_key="file").annotations) == 2
-
-
 def test_labels_of_tags_need_no_boxes(tmp_path):
     meta = head("ann").replace("<name>dog</name>", "<name>dog</name><type>tag</type>")
     path = written(tmp_path / "a.xml", meta, image("a.jpg", box()))
@@ -349,18 +320,6 @@ def test_files_without_boxes_say_what_they_have(tmp_path):
     assert caught.value.advice == (
         "1 point set is not compared\n--similarity keypoints compares key points."
     )
-
-
-@needs_shared
-def test_exports_of_one_task_as_cvat_and_coco_agree(tmp_path):
-    coco = json.loads((SHARED / "coco/cvat_export/annotations/instances_default.json").read_text())
-    for record in coco["annotations"]:
-        # CVAT writes ellipses as masks, which it marks as crowds.
-        record["iscrowd"] = 0
-    twin = tmp_path / "coco.json"
-    twin.write_text(json.dumps(coco))
-    files = {"cvat": SHARED / "cvat/shapes_task/annotations.xml", "coco": twin}
-    assert agree(read_coco(files), bootstrap=0).alpha == 1
 
 
 @needs_shared
@@ -393,17 +352,6 @@ def test_another_encoding_than_the_file_says_is_told(tmp_path, said, encoding, w
     with pytest.raises(DatasetError, match=words) as caught:
         read_coco(tmp_path / "a.xml")
     assert "cut off" not in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["polygon", "ellipse"])
-def test_boxes_around_outlines_are_read_without_the_outlines(tmp_path, name):
-    keys = {"points": "10,20;40,20;40,60"}
-    if name == "ellipse":
-        keys = {"cx": 25, "cy": 40, "rx": 15, "ry": 20}
-    path = written(tmp_path / "a.xml", head("ann"), image("a.jpg", shape(name, **keys)))
-    for more in ({"outlines": False}, {"outlines": False, "rotated": True}, {"outlines": True}):
-        data = read_dataset(path, min_annotators=1, **more)
-        assert boxes(data) == [[10, 20, 30, 40]]
 
 
 @pytest.mark.parametrize("value", ["b.jpg", "dog", "manual"])

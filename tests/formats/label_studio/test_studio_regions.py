@@ -2,7 +2,6 @@
 
 import base64
 import io
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +10,10 @@ from PIL import Image
 from pycocotools import mask as mask_utils
 from support.studio import box, result, task, work, written
 
-from bboxqa import convert, read_coco, validate
+from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.label_studio.regions import regions_of
-from bboxqa.formats.registry import format_of
 from bboxqa.model.findings import Severity
-from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.runner import validate_documents
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
@@ -57,32 +52,6 @@ def test_several_labels_of_a_box_are_several_annotations(tmp_path):
     assert data.category_names == ("cat", "wet")
     assert len(data.annotations) == 2
     assert data.notes == ("1 region with several labels: one annotation for each label",)
-
-
-def test_only_two_regions_are_an_object_with_two_categories(tmp_path):
-    labelled = box(1, 1, 9, 9, ["cat", "wet"])
-    again = {**box(1, 1, 9, 9, ["dog"]), "id": "other"}
-    for results, n_found in (([labelled], 0), ([labelled, again], 1)):
-        path = written(tmp_path / "a.json", task(1, work(1, *results)))
-        found = [each for each in validate([path]).findings if each.code == "D003"]
-        assert len(found) == n_found
-
-
-def test_the_region_of_each_annotation_is_looked_up_once(tmp_path):
-    # One lookup for each pair of labels took 38 s for the labels of a file of 1 MB.
-    several = box(1, 1, 9, 9, [f"c{number}" for number in range(30)])
-    path = written(tmp_path / "a.json", task(1, work(1, several, box(50, 1, 9, 9))))
-    reading = format_of(path).document(path)
-    asked = []
-
-    def counted(rows):
-        asked.extend(rows.tolist())
-        return reading.origin.regions_of(rows)
-
-    document = Document(replace(reading, origin=replace(reading.origin, regions_of=counted)))
-    found = validate_documents([document], ValidateSettings(), 10)
-    assert sorted(asked) == [*range(30)]
-    assert "D003" not in found.counts
 
 
 def test_a_region_split_into_results_is_one(tmp_path):
@@ -151,33 +120,6 @@ def test_pixels_in_place_of_percent_are_one_finding(tmp_path, x, code):
     path = written(tmp_path / "a.json", task(1, work(1, box(x, 1, 9, 9, id="r"))))
     codes = {each.code for each in validate(path).findings if each.severity is Severity.ERROR}
     assert codes == {code}
-
-
-@pytest.mark.parametrize(
-    ("corner", "code"),
-    [
-        ((-10, 20), "B003"), ((20, -10), "B003"), ((90, 20), "B003"), ((20, 90), "B003"),
-        ((-40, 20), "T003"), ((20, -40), "T003"), ((110, 20), "T003"), ((20, 110), "T003"),
-    ],
-)  # fmt: skip
-def test_a_box_over_an_edge_is_no_worse_than_in_other_formats(tmp_path, corner, code):
-    path = written(tmp_path / "a.json", task(1, work(1, box(*corner, 30, 30, id="r"))))
-    found = [each for each in validate(path).findings if each.severity is not Severity.INFO]
-    assert [each.code for each in found] == [code]
-    convert(path, tmp_path / "b.json", to="coco")
-    (finding,) = [
-        each for each in validate(tmp_path / "b.json").findings if each.code in ("B002", "B003")
-    ]
-    assert finding.severity is found[0].severity
-
-
-def test_an_outline_over_an_edge_is_no_worse_than_in_other_formats(tmp_path):
-    points = [[-10, 10], [20, 10], [20, 40]]
-    value = {"points": points, "polygonlabels": ["cat"]}
-    region = box(1, 1, 9, 9, id="r") | {"type": "polygonlabels", "value": value}
-    path = written(tmp_path / "a.json", task(1, work(1, region)))
-    found = {each.code for each in validate(path).findings if each.severity is not Severity.INFO}
-    assert found == {"P006"}
 
 
 def test_pixels_in_place_of_percent_stop_a_measurement(tmp_path):

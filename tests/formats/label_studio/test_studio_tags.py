@@ -61,23 +61,6 @@ def test_boxes_in_two_images_of_a_task_never_match(tmp_path):
     assert re.search(r"Existence: F1 .* = 0\.6667\n", outcome.stdout)
 
 
-def test_images_of_other_sizes_on_two_tags_are_read(tmp_path):
-    large = {"original_width": 1920, "original_height": 1080}
-    small = work(1, box(1, 1, 9, 9, to_name="a"))
-    tasks = [task(1, small, work(2, box(1, 1, 9, 9, to_name="b", **large)), data=sides(1))]
-    assert read_coco(written(tmp_path / "a.json", *tasks)).image_names == ("task 1/a", "task 1/b")
-
-
-def test_tags_of_several_projects_are_in_their_own_tasks(tmp_path):
-    """In a file with more tags than a task has images."""
-    tasks = [two_people(1, "a", "b"), two_people(2, "a"), two_people(3, "b", "c"), two_people(4)]
-    data = read_coco(written(tmp_path / "a.json", *tasks))
-    assert data.image_names == (
-        "p4.jpg", "t4.jpg", "task 1/a", "task 1/b", "task 2/a", "task 3/b", "task 3/c"
-    )  # fmt: skip
-    assert "(one of: photo, thumb); if several tags show one image each" in data.notes[-1]
-
-
 @pytest.mark.parametrize("columns", [{}, {"image": "photo"}])
 def test_cancelled_annotations_show_no_image(tmp_path, columns):
     cancelled = work(3, box(1, 1, 9, 9, to_name="thumb"), was_cancelled=True)

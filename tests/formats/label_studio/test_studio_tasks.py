@@ -10,7 +10,6 @@ from support.studio import box, result, task, work, written
 
 from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.dataset.reader import read_dataset
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
@@ -79,18 +78,6 @@ def test_numbers_and_objects_are_one_person_in_any_order(tmp_path, first):
     assert read_coco(written(tmp_path / "a.json", *tasks)).annotator_names == ("2", "ann@x.org")
 
 
-def test_json_min_with_a_number_and_an_object_is_by_one_person(tmp_path):
-    region = box(10, 20, 5, 50)["value"] | {"original_width": 200, "original_height": 100}
-    tasks = [
-        {"id": number, "image": f"{number}.jpg", "annotation_id": number, "label": [region]}
-        | {"annotator": who}
-        for number, who in ((1, 1), (1, 2), (2, ANN))
-    ]
-    path = tmp_path / "min.json"
-    path.write_text(json.dumps(tasks))
-    assert read_coco(path).annotator_names == ("2", "ann@x.org")
-
-
 def test_old_exports_name_annotations_completions(tmp_path):
     old = task(1) | {"completions": [work(1, BOX), work(2)]}
     del old["annotations"]
@@ -126,14 +113,6 @@ def test_the_first_annotation_of_a_task_counts_and_sessions_keep_all(tmp_path):
     repeats = read_coco(path, session_key="session").repeats
     assert repeats is not None
     assert len(repeats.sessions.annotations) == 2
-
-
-def test_sessions_of_one_person_are_compared_as_annotators(tmp_path):
-    again = task(1, work(1, BOX), work(1, box(50, 50, 9, 9)))
-    data = read_coco(written(tmp_path / "a.json", again), annotator_key="session")
-    # The list of the task has people, of whom 1 is the number of one too.
-    assert data.annotator_names == ("1", "2")
-    assert data.assigned.tolist() == [[True, True]]
 
 
 def test_drafts_are_left_out(tmp_path):
@@ -183,17 +162,6 @@ def test_annotations_have_times(tmp_path):
     assert np.diff(data.annotations.times.seconds).tolist() == [2]
 
 
-def test_names_of_images_are_those_that_the_user_knows(tmp_path):
-    addresses = [
-        "/data/local-files/?d=day%201/a.jpg",
-        "s3://shop/b.jpg",
-        "/data/upload/2/c%20d.jpg",
-    ]
-    tasks = [task(n, work(1), work(2), data={"image": each}) for n, each in enumerate(addresses)]
-    data = read_coco(written(tmp_path / "a.json", *tasks, task(9, work(1, BOX))))
-    assert data.image_names == ("9.jpg", "b.jpg", "c d.jpg", "day 1/a.jpg")
-
-
 def test_tasks_with_several_images_have_each_by_itself(tmp_path):
     sides = {"left": "l.jpg", "right": "r.jpg"}
     works = [work(who, box(who, 1, 9, 9, to_name="right")) for who in (1, 2)]
@@ -227,17 +195,6 @@ def test_a_key_that_the_user_says_is_refused_where_two_tags_are_drawn_on(tmp_pat
         "is on the tag 'tag b', others are on 'tag a': --columns image=left would put them on one "
         "image; leave it out"
     ) in error.value.problems[0]
-
-
-def test_images_named_by_tasks_of_other_numbers_are_told(tmp_path):
-    for who in (1, 2):
-        of_tag = work(who, box(1, 1, 9, 9, to_name="tag"))
-        sides = {"photo": f"{who}.jpg", "small": f"{who}s.jpg"}
-        written(tmp_path / f"{who}.json", task(10 * who, of_tag, data=sides))
-    with pytest.raises(DatasetError) as error:
-        read_coco([tmp_path / "1.json", tmp_path / "2.json"])
-    assert "names have the numbers of tasks" in error.value.advice
-    assert "--columns image=KEY (one of: photo, small)" in error.value.advice
 
 
 LOGO = {"logo": "https://x.org/logo.png"}
@@ -312,23 +269,6 @@ def test_an_image_has_one_name_whatever_others_were_drawn_on(tmp_path):
     assert asked(read_coco(tmp_path)) == {name: ["ann", "bob"] for name in names}
 
 
-def test_images_of_one_name_under_other_keys_are_not_shown(tmp_path):
-    """In one project the next image is under a key of its own, in the other it is the image."""
-    written(tmp_path / "ann.json", task(1, work("ann", BOX), data=with_logo(1)))
-    written(tmp_path / "bob.json", *(task(n, work("bob", BOX), data=with_logo(n)) for n in (1, 2)))
-    data = read_coco(tmp_path)
-    assert asked(data) == {"1.jpg": ["ann", "bob"], "2.jpg": ["bob"]}
-
-
-def test_a_task_without_regions_before_those_with_some_has_the_same_images(tmp_path):
-    empty = task(1, work(1), work(2), data=with_logo(1))
-    full = [task(2, work(1, shape), work(2), data=with_logo(2)) for shape in (BOX, ROTATED)]
-    for each in full:
-        for order in ([empty, each], [each, empty]):
-            data = read_coco(written(tmp_path / "a.json", *order))
-            assert data.image_names == ("1.jpg", "2.jpg")
-
-
 def test_without_regions_all_images_of_tasks_count(tmp_path):
     path = written(tmp_path / "ann.json", task(1, work(1), data=with_logo(1)))
     assert validate(path).files[0].n_images == 3
@@ -336,19 +276,6 @@ def test_without_regions_all_images_of_tasks_count(tmp_path):
     data = read_coco(tmp_path)
     # Of the three, bob was asked about one.
     assert data.assigned.sum(axis=1).tolist() == [2, 1, 1]
-
-
-def test_answers_about_a_text_do_not_show_an_image(tmp_path):
-    answer = result("choices", {"choices": ["yes"]}, to_name="title")
-    works = [work(who, BOX, answer) for who in (1, 2)]
-    data = read_coco(written(tmp_path / "a.json", task(1, *works, data=with_logo(1))))
-    assert data.image_names == ("1.jpg",)
-
-
-def test_an_unknown_tag_is_an_image_of_tasks_that_were_left_empty_too(tmp_path):
-    full = task(1, work(1, box(1, 1, 9, 9, to_name="tag")), work(2), data=with_logo(1))
-    path = written(tmp_path / "a.json", full, task(2, work(1), work(2), data=with_logo(2)))
-    assert asked(read_coco(path)) == {"task 1/tag": ["1", "2"], "task 2/tag": ["1", "2"]}
 
 
 def test_the_user_says_which_of_several_images_a_tag_shows(tmp_path):
@@ -381,14 +308,6 @@ def test_tasks_without_images_are_refused(tmp_path):
     texts = task(1, work(1, choice), data={"text": "a dog"})
     with pytest.raises(DatasetError, match="has 1 task of Label Studio, none with an image"):
         validate(written(tmp_path / "a.json", texts))
-
-
-def test_texts_of_json_min_are_refused_by_name(tmp_path):
-    label = {"text": "a dog", "id": 1, "sentiment": "good", "annotator": 1, "annotation_id": 4}
-    path = written(tmp_path / "a.json", label | {"created_at": "2022-01-01", "lead_time": 3.1})
-    for command in (validate, read_coco):
-        with pytest.raises(DatasetError, match="has 1 task of Label Studio, none with an image"):
-            command(path)
 
 
 def test_pages_of_a_list_are_images(tmp_path):
@@ -435,13 +354,6 @@ def test_a_size_is_given_for_regions_without_one(tmp_path):
     assert "1 image without original_width: 400 × 300 pixels, as given" in data.notes
 
 
-def test_a_file_that_is_cut_off_is_refused_by_name(tmp_path):
-    path = written(tmp_path / "a.json", task(1, work(1, BOX), work(2)))
-    path.write_text(path.read_text()[:-20])
-    with pytest.raises(DatasetError, match=r"a\.json.*F00"):
-        read_coco(path)
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_other_encodings_are_read(tmp_path, encoding):
     path = written(tmp_path / "a.json", task(1, work(1, box(1, 1, 9, 9, "café")), work(2)))
@@ -456,28 +368,6 @@ def test_relations_and_points_are_counted(tmp_path):
     data = read_coco(path)
     assert data.notes == ("1 key point, 1 relation and 1 image label are not compared",)
     assert data.category_names == ("cat",)
-
-
-def test_plain_boxes_are_the_same_however_they_are_decoded(tmp_path):
-    rng = np.random.default_rng(2)
-    tasks = [
-        task(
-            number,
-            *(
-                work(
-                    who, *(box(*rng.random(4) * 40, str(rng.choice(["a", "b"]))) for _ in range(4))
-                )
-                for who in (1, 2)
-            ),
-        )
-        for number in range(5)
-    ]
-    fast = read_coco(written(tmp_path / "a.json", *tasks))
-    # A prediction that is a number is nothing to compare, but not plain either.
-    slow = read_coco(written(tmp_path / "b.json", *(each | {"predictions": [1]} for each in tasks)))
-    assert drawn(fast) == drawn(slow)
-    assert (fast.annotations.id == slow.annotations.id).all()
-    assert asked(fast) == asked(slow)
 
 
 def test_the_ids_of_regions_are_those_that_label_studio_shows(tmp_path):
@@ -515,24 +405,6 @@ def test_objects_in_videos_are_named_and_refused(tmp_path):
         read_coco(path)
 
 
-def test_plain_boxes_are_the_same_with_and_without_other_keys(tmp_path):
-    made = "2025-06-19T14:39:06Z"
-    odd = {**box(1, 10, 20, 30), "id": "odd", "origin": "prediction"}
-    tasks = [
-        task(number, *(work(who, box(x, 1, 9, 9), *more, created_at=made) for who in (1, 2)),
-             data={"image": f"{number}.png"})
-        for number, (x, *more) in enumerate([(5.25,), (7.1, odd), (33.3, box(3, 4, 5, 6))], 1)
-    ]  # fmt: skip
-    path = written(tmp_path / "a.json", *tasks)
-    fast, whole = read_coco(path), read_dataset(path, time_key="created_at")
-    assert drawn(fast) == drawn(whole)
-    assert fast.annotations.id.tolist() == whole.annotations.id.tolist()
-    assert fast.category_names == whole.category_names
-    assert asked(fast) == asked(whole)
-    rows = [*range(len(fast.annotations))]
-    assert fast.annotations.shown_ids(rows) == whole.annotations.shown_ids(rows)
-
-
 def test_a_file_that_is_not_json_has_one_finding(tmp_path):
     path = written(tmp_path / "a.json", task(1, work(1, BOX)), task(2, work(2, BOX)))
     whole = path.read_bytes()
@@ -545,64 +417,12 @@ def test_a_file_that_is_not_json_has_one_finding(tmp_path):
         assert len(raised.value.problems) == 1
 
 
-def test_choices_are_measured_in_a_table(tmp_path):
-    """`agree` and `stats` do not send the user to each other."""
-    choice = {"type": "choices", "value": {"choices": ["cat"]}, "to_name": "image", "id": "c"}
-    path = written(tmp_path / "a.json", task(1, work(1, choice), work(2, choice)))
-    with pytest.raises(DatasetError) as caught:
-        read_coco(path)
-    assert "as CSV): bboxqa stats FILE.csv --value COLUMN" in str(caught.value)
-    said = run("stats", path).stderr
-    assert "export the project as CSV" in said
-    assert "bboxqa stats FILE.csv --value COLUMN" in said
-
-
 def test_a_task_with_null_for_annotations_is_asked_of_nobody(tmp_path):
     empty = {"id": 8, "data": {"image": "b.jpg"}, "annotations": None}
     path = written(tmp_path / "a.json", task(7, work(1, box(1, 2, 3, 4))), empty)
     data = read_coco(path, min_annotators=1)
     assert data.assigned.sum(axis=1).tolist() == [1, 0]
     assert [each for each in validate(path).findings if each.code == "T005"] == []
-
-
-def in_two_tasks(*boxes):
-    """Return two tasks of one image, in each of which ann and bob drew a box."""
-    image = {"image": "/data/upload/1/0a1b2c3d-1.jpg"}
-    return [
-        task(number, work(1, each), work(2, BOX), data=image) for number, each in enumerate(boxes)
-    ]
-
-
-def test_an_image_in_two_tasks_with_the_same_boxes_counts_once(tmp_path):
-    path = written(tmp_path / "a.json", *in_two_tasks(BOX, BOX))
-    data = read_coco(path)
-    assert drawn(data) == [("1.jpg", who, "cat", 2, 1, 18, 9) for who in ("1", "2")]
-    (note,) = data.notes
-    assert note.startswith("2 annotations left out: 1 image is in the file several times, with the")
-    assert run("agree", path, "--bootstrap", "0").returncode == 0
-
-
-def test_an_image_in_two_tasks_with_different_boxes_is_refused(tmp_path):
-    path = written(tmp_path / "a.json", *in_two_tasks(BOX, box(1, 1, 9, 8)))
-    outcome = run("agree", path, "--bootstrap", "0")
-    assert (outcome.returncode, outcome.stdout) == (2, "")
-    assert outcome.stderr.startswith(
-        f"Error: {path}: image '1.jpg' is in the file several times, with different boxes by '1'; "
-        "expected it once\n"
-        "If annotators annotated the images again: --session-key session\n"
-        "If these are different images with one name: rename them.\n"
-        "To measure the annotations as they are: --no-checks "
-    )
-    data = read_coco(path, session_key="session")
-    assert drawn(data) == [("1.jpg", who, "cat", 2, 1, 18, 9) for who in ("1", "2")]
-    assert len(data.repeats.sessions.annotations) == 4
-    assert run("agree", path, "--session-key", "session", "--bootstrap", "0").returncode == 0
-    both = read_coco(path)
-    assert len(both.annotations) == 3
-    assert both.notes[-1] == (
-        "1 image is in the file several times, with different boxes by the same annotators, and "
-        "all boxes count"
-    )
 
 
 NUMBERED = "without completed_by: annotators are numbered task by task"
@@ -632,15 +452,6 @@ def test_a_file_that_names_nobody_is_one_finding(tmp_path):
     assert found == [
         f"task {number}: an annotation does not say who completed it" for number in (1, 2, 3)
     ]
-
-
-def test_a_file_of_nobody_is_told_how_to_name_annotators(tmp_path):
-    path = written(tmp_path / "a.json", task(1, work(None, box(1, 1, 20, 20))))
-    outcome = run("agree", path)
-    assert outcome.stderr.startswith(
-        f"Error: {path}: no annotator is named in the files\nAgreement needs at least two"
-    )
-    assert "--attribution" not in outcome.stderr
 
 
 def of_image(number, name, *works):
@@ -706,15 +517,6 @@ def test_a_word_is_the_image_where_the_user_says_so(tmp_path):
     assert read_coco(path).image_names == ("data/thumbs/7.jpg",)
     with reading(columns={"image": "image"}):
         assert read_coco(path).image_names == ("day1_7",)
-
-
-def test_images_with_answers_are_joined_with_those_of_another_project(tmp_path):
-    for who, quality, first in (("ann", {"photo_quality": "good"}, 0), ("bob", {}, 100)):
-        rows = [
-            minimal(number, who, number, **quality) | {"id": first + number} for number in (1, 2)
-        ]
-        written(tmp_path / f"{who}.json", *rows)
-    assert asked(read_coco(tmp_path)) == {"1.jpg": ["ann", "bob"], "2.jpg": ["ann", "bob"]}
 
 
 def test_unnamed_annotations_of_tasks_with_one_id_are_not_numbered(tmp_path):

@@ -82,12 +82,6 @@ def test_a_query_that_asks_for_a_thumbnail_is_no_part_of_names(tmp_path):
     assert note.startswith("1 image under 'thumb' in the data of tasks left out")
 
 
-def test_queries_name_images_of_files_with_one_task_each(tmp_path):
-    for number in (1, 2):
-        read(tmp_path / f"{number}.json", f"{DRIVE}{number}")
-    assert read_coco(tmp_path).image_names == ("uc?export=view&id=1", "uc?export=view&id=2")
-
-
 def in_projects(folder, of_bob, key="url"):
     """Write a file for ann and one for bob, whose tasks show two images each, on one tag."""
     for person, (who, order) in enumerate((("ann", "ab"), ("bob", of_bob))):
@@ -116,12 +110,6 @@ def test_images_named_by_tasks_of_different_projects_are_refused(tmp_path):
     assert data.annotations.bbox[:, 0].tolist() == [18, 18, 100, 100]
 
 
-def test_images_named_by_tasks_of_one_project_are_joined(tmp_path):
-    data = read_coco(in_projects(tmp_path, "ab"))
-    assert data.image_names == ("task 1/tag", "task 2/tag")
-    assert data.assigned.all()
-
-
 @pytest.mark.parametrize("of_bob", ["ab", "ba"])
 def test_images_inside_of_files_are_told_apart(tmp_path, of_bob):
     for person, (who, order) in enumerate((("ann", "ab"), ("bob", of_bob))):
@@ -135,14 +123,6 @@ def test_images_inside_of_files_are_told_apart(tmp_path, of_bob):
     assert caught.value.advice == (
         "Give images a URL in place of their content, by which they can be told apart."
     )
-
-
-def test_pages_in_another_order_are_told_by_their_key(tmp_path):
-    pages = [f"data:image/png;base64,{each * 8}" for each in "ab"]
-    for who, order in (("ann", pages), ("bob", pages[::-1])):
-        written(tmp_path / f"{who}.json", task(1, work(1, BOX), data={"image": order}))
-    with pytest.raises(DatasetError, match=r"differ in the two files \('image'\)"):
-        read_coco(tmp_path)
 
 
 def by_number(folder, *data_of_bob, data):
@@ -174,48 +154,6 @@ def test_tasks_with_other_data_that_names_no_image_are_refused(tmp_path):
     assert data.image_names == ("1.dcm", "2.dcm")
     assert data.assigned.all()
     assert data.notes == ()
-
-
-def test_tasks_with_the_same_data_are_joined_by_their_numbers(tmp_path):
-    """The order of the keys does not matter."""
-    turned = [dict(reversed(each.items())) for each in DICOM]
-    data = read_coco(by_number(tmp_path, *turned, data=DICOM))
-    assert data.image_names == ("task 1", "task 2")
-    assert data.assigned.all()
-    (note,) = data.notes
-    assert ": no value of data names an image. Say which key of the data has the image: " in note
-
-
-@pytest.mark.parametrize("is_merged", [False, True])
-def test_json_min_is_joined_by_numbers_whatever_was_said_of_annotations(tmp_path, is_merged):
-    """In a file of both, the answers of annotators may differ, too."""
-    merged = []
-    for number, who in enumerate(("ann", "bob"), start=1):
-        region = {"x": 1, "y": 1, "width": 9, "height": 9, "rectanglelabels": ["cat"]}
-        size = {"original_width": 200, "original_height": 100}
-        of_work = {"annotator": number, "annotation_id": number, "lead_time": number}
-        of_work |= dict.fromkeys(("created_at", "updated_at"), f"2026-06-1{number}T10:00:00Z")
-        tasks = [
-            {"id": n, "label": [region | size]} | each | of_work
-            for n, each in enumerate(DICOM, start=1)
-        ]
-        written(tmp_path / f"{who}.json", *tasks)
-        merged += [each | {"annotator": number, "quality": f"good {number}"} for each in tasks]
-    data = read_coco(written(tmp_path / "all.json", *merged) if is_merged else tmp_path)
-    assert data.image_names == ("task 1", "task 2")
-    assert data.assigned.all()
-
-
-def test_a_task_of_json_min_without_image_that_shares_its_id_is_another_one(tmp_path):
-    region = {"x": 1, "y": 1, "width": 9, "height": 9, "rectanglelabels": ["cat"]}
-    shape = region | {"original_width": 200, "original_height": 100}
-    tasks = [
-        {"id": 7, "label": [shape], "annotator": who} | data
-        for data in ({"image": "a.jpg"}, {})
-        for who in (1, 2)
-    ]
-    data = read_coco(written(tmp_path / "a.json", *tasks))
-    assert asked(data) == {"a.jpg": ["1", "2"], "task 7 (2)": ["1", "2"]}
 
 
 def test_a_merged_file_has_a_task_for_each_data(tmp_path):
