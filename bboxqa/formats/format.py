@@ -14,8 +14,10 @@ from bboxqa.formats.records import AnnotationFile, ReadSettings
 if TYPE_CHECKING:
     from bboxqa.formats.translation.collector import Add, Translate, Translated, Wanted
 
-Recognises = Callable[[Path], bool]
-"""Returns whether a file or folder looks like a format, by the beginning of files only."""
+Recognises = Callable[[Path], int]
+"""Returns how sure a format is of a file or folder, by the beginning of files only: 0 no, 1 maybe,
+2 sure. True is sure.
+"""
 
 
 class Reader(Protocol):
@@ -50,7 +52,8 @@ class Format:
         The suffixes of its files, such as ".json"; other files in a folder are ignored. Of a
         folder, `bboxqa.read_coco` reads the files that `recognises` accepts.
     recognises : callable
-        Called with the path of a file; returns whether it looks like this format.
+        Called with the path of a file; returns whether it looks like this format, or how sure it
+        is. The format that is most sure reads the file; there is no order of formats.
     read : Reader
     document : DocumentReader or None
         None if `bboxqa validate` does not check the format.

@@ -39,7 +39,9 @@ from bboxqa.formats.registry import (
     OF_ONE_IMAGE,
     format_inside,
     format_of,
+    formats_of,
     is_source,
+    short_name,
     suffixes,
     title_of,
 )
@@ -230,8 +232,9 @@ def refuse_formats(path: Path, files: Sequence[Path]) -> None:
     """Refuse a path whose sources have several formats, unless one of them is chosen."""
     first: dict[str, Path] = {}
     for each in files:
-        first.setdefault(_short_name(format_of(each)), each)
-    if len(first) < 2:
+        for found in formats_of(each) or [COCO]:
+            first.setdefault(short_name(found), each)
+    if len(first) < 2 or choices().from_format in first:
         return
     shown = ", ".join(
         f"{title_of(FORMATS[name]) if name in FORMATS else name} "
@@ -244,10 +247,6 @@ def refuse_formats(path: Path, files: Sequence[Path]) -> None:
         f"To read one of them: {' or '.join(f'--from {name}' for name in first)}\n"
         f"If people used different formats, name who made each (edit NAME):\n{lines}",
     )
-
-
-def _short_name(found: Format) -> str:
-    return "coco" if found.name == "coco-archive" else found.name
 
 
 def list_files(
@@ -304,7 +303,7 @@ def _of_format(sources: list[Path]) -> list[Path]:
     chosen = choices().from_format
     if chosen is None:
         return sources
-    found = [each for each in sources if _short_name(format_of(each)) == chosen]
+    found = [each for each in sources if chosen in map(short_name, formats_of(each) or [COCO])]
     if not found:
         shown = first_few(sources, _SHOWN, lambda each: one_line(str(each)))
         raise DatasetError([f"{shown}: no file is of the format {chosen}, as --from says"])
@@ -503,7 +502,8 @@ def sources_in(path: Path) -> list[Path]:
     if not path.is_file() or not is_archive(head_of(path)):
         return [path]
     found = format_of(path)
-    if found not in _OF_FILES:
+    is_mixed = len(formats_of(path)) > 1 and choices().from_format is None
+    if found not in _OF_FILES or is_mixed:
         return [path]
     members = [each for each in members_of(path) if each.name and not is_picture(each.name)]
     formats = {each.name: format_inside(path / each.name) for each in members}

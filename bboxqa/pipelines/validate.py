@@ -12,11 +12,12 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.memory import check_free_memory
 from bboxqa.core.types import AnyPath, Progress
+from bboxqa.formats.choices import choices
 from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.opening import no_such_file
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import format_of, formats_of
 from bboxqa.formats.scanner import read_bytes, read_path
 from bboxqa.formats.source import archive_around
 from bboxqa.formats.sources import as_paths, listed
@@ -187,27 +188,29 @@ def _documents(
 ) -> Iterator[Document]:
     if missing := [each for each in files if not (lexists(each) or archive_around(each))]:
         raise no_such_file(missing)
-    readers = [_reader(file) for file in files]
+    readers = [(file, read) for file in files for read in _readers(file)]
     # Several files can share a folder of images: a record in any of them counts.
-    several = images is not None and len(files) > 1
-    named = [
-        (file, read(file, None).images)
-        for file, read in zip(files, readers, strict=True)
-        if several
-    ]
+    several = images is not None and len(readers) > 1
+    named = [(file, read(file, None).images) for file, read in readers if several]
     on_step = None if progress is None else partial(progress, "reading")
-    for file, read in zip(files, readers, strict=True):
+    for file, read in readers:
         check_free_memory([file])
         reading = read(file, on_step)
         yield _document(images, truth, progress, named, reading)
 
 
-def _reader(file: Path) -> DocumentReader:
-    """Return the reader of a file for the rules; raise DatasetError if its format has none."""
-    found = format_of(file)
-    if found.document is None:
-        raise DatasetError([f"{file}: is of the format {found.name}, which is not checked"])
-    return found.document
+def _readers(file: Path) -> list[DocumentReader]:
+    """Return the readers of a file for the rules, one for each format that it holds.
+
+    Raises DatasetError if a format has none.
+    """
+    formats = formats_of(file) if choices().from_format is None else []
+    found = []
+    for each in formats or [format_of(file)]:
+        if each.document is None:
+            raise DatasetError([f"{file}: is of the format {each.name}, which is not checked"])
+        found.append(each.document)
+    return found
 
 
 def _read_truth(ground_truth: AnyPath | None) -> RawDocument | None:

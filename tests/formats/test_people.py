@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 from support.datasets import annotation, document, image, write
@@ -241,3 +243,17 @@ def test_equal_names_of_images_of_nobody_are_converted_only_as_the_user_says(tmp
 def test_people_are_called_by_the_part_that_differs(tmp_path, paths, names):
     given = [coco(tmp_path / each, FIRST) for each in paths]
     assert sources_of(given).names == names
+
+
+def test_one_folder_or_archive_of_labels_in_two_formats_is_asked_about(tmp_path):
+    folder = yolo(tmp_path / "set/labels", FIRST).parent
+    labelme(folder / "annotations", FIRST)
+    archive = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", folder))
+    for source in (folder, archive):
+        with reading(image_size=(100, 100)):
+            with pytest.raises(NothingToCompareError, match=r"in several formats: YOLO .*LabelMe"):
+                read_dataset(source, min_annotators=1)
+            assert len(validate(source).files) == 2
+        for name in ("yolo", "labelme"):
+            with reading(from_format=name, image_size=(100, 100)):
+                assert len(read_dataset(source, min_annotators=1).annotations) == 4

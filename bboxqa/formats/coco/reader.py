@@ -238,14 +238,13 @@ def _outline_notes(document: RawDocument) -> Iterator[str]:
         )
 
 
-def _recognises(path: Path) -> bool:
-    """Return whether a file has the suffix .json, or begins like a JSON object."""
-    if path.suffix.lower() == ".json":
-        return True
-    try:
-        return head_of(path).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-    except OSError:
-        return True
+def _recognises(path: Path) -> int:
+    """Return 2 for COCO JSON, and 1 for any other JSON, which no other tool may have written."""
+    head = head_of(path)
+    if begins_as_coco(head):
+        return 2
+    is_json = path.suffix.lower() == ".json"
+    return int(is_json or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"))
 
 
 def begins_as_coco(head: bytes) -> bool:
@@ -273,13 +272,16 @@ _OTHER_LISTS = re.compile(
 )
 
 
-def _recognises_of_archive(path: Path) -> bool:
+def _recognises_of_archive(path: Path) -> int:
     if not is_archive(head_of(path)) and archive_around(path) is None:
-        return False
+        return 0
     try:
-        return bool(_members(path))
+        found = _members(path)
     except DatasetError:
-        return False
+        return 0
+    heads = (each.head().removeprefix(b"\xef\xbb\xbf") for each in found)
+    is_sure = any(begins_as_coco(head) or begins_with_results(head) for head in heads)
+    return 2 if is_sure else int(bool(found))
 
 
 def _members(path: Path) -> "list[Member]":
