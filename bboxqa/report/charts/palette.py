@@ -1,7 +1,5 @@
 """Colours of charts and pictures, by what they mean."""
 
-from collections.abc import Sequence
-
 SERIES = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7b3294", "#8c6d31",
 )  # fmt: skip
@@ -31,23 +29,6 @@ def series_style(place: int) -> tuple[int, int]:
     """
     n_colors = len(SERIES)
     return place % n_colors, (place + place // n_colors) % len(DASHES)
-
-
-def styles_beside(own: Sequence[int]) -> list[int]:
-    """Return the places of series that are shown together, so that no two share a colour.
-
-    Series keep their own place, unless an earlier one has its colour: then they get the first place
-    with a free colour, while there are any.
-
-    Examples
-    --------
-    >>> styles_beside([0, 3, 8, 11]), styles_beside([9, 2])
-    ([0, 3, 1, 2], [9, 2])
-    """
-    n_colors = len(SERIES)
-    first = {place % n_colors: place for place in reversed(own)}
-    free = [color for color in range(n_colors) if color not in first]
-    return [place if first[place % n_colors] == place or not free else free.pop(0) for place in own]
 
 
 TEXT, DIM, LINE, BACK = "#1c2024", "#5b6470", "#dfe3e8", "#ffffff"

@@ -5,18 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from bboxqa.core.arrays import ByteArray, FloatArray
 from bboxqa.model.findings import Severity
-from bboxqa.report.charts.palette import (
-    DASHES,
-    N_TOLD_APART,
-    SERIES,
-    TEXT,
-    series_style,
-    styles_beside,
-)
+from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES, series_style
 from bboxqa.report.numbers import set_apart, short_name
 
 By = Literal["annotator", "category", "unit", "finding"]
@@ -25,14 +16,8 @@ By = Literal["annotator", "category", "unit", "finding"]
 Box = tuple[float, float, float, float]
 """Left, top, width and height in pixels."""
 
-# Edges nearer than this part of the longer side are hard to distinguish.
-_CLOSE = 0.1
-# A category with more annotations than this, and with this share of all, has no labels.
-_MOST_EQUAL_LABELS, _NEARLY_ALL = 20, 0.75
 # The box of an outline is thinner than the outline, so that the two can be told apart.
 _BOX_WEIGHT = 0.5
-# All pairs are compared, up to this number of boxes in an image.
-_MOST_COMPARED = 2000
 _SEVERITY_COLORS = {
     Severity.ERROR: SERIES[1],
     Severity.WARNING: SERIES[4],
@@ -136,21 +121,16 @@ def _outlined(
 def _named_looks(
     names: Sequence[str], every: Sequence[str], asked: Sequence[str] = ()
 ) -> tuple[list[Look], list[Key]]:
-    """Return the look of each name, and the entries of the legend with their numbers.
-
-    `every` are all names of the data set in order; `asked` are names that are always shown.
-    """
+    """Return the look of each name, and the entries of the legend; `asked` are always shown."""
     number = Counter(names)
     present = [name for name in every if number[name] or name in asked]
     # With more names than looks, names of the image get the looks in their order.
     distinguished = every if len(every) <= N_TOLD_APART else present
-    own = {name: place for place, name in enumerate(distinguished)}
-    look = {}
-    for name, place in zip(present, styles_beside([own[name] for name in present]), strict=True):
-        color, dashes = series_style(place)
-        look[name] = Look(SERIES[color], DASHES[dashes])
-    keys = [(_counted(name, number[name]), look[name]) for name in present]
-    return [look[name] for name in names], keys
+    styles = {name: series_style(place) for place, name in enumerate(distinguished)}
+    look = {name: Look(SERIES[styles[name][0]], DASHES[styles[name][1]]) for name in present}
+    return [look[name] for name in names], [
+        (_counted(name, number[name]), look[name]) for name in present
+    ]
 
 
 def _counted(name: str, number: int | str) -> str:
@@ -160,19 +140,11 @@ def _counted(name: str, number: int | str) -> str:
 def _by_annotator(scene: Scene) -> tuple[list[Outline], list[Key]]:
     names = [shape.annotator for shape in scene.shapes]
     looks, keys = _named_looks(names, scene.annotators, scene.asked)
-    number = Counter(shape.category for shape in scene.shapes)
-    # Labels of one category would repeat all over the image.
-    plain = [
-        name
-        for name, n in number.items()
-        if n > _MOST_EQUAL_LABELS and n >= _NEARLY_ALL * len(scene.shapes)
-    ]
-    if len(scene.categories) > 1:
-        keys += [(f"no label: {_counted(name, number[name])}", NO_LOOK) for name in plain]
-    else:
-        plain = [*scene.categories]
-    labels = ["" if shape.category in plain else shape.category for shape in scene.shapes]
-    return _outlined(scene.shapes, looks, labels), keys
+    # The only category would repeat all over the image.
+    is_one = len(scene.categories) < 2
+    return _outlined(
+        scene.shapes, looks, ["" if is_one else s.category for s in scene.shapes]
+    ), keys
 
 
 def _by_category(scene: Scene) -> tuple[list[Outline], list[Key]]:
@@ -191,7 +163,7 @@ def _by_unit(scene: Scene) -> tuple[list[Outline], list[Key]]:
     keys = []
     for unit, shapes in sorted(drawn.items()):
         named = " / ".join(dict.fromkeys(shape.category for shape in shapes))
-        whose = f"{len(shapes)} of {len(scene.asked)}" if unit else len(shapes)
+        whose = f"{len(shapes)} of {len(scene.asked)}" if unit else str(len(shapes))
         keys.append((f"{unit or 'crowd'}  {_counted(named, whose)}", look[unit]))
     # One label is enough for annotations of one object.
     first = {id(shapes[0]): unit for unit, shapes in drawn.items()}
@@ -208,30 +180,14 @@ def _by_finding(scene: Scene) -> tuple[list[Outline], list[Key]]:
         if number[code]
     ]
     outlines = []
-    for shape, n_below in zip(scene.shapes, _coinciding(scene.shapes), strict=True):
-        of, label = look[shape.codes[0]], ", ".join(shape.codes)
-        if n_below:
-            of = Look(TEXT, DASHES[n_below % len(DASHES)])
+    for shape in scene.shapes:
+        of = look[shape.codes[0]]
         # Outline and box are both drawn, as either may be wrong.
         if shape.rings:
             outlines.append(Outline(shape.bbox, of, rings=shape.rings))
         weight = _BOX_WEIGHT if shape.rings else 1
-        outlines.append(Outline(shape.bbox, of, label, weight=weight))
+        outlines.append(Outline(shape.bbox, of, ", ".join(shape.codes), weight=weight))
     return outlines, keys
-
-
-def _coinciding(shapes: Sequence[Shape]) -> list[int]:
-    """Return for each shape how many earlier ones have nearly its box and the same first code."""
-    if len(shapes) > _MOST_COMPARED:
-        return [0] * len(shapes)
-    boxes = np.array([shape.bbox for shape in shapes], np.float64).reshape(-1, 4)
-    corners = np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]])
-    codes = np.array([shape.codes[0] for shape in shapes])
-    n_below = []
-    for place, box in enumerate(corners):
-        close = np.abs(corners[:place] - box).max(axis=1) <= _CLOSE * np.abs(boxes[place, 2:]).max()
-        n_below.append(int((close & (codes[:place] == codes[place])).sum()))
-    return n_below
 
 
 _BY = {
