@@ -24,7 +24,6 @@ from bboxqa.report.charts.charts import (
     image_costs,
     offsets,
     pair_matrix,
-    severities,
 )
 from bboxqa.report.charts.intervals import (
     annotator_intervals,
@@ -299,12 +298,6 @@ def test_costs_are_bars_and_those_unknown_are_left_out():
     assert texts(image_costs([image("a", 0.25)], 1, "F1")) == ["0.75"]
 
 
-def test_severities_are_bars():
-    chart = severities({"error": 2, "warning": 0, "info": 1500})
-    assert widths(chart) == [2, 0, 1500]
-    assert texts(chart) == ["2", "0", "1,500"]
-
-
 @pytest.mark.parametrize(
     "chart",
     [
@@ -464,7 +457,7 @@ def test_a_notebook_shows_the_intervals_as_a_picture(result):
     found = ["".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "Existence: F1" in found
     assert len(html) < 20_000
-    assert "class=" not in unquote(chart_image(severities({"error": 1}), "a"))
+    assert "class=" not in unquote(chart_image(category_intervals([category("a", 0.5)]), "a"))
 
 
 def test_only_charts_on_axes_import_matplotlib():
@@ -477,7 +470,6 @@ def test_only_charts_on_axes_import_matplotlib():
         "found = bboxqa.agree(bboxqa.read_coco(example_file('fruits')))\n"
         "agreement_page(documents_of(found, summary(found), found.diagnose()))\n"
         "found._repr_html_()\n"
-        "bboxqa.validate(example_file('fruits'))._repr_html_()\n"
         "print('matplotlib' in sys.modules)"
     )
     command = [sys.executable, "-c", script]

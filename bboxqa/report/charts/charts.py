@@ -1,4 +1,4 @@
-"""Charts of kinds of disagreement, images, pairs of annotators, categories, offsets, findings."""
+"""Charts of kinds of disagreement, images, pairs of annotators, categories, offsets."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,6 @@ from bboxqa.report.numbers import (
 Rows = Sequence[Mapping[str, Any]]
 
 _MOST_IMAGES, _MOST_ANNOTATORS, _MOST_CATEGORIES = 30, 40, 20
-_SEVERITY_COLORS = {"error": SERIES[1], "warning": SERIES[4], "info": SERIES[5]}
 _OTHER = "(other)"
 # Characters of a name beside a row and below a column.
 _LONGEST_BESIDE, _LONGEST_BELOW = 36, 20
@@ -134,15 +133,6 @@ def image_costs(images: Rows, n_images: int, figure: str = "alpha") -> Chart:
         title, marks, (low - margin * (low < 0), high + margin), in_rows(len(worst)),
         16 * len(worst), legend=legend, rows=[short_name(row["file_name"]) for row in worst],
     )  # fmt: skip
-
-
-def severities(counts: Mapping[str, int]) -> Chart:
-    """Draw the number of findings of each severity."""
-    marks: list[Mark] = []
-    for place, (name, n) in enumerate(counts.items()):
-        marks += [bar(0, n, place, _SEVERITY_COLORS[name]), Text(n, place, f"{n:,}", 5)]
-    ends = (0.0, 1.15 * max(1, *counts.values()))
-    return Chart("", marks, ends, in_rows(len(counts)), 75, rows=[*counts], frame="")
 
 
 def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"] = "f1") -> Chart:

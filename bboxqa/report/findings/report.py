@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bboxqa.core.text import count, one_line
-from bboxqa.model.findings import FoundReport, Severity
+from bboxqa.model.findings import FoundReport
 from bboxqa.model.table import Table, html_table
 from bboxqa.report.findings.phrases import ID_NAMES, groups
 from bboxqa.report.registry import FINDING_VIEWS, view
@@ -26,17 +26,12 @@ class Report(FoundReport):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        from bboxqa.report.charts.charts import severities
-        from bboxqa.report.charts.svg import chart_image
-
         total = sum(self.severities.values())
         items = "".join(f"<li>{escape(one_line(each))}</li>" for each in self._contents())
         head = f"<p>{count(len(self.files), 'file')}: {count(total, 'finding')}</p><ul>{items}</ul>"
         if not total:
             return head
-        found = {each.value: self.severities[each] for each in Severity}
-        picture = chart_image(severities(found), "Findings by severity")
-        return head + picture + html_table(self._by_rule(), _MOST_RULES)
+        return head + html_table(self._by_rule(), _MOST_RULES)
 
     def _contents(self) -> Iterator[str]:
         """Yield what the first files hold, and their parts that were not read."""

@@ -161,7 +161,10 @@ def _page(documents: Documents, images: ShownImages, above: str, *, linked: bool
         confused=_confused(tables),
         costs={
             "columns": ["file_name", "cost", "alpha", "f1"],
-            "rows": [[each.name, each.cost, each.alpha, each.f1] for each in images.pictures],
+            "rows": [
+                [each.record[key] for key in ("file_name", "cost", "alpha", "f1")]
+                for each in images.pictures
+            ],
         },
         cards=annotator_cards(diagnosis, images.legend),
         few_cards=_FEW_CARDS,

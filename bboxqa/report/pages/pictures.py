@@ -41,17 +41,18 @@ class Pixels:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """An annotation on a picture, as paths in pixels of the image."""
+    """An annotation on a picture, with the paths of its outline and its key points.
+
+    Each point is a line of length 0 with round ends. `style` has the classes of its line.
+    """
 
     d: str
-    """Its outline."""
     annotator: int
     category: int
     number: int
     style: str
     text: str
     dots: str = ""
-    """Its key points, each a line of length 0 with round ends."""
     hidden: str = ""
 
     @property
@@ -66,50 +67,49 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
-    """The number of an object at its top left corner, in pixels of the image."""
-
-    number: int
-    x: float
-    y: float
-
-
-@dataclass(frozen=True, slots=True)
 class Picture:
-    """An image with its annotations."""
+    """An image of the document "worst_images", its `record`, as a page draws it.
+
+    `note` says why there are no pixels, or what is wrong with them. `labels` are numbers of objects
+    with their places, `letter` is the size of letters, both in pixels of the image. `asked` are
+    annotators with their styles.
+    """
 
     number: int
-    name: str
+    record: Mapping[str, Any]
     width: float
     height: float
     pixels: Pixels | None
     note: str
-    """Why there are no pixels, or what is wrong with them; may be empty."""
-    alpha: float | None
-    alpha_reason: str
-    """Why there is no alpha; empty if there is one."""
-    f1: float | None
-    cost: float | None
     disagreed: Sequence[Mapping[str, Any]]
     agreed: Sequence[Mapping[str, Any]]
     kinds: Sequence[str]
     shapes: Sequence[Drawn]
-    labels: Sequence[Label]
+    labels: Sequence[tuple[int, float, float]]
     letter: float
-    """The size of letters, in pixels of the image."""
     asked: Sequence[tuple[str, str]]
-    """Annotators with their styles."""
-    categories: Sequence[int]
+
+    @property
+    def name(self) -> str:
+        """The file name of the image."""
+        return str(self.record["file_name"])
+
+    @property
+    def categories(self) -> list[int]:
+        """The numbers of the categories of its annotations."""
+        return sorted({shape.category for shape in self.shapes})
 
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """Annotators and categories of pictures, with the numbers that shapes refer to."""
+    """Annotators and categories of pictures, with the numbers that shapes refer to.
+
+    `n_annotators` is the number of all annotators of the result.
+    """
 
     annotators: Mapping[str, int]
     categories: Mapping[str, int]
     n_annotators: int
-    """Of the result."""
 
     def style(self, annotator: str, beside: Sequence[str] = ()) -> str:
         """Return the classes of an annotator's colour and line.
@@ -124,12 +124,11 @@ class Legend:
 
 @dataclass(frozen=True, slots=True)
 class ShownImages:
-    """The images that a page, or several of one result, show."""
+    """The images that a page, or several of one result, show, of `n_images` of the result."""
 
     pictures: Sequence[Picture]
     legend: Legend
     n_images: int
-    """The number of images of the result."""
     measure: str
 
     @property
@@ -145,7 +144,7 @@ class ShownImages:
     @property
     def has_alpha(self) -> bool:
         """Whether any image has an alpha; with a single category, none has."""
-        return any(each.alpha is not None for each in self.pictures)
+        return any(each.record["alpha"] is not None for each in self.pictures)
 
     @property
     def looked_for(self) -> bool:
@@ -233,16 +232,11 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | 
     disagreed = [each for each in image["objects"] if each["kind"] != ALL_AGREE]
     return Picture(
         number=number,
-        name=image["file_name"],
+        record=image,
         width=width,
         height=height,
         pixels=pixels,
         note="" if found is None else found.note,
-        alpha=image["alpha"],
-        # Results of earlier versions do not say it.
-        alpha_reason="" if image["alpha"] is not None else image.get("alpha_status", ""),
-        f1=image["f1"],
-        cost=image["cost"],
         disagreed=disagreed,
         agreed=[each for each in image["objects"] if each["kind"] == ALL_AGREE],
         # Results of earlier versions have the primary kind only.
@@ -251,7 +245,6 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | 
         labels=_labels(image, letter),
         letter=letter,
         asked=[(name, of.style(name, people)) for name in people],
-        categories=sorted({shape.category for shape in shapes}),
     )
 
 
@@ -288,7 +281,7 @@ def _dots(points: Sequence[Sequence[float]]) -> str:
     return "".join(f"M{x:.7g} {y:.7g}h0" for x, y in points)
 
 
-def _labels(image: Mapping[str, Any], letter: float) -> list[Label]:
+def _labels(image: Mapping[str, Any], letter: float) -> list[tuple[int, float, float]]:
     """Return the labels of objects on which annotators disagree."""
     corners = {each["object"]: (inf, inf) for each in image["objects"] if each["kind"] != ALL_AGREE}
     for shape in image["shapes"]:
@@ -298,7 +291,7 @@ def _labels(image: Mapping[str, Any], letter: float) -> list[Label]:
             corners[number] = min(left, x), min(top, y)
     # A number stands above its line, and within the image.
     return [
-        Label(number, round(max(x, 0.0), 1), round(max(y - letter / 6, letter), 1))
+        (number, round(max(x, 0.0), 1), round(max(y - letter / 6, letter), 1))
         for number, (x, y) in corners.items()
     ]
 
