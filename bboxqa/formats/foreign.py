@@ -16,7 +16,7 @@ from bboxqa.formats.content_kinds import (
     json_kind_of,
     kind_of,
 )
-from bboxqa.formats.dota.dota_heads import is_dota_head
+from bboxqa.formats.dota.dota import is_dota_head
 from bboxqa.formats.member import as_utf8
 from bboxqa.formats.opening import SAVE_AS_CSV
 from bboxqa.formats.yolo.yolo import is_label_head

@@ -9,14 +9,11 @@ from support.tool_files import alone, asked, drawn, found, write
 import bboxqa
 from bboxqa import agree, read_coco
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.dota.dota_heads import is_dota_head
-from bboxqa.formats.dota.dota_records import LineError, label_of
-from bboxqa.formats.dota.dota_records import translate_dota as translate
+from bboxqa.formats.dota.dota import is_dota_head
+from bboxqa.formats.dota.reader import translate_dota as translate
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import list_files
-from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Wanted
-from bboxqa.formats.translation.shapes import rotations_of
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/dota"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of DOTA here")
@@ -35,7 +32,10 @@ def of_lines(tmp_path, text, **choices):
     return done, records
 
 
-def two(folder, ann=PLANE, bob=PLANE, **more):
+OTHER = PLANE.replace("30 20", "31 20")
+
+
+def two(folder, ann=PLANE, bob=OTHER, **more):
     """Write a folder with one of labels for each of two people, and shared pictures."""
     return write(folder, **{"ann/a.txt": ann, "bob/a.txt": bob, "images/a.ppm": PICTURE}, **more)
 
@@ -98,17 +98,16 @@ def test_four_points_that_are_no_rectangle_have_no_rotation(tmp_path):
         ("1 1 5 1 5 3 1 3 7 1", "7", 1),
     ],
 )
-def test_category_and_mark_stand_behind_the_corners(line, category, difficult):
-    label = label_of(line)
-    assert (label.category, label.difficult) == (category, difficult)
+def test_category_and_mark_stand_behind_the_corners(tmp_path, line, category, difficult):
+    found, (record,) = of_lines(tmp_path, line)
+    assert [each["name"] for each in found.categories] == [category]
+    assert record["attributes"].get("difficult", 0) == difficult
 
 
 @pytest.mark.parametrize(
     "line", ["1 1 5 1 5 3 1 3", "1 1 5 1 5 3 1 x plane 0", "nan 1 5 1 5 3 1 3 plane 0"]
 )
 def test_lines_that_are_no_labels_are_errors_at_their_place(tmp_path, line):
-    with pytest.raises(LineError):
-        label_of(line)
     write(tmp_path, **{"a.txt": HEADER + PLANE + line})
     assert [each[:2] for each in found(tmp_path, "T001")] == [(str(tmp_path / "a.txt"), 4)]
     with pytest.raises(DatasetError) as refused:
@@ -138,23 +137,16 @@ def test_signs_of_icdar_are_no_labels_of_dota():
 def test_a_folder_for_each_person(tmp_path, yaml):
     two(tmp_path, **yaml)
     assert list_files([tmp_path]) == [tmp_path / "ann", tmp_path / "bob"]
-    data = read_coco([tmp_path / "ann", tmp_path / "bob"])
+    data = read_coco(tmp_path)
     assert asked(data) == {"a.ppm": ["ann", "bob"]}
     assert agree(data, bootstrap=0).existence.f1 == 1
 
 
-def test_an_empty_file_is_an_image_without_objects(tmp_path):
-    two(tmp_path, ann="")
-    data = read_coco([tmp_path / "ann", tmp_path / "bob"])
-    assert asked(data) == {"a.ppm": ["ann", "bob"]}
-    assert [each[1] for each in drawn(data)] == ["bob"]
-
-
 def test_a_picture_without_labels_is_asked_for_on_request(tmp_path):
     two(tmp_path, **{"images/b.ppm": PICTURE})
-    assert asked(read_coco([tmp_path / "ann", tmp_path / "bob"])) == {"a.ppm": ["ann", "bob"]}
+    assert asked(read_coco(tmp_path)) == {"a.ppm": ["ann", "bob"]}
     with bboxqa.reading(missing_txt="asked"):
-        assert asked(read_coco([tmp_path / "ann", tmp_path / "bob"]))["b.ppm"] == ["ann", "bob"]
+        assert asked(read_coco(tmp_path))["b.ppm"] == ["ann", "bob"]
 
 
 def test_formats_are_told_from_the_files_of_all_splits(tmp_path):
@@ -166,34 +158,9 @@ def test_formats_are_told_from_the_files_of_all_splits(tmp_path):
     assert format_of(write(tmp_path / "yolo", **yolo, **yaml)).name == "yolo"
 
 
-def test_oriented_boxes_of_yolo_are_the_same_objects(tmp_path):
-    shares = "0 .2 .125 .3 .25 .2 .375 .1 .25\n"
-    write(tmp_path, **{"images/a.ppm": PICTURE, "data.yaml": "names: [plane]\n"})
-    write(tmp_path, **{"ann/a.txt": shares, "bob/a.txt": "20 10 30 20 20 30 10 20 plane 0\n"})
-    assert {format_of(each).name for each in list_files([tmp_path])} == {"yolo", "dota"}
-    # In pixels, shares of 100 × 80 are the same corners.
-    one, other = drawn(read_coco([tmp_path / "ann", tmp_path / "bob"]))
-    assert (one[1], other[1]) == ("ann", "bob")
-    assert one[2:] == other[2:] == ("plane", 10, 10, 20, 20)
-
-
 def test_an_archive_is_by_one_person(tmp_path):
     with zipfile.ZipFile(tmp_path / "ann.zip", "w") as file:
         file.writestr("set/labelTxt/a.txt", HEADER + PLANE)
         file.writestr("set/images/a.ppm", PICTURE)
     assert format_of(tmp_path / "ann.zip").name == "dota"
     assert drawn(alone(tmp_path / "ann.zip"))[0][3:] == (10, 10, 20, 10)
-
-
-def test_the_angles_of_a_file_are_computed_all_at_once(tmp_path, monkeypatch):
-    computed = []
-
-    def counted(points):
-        computed.append(len(points))
-        return rotations_of(points)
-
-    monkeypatch.setattr(shapes, "rotations_of", counted)
-    turned, other = "20 10 30 20 20 30 10 20 plane 0\n", "10 10 30 10 30 20 5 5 plane 0\n"
-    _, records = of_lines(tmp_path, PLANE + "one\n" + turned + other)
-    assert computed == [3]
-    assert [each.get("attributes", {}).get("rotation") for each in records] == [0, 45, None]

@@ -1,29 +1,27 @@
-"""Translating LabelMe files to COCO records."""
+"""Reading LabelMe JSON: shapes, masks, and points in groups."""
 
 import base64
 import binascii
 import io
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
 from bboxqa.formats.choices import choices
 from bboxqa.formats.document import Where
 from bboxqa.formats.images import FileImages, pictures_of, size_in, size_of_picture
-from bboxqa.formats.label_folders import (
-    by_place,
-    path_below,
-    place_of,
-    without_suffix,
-)
-from bboxqa.formats.labelme.labelme_heads import is_labelme_head
-from bboxqa.formats.labelme.labelme_shapes import shape_of
-from bboxqa.formats.labelme.point_groups import group_of, n_grouped, points_by_shape
+from bboxqa.formats.label_folders import by_place, path_below, place_of, without_suffix
+from bboxqa.formats.labelme.labelme import is_labelme_head
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
+from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
     UNLABELLED,
     Add,
@@ -35,19 +33,29 @@ from bboxqa.formats.translation.collector import (
     tally_notes,
 )
 from bboxqa.formats.translation.json_files import begins, json_damage
-from bboxqa.formats.translation.masks import Masks
+from bboxqa.formats.translation.masks import Masks, checked_size, picture_mask
 from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
+    MaskProblemError,
     ValueProblemError,
+    line_of,
     mapping,
     plain_text,
+    points_of,
 )
 
-TITLE = "LabelMe JSON"
 _AGAIN = "Save it again in LabelMe; the file may be cut off."
 _PICTURE_HEAD = 1 << 20
 """Characters of an embedded image to decode; its size is in the first bytes."""
+_LINES = {
+    "line": "line", "linestrip": "polyline", "polyline": "polyline", "point": "key point",
+    "points": "point",
+}  # fmt: skip
+"""Names of shapes without an area, for messages."""
+_QUADRANGLES = ("rotation", "oriented_rectangle", "quadrilateral")
+_RECTANGLES = ("rectangle", "rotation", "oriented_rectangle")
+_AREAS = (*_RECTANGLES, "polygon", "quadrilateral", "circle", "mask")
 _WORDS = (
     ("group", "shape", "in groups of several: each compared on its own"),
     ("loose", "point", "in groups without one box: each is an object of its own"),
@@ -101,7 +109,7 @@ class _LabelmeRecords:
     def __init__(self, pictures: dict[str, Member], add: Add, wanted: Wanted) -> None:
         self._wanted = wanted
         is_said = choices().missing_txt == "not-asked"
-        self._into = Collector(TITLE, add, lists_images=is_said)
+        self._into = Collector("LabelMe JSON", add, lists_images=is_said)
         self._images = FileImages(self._into, pictures)
         self._masks = Masks(outlines=wanted.outlines)
         self._tally = self._images.tally
@@ -123,34 +131,32 @@ class _LabelmeRecords:
             problem = f"{member.name}: has no list of shapes"
             self._into.defect("T001", problem, Where(member.name, ""))
             return
-        self._add_shapes(content.shapes, image, member)
-
-    def _add_shapes(self, shapes: list[Any], image: Record, member: Member) -> None:
         size = (image["width"], image["height"]) if "width" in image else None
-        points_of_shape = points_by_shape(shapes) if self._wanted.keypoints else {}
-        self._tally["group"] += n_grouped(shapes)
+        owners, n_grouped = _groups(content.shapes)
+        self._tally["group"] += n_grouped
+        points_of_shape = owners if self._wanted.keypoints else {}
         inside = {number for numbers in points_of_shape.values() for number in numbers}
-        for number, shape in enumerate(shapes):
+        for number, shape in enumerate(content.shapes):
             if number in inside:
                 continue
+            joints = self._joints(content.shapes, points_of_shape.get(number, ()), member)
             where = Where(member.name, f"/shapes/{number}")
-            joints = self._joints(shapes, points_of_shape.get(number, ()), member)
             try:
                 self._add_shape(shape, image, size, where, joints)
             except ValueProblemError as error:
                 self._refuse(number, error, where)
 
-    def _joints(self, shapes: list[Any], numbers: Sequence[int], member: Member) -> Record:
+    def _joints(self, given: list[Any], numbers: Sequence[int], member: Member) -> Record:
         """Return the key points of a shape and their names; empty if it has none."""
         keypoints: list[float] = []
         joints: list[str] = []
         for number in numbers:
             try:
-                keypoints += _point_of(shapes[number])
+                keypoints += [*points_of(given[number].get("points"))[0].tolist(), 2]
             except ValueProblemError as error:
                 self._refuse(number, error, Where(member.name, f"/shapes/{number}"))
                 continue
-            joints.append(plain_text(shapes[number].get("label")) or UNLABELLED)
+            joints.append(plain_text(given[number].get("label")) or UNLABELLED)
         return {"keypoints": keypoints, "joints": joints} if joints else {}
 
     def _refuse(self, number: int, error: ValueProblemError, where: Where) -> None:
@@ -182,28 +188,25 @@ class _LabelmeRecords:
         return self._images.name(name, place, member.name, Where(member.name, "/imagePath"))
 
     def _add_shape(
-        self,
-        value: Any,
-        image: Record,
-        size: tuple[int, int] | None,
-        where: Where,
-        joints: Record,
+        self, value: Any, image: Record, size: tuple[int, int] | None, where: Where, joints: Record
     ) -> None:
         if not isinstance(value, dict):
             raise ValueProblemError("is not an object")
         wanted = self._wanted
-        shape = shape_of(value, size, self._masks, keypoints=wanted.keypoints)
+        shape = _shape_of(value, size, self._masks, keypoints=wanted.keypoints)
         label = plain_text(value.get("label"))
         record = {**wanted.boxed(shape), **joints, "image_id": image["id"]}
         record["category_id"] = self._into.category(label or UNLABELLED, where)
-        attributes = dict(record.get("attributes", {})) | _attributes(value)
-        if joints:
-            # The group only links points to the shape, and they are now in its record.
-            del attributes["group_id"]
+        attributes = {**record.get("attributes", {})}
+        attributes |= {name: True for name, is_set in mapping(value.get("flags")).items() if is_set}
+        if value.get("difficult") is True:
+            attributes["difficult"] = True
+        # The group only links points to the shape, if they are in its record.
+        if (group := _group_of(value)) is not None and not joints:
+            attributes["group_id"] = group
+            self._tally["loose"] += "keypoints" in shape
         if attributes:
             record["attributes"] = attributes
-        if "group_id" in attributes:
-            self._tally["loose"] += "keypoints" in shape
         score = value.get("score")
         if isinstance(score, int | float) and not isinstance(score, bool) and 0 <= score <= 1:
             record["score"] = score
@@ -212,26 +215,101 @@ class _LabelmeRecords:
             self._into.defect("T004", "a shape has no label", where, row)
 
     def done(self, others: list[Member]) -> Translated:
-        """Return the translation, with notes; `others` are files that are left out."""
+        """Return the translation; `others` are files that are left out."""
         notes = [*add_others(self._into, others, "JSON of LabelMe")]
         notes += self._images.add_unlabelled(others=others)
         return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
 
 
-def _point_of(value: dict[str, Any]) -> list[float]:
-    shape = shape_of(value, None, Masks(outlines=False), keypoints=True)
-    keypoints: list[float] = shape["keypoints"]
-    return keypoints
+def _shape_of(
+    value: dict[str, Any], size: tuple[int, int] | None, masks: Masks, *, keypoints: bool
+) -> Record:
+    """Return the COCO geometry keys of a shape.
+
+    `masks` says whether outlines are requested, and `keypoints` whether the coordinates of points
+    are. Raises ValueProblemError if the shape is not as LabelMe writes it.
+    """
+    # Old versions have polygons only, without a `shape_type`.
+    kind = plain_text(value.get("shape_type")) or "polygon"
+    if kind == "mask":
+        return _mask(value, size, masks)
+    if kind == "point" and keypoints:
+        x, y = points_of(value.get("points"))[0].tolist()
+        return {"shape": _LINES[kind], "keypoints": [x, y, 2], "num_keypoints": 1}
+    if kind in _LINES:
+        line = {} if kind == "point" else line_of(value.get("points"))
+        return {"shape": _LINES[kind], **line}
+    points = points_of(value.get("points"))
+    if kind == "rectangle" and len(points) == 2:
+        return {"bbox": shapes.bounds(points)}
+    if len(points) != 2 and (kind == "circle" or (kind == "rectangle" and len(points) < 2)):
+        raise ValueProblemError(f"a {kind} has {count(len(points), 'point')}; expected 2")
+    if kind == "circle":
+        centre, radius = points[0], float(np.hypot(*(points[1] - points[0])))
+        points = shapes.ellipse((float(centre[0]), float(centre[1])), (radius, radius))
+    elif kind not in ("polygon", "rectangle", *_QUADRANGLES):
+        return {"shape": one_line(kind[:40])}
+    if len(points) < 3:
+        raise ValueProblemError(f"a {kind} has {count(len(points), 'point')}; expected 3 or more")
+    record: Record = {"bbox": shapes.bounds(points)}
+    if kind in ("rectangle", *_QUADRANGLES) and len(points) == 4:
+        # The angle of the first side in degrees, from 0 up to 90.
+        right, down = points[1] - points[0]
+        degrees = round(float(np.degrees(np.arctan2(down, right))) % 90, 3) % 90
+        record["attributes"] = {"rotation": degrees}
+    if masks.outlines:
+        record["segmentation"] = [shapes.ring(points)]
+    return record
 
 
-def _attributes(value: dict[str, Any]) -> Record:
-    """Return the keys of a shape other than label and geometry."""
-    found: Record = {name: True for name, is_set in mapping(value.get("flags")).items() if is_set}
-    if value.get("difficult") is True:
-        found["difficult"] = True
-    if (group := group_of(value)) is not None:
-        found["group_id"] = group
-    return found
+def _mask(value: dict[str, Any], size: tuple[int, int] | None, masks: Masks) -> Record:
+    """Return the box and run lengths of a mask, which is stored as an image between two corners."""
+    points = points_of(value.get("points"), least=2)
+    left, top = (int(each) for each in points.min(0))
+    mask = replace(picture_mask(value.get("mask"), masks), left=left, top=top)
+    if masks.outlines and size is not None:
+        width, height = checked_size(size)
+        if left < 0 or top < 0 or left + mask.width > width or top + mask.height > height:
+            raise MaskProblemError(f"lies outside the image of {width} × {height} pixels")
+    return masks.record(mask, size)
+
+
+def _group_of(shape: dict[str, Any]) -> int | str | None:
+    """Return the id of the group of a shape; None if it is not in a group."""
+    group = shape.get("group_id")
+    return group if isinstance(group, int | str) else None
+
+
+def _groups(given: Sequence[Any]) -> tuple[dict[int, list[int]], int]:
+    """Return the points of each shape that has points, and the number of other grouped shapes.
+
+    A shape has the points of its group if it is the only shape with an area in the group, or the
+    only rectangle. Others are those with an area that share a group with shapes other than points.
+
+    Examples
+    --------
+    >>> box = {"shape_type": "rectangle", "group_id": 4}
+    >>> nose = {"shape_type": "point", "group_id": 4}
+    >>> _groups([nose, box, {**nose, "group_id": None}]), _groups([box, nose, box])
+    (({1: [0]}, 0), ({}, 2))
+    """
+    groups: dict[int | str, list[int]] = defaultdict(list)
+    kinds: dict[int, str] = {}
+    for number, shape in enumerate(given):
+        if isinstance(shape, dict) and (group := _group_of(shape)) is not None:
+            kinds[number] = plain_text(shape.get("shape_type")) or "polygon"
+            groups[group].append(number)
+    owners, n_grouped = {}, 0
+    for numbers in groups.values():
+        points = [number for number in numbers if kinds[number] == "point"]
+        areas = [number for number in numbers if kinds[number] in _AREAS]
+        rectangles = [number for number in areas if kinds[number] in _RECTANGLES]
+        owner = next((some[0] for some in (areas, rectangles) if len(some) == 1), None)
+        if points and owner is not None:
+            owners[owner] = points
+        if len(numbers) - len(points) > 1:
+            n_grouped += len(areas)
+    return owners, n_grouped
 
 
 def _embedded_size(data: msgspec.Raw) -> tuple[int, int] | None:
