@@ -1,35 +1,9 @@
 """Registry of diagnostics; a new one is a module of this folder and one line here."""
 
 from collections.abc import Callable
+from importlib import import_module
 
 from bboxqa.core.plugins import lookup
-from bboxqa.diagnostics.agreement_groups import agreement_groups, agreement_matrix, copies
-from bboxqa.diagnostics.categories import (
-    category_merges,
-    category_use,
-    confusion_matrix,
-    confusions,
-    difficulty,
-    supercategories,
-)
-from bboxqa.diagnostics.decomposition import (
-    decomposition,
-    decomposition_by_annotator,
-    decomposition_by_category,
-)
-from bboxqa.diagnostics.object_cells import pair_similarity
-from bboxqa.diagnostics.offsets import offsets, quarter_turns, rotated_offsets
-from bboxqa.diagnostics.poses import joint_annotators, joints
-from bboxqa.diagnostics.rates import annotators, boxes_per_object
-from bboxqa.diagnostics.strata import (
-    agreement_by_crowding,
-    agreement_by_region,
-    agreement_by_size,
-    agreement_by_size_quarter,
-)
-from bboxqa.diagnostics.tracks import track_switches, tracks
-from bboxqa.diagnostics.vitality import category_vitality
-from bboxqa.diagnostics.work import work, work_hours, work_sessions
 from bboxqa.model.diagnosis import OF_KEYPOINTS
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -37,38 +11,39 @@ from bboxqa.model.units import MatchedUnits
 Diagnostic = Callable[[MatchedUnits], Table]
 """Computes a table from annotations that are matched to units."""
 
-DIAGNOSTICS: dict[str, Diagnostic] = {
-    "pair_similarity": pair_similarity,
-    "decomposition": decomposition,
-    "decomposition_by_category": decomposition_by_category,
-    "decomposition_by_annotator": decomposition_by_annotator,
-    "annotators": annotators,
-    "boxes_per_object": boxes_per_object,
-    "offsets": offsets,
-    "category_use": category_use,
-    "confusion_matrix": confusion_matrix,
-    "agreement_matrix": agreement_matrix,
-    "agreement_groups": agreement_groups,
-    "copies": copies,
-    "confusions": confusions,
-    "category_merges": category_merges,
-    "supercategories": supercategories,
-    "difficulty": difficulty,
-    "category_vitality": category_vitality,
-    "agreement_by_size": agreement_by_size,
-    "agreement_by_size_quarter": agreement_by_size_quarter,
-    "agreement_by_crowding": agreement_by_crowding,
-    "agreement_by_region": agreement_by_region,
-    "work": work,
-    "work_sessions": work_sessions,
-    "work_hours": work_hours,
-    "joints": joints,
-    "joint_annotators": joint_annotators,
-    "tracks": tracks,
-    "track_switches": track_switches,
-    "rotated_offsets": rotated_offsets,
-    "quarter_turns": quarter_turns,
+DIAGNOSTICS: dict[str, Diagnostic | str] = {
+    "pair_similarity": "object_cells",
+    "decomposition": "decomposition",
+    "decomposition_by_category": "decomposition",
+    "decomposition_by_annotator": "decomposition",
+    "annotators": "rates",
+    "boxes_per_object": "rates",
+    "offsets": "offsets",
+    "category_use": "categories",
+    "confusion_matrix": "categories",
+    "agreement_matrix": "agreement_groups",
+    "agreement_groups": "agreement_groups",
+    "copies": "agreement_groups",
+    "confusions": "categories",
+    "category_merges": "categories",
+    "supercategories": "categories",
+    "difficulty": "categories",
+    "category_vitality": "vitality",
+    "agreement_by_size": "strata",
+    "agreement_by_size_quarter": "strata",
+    "agreement_by_crowding": "strata",
+    "agreement_by_region": "strata",
+    "work": "work",
+    "work_sessions": "work",
+    "work_hours": "work",
+    "joints": "poses",
+    "joint_annotators": "poses",
+    "tracks": "tracks",
+    "track_switches": "tracks",
+    "rotated_offsets": "offsets",
+    "quarter_turns": "offsets",
 }
+"""Each function, or the module of this folder that has it under this name, loaded when used."""
 
 OF_TIMES = ("work", "work_sessions", "work_hours")
 """The diagnostics of data whose times were read."""
@@ -106,4 +81,8 @@ def diagnostic(name: str) -> Diagnostic:
 
     Raises ConfigError if there is no such diagnostic.
     """
-    return lookup("diagnostic", DIAGNOSTICS, name)
+    found = lookup("diagnostic", DIAGNOSTICS, name)
+    if isinstance(found, str):
+        made: Diagnostic = getattr(import_module(f"bboxqa.diagnostics.{found}"), name)
+        return made
+    return found

@@ -7,7 +7,6 @@ import msgspec
 
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
-from bboxqa.diagnostics.review import review_queue
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, ReadShapes, Story
@@ -16,16 +15,7 @@ from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.matched_units import check_crowds, matched_units
-from bboxqa.pipelines.diagnosis.named import named_in_words
-from bboxqa.pipelines.diagnosis.review_document import review_document, worst_images
-from bboxqa.pipelines.diagnosis.sensitivity import (
-    SENSITIVITY,
-    SUGGESTED,
-    in_words,
-    sensitivity,
-    suggested_thresholds,
-)
-from bboxqa.pipelines.diagnosis.story import TABLES, story_of
+from bboxqa.pipelines.diagnosis.story import TABLES, named_in_words, story_of
 from bboxqa.pipelines.diagnosis.warnings import warnings_of
 
 # The diagnostics that the story uses; only those of the compared shapes are computed.
@@ -56,6 +46,16 @@ def diagnosed(
     progress: Progress | None,
 ) -> Diagnosis:
     """Return the diagnosis, with `n_images` of the worst images at most; see `ImageDiagnoser`."""
+    from bboxqa.diagnostics.review import review_queue
+    from bboxqa.pipelines.diagnosis.review_document import review_document, worst_images
+    from bboxqa.pipelines.diagnosis.sensitivity import (
+        SENSITIVITY,
+        SUGGESTED,
+        in_words,
+        sensitivity,
+        suggested_thresholds,
+    )
+
     matched = _matched(images, result, progress)
     tables = _tables(matched, _names(images.data, result), progress)
     queue = review_queue(matched)

@@ -5,6 +5,7 @@ from math import isnan
 
 import numpy as np
 
+from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.text import count, joined
 from bboxqa.diagnostics.agreement_groups import (
@@ -16,7 +17,6 @@ from bboxqa.diagnostics.agreement_groups import (
 from bboxqa.diagnostics.categories import Unused
 from bboxqa.diagnostics.decomposition import Kind
 from bboxqa.diagnostics.rates import asked_with_others
-from bboxqa.diagnostics.work import OK
 from bboxqa.model.diagnosis import CHANGE_UNITS, NO_BOX
 from bboxqa.model.results import ReferenceAgreement, ThresholdResult
 from bboxqa.model.table import Table

@@ -1,13 +1,14 @@
 """The story of a diagnosis: a few sentences, the most useful first."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from typing import NamedTuple
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray
-from bboxqa.core.text import count
+from bboxqa.core.text import count, names_in_words
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.categories import Unused, unused_categories
 from bboxqa.diagnostics.decomposition import KINDS, Kind
@@ -15,7 +16,7 @@ from bboxqa.diagnostics.rates import RATES, asked_with_others
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.results import ThresholdResult
-from bboxqa.model.table import Table
+from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.objects import (
     agreement_findings,
@@ -320,3 +321,52 @@ def _middle(
     lines = [with_gain.get(each) or each.line for each in found]
     middle = [line for line in lines if line not in lead.values()]
     return [*middle, *(line for line in kinds.values() if line not in middle)]
+
+
+# Columns of tables that hold names of annotators, and of categories.
+_PEOPLE = ("annotator", "annotator_1", "annotator_2")
+_CATEGORIES = ("category", "others", "reference", "first", "second")
+
+
+def named_in_words(
+    part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
+) -> tuple[ThresholdResult, MatchedUnits, Mapping[str, Table]]:
+    """Return the inputs of a story with long and blank names shortened and quoted."""
+    data = matched.data
+    people, categories = names_in_words(data.annotator_names), names_in_words(data.category_names)
+    groups = tuple(sorted({*data.supercategories}))
+    broader = names_in_words(groups)
+    if (people, categories, broader) == (data.annotator_names, data.category_names, groups):
+        return part, matched, tables
+    words = {column: dict(zip(data.annotator_names, people, strict=True)) for column in _PEOPLE}
+    of_categories = dict(zip(data.category_names, categories, strict=True))
+    words |= dict.fromkeys(_CATEGORIES, of_categories)
+    words["supercategory"] = dict(zip(groups, broader, strict=True))
+    reference = part.reference
+    if reference is not None:
+        reference = replace(
+            reference,
+            name=names_in_words([reference.name])[0],
+            annotators=_renamed(reference.annotators, words),
+            offsets=_renamed(reference.offsets, words),
+            confusions=_renamed(reference.confusions, words),
+            confusion_matrix=_renamed(reference.confusion_matrix, words),
+        )
+    data = replace(data, annotator_names=people, category_names=categories)
+    pairs, of_each = _renamed(part.pairs, words), _renamed(part.categories, words)
+    return (
+        replace(part, pairs=pairs, categories=of_each, reference=reference),
+        replace(matched, data=data),
+        {name: _renamed(table, words) for name, table in tables.items()},
+    )
+
+
+def _renamed(table: Table, words: Mapping[str, Mapping[str, str]]) -> Table:
+    """Return a table with other names; `words` maps old to new names for each column."""
+    columns: dict[str, Column] = dict(table.columns)
+    for name, others in words.items():
+        column = columns.get(name)
+        if isinstance(column, Categorical):
+            shown = tuple(others.get(each, each) for each in column.names)
+            columns[name] = Categorical(column.code, shown)
+    return Table(columns)
