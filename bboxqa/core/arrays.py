@@ -1,6 +1,5 @@
 """Array types, and array operations that many modules need."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, dataclass_transform
 
@@ -61,35 +60,6 @@ def _shapes(holder: Any) -> str:
     values = ((field.name, getattr(holder, field.name)) for field in fields(holder))
     shapes = (f"{name} {value.shape}" for name, value in values if isinstance(value, np.ndarray))
     return f"<{type(holder).__name__}: {', '.join(shapes)}>"
-
-
-class ColumnBuilder:
-    """Collects the rows of one column, and joins them at the end.
-
-    `width` is the number of values per row; 0 for a flat array.
-
-    Examples
-    --------
-    >>> column = ColumnBuilder(np.int64)
-    >>> column.add([1, 2])
-    >>> column.add(np.array([3]))
-    >>> column.done().tolist()
-    [1, 2, 3]
-    """
-
-    def __init__(self, dtype: type, width: int = 0) -> None:
-        self._parts: list[NDArray[Any]] = [np.zeros((0, width) if width else 0, dtype)]
-
-    def add(self, values: Iterable[Any] | NDArray[Any]) -> None:
-        """Add rows."""
-        none = self._parts[0]
-        array = values if isinstance(values, np.ndarray) else np.array(list(values))
-        self._parts.append(array.astype(none.dtype, copy=False).reshape(-1, *none.shape[1:]))
-
-    def done(self) -> NDArray[Any]:
-        """Return the column."""
-        self._parts = [self._parts[0], np.concatenate(self._parts)]
-        return self._parts[1]
 
 
 def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:

@@ -1,36 +1,24 @@
-"""Work in threads, and in a forked second process, which shares the memory of this one."""
+"""Work in threads, and the cores that a process may use."""
 
 import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain, islice
-from multiprocessing import current_process, get_context
-from multiprocessing.connection import Connection
-from signal import SIG_IGN, SIGINT, signal
-from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from multiprocessing import current_process
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
-
-LONG = 1 << 25
-"""Bytes of JSON above which a second process saves more time than it takes to start."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 # The number of cores that the parent process assigned to this process.
 _share: int | None = None
-
-
-def can_fork() -> bool:
-    """Return whether a second process saves time here."""
-    # Daemonic processes, such as pool workers, may not start processes.
-    return sys.platform == "linux" and threads() > 1 and not current_process().daemon
 
 
 def cores() -> int:
@@ -99,57 +87,3 @@ def _libraries() -> "ThreadpoolController":
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
-
-
-@contextmanager
-def second_process(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
-    """Run a function in another process; yield a function that waits for its result.
-
-    The other process gets half of the cores, and this one keeps the other half meanwhile. The
-    result is sent through a pipe. The waiting function raises EOFError or OSError if the process
-    died or could not be started; the caller then has to do the work.
-    """
-    global _share  # noqa: PLW0603 - a fact about the process
-    before, n_threads = _share, threads()
-    theirs = max(1, n_threads // 2)
-    context = get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(work, theirs, receiver, sender), daemon=True)
-    try:
-        # Starting fails at the system's process limit; reading the pipe then raises EOFError.
-        with suppress(OSError):
-            process.start()
-        # With the sender closed here, reading fails if the process dies.
-        sender.close()
-        _share = max(1, n_threads - theirs)
-        yield receiver.recv
-    finally:
-        _share = before
-        if process.pid is not None:
-            process.kill()
-            process.join()
-        receiver.close()
-
-
-def _send(work: Callable[[], Any], share: int, receiver: Connection, sender: Connection) -> None:
-    global _share  # noqa: PLW0603 - a fact about the process
-    _share = share
-    # If the work fails here, the parent repeats it and raises the error.
-    with suppress(BaseException):
-        # The parent receives SIGINT as well, and ends this process.
-        signal(SIGINT, SIG_IGN)
-        # With a receiver open here, sending to a dead parent would block forever.
-        receiver.close()
-        Thread(target=_end_with_reader, args=(sender,), daemon=True).start()
-        sender.send(work())
-
-
-def _end_with_reader(sender: Connection) -> None:
-    """End this process when the reader of its result is gone."""
-    # Imported here, since systems without fork may have no `poll`.
-    from select import poll
-
-    watch = poll()
-    watch.register(sender.fileno(), 0)
-    watch.poll()
-    os._exit(1)

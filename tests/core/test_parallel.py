@@ -14,18 +14,6 @@ from bboxqa.core import parallel
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is none elsewhere")
 
 
-def test_the_second_process_has_half_of_the_cores(monkeypatch):
-    monkeypatch.setattr(parallel, "cores", lambda: 8)
-    with parallel.second_process(lambda: (parallel.threads(), parallel.can_fork())) as outcome:
-        assert outcome() == (4, False)
-        assert (parallel.threads(), parallel.can_fork()) == (4, True)
-    assert parallel.threads() == 8
-    monkeypatch.setattr(parallel, "cores", lambda: 2)
-    with parallel.second_process(parallel.threads) as outcome:
-        assert (outcome(), parallel.threads(), parallel.can_fork()) == (1, 1, False)
-    monkeypatch.setattr(parallel, "cores", lambda: 1)
-    with parallel.second_process(parallel.threads) as outcome:
-        assert outcome() == 1
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
