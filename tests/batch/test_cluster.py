@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from contextlib import nullcontext
-from errno import ENOSPC
 from pathlib import Path
 from signal import SIGKILL
 from types import SimpleNamespace
@@ -19,11 +18,8 @@ from unittest import mock
 import pytest
 from support.cli import run
 
-from bboxqa.batch.discovery import discover
-from bboxqa.batch.keys import local_key
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
-from bboxqa.batch.tasks import run_packed, write_packed
 from bboxqa.core.errors import ConfigError
 
 distributed = pytest.importorskip("distributed", exc_type=ImportError)
@@ -39,7 +35,6 @@ from bboxqa.batch import cluster  # noqa: E402
 from bboxqa.batch.cluster import (  # noqa: E402
     connected,
     run_on,
-    run_projects,
 )
 
 TESTS = Path(__file__).parents[1]
@@ -200,12 +195,6 @@ def test_two_workers_give_every_byte_of_the_local_run(address, root, local, tmp_
     assert contents(tmp_path) == local
 
 
-def test_one_worker_on_this_machine_gives_the_same(root, local, tmp_path):
-    # A part must find a place while the project that waits for it has the only one.
-    run_batch(root, tmp_path, SETTINGS, scheduler="local:1", part_size=10)
-    assert contents(tmp_path) == local
-
-
 @pytest.fixture
 def told(monkeypatch):
     """A worker of two, and the future of what the other one is asked to do."""
@@ -267,27 +256,6 @@ def test_a_project_that_kills_its_workers_is_one_that_failed(address, root, loca
     left = [*(tmp_path / "out" / "projects" / DEADLY).iterdir()]
     assert [file.read_text() for file in left] == [f"{rows[DEADLY].message}\n"]
     assert left[0].name == "failed.txt"
-
-
-def test_a_failure_elsewhere_leaves_what_is_known_here(tmp_path):
-    (tmp_path / "root").mkdir()
-    (tmp_path / "root/export.json").write_text(json.dumps(coco(1, 3)), "utf-8")
-    (project,) = discover(tmp_path / "root").projects
-    key = local_key(project, SETTINGS)
-    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    write_packed(run_packed((project, key), SETTINGS, elsewhere), out)
-    before = contents(out)
-    assert before
-    error = OSError(ENOSPC, os.strerror(ENOSPC))
-    with mock.patch.object(Path, "rename", side_effect=error):
-        packed = run_packed((project, key), SETTINGS, elsewhere)
-    assert write_packed(packed, out).message.endswith("No space left on device")
-    after = contents(out)
-    (log,) = after.keys() - before.keys()
-    assert Path(log).name == "failed.txt"
-    assert after.pop(log).startswith(b"Traceback")
-    assert after == before
 
 
 def test_a_task_is_done_again_when_its_worker_dies(address, tmp_path):
@@ -369,18 +337,6 @@ def test_files_in_a_store_give_the_same(
     for secret in stores.SECRETS:
         assert secret not in shown.out + shown.err
         assert secret.encode() not in written
-
-
-def test_files_that_the_workers_do_not_see_are_told(address, tmp_path):
-    # The folder is gone once the projects are found: as on a disk that is not shared.
-    gone = tmp_path / "root"
-    gone.mkdir()
-    (gone / "export.json").write_text(json.dumps(coco(1, 3)), "utf-8")
-    (project,) = discover(gone).projects
-    (gone / "export.json").unlink()
-    with connected(address) as client:
-        ((_, row),) = run_projects(client, [(project, "key")], SETTINGS, tmp_path / "out")
-    assert "is not on the disk of the worker" in row.message
 
 
 @pytest.mark.parametrize(

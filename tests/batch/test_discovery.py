@@ -133,43 +133,6 @@ def test_other_json_is_left_alone(tmp_path):
     assert found.unreadable == (("c/empty.json", "is empty"),)
 
 
-def test_json_that_has_categories_only_by_name_is_left_alone(tmp_path):
-    made(tmp_path, "package.json", content={"name": "extension", "categories": ["Other"]})
-    assert discover(tmp_path).left_alone == ("package.json",)
-
-
-@pytest.mark.parametrize(
-    ("content", "is_coco"),
-    [
-        ([{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.5}], True),
-        ([{"segmentation": {"size": [9, 9], "counts": "a"}, "score": 1, "image_id": 1}], True),
-        ([{"image_id": 1, "caption": "a cat"}], True),
-        ([{"image_id": 1, "question": "a cat?"}], False),
-        ([{"data": {"image_id": 1, "score": 1}}], False),
-        ([[{"image_id": 1, "score": 1}]], False),
-    ],
-)
-def test_lists_of_results_are_coco(tmp_path, content, is_coco):
-    made(tmp_path, "a/results.json", content=content)
-    assert shown(discover(tmp_path)) == ({"a": ["results.json"]} if is_coco else {})
-
-
-def test_lists_at_the_end_of_a_large_file_and_cut_off_files_are_found(tmp_path):
-    padding = '"' + "x" * 200_000 + '"'
-    made(tmp_path, "end.json", content=f'{{"info": {padding}, "images" : [1]}}')
-    made(tmp_path, "start.json", content=f'{{"annotations": [{padding}')
-    made(tmp_path, "middle.json", content=f'{{"a": {padding}, "images": [], "b": {padding}}}')
-    found = discover(tmp_path)
-    assert shown(found) == {".": ["end.json", "start.json"]}
-    assert found.left_alone == ("middle.json",)
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
-def test_other_encodings_are_found(tmp_path, encoding):
-    (tmp_path / "export.json").write_bytes('{"images": []}'.encode(encoding))
-    assert [project.name for project in discover(tmp_path).projects] == ["."]
-
-
 def test_pattern(tmp_path):
     made(tmp_path, "a/instances_1.json", "a/captions_1.json", "b/captions_2.json")
     found = discover(tmp_path, "instances_*.json")
@@ -233,27 +196,6 @@ def test_links_out_of_the_root_are_not_followed(tmp_path):
     assert followed.projects[1].images == root / "p/images"
 
 
-@pytest.mark.parametrize("link", ["a", "z"])
-def test_a_folder_keeps_its_name_beside_links_to_it(tmp_path, link):
-    made(tmp_path, "p/x.json")
-    (tmp_path / link).symlink_to("p")
-    assert shown(discover(tmp_path)) == {"p": ["x.json"]}
-
-
-def test_a_link_to_labels_that_are_read_elsewhere_is_told(tmp_path):
-    for place in ("p/ann", "p/bob", "q/ann"):
-        write(tmp_path / place / "a.txt", "0 .5 .5 .2 .2\n")
-    (tmp_path / "q/bob").symlink_to("../p/bob")
-    found = discover(tmp_path)
-    assert found.not_read == (("q/bob", "a link to a folder that is read under another name"),)
-
-
-def test_a_link_out_of_the_root_that_leads_nowhere_is_told(tmp_path):
-    made(tmp_path, "p/x.json")
-    (tmp_path / "p/y.json").symlink_to("/nowhere/y.json")
-    assert discover(tmp_path).unreadable == (("p/y.json", "is a link that leads nowhere"),)
-
-
 def test_a_pipe_is_told(tmp_path):
     made(tmp_path, "p/x.json")
     os.mkfifo(tmp_path / "p/y.json")
@@ -271,46 +213,6 @@ def test_unreadable_folder(tmp_path, monkeypatch):
     found = discover(tmp_path)
     assert shown(found) == {"a": ["x.json"], "c": ["z.json"]}
     assert found.unreadable == (("b", "Permission denied"),)
-
-
-def test_file_that_goes_before_it_is_looked_at(tmp_path, monkeypatch):
-    made(tmp_path, "a/x.json", "a/y.json", "b/z.json")
-    real = os.scandir
-
-    def scandir(path):
-        listing = list(real(path))
-        if Path(path) == tmp_path / "a":
-            (tmp_path / "a/x.json").rename(tmp_path / "a/w.json")
-        return _Listing(listing)
-
-    monkeypatch.setattr(os, "scandir", scandir)
-    found = discover(tmp_path)
-    assert shown(found) == {"a": ["y.json"], "b": ["z.json"]}
-    assert found.unreadable == (("a/x.json", "No such file or directory"),)
-
-
-class _Listing(list):
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-
-def test_file_that_goes_after_it_is_looked_at(tmp_path, monkeypatch):
-    made(tmp_path, "b/x.json", "b/y.json", "a/z.json")
-    # The last folder is walked first.
-    moved = tmp_path / "b/x.json"
-    hooked(monkeypatch, tmp_path / "a", lambda: moved.rename(tmp_path / "b/w.json"))
-    assert shown(discover(tmp_path))["a"] == ["z.json"]
-
-
-def test_folder_that_goes_during_the_walk(tmp_path, monkeypatch):
-    made(tmp_path, "a/x.json", "b/y.json")
-    hooked(monkeypatch, tmp_path / "b", lambda: (tmp_path / "a").rename(tmp_path / "c"))
-    found = discover(tmp_path)
-    assert shown(found) == {"b": ["y.json"]}
-    assert found.unreadable == (("a", "No such file or directory"),)
 
 
 def test_many_files(tmp_path):
@@ -349,16 +251,6 @@ def test_a_root_that_is_one_source_is_one_project(tmp_path):
     assert shown(discover(tmp_path)) == {".": ["."]}
 
 
-def test_the_size_of_a_folder_is_that_of_its_annotations(tmp_path):
-    labelled(tmp_path / "a")
-    (size,) = (project.size for project in discover(tmp_path).projects)
-    write(tmp_path / "a/images/1.jpg", "x" * 1000)
-    write(tmp_path / "a/.hidden/1.txt", "x" * 1000)
-    assert [project.size for project in discover(tmp_path).projects] == [size]
-    write(tmp_path / "a/labels/2.txt", "0 0.5 0.5 0.1 0.1\n")
-    assert [project.size for project in discover(tmp_path).projects] == [size + 18]
-
-
 @pytest.mark.parametrize(
     ("name", "told"), [("gone", "no such folder"), ("file.json", "is a file; expected a folder")]
 )
@@ -366,14 +258,6 @@ def test_wrong_root(tmp_path, name, told):
     made(tmp_path, "file.json")
     with pytest.raises(DatasetError, match=told):
         discover(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", ["i.png", "a.xml", "yolo.txt"])
-def test_a_file_that_is_not_json_is_not_suggested_to_agree(tmp_path, name):
-    (tmp_path / name).write_text("0 0.5 0.5 0.1 0.1\n")
-    with pytest.raises(DatasetError) as caught:
-        discover(tmp_path / name)
-    assert caught.value.advice == "Name the folder above the projects."
 
 
 def test_a_project_that_is_shown_as_another_one_is_told(tmp_path):
@@ -421,72 +305,9 @@ def test_archives_beside_other_files_are_not_read(tmp_path):
     assert {each.path for each in found.not_read} >= {"p/ann.json.gz", "p/bob.json.gz"}
 
 
-def test_folders_in_which_nothing_is_read_are_told_with_the_reason(tmp_path):
-    made(tmp_path, "a/x.json", "client/b/x.json", "client/other/.hidden.json")
-    write(tmp_path / "a/images/readme.md", "inside of a project")
-    write(tmp_path / "ratings/answers.csv", "id,answer\n1,yes\n")
-    write(tmp_path / "client/notes/a.md", "x")
-    (tmp_path / "evil").mkdir()
-    with ZipFile(tmp_path / "evil/a.zip", "w") as archive:
-        archive.writestr("../x.json", "{}")
-    (tmp_path / "outer").mkdir()
-    with ZipFile(tmp_path / "outer/a.zip", "w") as archive:
-        archive.write(tmp_path / "evil/a.zip", "inner.zip")
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "gone").symlink_to("nowhere")
-    (tmp_path / "results").mkdir()
-    made(tmp_path, "alone/other.json", content=OTHER)
-    found = discover(tmp_path, skip=tmp_path / "results")
-    assert [*shown(found)] == ["a", "client/b"]
-    assert found.left_alone == ("alone/other.json",)
-    assert found.unreadable == (
-        ("evil/a.zip", "has a file named '../x.json', which leads out of the archive"),
-    )
-    kinds = "no file in this folder is of a known format (1 file, such as"
-    assert dict(found.not_read) == {
-        "client/notes": next(reason for path, reason in found.not_read if path == "client/notes"),
-        "client/other": "is a folder without files",
-        "empty": "is an empty folder",
-        "gone": "is a link that leads nowhere",
-        "outer": f"{kinds} a.zip); a.zip: holds archives, which are not read inside of another "
-        "one: inner.zip",
-        "ratings": f"{kinds} answers.csv); answers.csv: is a table with the columns id, answer; "
-        "expected columns of images and boxes",
-    }
-
-
-def test_of_a_root_that_is_a_project_no_folder_is_told(tmp_path):
-    made(tmp_path, "train/x.json", "valid/x.json")
-    write(tmp_path / "images/notes.md", "x")
-    assert discover(tmp_path).not_read == ()
-
-
-def test_a_folder_of_another_format_beside_people_is_a_person(tmp_path):
-    for person in ("ann", "bob"):
-        made(tmp_path, f"p/{person}/labels/a.txt", content="0 .5 .5 .2 .2\n")
-    made(tmp_path, "p/eve/annotations/x.json", "q/eve/x.json")
-    assert shown(discover(tmp_path)) == {
-        "p": ["ann", "bob", "eve/annotations/x.json"],
-        "q/eve": ["x.json"],
-    }
-
-
-def test_people_in_a_folder_of_labels_are_of_the_project_around_it(tmp_path):
-    for person in ("ann", "bob"):
-        made(tmp_path, f"p/labels/{person}/a.txt", content="0 .5 .5 .2 .2\n")
-        made(tmp_path, f"labels/{person}.json")
-    assert shown(discover(tmp_path)) == {
-        "labels": ["ann.json", "bob.json"],
-        "p": ["."],
-    }
-
-
 def test_folders_of_splits_are_no_projects(tmp_path):
     made(tmp_path, "p/train2017/x.json", "p/Validation/annotations/x.json", "q/train_ann/x.json")
     assert shown(discover(tmp_path)) == {
         "p": ["Validation/annotations/x.json", "train2017/x.json"],
         "q/train_ann": ["x.json"],
     }
-
-
-PEOPLE = ("ann", "bob")

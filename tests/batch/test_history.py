@@ -14,7 +14,6 @@ from bboxqa.batch.history import (
     Regression,
     append,
     last_rows,
-    names_of_last_run,
     regressions,
 )
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
@@ -83,10 +82,6 @@ def test_existence_class_or_place_became_worse(change, what):
     assert found(DRAWN, replace(DRAWN, **change)) == what
 
 
-def test_an_alpha_without_meaning_is_not_worse():
-    assert found(replace(DRAWN, alpha=0.8), DRAWN) == []
-
-
 def test_last_rows_are_those_of_the_last_run_that_had_the_project(tmp_path):
     assert last_rows(tmp_path) == {}
     assert list(tmp_path.iterdir()) == []
@@ -122,25 +117,6 @@ def test_broken_file(tmp_path, content, act):
     assert (tmp_path / "history.sqlite").read_bytes() == content
 
 
-def test_folder_in_its_place(tmp_path):
-    (tmp_path / "history.sqlite").mkdir()
-    with pytest.raises(OutputError, match=r"history\.sqlite: unable to open"):
-        append(tmp_path, WHEN, "1.0", [SOUND])
-
-
-def test_a_file_that_cannot_be_opened_is_not_to_be_moved(tmp_path):
-    (tmp_path / "history.sqlite").symlink_to("no/where")
-    with pytest.raises(OutputError, match=r"unable to open .*; expected a file that can be"):
-        append(tmp_path, WHEN, "1.0", [SOUND])
-
-
-def test_tables_of_another_shape(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "history.sqlite")) as connection, connection:
-        connection.execute("CREATE TABLE projects (run INTEGER)")
-    with pytest.raises(OutputError, match="move it away"):
-        append(tmp_path, WHEN, "1.0", [SOUND])
-
-
 @pytest.mark.parametrize(
     ("change", "what"),
     [
@@ -159,14 +135,6 @@ def test_tables_of_another_shape(tmp_path):
 )  # fmt: skip
 def test_became_worse(change, what):
     assert found(SOUND, replace(SOUND, **change)) == what
-
-
-def test_what_was_bad_before_or_not_there_is_not_worse():
-    failed = replace(SOUND, status=FAILED, alpha=None, n_errors=None)
-    assert found(failed, failed) == []
-    assert found(failed, replace(SOUND, alpha=-1.0)) == []
-    assert regressions({}, [failed]) == []
-    assert regressions({"gone": SOUND}, []) == []
 
 
 NUMBERS = st.none() | st.integers(0, 3)
@@ -192,36 +160,6 @@ def test_names_the_project():
     assert regressions({"a": SOUND}, [Row("b", FAILED, 1), replace(SOUND, status=FAILED)]) == [
         Regression("a", "failed, but not in the last run")
     ]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "UPDATE projects SET alpha = 'high' WHERE project = 'a'",
-        "UPDATE projects SET status = x'00ff' WHERE project = 'a'",
-        "UPDATE projects SET n_errors = 0.5 WHERE project = 'a'",
-    ],
-)
-def test_a_value_of_a_wrong_type_in_the_history_concerns_its_project_only(change, tmp_path):
-    rows = [Row(name, "measured", 1, alpha=0.5, n_errors=0) for name in "ab"]
-    append(tmp_path, "2026-01-01", "1", rows)
-    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
-        connection.execute(change)
-    worse = [replace(row, alpha=0.4) for row in rows]
-    what = "cannot be compared with the last run: a value in history.sqlite is of a wrong type"
-    assert regressions(last_rows(tmp_path), worse) == [
-        Regression("a", what),
-        Regression("b", "alpha fell from 0.5000 to 0.4000"),
-    ]
-    append(tmp_path, "2026-01-02", "1", rows)
-    assert regressions(last_rows(tmp_path), rows) == []
-
-
-def test_a_name_that_is_no_text_is_left_out_of_the_history(tmp_path):
-    append(tmp_path, "2026-01-01", "1", [Row(name, "measured", 1, alpha=0.5) for name in "ab"])
-    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
-        connection.execute("UPDATE projects SET project = x'00ff' WHERE project = 'a'")
-    assert [*last_rows(tmp_path)] == names_of_last_run(tmp_path) == ["b"]
 
 
 def test_a_history_in_use_is_not_to_be_moved_away(tmp_path, monkeypatch):
@@ -258,11 +196,3 @@ def test_annotators_who_are_gone_are_told_even_if_agreement_rose(tmp_path, befor
     assert [each.what for each in regressions(last_rows(tmp_path), [after])] == what
     append(tmp_path, WHEN, "1.0", [after])
     assert regressions(last_rows(tmp_path), [after]) == []
-
-
-@pytest.mark.parametrize("text", ["5", "{", '[["a"]]', "[" * 9999])
-def test_annotators_that_another_program_wrote_are_odd(tmp_path, text):
-    append(tmp_path, WHEN, "1.0", [replace(SOUND, annotators=("ann", "bob"))])
-    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
-        connection.execute("UPDATE projects SET annotators = ?", [text])
-    assert last_rows(tmp_path)["a"].status == "odd"

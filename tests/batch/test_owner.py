@@ -61,31 +61,6 @@ def test_the_same_root_under_another_name():
         assert claimed(name) == owner
 
 
-def test_a_link_that_leads_elsewhere_later_is_the_same_root():
-    Path("latest").symlink_to("first")
-    owner = claimed("latest")
-    Path("latest").unlink()
-    Path("latest").symlink_to("second")
-    assert claimed("latest") == owner
-
-
-def test_root_and_results_that_move_together_belong_together(tmp_path, monkeypatch):
-    owner = claimed("first")
-    (tmp_path / "new").mkdir()
-    for name in ("first", "out"):
-        Path(name).rename(tmp_path / "new" / name)
-    monkeypatch.chdir(tmp_path / "new")
-    assert claimed("first") == owner
-
-
-@pytest.mark.parametrize("noted", ["", "{", "[1]", "{}", "null"])
-def test_a_note_that_cannot_be_read_names_no_root(noted):
-    (OUT / ".root.json").write_text(noted)
-    claim(OUT, "first", force=False)
-    with pytest.raises(OutputError, match="first"):
-        claim(OUT, "second", force=False)
-
-
 def test_stores_are_told_apart():
     claim(OUT, "s3://bucket/a/", force=False)
     claim(OUT, "s3://bucket/a", force=False)

@@ -1,29 +1,22 @@
 """Processes that die take one task with them."""
 
-import json
 import os
 import sys
 import time
 from functools import partial
 from multiprocessing import active_children
-from pathlib import Path
 
 import pytest
-from support.cli import python
 from support.pool_work import (
     dawdle,
     double,
     echo,
     fatal,
-    leave,
     wait_for_the_other,
 )
 
 from bboxqa.batch.pool import TimedOut, WorkerDied, exit_reason, run_all
 from bboxqa.core.errors import OutputError
-from bboxqa.core.parallel import cores
-
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @pytest.fixture(autouse=True)
@@ -88,42 +81,11 @@ def test_all_of_them_die(tmp_path):
     ]
 
 
-def test_one_that_leaves():
-    assert do([1], leave) == [(1, WorkerDied(exit_reason(3)))]
-
-
 def test_what_is_told_of_it():
     assert exit_reason(-9) == "its process was ended by signal 9 (out of memory?)"
     assert exit_reason(-11) == "its process was ended by signal 11"
     assert exit_reason(3) == "its process ended with status 3"
     assert exit_reason(None) == "its process ended with status None"
-
-
-@pytest.mark.parametrize(
-    ("runs", "expected"),
-    [
-        # Alone: it may use all cores. As many tasks as jobs: the others have the other cores.
-        # Those that come later are processes of the same server.
-        (((1, 2), (2, 2)), [[[cores(), False]], [[1, True]] * 2]),
-        (((2, 2), (1, 2)), [[[1, True]] * 2, [[cores(), False]]]),
-    ],
-)
-def test_threads_of_libraries(runs, expected):
-    script = f"""
-import json, os
-from bboxqa.batch.pool import run_all
-from support.pool_work import surroundings
-before, found = dict(os.environ), []
-for n_tasks, *jobs in {runs}:
-    module = "bboxqa.agreement.uncertainty.resampling"
-    done = run_all(range(n_tasks), surroundings, module, *jobs)
-    found.append([result for _, result in done])
-assert dict(os.environ) == before
-print(json.dumps(found))
-"""
-    own = {name: value for name, value in os.environ.items() if name not in THREADS}
-    done = python(script, env=own, cwd=Path(__file__).parents[1], check=True)
-    assert json.loads(done.stdout) == expected
 
 
 def test_a_worker_has_the_environment_of_its_own_run(monkeypatch):
@@ -162,8 +124,3 @@ def test_a_task_that_takes_too_long_is_ended_and_the_others_are_done():
     assert time.monotonic() - begun < 20
     assert done.pop(60) == TimedOut("took more than 3 s, see --project-timeout")
     assert [*done] == [0, 0.1]
-
-
-def test_the_time_of_each_task_counts_from_its_own_start():
-    done = run_all([0.35] * 9, dawdle, "bboxqa.batch.project", 1, seconds=3)
-    assert not any(isinstance(result, WorkerDied) for _, result in done)

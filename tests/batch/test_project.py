@@ -4,11 +4,9 @@ import csv
 import json
 import os
 import shutil
-from dataclasses import asdict
 from errno import ENOSPC
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -20,9 +18,8 @@ from bboxqa.batch.discovery import discover
 from bboxqa.batch.keys import local_key
 from bboxqa.batch.project import recorded, run_project
 from bboxqa.batch.results import folder_of
-from bboxqa.batch.rows import Row, Settings, settings_of
+from bboxqa.batch.rows import Settings, settings_of
 from bboxqa.batch.tasks import run_packed, run_task
-from bboxqa.core.errors import ConfigError
 from bboxqa.formats.choices import Choices, choices
 
 PLAIN = Settings({}, {})
@@ -101,19 +98,6 @@ class TestFolder:
     def test_no_two_share_one(self, first, second):
         assert (folder_of(OUT, first) == folder_of(OUT, second)) == (first == second)
 
-    @pytest.mark.parametrize("name", ["a..", "%2e", "日本/é", "x" * 250, "a\nb", "'\"<>&?#"])
-    def test_the_file_system_takes_them(self, tmp_path, name):
-        write(tmp_path / "root" / name / "x.json", two_annotators())
-        project = only(tmp_path / "root")
-        assert project.name == name
-        row = run_project(project, PLAIN, tmp_path / "out", "key")
-        assert row.status == "measured"
-        assert recorded(tmp_path / "out", name) == ("key", row)
-        assert len(list((tmp_path / "out/projects").iterdir())) == 1
-
-    def test_name_that_is_not_utf8(self):
-        assert folder_of(OUT, os.fsdecode(b"p\xff")).parent == OUT / "projects"
-
 
 class TestKey:
     @pytest.fixture
@@ -154,14 +138,6 @@ class TestKey:
         change(root / "p")
         assert local_key(only(root), PLAIN) != key
 
-    def test_content_does_not_slip_from_one_file_to_the_next(self, root):
-        keys = set()
-        for first, second in (("[] ", "[]"), ("[]", " []"), ("[]", "[] ")):
-            write(root / "p/x.json", f'{{"images": {first}')
-            write(root / "p/y.json", f'{second} "images": []')
-            keys.add(local_key(only(root), PLAIN))
-        assert len(keys) == 3
-
     @pytest.mark.parametrize(
         "settings",
         [
@@ -173,12 +149,6 @@ class TestKey:
     )
     def test_changes_with_the_settings(self, root, settings):
         assert local_key(only(root), settings) != local_key(only(root), PLAIN)
-
-    def test_settings_that_say_what_holds_anyway_change_nothing(self, root):
-        key = local_key(only(root), PLAIN)
-        assert local_key(only(root), Settings({"seed": 0}, {"fail_on": "error"})) == key
-        write(root / "p/bboxqa.toml", "# nothing\nseed = 0\n")
-        assert local_key(only(root), PLAIN) == key
 
     def test_changes_with_the_version(self, root, monkeypatch):
         key = local_key(only(root), PLAIN)
@@ -207,12 +177,6 @@ class TestKey:
         write(root / "p/bboxqa.toml", 'seed = 1\n[validate]\nfail_on = "info"\n')
         agree, validate = settings_of(only(root), Settings({"seed": 2, "bootstrap": 0}, {}))
         assert (agree.seed, agree.bootstrap, validate.fail_on) == (1, 0, "info")
-
-    @pytest.mark.parametrize("text", ["seed = ", "nonsense = 1", "[validate]\nnonsense = 1"])
-    def test_wrong_own_settings(self, root, text):
-        write(root / "p/bboxqa.toml", text)
-        with pytest.raises(ConfigError, match=r"bboxqa\.toml"):
-            local_key(only(root), PLAIN)
 
 
 class TestRecord:
@@ -306,16 +270,6 @@ class TestStatus:
         log = (tmp_path / "out/projects/p/log.txt").read_text()
         assert row.message.split(" (and")[0].split(": ")[-1] in log
 
-    def test_one_image_only_says_so(self, tmp_path):
-        row = done(tmp_path, two_annotators(), Settings({"missing": "ignore"}, {}))
-        assert (row.status, row.passed, row.low) == ("measured", True, None)
-        assert row.message.startswith("one image only")
-
-    def test_one_category_says_so(self, tmp_path):
-        row = done(tmp_path, two_annotators())
-        assert (row.status, row.alpha, row.f1, row.class_share) == ("measured", None, 1.0, 1.0)
-        assert row.message.startswith("no meaning with one category")
-
     def test_min_f1(self, tmp_path):
         row = done(tmp_path, differing(), Settings({"min_f1": 10 / 12}, {}))
         assert (row.passed, row.message, row.f1) == (True, "", 10 / 12)
@@ -338,23 +292,6 @@ class TestStatus:
         assert (row.status, row.passed) == ("measured", False)
         assert row.message == f"alpha {alpha:.4f} is below 0.95"
 
-    def test_undefined_alpha_reaches_nothing(self, tmp_path):
-        images = [image(number, annotators=["a", "b"]) for number in (1, 2)]
-        same = [
-            annotation(number, 1 + number // 2, annotator="ab"[number % 2]) for number in range(4)
-        ]
-        missed = annotation(9, 1, annotator="a", bbox=[70, 70, 10, 10])
-        content = document([*same, missed], images)
-        ignoring = {"missing": "ignore"}
-        assert done(tmp_path, content, Settings(ignoring, {})).passed
-        row = done(tmp_path, content, Settings({"min_alpha": -1.0, **ignoring}, {}))
-        assert (row.status, row.passed, row.alpha) == ("measured", False, None)
-        assert row.message.startswith("alpha is undefined, expected at least -1; ")
-        # Agreement on everything passes, though alpha is undefined.
-        row = done(tmp_path, document(same, images), Settings({"min_alpha": 0.9}, {}))
-        assert (row.status, row.passed, row.alpha) == ("measured", True, None)
-        assert row.message.endswith("all annotators drew the same objects")
-
     def test_fail_on(self, tmp_path):
         assert done(tmp_path, differing()).passed
         row = done(tmp_path, differing(), Settings({"min_alpha": 0.95}, {"fail_on": "info"}))
@@ -368,13 +305,6 @@ class TestStatus:
     def test_own_gate(self, tmp_path):
         write(tmp_path / "root/p/bboxqa.toml", "min_alpha = 0.95\n")
         assert not done(tmp_path, differing()).passed
-
-    def test_one_file_an_annotator(self, tmp_path):
-        write(tmp_path / "root/p/annotations/bob.json", document([annotation(1)]))
-        write(tmp_path / "root/p/annotations/ann.json", document([annotation(1)]))
-        project = only(tmp_path / "root")
-        row = run_project(project, PLAIN, tmp_path / "out", "key")
-        assert (row.status, row.n_files, row.n_annotators) == ("measured", 2, 2)
 
 
 class TestMachine:
@@ -406,18 +336,6 @@ class TestMachine:
         assert left == files
         assert recorded(tmp_path / "out", "p")[1] == before
         assert [path.name for path in folder.parent.iterdir()] == ["p"]
-
-    def test_file_in_the_place_of_the_folder(self, tmp_path):
-        write(tmp_path / "out/projects/p", "in the way")
-        row = done(tmp_path, differing())
-        assert (row.status, row.message) == (
-            "failed",
-            f"{tmp_path}/out/projects/p/record.json: Not a directory",
-        )
-        assert (tmp_path / "out/projects/p").read_text() == "in the way"
-        assert recorded(tmp_path / "out", "p") is None
-        (tmp_path / "out/projects/p").unlink()
-        assert done(tmp_path, differing()).status == "measured"
 
     def test_defect_of_ours_is_logged_and_tried_again(self, tmp_path, monkeypatch):
         def broken(*_, **__):
@@ -474,34 +392,6 @@ class TestFolders:
         assert (row.status, row.n_errors, row.n_annotations) == ("measured", 0, 14)
         assert choices() == Choices()
 
-    def test_the_key_goes_with_labels_and_with_sizes_and_times_of_images(self, folders, tmp_path):
-        keys = [local_key(folders, PLAIN)]
-        write(tmp_path / "root/p/ann/.DS_Store", "hidden")
-        assert local_key(folders, PLAIN) == keys[0]
-        label = tmp_path / "root/p/bob/labels/3.txt"
-        label.write_text(label.read_text().replace("0.2 0.4", "0.2 0.5"))
-        keys.append(local_key(folders, PLAIN))
-        os.utime(tmp_path / "root/p/ann/images/0.png", ns=(1, 1))
-        keys.append(local_key(folders, PLAIN))
-        label.unlink()
-        keys.append(local_key(folders, PLAIN))
-        assert len(set(keys)) == 4
-
-    def test_a_label_that_comes_while_they_are_read_is_told(self, folders, tmp_path, monkeypatch):
-        new = tmp_path / "root/p/ann/labels/9.txt"
-        real = project._validated
-        monkeypatch.setattr(project, "_validated", lambda *given: (real(*given), write(new, ""))[0])
-        row = run_project(folders, PLAIN, tmp_path / "out", "key")
-        assert (row.status, row.message) == (
-            "failed",
-            f"{new}: changed while it was read; run it again",
-        )
-
-
-def test_rows_can_be_written_as_json():
-    row = Row("p", "failed", 1, alpha=0.1, message="<", annotators=("ann", "bob"))
-    assert msgspec.convert(json.loads(json.dumps(asdict(row))), Row) == row
-
 
 def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
     real = project._validated
@@ -556,21 +446,3 @@ def test_objects_are_measured_beside_results_and_lists_of_images(tmp_path):
     summary = next((tmp_path / "out").rglob("summary.json")).read_text()
     assert "lists of results left out, as the other files are measured: r.json" in summary
     assert "files without annotations of objects left out: images.json" in summary
-
-
-def test_what_is_put_away_and_back_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
-    real, away = project._validated, tmp_path / "away.json"
-
-    def replaced(project, *given):
-        file = project.files[0]
-        file.rename(away)
-        file.write_text(json.dumps(differing(second=(10, 10, 20, 20))))
-        found = real(project, *given)
-        away.rename(file)
-        return found
-
-    monkeypatch.setattr(project, "_validated", replaced)
-    row = done(tmp_path, differing())
-    assert row.status == "failed"
-    assert row.message.endswith("x.json: changed while it was read; run it again")
-    assert recorded(tmp_path / "out", "p") is None

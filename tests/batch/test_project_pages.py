@@ -1,22 +1,17 @@
 """Pages of projects: they are linked, and made for what is new or changed only."""
 
-import csv
 import json
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from support.cli import run
-from support.datasets import annotation, dataset, document, image, two_annotators, write
+from support.datasets import annotation, document, image, two_annotators, write
 
-import bboxqa
-from bboxqa.batch.project import _diagnosis_of, findings_page_of
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
-from bboxqa.pipelines.validate import validate
 
 PAGES = Settings({"bootstrap": 0}, {}, pages=True)
 
@@ -68,14 +63,6 @@ def test_a_page_has_a_diagnosis_and_is_that_of_its_folder(top):
     assert (top / "again.html").read_bytes() == page.replace(back, b"")
 
 
-def test_a_row_has_the_warnings_of_its_page():
-    boxes = [(n, a, n % 2, (20 * n + a * (n > 7), 10, 9, 20)) for n in range(12) for a in range(2)]
-    boxes += [(n, 0, 1 - n % 2, (5, 70, 30, 30)) for n in range(4)]
-    diagnosis, warnings = _diagnosis_of(bboxqa.agree(dataset(boxes), bootstrap=50), PAGES)
-    assert set(warnings) <= set(diagnosis.warnings)
-    assert "have 8 identical boxes" in " ".join(warnings)
-
-
 def test_only_what_changed_gets_a_new_page(top):
     pages = sorted((top / "out").rglob("*/*.html"))
     before = [page.stat().st_mtime_ns for page in pages]
@@ -120,32 +107,3 @@ def test_pixels_are_shown_where_images_are_examined(tmp_path):
     )
     assert done.returncode in (0, 1), done.stderr
     assert b"data:image/webp" in (tmp_path / "out/projects/a/report.html").read_bytes()
-
-
-def test_a_page_of_findings_lists_a_hundred_of_a_rule(tmp_path):
-    path = write(tmp_path / "x.json", document([annotation(1, bbox=(5, 10, 0, 5))]))
-    report = validate(path, select=["B001"])
-    assert len(report.findings) == 1
-    page = findings_page_of(
-        replace(report, findings=report.findings * 150, counts={"B001": 150}), None
-    ).decode()
-    assert page.count("<tr><td><code>") == 100
-    assert "and 50 more" in page
-
-
-def test_report_of_a_batch_says_what_to_name(night):
-    done = run("report", night / "out")
-    assert done.returncode == 2
-    assert "is the folder of a run of `bboxqa batch`" in done.stderr
-    assert "`bboxqa batch ROOT --pages`" in done.stderr
-
-
-def test_a_diagnosis_compares_shapes_that_the_result_does_not(tmp_path):
-    (tmp_path / "in/people").mkdir(parents=True)
-    made = bboxqa.simulate(images=6, annotators=2, keypoints=True).document()
-    (tmp_path / "in/people/people.json").write_text(json.dumps(made))
-    done = run("batch", tmp_path / "in", "--out", tmp_path / "out", "--pages")
-    assert done.returncode == 0
-    with (tmp_path / "out/projects/people/suggested_threshold.csv").open() as file:
-        found = [row["similarity"] for row in csv.DictReader(file)]
-    assert found == ["bbox", "giou", "centroid", "keypoints"]

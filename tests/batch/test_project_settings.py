@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from support.cli import run as command
 from support.datasets import annotation, document, image, write
 
 from bboxqa import reading
@@ -64,30 +63,6 @@ def test_projects_of_several_sizes_run_in_one_batch(tmp_path, sizes):
     with reading(image_size=(64, 64)):
         given = Settings(PLAIN.agree, {}, choices=choices())
     assert batch(root, given)["unknown"].status == "measured"
-
-
-def test_what_all_projects_lack_is_in_the_settings_of_the_run(tmp_path):
-    yolo(tmp_path / "root", "a", "")
-    yolo(tmp_path / "root", "b", '[reading]\nmissing_txt = "asked"\n')
-    write(tmp_path / "config/all.toml", 'bootstrap = 0\n[reading]\nimage_size = "sizes.csv"\n')
-    write(tmp_path / "config/sizes.csv", "image,width,height\na,100,50\n")
-    done = command("batch", "root", "--config", "config/all.toml", cwd=tmp_path)
-    assert "2 measured, 0 not measured, 0 failed" in done.stdout
-    for name in ("agree", "validate"):
-        config = ("--config", "config/all.toml")
-        assert command(name, "root/a", *config, cwd=tmp_path).returncode == 0
-        assert command(name, "root/a", cwd=tmp_path).returncode != 0
-
-
-def test_a_project_is_run_again_if_its_sizes_change(tmp_path):
-    root = tmp_path / "root"
-    yolo(root, "a", '[reading]\nimage_size = "sizes.csv"\n')
-    write(root / "a/sizes.csv", "image,width,height\na,100,50\n")
-    out = tmp_path / "out"
-    assert run_batch(root, out, PLAIN).n_reused == 0
-    assert run_batch(root, out, PLAIN).n_reused == 1
-    write(root / "a/sizes.csv", "image,width,height\na,50,50\n")
-    assert run_batch(root, out, PLAIN).n_reused == 0
 
 
 @pytest.mark.parametrize(

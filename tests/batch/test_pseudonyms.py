@@ -98,14 +98,6 @@ def test_results_of_keys_and_with_names_are_not_mixed(force):
     assert "named: holds results that name annotators; name another folder" in refused.stderr
 
 
-def test_a_folder_in_which_no_run_ended_is_free():
-    one_project()
-    OUT.mkdir()
-    (OUT / ".pseudonyms.json").write_text('"key-of-a-run-that-was-killed"')
-    assert run(*BATCH).returncode == 0
-    assert names_shown(run(*BATCH), OUT) == []
-
-
 def test_projects_named_after_annotators_are_counted():
     folder = ROOT / PEOPLE[0]
     folder.mkdir(parents=True)

@@ -17,14 +17,12 @@ import numpy as np
 import pytest
 from support.datasets import annotation, document, image, two_annotators, write
 
-from bboxqa.batch import keys
 from bboxqa.batch import run as module
-from bboxqa.batch.discovery import discover
 from bboxqa.batch.history import Regression
 from bboxqa.batch.project import run_project
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
-from bboxqa.core.errors import DatasetError, OutputError
+from bboxqa.core.errors import OutputError
 
 PLAIN = Settings({"bootstrap": 50}, {})
 ROOT, OUT = Path("root"), Path("out")
@@ -141,13 +139,6 @@ def test_settings_that_cannot_be_read_fail_their_own_project_only(ran, text):
     assert "b/bboxqa.toml: " in next(row.message for row in result.rows if row.project == "b")
 
 
-def test_a_new_time_alone_is_no_change(ran):
-    before = times(ran)
-    os.utime(ran / "a/x.json", (1, 1))
-    assert run(ran).n_reused == 3
-    assert times(ran) == before
-
-
 def test_only_what_changed_is_run_again(ran):
     before = times(ran)
     write(ran / "b/x.json", noisy(9))
@@ -162,11 +153,6 @@ def test_other_settings_run_all_of_them(ran):
     before = times(ran)
     assert run(ran, Settings({"bootstrap": 51}, {})).n_reused == 0
     assert changed(before, times(ran)) == {"a", "b", "c"}
-
-
-def test_another_version_runs_all_of_them(ran, monkeypatch):
-    monkeypatch.setattr(keys, "__version__", "99.0")
-    assert run(ran).n_reused == 0
 
 
 def test_fresh_runs_all_of_them_to_the_same_result(ran):
@@ -240,12 +226,6 @@ def test_failures_of_the_machine_are_tried_again(ran):
     assert files(ran) == content
 
 
-def test_file_in_the_place_of_all_projects(root):
-    write(root.parent / "out/projects", "in the way")
-    result = run(root, force=True)
-    assert {row.message for row in result.rows} == {"out/projects: File exists"}
-
-
 def _full(task, settings, out):
     """Work where the disk is full while the second project is written."""
     project, key = task
@@ -311,18 +291,6 @@ def test_project_that_kills_its_process(ran, monkeypatch):
     assert [name for name in projects if ours[name] != theirs[name]] == []
 
 
-def test_a_failure_that_is_over_is_forgotten_with_its_cause(ran, monkeypatch):
-    content, settings = files(ran), ran / "a/bboxqa.toml"
-    write(settings, "seed = 5\n")
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "run_task", _fatal)
-        run(ran)
-    # As it was before: the earlier result is that of these files.
-    settings.unlink()
-    assert run(ran).n_reused == 3
-    assert files(ran) == content
-
-
 def test_killed_workers_are_replaced(root):
     for seed in range(4):
         write(root / f"more {seed}/x.json", noisy(20 + seed))
@@ -356,14 +324,6 @@ def test_fail_fast(root):
     assert (len(result.rows), result.n_reused) == (3, 2)
 
 
-def test_fail_fast_keeps_what_is_known(ran):
-    write(ran / "a/bboxqa.toml", "nonsense = 1\n")
-    write(ran / "b/x.json", noisy(3, 7))
-    result = run(ran, jobs=1, fail_fast=True)
-    assert statuses(result) == {"a": "failed", "c": "measured"}
-    assert (result.n_reused, result.n_left) == (1, 1)
-
-
 @pytest.mark.parametrize("content", ["", "  ", "null", "<html>502</html>", '{"error": 1}'])
 def test_an_export_that_became_something_else_is_a_failure(ran, content):
     write(ran / "b/x.json", content)
@@ -378,53 +338,6 @@ def test_an_export_that_became_something_else_is_a_failure(ran, content):
     assert [part.project for part in run(ran, pattern="y*.json").worse] == []
     shutil.rmtree(ran / "b")
     assert statuses(run(ran)) == {"a": "measured", "c": "measured"}
-
-
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("spoil", ["nowhere", "empty", "refused"])
-def test_what_cannot_be_read_is_not_left_out(ran, spoil, known):
-    """Two of three annotators agree well, and nobody would miss the third."""
-    if known:
-        write(ran / "b/other.json", noisy(3, 7))
-        run(ran)
-    if spoil == "nowhere":
-        (ran / "b/other.json").unlink(missing_ok=True)
-        (ran / "b/other.json").symlink_to("gone.json")
-    elif spoil == "empty":
-        write(ran / "b/other.json", "")
-    else:
-        (ran / "b/other.json").unlink(missing_ok=True)
-        (ran / "b/other.json").symlink_to("other.json")
-    told = {
-        "nowhere": "b/other.json: is a link that leads nowhere",
-        "empty": "root/b/other.json:1:1: F001 error the file is empty; expected a JSON object",
-        "refused": "b/other.json: Too many levels of symbolic links",
-    }
-    for _ in range(2):
-        result = run(ran)
-        assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
-        assert result.rows[1].message == told[spoil]
-        assert not result.passed
-
-
-def test_a_project_without_files_is_gone(ran):
-    (ran / "b/x.json").unlink()
-    told = Regression("b", "project folder no longer holds annotations that are read")
-    assert run(ran).worse == (told,)
-    assert run(ran).worse == ()
-
-
-def test_nobody_knows_whether_what_cannot_be_looked_at_is_gone(ran, monkeypatch):
-    shutil.rmtree(ran / "b")
-    real = Path.lstat
-
-    def refused(path):
-        if path.name == "b":
-            raise PermissionError
-        return real(path)
-
-    monkeypatch.setattr(Path, "lstat", refused)
-    assert run(ran).worse == ()
 
 
 def test_a_project_that_is_gone_is_told_once(ran):
@@ -459,11 +372,6 @@ def test_a_rule_that_there_is_not_is_named_with_its_file(root):
     assert row.message.startswith(f"{root / 'a/bboxqa.toml'}: no rule begins with 'ZZZ'")
 
 
-def test_settings_with_a_byte_order_mark(root):
-    (root / "a/bboxqa.toml").write_text("min_alpha = 0.999\n", "utf-8-sig")
-    assert "is below 0.999" in run(root).rows[0].message
-
-
 def test_what_killed_runs_left_is_removed(ran):
     write(ran.parent / "out/projects/.bboxqa-old/old/record.json", "{}")
     for name in ("index.html", "projects.csv", "summary.json", "report.html"):
@@ -475,77 +383,11 @@ def test_what_killed_runs_left_is_removed(ran):
     assert {path.name for path in (ran.parent / "out/projects").iterdir()} == {"a", "b", "c"}
 
 
-def test_half_a_folder_is_no_result(ran):
-    content = files(ran)
-    (ran.parent / "out/projects/a/record.json").unlink()
-    (ran.parent / "out/projects/b/record.json").write_text('{"key": "')
-    assert run(ran).n_reused == 1
-    assert files(ran) == content
-
-
 def test_results_inside_the_root_are_no_projects(root):
     for _ in range(2):
         result = run_batch(root, root / "results", PLAIN, jobs=2)
         assert [row.project for row in result.rows] == ["a", "b", "c"]
         assert result.found.left_alone == ()
-
-
-def test_images_are_looked_at_where_asked(root):
-    (root / "a/images").mkdir()
-    looked_at = Settings(PLAIN.agree, {}, images=True)
-    without, result = run(root), run(root, looked_at)
-    assert result.rows[0].n_errors > without.rows[0].n_errors
-    assert result.rows[1] == without.rows[1]
-
-
-def test_a_project_that_is_gone_is_in_no_row(ran):
-    (ran / "b").rename(ran.parent / "b")
-    assert statuses(run(ran)) == {"a": "measured", "c": "measured"}
-
-
-def test_unreadable_file_fails_only_its_project(root, monkeypatch):
-    real, seen = Path.open, []
-
-    def refuse(path, *more, **named):
-        if path == root / "b/x.json":
-            seen.append(path)
-            if 0 < n_looks < len(seen):
-                raise PermissionError(13, "Permission denied")
-        return real(path, *more, **named)
-
-    n_looks = 0
-    monkeypatch.setattr(Path, "open", refuse)
-    # As often it is looked at, to tell what it is; beginnings of files are kept for a while.
-    for _ in range(2):
-        seen.clear()
-        discover(root)
-    n_looks = len(seen)
-    seen.clear()
-    result = run(root)
-    assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
-    assert result.rows[1].message == "Permission denied"
-    log = files(root)["projects/b/failed.txt"].decode()
-    assert log.startswith("Traceback")
-    assert "in refuse\n" in log
-    assert log.endswith("PermissionError: [Errno 13] Permission denied\n")
-
-
-def test_name_that_is_not_utf8_never_stops_the_rest(root):
-    write(root / os.fsdecode(b"p\xff") / "x.json", noisy(3))
-    rows = {row.project: row for row in run(root).rows}
-    assert len(rows) == 4
-    assert rows[os.fsdecode(b"p\xff")].status == "measured"
-    # It is taken over under its own name.
-    assert run(root).n_reused == 4
-
-
-def test_wrong_places(root, tmp_path):
-    with pytest.raises(DatasetError, match="no such folder"):
-        run(tmp_path / "gone")
-    write(tmp_path / "file", "")
-    with pytest.raises(OutputError, match="is a file; name a folder with --out"):
-        run(root, out="file")
-    assert (tmp_path / "file").read_text() == ""
 
 
 def test_nobody_else_is_let_in(root):
@@ -565,15 +407,6 @@ def _summary(root):
     return json.loads((root.parent / "out/summary.json").read_text())
 
 
-def test_a_project_that_is_shown_as_another_one_ends_nothing(root):
-    shutil.copytree(root / "a", root / "d\x07")
-    shutil.copytree(root / "a", root / "d\\x07")
-    for _ in range(2):
-        result = run(root)
-        assert statuses(result) == dict.fromkeys(["a", "b", "c", "d\\x07"], "measured")
-        assert [part.path for part in result.found.unreadable] == ["d\x07"]
-
-
 def test_an_annotator_whose_file_is_deleted_is_missed(root):
     for seed, who in enumerate(("ann", "bob", "eve")):
         part = noisy(seed)
@@ -589,19 +422,3 @@ def test_an_annotator_whose_file_is_deleted_is_missed(root):
     told = Regression("street", "annotators fell from 3 to 2, without eve")
     assert told in run(root, settings).worse
     assert told not in run(root, settings).worse
-
-
-def test_projects_that_are_not_measured_have_the_numbers_of_their_file(root):
-    part = noisy(1, n_images=4)
-    part["annotations"] = [each for each in part["annotations"] if each["annotator"] == "ann"]
-    for each in part["images"]:
-        each["annotators"] = ["ann"]
-    write(root / "b/x.json", part)
-    row = run(root).rows[1]
-    assert (row.status, row.n_images, row.n_annotations) == ("not measured", 4, 4)
-    for each in part["images"]:
-        each["file_name"] = f"more-{each['file_name']}"
-    write(root / "b/y.json", part)
-    row = run(root).rows[1]
-    # The files may have the same images.
-    assert (row.status, row.n_images, row.n_annotations) == ("not measured", None, 8)

@@ -2,22 +2,15 @@
 
 import csv
 import json
-import re
 from pathlib import Path
 
 import jsonschema
-import numpy as np
 import pytest
-from click.testing import CliRunner
 from support.cli import python, run, shell
-from support.datasets import annotation, image, two_annotators, write
+from support.datasets import two_annotators, write
 
 import bboxqa
-from bboxqa.cli.agree import agree
 from bboxqa.diagnostics import registry as diagnostics
-from bboxqa.geometry.similarities import registry as similarities
-from bboxqa.matching import matchers
-from bboxqa.pipelines.diagnosis import diagnoser
 from bboxqa.report.agreement_summary import diagnosis_schema, summary_schema
 
 
@@ -59,19 +52,6 @@ def export(tmp_path: Path) -> Path:
     path = tmp_path / "export.json"
     path.write_text(json.dumps(document(annotations, images)))
     return path
-
-
-@pytest.mark.parametrize(
-    ("setting", "names"), [("similarity", similarities.names()), ("matcher", matchers.names())]
-)
-def test_help_and_docstring_name_all_that_is_registered(setting, names):
-    (option,) = (each for each in agree.params if each.name == setting)
-    listed = re.findall(r"[a-z]+", option.help)
-    assert [name for name in names if name not in listed] == []
-    (described,) = re.findall(
-        rf"^    {setting} : (.+?)(?=^    \w)", bboxqa.agree.__doc__, re.MULTILINE | re.DOTALL
-    )
-    assert set(re.findall(r'"([a-z]+)"', described)) == set(names)
 
 
 def test_text_shows_both_alphas_with_intervals_and_the_worst_images(export):
@@ -221,16 +201,6 @@ def of_one_category(path, *, missed):
     return path
 
 
-def test_an_undefined_alpha_does_not_pass_a_gate(tmp_path):
-    path = of_one_category(tmp_path / "missed.json", missed=True)
-    done = run("agree", path, "--min-alpha", "0.1", "--missing", "ignore")
-    assert done.returncode == 1
-    assert (
-        "alpha is undefined and cannot reach 0.1; to gate on existence, give --min-f1\n"
-        in done.stdout
-    )
-
-
 def test_an_alpha_without_meaning_does_not_pass_a_gate_and_f1_does(tmp_path):
     """Two annotators, of whom one misses one of the objects; existence leads."""
     path = of_one_category(tmp_path / "missed.json", missed=True)
@@ -254,14 +224,6 @@ def test_an_alpha_without_meaning_does_not_pass_a_gate_and_f1_does(tmp_path):
     refused = run("agree", path, "--min-f1", "2")
     assert refused.returncode == 2
     assert "--min-f1 is 2; expected 0 to 1" in refused.stderr
-
-
-def test_agreement_on_everything_passes_a_gate(tmp_path):
-    path = of_one_category(tmp_path / "same.json", missed=False)
-    done = run("agree", path, "--min-alpha", "0.1")
-    assert done.returncode == 0
-    assert "all annotators drew the same objects" in done.stdout
-    assert "alpha is undefined, but all annotators agree, which passes 0.1" in done.stdout
 
 
 def test_files_of_annotators_folders_and_names(tmp_path):
@@ -341,61 +303,6 @@ def test_a_file_that_is_no_coco_file_is_named(text, message, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_a_second_empty_list_of_annotations_is_found_by_the_command_that_is_named(tmp_path):
-    path = tmp_path / "a b.json"
-    path.write_text('{"images": [], "annotations": [{}], "categories": [], "annotations": []}')
-    done = run("agree", path)
-    command = f"bboxqa validate '{path}'"
-    assert command in done.stderr
-    assert 'key "annotations" appears more than once' in run("validate", path).stdout
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("command", [("agree",), ("plan", "--target-width", "0.1")])
-def test_boxes_beyond_the_range_of_floats_give_one_error(tmp_path, command):
-    path = tmp_path / "a.json"
-    annotations = [
-        {"id": place, "image_id": 1, "category_id": 1, "bbox": bbox, "annotator": name}
-        for place, (name, bbox) in enumerate([("ann", [1e308] * 4), ("bob", [1, 1, 9, 9])], 1)
-    ]
-    images = [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}]
-    categories = [{"id": 1, "name": "c"}]
-    content = {"images": images, "annotations": annotations, "categories": categories}
-    path.write_text(json.dumps(content))
-    done = run(command[0], path, *command[1:])
-    assert done.returncode == 2
-    assert "S015 error" in done.stderr
-    assert "Warning" not in done.stderr
-
-
-def test_an_empty_list_has_no_ground_truth(tmp_path):
-    (tmp_path / "x.json").write_bytes(b"[]")
-    (tmp_path / "y.json").write_bytes(b'[{"image_id": 1, "category_id": 1, "score": 0.5}]')
-    said = [run("agree", name, cwd=tmp_path).stderr for name in ("x.json", "y.json")]
-    assert ["--ground-truth" in each for each in said] == [False, True]
-
-
-def test_every_problem_of_a_file_is_listed_at_once(tmp_path):
-    path = tmp_path / "bad.json"
-    annotations = [
-        {**box(1, "a", 0), "bbox": [0, 0, -3, 5]},
-        {**box(2, "b", 0), "image_id": 9},
-        {**box(3, "b", 0), "category_id": 8},
-        box(3, "a", 20),
-    ]
-    path.write_text(json.dumps(document(annotations)))
-    done = run("agree", path)
-    assert done.returncode == 2
-    for message in (
-        "4 problems:",
-        ": B001 error annotation 1 (image 1, annotator a): bbox width is -3;",
-        ": I004 error annotation 2 ",
-        ": I004 error annotation 3 ",
-        ": I001 error annotation 3 ",
-    ):
-        assert message in done.stderr
-
-
 def test_names_from_a_file_are_text_and_not_markup(tmp_path):
     path = tmp_path / "markup.json"
     annotations = [box(1, "[bold]a[/]", 0), box(2, "[/nope]", 40, 2)]
@@ -453,7 +360,6 @@ def test_importing_the_package_loads_nothing():
 
 
 def test_every_public_name_can_be_loaded():
-    import bboxqa
 
     assert all(getattr(bboxqa, name) is not None for name in bboxqa.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
@@ -489,42 +395,11 @@ def test_the_story_comes_last_and_its_tables_on_request(export):
     assert "not drawn by b" in full
 
 
-def test_figures_are_kept_where_a_diagnosis_is_not_possible(tmp_path):
-    """560 boxes by each of two have 313,600 pairs, and 626,640 if all are compared."""
-    rng = np.random.default_rng(0)
-    boxes = np.column_stack([rng.uniform(0, 40, (1120, 2)), rng.uniform(80, 130, (1120, 2))])
-    records = [
-        annotation(place + 1, bbox=box, annotator="ann" if place < 560 else "bob")
-        for place, box in enumerate(boxes.tolist())
-    ]
-    path = write(tmp_path / "a.json", document(records, [image(1, width=400, height=400)]))
-    out = tmp_path / "out"
-    found = run("agree", path, "--no-checks", "--diagnose", "--out", out)
-    assert found.returncode == 2
-    assert "Existence: F1                 @[ IoU=0.50 | bbox ] = 1.0000" in found.stdout
-    assert "add --diagnose" not in found.stdout
-    assert "The figures are whole" in found.stderr
-    assert "a diagnosis compares up to 626,640 pairs of them" in found.stderr
-    assert json.loads((out / "summary.json").read_bytes())["n_annotations"] == 1120
-    plain = run("agree", path, "--no-checks")
-    assert plain.returncode == 0
-    assert "since image '1.jpg': too many of its 1,120 annotations overlap" in plain.stdout
-
-
 def test_json_has_the_diagnosis_on_request(export):
     assert "diagnosis" not in json.loads(run("agree", export, "--format", "json").stdout)
     found = json.loads(run("agree", export, "--format", "json", "--diagnose").stdout)
     jsonschema.validate(found, summary_schema())
     jsonschema.validate(found["diagnosis"], diagnosis_schema())
-
-
-def test_large_data_have_the_story_on_request(export, monkeypatch):
-    monkeypatch.setattr(diagnoser, "_QUICK", 6)
-    runner = CliRunner()
-    found = runner.invoke(agree, [str(export)], standalone_mode=False).output
-    assert "add --diagnose; left out, since with 7 annotations it takes longer" in found
-    told = runner.invoke(agree, [str(export), "--diagnose"], standalone_mode=False).output
-    assert "What lowers agreement" in told
 
 
 @pytest.mark.parametrize(("out", "report", "more"), [

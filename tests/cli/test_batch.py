@@ -104,71 +104,12 @@ def test_settings_of_the_run_and_of_a_project(run, root, tmp_path):
     assert kept == [(0.95, 50), (-1, 50)]
 
 
-@pytest.mark.parametrize("arguments", [(), ("--dry-run",)])
-def test_settings_beside_the_projects_are_not_ignored_silently(run, root, arguments):
-    write(root / "bboxqa.toml", "bootstrap = 50\n")
-    settings = str(Path("root/bboxqa.toml"))
-    (said,) = run("root", *arguments)[2][-1:]
-    assert said == (
-        f"Warning: {settings} is not in the folder of a project, and is not used; "
-        f"for all projects: --config {settings}"
-    )
-    assert said not in run("root", "--config", settings, *arguments)[2]
-
-
-def test_failed_projects(run, root):
-    write(root / "cut/x.json", '{"images": [')
-    write(root / "red \x1b[31m/x.json", "")
-    write(root / "red \x1b[31m/y.json", '{"images": [')
-    code, out, err = run("root")
-    assert code == 1
-    assert out[0] == "4 projects, 0 unchanged; 2 measured, 0 not measured, 2 failed"
-    assert out[1].startswith("  cut: ")
-    assert "x.json:1:13: F001 error " in out[1]
-    assert out[2] == (
-        "  red \\x1b[31m: root/red \\x1b[31m/x.json:1:1: F001 error the file is empty; expected a "
-        "JSON object (and 1 more)"
-    )
-    assert not any("\x1b" in line for line in out + err)
-
-
-def test_an_export_that_is_empty_fails_though_nobody_knows_its_project(run, root):
-    write(root / "new/x.json", "")
-    code, out, _err = run("root")
-    assert code == 1
-    assert out[0] == "3 projects, 0 unchanged; 2 measured, 0 not measured, 1 failed"
-    assert out[1] == "  new: new/x.json: is empty"
-    assert not any("unreadable" in line for line in out)
-
-
-def test_of_a_root_with_nothing_else_an_empty_file_is_named(run, tmp_path):
-    write(tmp_path / "alone/new/x.json", "")
-    code, _out, err = run("alone")
-    assert code == 2
-    assert err == [
-        "Error: alone: no project below this folder has annotations that are read",
-        ADVICE,
-        "unreadable: new/x.json: is empty",
-    ]
-
-
 def test_what_is_not_coco_is_told(run, root):
     write(root / "other.json", "{}")
     code, out, _err = run("root")
     assert code == 0
     assert "  not annotations: 1 file ignored, listed in bboxqa-batch/index.html:" in out
     assert "    other.json" in out
-
-
-def test_files_of_no_format_beside_annotations_are_told(run, tmp_path):
-    write(tmp_path / "root/a/x.json", document([annotation(1)]))
-    write(tmp_path / "root/a/page.xml", "<html/>")
-    write(tmp_path / "root/a/class-descriptions.csv", "/m/01,Apple\n")
-    write(tmp_path / "root/logs/times.csv", "day,hours\n1,2\n")
-    code, out, _err = run("root")
-    assert code == 0
-    place = out.index("  not annotations: 1 file ignored, listed in bboxqa-batch/index.html:")
-    assert out[place + 1] == "    a/page.xml"
 
 
 def test_not_measured_misses_a_gate(run, tmp_path):
@@ -178,33 +119,11 @@ def test_not_measured_misses_a_gate(run, tmp_path):
     assert out[1].startswith("  .: alpha was not measured, expected at least 0.1; ")
 
 
-def test_not_measured_is_fine(run, tmp_path):
-    write(tmp_path / "root/x.json", document([annotation(1)]))
-    code, out, err = run("root")
-    assert (code, out[0]) == (0, "1 project, 0 unchanged; 0 measured, 1 not measured, 0 failed")
-    assert err[0].startswith("1/1 .: not measured, 0 errors: ")
-
-
 def test_fail_fast(run, root):
     code, out, err = run("root", "--fail-fast", "--min-alpha", "0.9")
     assert code == 1
     assert len(err) == 1
     assert out[0].startswith("1 project, 0 unchanged")
-
-
-def test_fail_fast_where_nothing_changed(run, root):
-    write(root / "better/x.json", boxes(0))
-    for _ in range(2):
-        code, _, err = run("root", "--min-alpha", "0.9", "--fail-fast")
-        assert code == 1
-        assert "is below 0.9" in err[-1]
-
-
-def test_a_name_of_two_lines_has_one(run, root):
-    write(root / "one\ntwo/x.json", boxes(0))
-    _, _, err = run("root")
-    assert sum("one\\ntwo: measured" in line for line in err) == 1
-    assert len(err) == 3
 
 
 def test_what_became_worse(run, root, tmp_path):
@@ -243,15 +162,6 @@ def test_dry_run(run, root, tmp_path):
     assert err == ["not annotations: good/package.json"]
     assert {path.name for path in tmp_path.iterdir()} == {"root"}
     assert run("root", "--dry-run", "--pattern", "y*")[1] == ["good: y.json", "1 project"]
-
-
-def test_dry_run_shows_only_so_many(run, tmp_path):
-    for number in range(30):
-        write(tmp_path / f"root/{number}.json", "{}")
-    code, out, err = run("root", "--dry-run")
-    assert (code, out) == (0, ["0 projects"])
-    assert len(err) == 21
-    assert err[-1] == "not annotations: … and 10 more"
 
 
 def test_log_of_json(run, root):
@@ -295,19 +205,6 @@ def test_broken_history(run, root, tmp_path):
     assert run("root")[1][0].startswith("2 projects, 0 unchanged; 2 measured")
 
 
-def test_results_of_agree_are_no_project(run, root):
-    import bboxqa
-    from bboxqa.report.agreement_summary import summary
-    from bboxqa.report.result_files import documents_of, write_folder
-
-    result = bboxqa.agree(bboxqa.read_coco(root / "good/x.json"))
-    diagnosis = result.diagnose()
-    documents = documents_of(result, summary(result), diagnosis)
-    write_folder(result, documents, root / "good/results", diagnosis=diagnosis)
-    code, out, _ = run("root")
-    assert (code, out[0]) == (0, "2 projects, 0 unchanged; 2 measured, 0 not measured, 0 failed")
-
-
 def test_an_empty_root_leaves_what_is_known(run, root, tmp_path):
     run("root")
     before = (tmp_path / "bboxqa-batch/projects.csv").read_text()
@@ -328,19 +225,6 @@ def test_results_may_not_go_where_the_projects_are(run, root):
         "Error: root: holds the projects, or one of them; name another folder with --out"
     ]
     assert sorted(path.name for path in root.iterdir()) == ["good", "worse"]
-
-
-def test_results_replace_no_project_in_a_folder_of_that_name(run, tmp_path):
-    """The folder of a project's results had its place, and the project was removed."""
-    source = tmp_path / "projects" / "p1" / "a.json"
-    source.parent.mkdir(parents=True)
-    write(source, two_annotators())
-    before = source.read_bytes()
-    for root in ("projects", "projects/p1"):
-        code, _, err = run(root, "--out", ".", "--force")
-        assert code == 2
-        assert "holds the projects, or one of them" in err[0]
-        assert source.read_bytes() == before
 
 
 def test_the_command_line_goes_over_the_settings_of_a_project(run, root):
@@ -364,25 +248,6 @@ def test_categories_are_renamed(run, root, tmp_path):
 def test_quiet_output_is_the_numbers_of_projects(run, root):
     numbers = "2 projects, 0 unchanged; 2 measured, 0 not measured, 0 failed; 1 missed a gate"
     assert run("root", "--min-alpha", "0.99", "-q") == (1, [numbers], [])
-
-
-def test_splits_are_not_annotators(run, root):
-    for split in ("train", "valid"):
-        part = two_annotators()
-        for record in part["images"]:
-            record["file_name"] = f"{split}-{record['file_name']}"
-        write(root / "splits" / split / "x.json", part)
-    _, _, err = run("root")
-    (line,) = [line for line in err if " splits: " in line]
-    assert "measured" in line
-    assert "2 annotators by one file" not in line
-
-
-def test_stopping_early_is_said_and_makes_no_history(run, root, tmp_path):
-    code, out, _ = run("root", "--min-alpha", "0.999", "--fail-fast")
-    assert code == 1
-    assert "  stopped: 1 project not run" in out
-    assert not (tmp_path / "bboxqa-batch/history.sqlite").exists()
 
 
 @pytest.mark.parametrize(
@@ -411,12 +276,6 @@ def test_wrong_use(run, root, tmp_path, arguments, message):
     assert {path.name for path in tmp_path.iterdir()} == {"root"}
 
 
-def test_help_and_the_list_of_commands(run):
-    code, out, _ = run("--help")
-    assert code == 0
-    assert "--dry-run" in "\n".join(out)
-
-
 def test_no_module_is_taken_from_the_folder_that_the_user_is_in(root, tmp_path):
     for name in ("numpy.py", "multiprocessing.py", "bboxqa/__init__.py"):
         write(tmp_path / name, f"raise SystemExit({name!r} + ' of the user')")
@@ -440,35 +299,6 @@ def test_a_project_that_takes_too_long_fails(run, root):
     )  # fmt: skip
 
 
-def test_names_of_projects_are_no_formulas_of_a_spreadsheet(run, root, tmp_path):
-    (root / "good").rename(root / "=1+1")
-    for option, name in ((), "'=1+1"), (("--raw-csv",), "=1+1"):
-        assert run("root", *option)[0] == 0
-        with (tmp_path / "bboxqa-batch/projects.csv").open(newline="") as file:
-            assert [row["project"] for row in csv.DictReader(file)] == [name, "worse"]
-
-
-def test_columns_of_tables_are_said_for_all_projects(run, tmp_path):
-    (tmp_path / "root/p").mkdir(parents=True)
-    rows = ["file,who,l,t,w,h", "a.jpg,ann,1,2,3,4", "a.jpg,bob,1,2,3,4"]
-    (tmp_path / "root/p/x.csv").write_text("\n".join(rows))
-    assert run("root", "--dry-run")[1] == ["0 projects"]
-    columns = "image=file,annotator=who,x=l,y=t,width=w,height=h"
-    assert run("root", "--dry-run", "--columns", columns)[1] == ["p: x.csv", "1 project"]
-
-
-def test_folders_in_which_nothing_is_read_are_listed_and_counted(run, root):
-    (root / "empty").mkdir()
-    _code, out, _err = run("root")
-    assert "  nothing read in empty: is an empty folder" in out
-    code, out, err = run("root")
-    assert (code, err) == (0, [])
-    place = "bboxqa-batch/index.html"
-    words = "2 projects, unchanged since the last run; nothing read in 1 place"
-    assert [line.replace(os.sep, "/") for line in out] == [f"{words}: {place}"]
-    assert run("root", "--dry-run")[2] == ["nothing read in empty: is an empty folder"]
-
-
 def test_a_mapped_name_that_no_project_has_is_told(run, root):
     told = "  --map: no measured project has a category called 'nope'"
     _code, out, _err = run("root", "--map", "nope=cat")
@@ -478,20 +308,3 @@ def test_a_mapped_name_that_no_project_has_is_told(run, root):
     write(root / "other/x.json", other)
     _code, out, _err = run("root", "--map", "nope=cat")
     assert told not in out
-
-
-def test_images_are_joined_and_annotators_asked_as_options_say(run, root):
-    for who, folder in (("ann", "one"), ("bob", "two")):
-        part = two_annotators()
-        for each in part["annotations"]:
-            del each["annotator"]
-        for each in part["images"]:
-            each.pop("annotators", None)
-            each["file_name"] = f"{folder}/{each['file_name']}"
-        write(root / f"joined/{who}.json", part)
-    options = ("--config", write(root.parent / "no.toml", "checks = false\n"))
-    (line,) = (line for line in run("root", *options)[2] if " joined: " in line)
-    assert "not measured" in line
-    (line,) = (line for line in run("root", *options, "--join", "name")[2] if " joined: " in line)
-    assert ": measured" in line
-    assert run("root", "--asked", "nobody")[0] == 2

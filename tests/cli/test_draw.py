@@ -2,7 +2,6 @@
 
 from PIL import Image
 from support.cli import run
-from support.datasets import write
 
 from bboxqa.examples import example_file, example_picture
 
@@ -41,16 +40,3 @@ def test_refuses_what_cannot_be_drawn_before_reading(tmp_path):
         "Error: there is no image 'fruit.png' among 1 image; did you mean 'fruits.png'?\n"
     )
     assert list(tmp_path.iterdir()) == []
-
-
-def test_long_names_are_shown_in_part(tmp_path):
-    name = "start" + 300 * "x" + "end.png"
-    data = {
-        "images": [{"id": 1, "file_name": name, "width": 9, "height": 9}],
-        "categories": [{"id": 1, "name": "cow"}],
-        "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5]}],
-    }
-    found = run("draw", write(tmp_path / "a.json", data), "--image", 99, cwd=tmp_path)
-    assert found.stderr.startswith("Error: there is no image '99' among 1 image, such as 'startxx")
-    assert found.stderr.endswith("xxend.png'\n")
-    assert len(found.stderr) < 130

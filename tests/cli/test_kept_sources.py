@@ -131,15 +131,6 @@ def test_a_folder_of_results_replaces_no_source(command, name, way, folder):
     assert contents(folder) == before
 
 
-def test_the_truth_of_simulated_annotators_replaces_no_source(folder):
-    truth = folder / "trial_truth.json"
-    shutil.copy(folder / "other.json", truth)
-    before = contents(folder)
-    done = run("simulate", "--truth", truth, "--out", folder / "trial.json", "--force")
-    assert (done.returncode, f"{truth} {REFUSED}" in done.stderr) == (2, True)
-    assert contents(folder) == before
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_a_fixed_copy_replaces_no_source(way, folder):
     damaged = json.loads((folder / "export.json").read_bytes())
@@ -155,18 +146,3 @@ def test_a_fixed_copy_replaces_no_source(way, folder):
     done = run("validate", *files, "--fix", "--force")
     assert (done.returncode, f"{copy} {REFUSED}" in done.stderr) == (2, True)
     assert contents(folder) == before
-
-
-def test_earlier_outputs_beside_sources_are_replaced(folder):
-    """Neither pages nor drawings are read, even in a folder that is read."""
-    for command in (
-        "agree result/.. --pattern other.json --report page.html --force",
-        "validate . --images images --report findings.html",
-        "draw export.json --image street.png --images . --out drawn.png --force",
-        "report result --force",
-        "agree other.json --out result --force",
-    ):
-        for _ in range(2):
-            done = run(*command.split(), cwd=folder)
-            assert REFUSED not in done.stderr
-            assert done.returncode in (0, 1)

@@ -1,7 +1,5 @@
 """Options that have one name in all commands."""
 
-import json
-import os
 import re
 from pathlib import Path
 
@@ -12,28 +10,12 @@ from support.datasets import two_annotators, write
 from support.forks import forked
 
 from bboxqa.cli import cli
-from bboxqa.core.file_names import folder_problem
 from bboxqa.matching import matchers
 from bboxqa.rules.registry import RULES
 
 
 def test_the_version_in_short():
     assert run("-V").stdout == run("--version").stdout != ""
-
-
-@pytest.mark.parametrize("option", ["-o", "--out", "--output"])
-def test_what_is_written_has_one_option(tmp_path, option):
-    write(tmp_path / "x.json", two_annotators())
-    assert run("agree", "x.json", option, "made", cwd=tmp_path).returncode == 0
-    assert (tmp_path / "made/summary.json").is_file()
-    assert run("validate", "x.json", "--exit-zero", option, "found", cwd=tmp_path).returncode == 0
-    assert (tmp_path / "found").is_file()
-
-
-@pytest.mark.parametrize("option", ["--format", "--output-format"])
-def test_what_is_printed_has_one_option(tmp_path, option):
-    write(tmp_path / "x.json", two_annotators())
-    assert "files" in json.loads(run("validate", "x.json", option, "json", cwd=tmp_path).stdout)
 
 
 @pytest.mark.parametrize(
@@ -77,24 +59,6 @@ def test_names_in_folders_have_one_option(tmp_path, option):
     assert run("agree", "in", option, "x*", cwd=tmp_path).returncode == 0
 
 
-def test_the_threshold_has_a_name_for_what_is_not_iou(tmp_path):
-    write(tmp_path / "x.json", two_annotators())
-    one, other = (
-        run("agree", "x.json", "--similarity", "centroid", name, 0.7, cwd=tmp_path).stdout
-        for name in ("--iou", "--threshold")
-    )
-    assert one == other
-    assert "centroid=0.70" in one
-    both = run("agree", "x.json", "--threshold", "0.5", "--iou", "0.5", cwd=tmp_path)
-    assert both.returncode == 2
-    assert "--threshold is another name of --iou; give one of them" in both.stderr
-    for command in (["agree", "x.json"], ["plan", "x.json", "--target-width", "0.1"]):
-        wrong = run(*command, "--threshold", "7", cwd=tmp_path)
-        assert wrong.returncode == 2
-        assert "--threshold" in wrong.stderr
-        assert "--iou" not in wrong.stderr
-
-
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [
@@ -119,33 +83,6 @@ def test_names_are_completed_on_tab(typed, completed, monkeypatch):
     assert done.stdout.split() == [f"plain,{name}" for name in completed]
 
 
-def test_settings_are_completed_by_bundled_names_and_files(monkeypatch):
-    monkeypatch.setenv("_BBOXQA_COMPLETE", "bash_complete")
-    monkeypatch.setenv("COMP_WORDS", "bboxqa agree --config ka")
-    monkeypatch.setenv("COMP_CWORD", "3")
-    assert run().stdout.split() == ["plain,kalos", "plain,kalphacv", "file,ka"]
-
-
-def test_no_option_says_in_its_own_words_that_a_file_cannot_be_read():
-    kinds = [
-        (name, param.name, param.type)
-        for name, command in cli.commands.items()
-        for param in command.params
-    ]
-    of_paths = [each for each in kinds if isinstance(each[2], click.Path)]
-    assert len(of_paths) > 20
-    assert [each for each in of_paths if each[2].readable] == []
-
-
-def test_a_link_in_a_circle_is_no_folder_that_can_be_read(tmp_path):
-    export = write(tmp_path / "x.json", two_annotators())
-    (tmp_path / "circle").symlink_to("circle")
-    reason = os.strerror(40)
-    done = run("validate", export, "--images", "circle", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (2, f"Error: circle: cannot be read: {reason}\n")
-    assert folder_problem(Path(export)) == f"{export}: is a file; expected a folder"
-
-
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="has no such device")
 @pytest.mark.parametrize(
     ("option", "message"),
@@ -168,23 +105,6 @@ def test_a_file_of_sizes_that_does_not_exist_is_no_file(tmp_path):
     done = run("agree", export, "--image-size", "sizes.csv", cwd=tmp_path)
     assert done.returncode == 2
     assert "--image-size is 'sizes.csv', which is no file; expected such as 1920x" in done.stderr
-
-
-def test_a_folder_in_place_of_settings_is_called_a_folder(tmp_path):
-    export = write(tmp_path / "x.json", two_annotators())
-    done = run("agree", export, "--config", ".", cwd=tmp_path)
-    assert done.stderr.startswith("Error: .: is a folder, and none of the settings that come with")
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser can read everything")
-@pytest.mark.parametrize(
-    "typed", [("validate", "locked"), ("validate", "x.json", "--images", "locked")]
-)
-def test_a_locked_folder_is_named_with_the_reason(typed, tmp_path):
-    write(tmp_path / "x.json", two_annotators())
-    (tmp_path / "locked").mkdir(0o000)
-    done = run(*typed, cwd=tmp_path)
-    assert done.stderr == "Error: locked: cannot be read: Permission denied\n"
 
 
 @pytest.mark.parametrize(

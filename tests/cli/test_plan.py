@@ -57,19 +57,6 @@ def test_says_how_many_more(file):
     assert fifth == "note: with 40 images the width itself is uncertain"
 
 
-def test_empty_images_come_on_top(file):
-    values = json.loads(run("plan", file, "--target-width", 0.1, "--format", "json").output)
-    drawn = {each["image_id"] for each in json.loads(file.read_text())["annotations"]}
-    with_a_say = n_for_width(len(drawn), values["width"] / 0.1)
-    assert values["n_needed"] == pytest.approx(with_a_say * 40 / len(drawn), abs=2)
-    assert values["n_more"] == values["n_needed"] - 40
-    assert values["status"] == "ok"
-
-
-def test_says_that_it_is_reached(file):
-    assert run("plan", file, "--target-width", 1.9).output.splitlines()[2].startswith("reached; ")
-
-
 def test_nothing_to_plan_by(tmp_path):
     images = [image(number, rater_list=["a", "b"]) for number in (1, 2)]
     same = [annotation(number, 1 + number // 2, rater_id="ab"[number % 2]) for number in range(4)]
@@ -108,20 +95,6 @@ def test_with_one_category_the_interval_of_f1_is_planned(tmp_path):
     assert f"F1 {existence.f1:.4f} (alpha has no meaning here), 95 % interval" in lines[0]
 
 
-def test_one_image_is_too_few(tmp_path):
-    labels = [annotation(n, rater_id="ab"[n % 2], bbox=[40 * (n // 2), 0, 9, 9]) for n in range(5)]
-    path = write(tmp_path / "one.json", document(labels))
-    found = run("plan", path, "--target-width", 0.1)
-    assert found.returncode == 2
-    assert "cannot plan: too few images annotated by two or more annotators" in found.output
-
-
-def test_one_threshold_only(file):
-    data = read_coco(file)
-    with pytest.raises(ConfigError, match="one threshold"):
-        plan_images(data, 0.1, AgreeSettings(iou_threshold=(0.5, 0.75)))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -144,41 +117,6 @@ def test_no_plan_without_an_interval(file):
     assert str(error.value) == "bootstrap is 0; expected 40 or more: a plan needs an interval"
 
 
-@pytest.mark.parametrize("n_images", [49, 50])
-def test_few_images_are_said_to_be_few(tmp_path, n_images):
-    rng = np.random.default_rng(1)
-    images = [image(number, rater_list=["a", "b", "c"]) for number in range(1, n_images + 1)]
-    annotations = [
-        annotation(place + 1, number, category_id=int(rng.integers(1, 3)), rater_id=who)
-        for place, (number, who) in enumerate(
-            (number, who) for number in range(1, n_images + 1) for who in "abc"
-        )
-    ]
-    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    path = write(tmp_path / "few.json", document(annotations, images, categories))
-    lines = run("plan", path, "--target-width", 0.1).output.splitlines()
-    assert " by 3 annotators, as now (" in lines[2]
-    said = ["note: with 49 images the width itself is uncertain"] if n_images == 49 else []
-    assert lines[4:] == said
-    values = json.loads(run("plan", path, "--target-width", 0.1, "--format", "json").output)
-    assert values["n_annotators"] == 3
-
-
-def test_annotators_of_a_plan_are_those_of_most_images(tmp_path):
-    rng = np.random.default_rng(2)
-    asked = ["abc"] * 2 + ["ab"] * 4 + ["a"] * 9
-    images = [image(number, rater_list=[*who]) for number, who in enumerate(asked, 1)]
-    drawn = [(number, name) for number, who in enumerate(asked, 1) for name in who]
-    annotations = [
-        annotation(place, number, category_id=int(rng.integers(1, 3)), rater_id=name)
-        for place, (number, name) in enumerate(drawn, 1)
-    ]
-    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    path = write(tmp_path / "mixed.json", document(annotations, images, categories))
-    found = plan_images(read_coco(path), 0.1, AgreeSettings(bootstrap=100))
-    assert (found.n_images, found.n_annotators) == (6, 2)
-
-
 def test_simulated_annotations():
     path = data_file("simulated.json")
     values = json.loads(run("plan", path, "--target-width", "0.05", "--format", "json").output)
@@ -186,13 +124,6 @@ def test_simulated_annotations():
     # All left 8 of the 60 images empty, which say nothing.
     with_a_say = n_for_width(52, values["width"] / 0.05)
     assert values["n_needed"] == pytest.approx(with_a_say * 60 / 52, abs=2)
-
-
-def test_real_annotations():
-    path = data_file("lvis_double_100.json")
-    values = json.loads(run("plan", path, "--target-width", "0.05", "--format", "json").output)
-    assert values["n_images"] == 100
-    assert values["n_needed"] == pytest.approx(n_for_width(100, values["width"] / 0.05), abs=3)
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
@@ -203,22 +134,3 @@ def test_out_is_what_is_printed_otherwise(file, tmp_path, form):
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == f"Written: {tmp_path / 'plan.txt'}\n"
     assert (tmp_path / "plan.txt").read_text("utf-8") == printed.stdout
-
-
-def test_files_that_are_read_are_not_replaced(file, tmp_path):
-    before = file.read_bytes()
-    for given in (file, tmp_path):
-        done = run("plan", given, "--target-width", 0.1, "--out", file)
-        assert done.returncode == 2
-        assert f"{file} is one of the files to read; name another file" in done.stderr
-    assert file.read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("command", "end"),
-    [("plan", ("--target-width", "0.1")), ("convert", ("out.json", "--to", "coco"))],
-)
-def test_a_mapped_name_that_no_category_has_is_said(file, tmp_path, command, end):
-    done = run(command, str(file), *end, "--map", "Cat=cat", cwd=tmp_path)
-    assert done.returncode == 0
-    assert done.stderr.startswith("note: --map Cat=cat: no category is called 'Cat'")

@@ -1,25 +1,19 @@
 """With a key of pseudonyms, no command shows the name of a person."""
 
-import gzip
 import json
 import re
-import shutil
 
 import pytest
 from support.cli import run
-from support.converted import document, written
 from support.named_people import (
     PEOPLE,
     SOURCES,
     files_named_after_people,
-    folders_named_after_people,
     jobs_of_assignees,
     key_on_annotations,
     names_shown,
     tasks_completed_by,
 )
-
-from bboxqa.core.pseudonyms import pseudonyms_of
 
 COMMANDS = {
     "plan": ("plan", "IN", "--target-width", "0.1"),
@@ -97,28 +91,6 @@ def test_every_command_calls_a_person_the_same(tmp_path):
     assert json.loads(key.read_bytes()) == given
 
 
-def test_known_findings_stay_known_with_the_key(tmp_path):
-    source, key, known = key_on_annotations(tmp_path), tmp_path / "key.json", tmp_path / "known"
-    run("validate", source, "--pseudonyms", key, "--write-baseline", known)
-    again = run("validate", source, "--pseudonyms", key, "--baseline", known, "--format", "json")
-    assert json.loads(again.stdout)["findings"] == []
-
-
-@pytest.mark.parametrize("option", ["--fix", "--diff"])
-def test_fixes_have_the_content_of_the_file(option, tmp_path):
-    source = key_on_annotations(tmp_path)
-    refused = run("validate", source, option, "--pseudonyms", tmp_path / "key.json")
-    assert refused.returncode == 2
-    assert "shows the file with names; leave out --pseudonyms" in refused.stderr
-    assert not (tmp_path / "key.json").exists()
-
-
-def test_fixes_that_are_refused_are_not_proposed(tmp_path):
-    source = key_on_annotations(tmp_path)
-    assert "fixable with --fix" in run("validate", source).stdout
-    assert "--fix" not in run("validate", source, "--pseudonyms", tmp_path / "key.json").stdout
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -182,225 +154,6 @@ def test_versions_named_after_people_have_pseudonyms(tmp_path):
     assert json.loads(key.read_bytes()) == given
 
 
-@pytest.mark.parametrize("order", [1, -1])
-def test_a_version_is_named_after_somebody_of_the_other(order, tmp_path):
-    (tmp_path / "in").mkdir()
-    source, key = files_named_after_people(tmp_path / "in"), tmp_path / "key.json"
-    versions = (source / f"{PEOPLE[1]}.json", source)[::order]
-    outcome = run(*COMPARE, *versions, "--pseudonyms", key, "--out", tmp_path / "changes")
-    assert outcome.returncode == 0, outcome.stderr
-    assert names_shown(outcome, tmp_path / "changes") == []
-
-
-def test_a_version_named_after_an_address_has_a_pseudonym(tmp_path):
-    (tmp_path / "in").mkdir()
-    source, key = files_named_after_people(tmp_path / "in"), tmp_path / "key.json"
-    versions = (source / f"{PEOPLE[0]}.json", source / f"{PEOPLE[2]}.json")
-    outcome = run(*COMPARE, *versions, "--pseudonyms", key, "--out", tmp_path / "changes")
-    assert outcome.returncode == 0, outcome.stderr
-    assert names_shown(outcome, tmp_path / "changes") == []
-    assert {*json.loads(key.read_bytes())} == {PEOPLE[0], PEOPLE[2]}
-
-
-@pytest.mark.parametrize(("command", "n_files"), [("validate", 1), ("compare", 2)])
-def test_a_single_file_named_after_an_address_has_a_pseudonym(command, n_files, tmp_path):
-    source = files_named_after_people(tmp_path) / f"{PEOPLE[0]}.json"
-    outcome = run(command, *[source] * n_files, "--pseudonyms", tmp_path / "key.json")
-    assert "person-01.json" in outcome.output
-    assert names_shown(outcome) == []
-
-
-def test_a_file_named_after_a_person_is_beside_one_that_names_people(tmp_path):
-    team = key_on_annotations(tmp_path)
-    (tmp_path / "in").mkdir()
-    alone = files_named_after_people(tmp_path / "in") / f"{PEOPLE[1]}.json"
-    text = team.read_text().replace("Bob Mc'Arthur, jr", "eve")
-    team.write_text(text)
-    key = tmp_path / "key.json"
-    outcome = run("validate", team, alone, "--pseudonyms", key)
-    given = json.loads(key.read_bytes())
-    assert PEOPLE[1] in given
-    assert "export" not in given
-    assert f"{given[PEOPLE[1]]}.json: 5 images" in outcome.stdout
-    assert names_shown(outcome) == []
-
-
-SPLITS = (
-    ("train/_annotations.coco.json", "valid/_annotations.coco.json"),
-    ("annotations/instances_train2017.json", "annotations/instances_val2017.json"),
-    ("train.json", "Val.json", "test.json"),
-)
-
-
-@pytest.mark.parametrize("places", SPLITS)
-@pytest.mark.parametrize("command", [("validate",), ("agree", "--bootstrap", "0", "--no-checks")])
-def test_splits_are_no_people(command, places, tmp_path):
-    files = _copies(tmp_path, places)
-    key = tmp_path / "key.json"
-    outcome = run(*command, *files, "--pseudonyms", key)
-    assert "person-" not in outcome.output
-    assert not key.exists()
-
-
-def test_splits_beside_other_files_are_no_people(tmp_path):
-    places = ("set/train/_annotations.coco.json", "set/val/_annotations.coco.json", "ann.json")
-    files = _copies(tmp_path, places)
-    key = tmp_path / "key.json"
-    # A person may have the name of a split.
-    key.write_text('{"train": "person-01"}')
-    outcome = run("validate", *files, "--pseudonyms", key)
-    known = json.loads(key.read_bytes())
-    # As in ann/train.json, ann/val.json and bob.json, what is around splits may be a person.
-    assert {*known} == {"train", "set", "ann"}
-    assert known["train"] == "person-01"
-    val = f"{tmp_path}/{known['set']}/val/_annotations.coco.json"
-    assert f"{val}: 5 images" in outcome.stdout
-
-
-def test_val_beside_ann_is_a_person(tmp_path):
-    files = _copies(tmp_path, ("val.json", "ann.json"))
-    key = tmp_path / "key.json"
-    run("validate", *files, "--pseudonyms", key)
-    assert {*json.loads(key.read_bytes())} == {"val", "ann"}
-
-
-LAYOUTS = {
-    "folders of people": ("{who}/train.json", "{who}/val.json"),
-    "folders of splits": ("train/{who}.json", "val/{who}.json"),
-    "split and name": ("train_{who}.json", "val_{who}.json"),
-    "name and split": ("{who}_train2017.json", "{who}_val2017.json"),
-    "labels": ("train_{who}/labels/0.txt", "val_{who}/labels/1.txt"),
-}
-
-
-@pytest.mark.parametrize(
-    ("layout", "is_packed"),
-    # Folders of labels in an archive are by one annotator.
-    [*((layout, False) for layout in LAYOUTS), *((layout, True) for layout in [*LAYOUTS][:-1])],
-)
-def test_a_person_of_several_splits_has_one_pseudonym_in_all_commands(layout, is_packed, tmp_path):
-    source = _splits_of_people(tmp_path / "in", LAYOUTS[layout])
-    if is_packed:
-        source = shutil.make_archive(str(tmp_path / "all"), "zip", source)
-    key, out = tmp_path / "key.json", tmp_path / "out"
-    out.mkdir()
-    size = ("--image-size", "200x100") if layout == "labels" else ()
-    for command in ("validate", "agree", "validate"):
-        more = ("--report", out / "page.html")
-        if command == "agree":
-            more = (*size, "--bootstrap", "0", "--no-checks", "--out", out / "agree")
-        outcome = run(command, source, "--pseudonyms", key, *more)
-        assert outcome.returncode < 2, outcome.stderr
-        assert {*json.loads(key.read_bytes())} == {"anna.mueller", "bob.smith"}
-        shown = [outcome.output, *(each.read_text() for each in out.rglob("*") if each.is_file())]
-        assert [each for each in shown if "mueller" in each or "smith" in each] == []
-
-
-@pytest.mark.parametrize(
-    "images",
-    [
-        # Images tell that folders are people, though files are named after people, too.
-        {"first/anna": "0", "first/bert": "1", "again/carl": "0", "again/dora": "1"},
-        # Files of one name in several folders may be by one person.
-        {"first/anna": "0", "first/bert": "0", "again/anna": "1", "again/carl": "1"},
-    ],
-)
-@pytest.mark.parametrize("command", ["agree", "validate"])
-def test_folders_and_files_in_them_have_pseudonyms(command, images, tmp_path):
-    for x, (place, image) in enumerate(images.items()):
-        file = tmp_path / f"in/{place}.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        content = document([(f"{image}.jpg", 200, 100, None)], [(0, None, 0, [1, 2, 30 + x, 140])])
-        written(file, content)
-    key, out = tmp_path / "key.json", tmp_path / "out"
-    out.mkdir()
-    more = ("--bootstrap", "0", "--diagnose", "--out", out / "agree") if command == "agree" else ()
-    page = ("--report", out / "page.html")
-    outcome = run(command, tmp_path / "in", "--pseudonyms", key, *page, *more)
-    assert outcome.returncode < 2, outcome.stderr
-    shown = [outcome.output, *(each.read_text() for each in out.rglob("*") if each.is_file())]
-    known = json.loads(key.read_bytes())
-    assert {part for place in images for part in place.split("/")} <= {*known}
-    assert [name for name in known for text in shown if f"{name}.json" in text] == []
-    assert [name for name in known for text in shown if f"/{name}/" in text] == []
-    # Both commands have the same names.
-    run("validate" if command == "agree" else "agree", tmp_path / "in", "--pseudonyms", key)
-    assert json.loads(key.read_bytes()) == known
-
-
-def test_a_refusal_of_unsure_folders_shows_no_name(tmp_path):
-    source = _splits_of_people(tmp_path / "in", ("pre/{who}.json", "post/{who}.json"))
-    outcome = run("agree", source, "--pseudonyms", tmp_path / "key.json")
-    assert outcome.returncode == 2
-    assert "--pattern person-0" in outcome.stderr
-    assert "mueller" not in outcome.stderr
-    assert "smith" not in outcome.stderr
-
-
-@pytest.mark.parametrize("is_named", [True, False])
-def test_labels_named_after_their_images_are_no_people_in_the_key(is_named, tmp_path):
-    """Folders may be people or clips; labels of other names may be of people."""
-    for who in ("anna.mueller", "bob.smith"):
-        for clip in ("clip1", "clip2"):
-            for frame in ("frame_1", "frame_2"):
-                image = frame if is_named else "0"
-                box = "".join(f"<{side}>9</{side}>" for side in ("xmin", "ymin", "xmax", "ymax"))
-                path = tmp_path / f"in/{who}/{clip}/{frame}.xml"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(
-                    f"<annotation><filename>{image}.jpg</filename><size><width>99</width>"
-                    f"<height>99</height></size><object><name>cat</name><bndbox>{box}</bndbox>"
-                    "</object></annotation>"
-                )
-    key = tmp_path / "key.json"
-    outcome = run("agree", tmp_path / "in", "--pseudonyms", key)
-    assert outcome.returncode == 2
-    assert "mueller" not in outcome.stderr
-    assert "smith" not in outcome.stderr
-    known = json.loads(key.read_bytes())
-    assert {"anna.mueller", "bob.smith", "clip1", "clip2"} <= {*known}
-    assert any("frame" in each for each in known) == (not is_named)
-    assert ("/frame_1.xml" in outcome.stderr) == is_named
-
-
-def _splits_of_people(folder, places):
-    """Write a file of each of two people to each of two places, about other images."""
-    for number, who in enumerate(("anna.mueller", "bob.smith")):
-        for place in places:
-            file = folder / place.format(who=who)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            if file.suffix == ".txt":
-                file.write_text(f"0 0.5 0.5 0.2 0.{2 + number}\n")
-                continue
-            # With the same images, folders may be of sessions or of people.
-            image = "0.jpg" if "pre" in places[0] else f"{places.index(place)}.jpg"
-            content = document([(image, 200, 100, None)], [(0, None, 0, [1, 2, 30 + number, 40])])
-            written(file, content)
-    return folder
-
-
-def _copies(folder, places):
-    """Write a file that names nobody to several places."""
-    (folder / "source").mkdir()
-    content = files_named_after_people(folder / "source") / f"{PEOPLE[0]}.json"
-    files = [folder / each for each in places]
-    for file in files:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content.read_bytes())
-    return files
-
-
-def test_changes_since_a_result_with_names_show_none(tmp_path):
-    (tmp_path / "in").mkdir()
-    source, saved = files_named_after_people(tmp_path / "in"), tmp_path / "saved"
-    run("agree", source, "--bootstrap", "0", "--no-checks", "--out", saved)
-    moved = source.rename(tmp_path / "now")
-    key = ("--pseudonyms", tmp_path / "key.json")
-    outcome = run("compare", saved, moved, *key)
-    assert "no longer exists" in outcome.stdout
-    assert names_shown(outcome) == []
-
-
 @pytest.mark.parametrize("in_folders", [False, True])
 def test_changes_since_a_result_with_pseudonyms_are_of_the_files_measured(in_folders, tmp_path):
     (tmp_path / "in").mkdir()
@@ -434,88 +187,3 @@ def test_a_reference_file_named_after_a_person_has_the_pseudonym(expert, tmp_pat
     )
     assert "against the reference person-0" in outcome.stdout
     assert names_shown(outcome, tmp_path / "out") == []
-
-
-LEFT_OUT = {
-    "ada.json.gz": gzip.compress(b'{"images": [], "annotations": []}'),
-    "ada.xml": b"<nothing/>",
-    "ada.json": b'{"epochs": 1}',
-}
-AGREE = ("agree", "--bootstrap", "0", "--no-checks")
-
-
-@pytest.mark.parametrize("command", [("validate",), AGREE])
-@pytest.mark.parametrize("name", LEFT_OUT)
-def test_notes_on_files_that_are_left_out_show_no_name(name, command, tmp_path):
-    folder = tmp_path / "in"
-    folder.mkdir()
-    files_named_after_people(folder)
-    (folder / name).write_bytes(LEFT_OUT[name])
-    _check_left_out((*command, folder), tmp_path / "key.json")
-
-
-def test_a_note_on_deeper_folders_shows_no_name(tmp_path):
-    folder = tmp_path / "in"
-    folder.mkdir()
-    folders_named_after_people(folder)
-    for place in ("old/ada", "old/one"):
-        (folder / place / "labels").mkdir(parents=True)
-        (folder / place / "labels/0.txt").write_text("0 0.5 0.5 0.2 0.2\n")
-    _check_left_out((*AGREE, folder, "--image-size", "100x100"), tmp_path / "key.json")
-
-
-def _check_left_out(command, key):
-    assert re.search(r"left out.*\bada\b", run(*command).stdout)
-    outcome = run(*command, "--pseudonyms", key)
-    assert "left out" in outcome.stdout
-    assert not re.search(r"\bada\b", outcome.output)
-
-
-def test_a_note_on_captions_shows_no_name(tmp_path):
-    folder = tmp_path / "in"
-    folder.mkdir()
-    source = files_named_after_people(tmp_path) / f"{PEOPLE[0]}.json"
-    for name in ("instances_ada", "instances_bob", "captions_ada"):
-        (folder / f"{name}.json").write_bytes(source.read_bytes())
-    outcome = run(*AGREE, folder, "--pseudonyms", tmp_path / "key.json")
-    assert "1 JSON file left out: other tasks than objects\n" in outcome.stdout
-    assert "ada" not in outcome.output.replace(str(tmp_path), "")
-
-
-def test_an_error_on_folders_that_are_too_deep_shows_no_name(tmp_path):
-    for who in ("ada", "bob"):
-        labels = tmp_path / "in/team" / who / "export/labels"
-        labels.mkdir(parents=True)
-        (labels / "0.txt").write_text("0 0.5 0.5 0.2 0.2\n")
-    folder = tmp_path / "in/team"
-    assert "inside ada, bob, which" in run("agree", folder).stderr
-    outcome = run("agree", folder, "--pseudonyms", tmp_path / "key.json")
-    assert "inside FOLDER, FOLDER, which is too deep" in outcome.stderr
-    assert not re.search(r"\b(ada|bob)\b", outcome.stderr)
-
-
-def test_an_error_on_a_folder_without_annotations_shows_no_name(tmp_path):
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in/ada.xml").write_text("<nothing/>")
-    outcome = run("agree", tmp_path / "in", "--pseudonyms", tmp_path / "key.json")
-    assert "FILE.xml: is XML of neither" in outcome.stderr
-    assert not re.search(r"\bada\b", outcome.stderr)
-
-
-@pytest.mark.parametrize("name", ["in/0.txt", "in/more.json", "in/0.xml"])
-def test_advice_does_not_tell_whose_a_pseudonym_is(name, tmp_path):
-    """Advice is known to all: a pseudonym in place of a name there would tell whose it is."""
-    key, file = tmp_path / "key.json", tmp_path / name
-    file.parent.mkdir()
-    contents = {
-        ".txt": "0 .5 .5 .2 .2\n",
-        ".json": json.dumps(document([("0.jpg", 9, 9, None)], [(0, "", 0, [1, 2, 3, 4])])),
-        ".xml": "<annotations><version>1.1</version><image id='0' name='0.jpg' width='9' "
-        "height='9'><box label='x' xtl='1' ytl='1' xbr='3' ybr='3'/></image></annotations>",
-    }
-    file.write_text(contents[file.suffix])
-    pseudonyms_of(key, ["ann", "bob", "cid", "dan", "eve"])
-    options = ("agree", file.parent, "--image-size", "9x9")
-    advised = run(*options).stderr
-    assert "Agreement needs at least two annotators" in advised
-    assert run(*options, "--pseudonyms", key).stderr == advised

@@ -93,13 +93,6 @@ def test_overlaps_are_refused_or_resolved(tmp_path):
     assert "1 overlap resolved: the first segment counts" in resolved.output
 
 
-@pytest.mark.parametrize("option", ["--duration", "--resolution"])
-def test_times_without_end_are_refused(tracks, option):
-    found = run("segments", *tracks, option, 10**12 + 1)
-    assert found.returncode == 2
-    assert f"Invalid value for '{option}'" in found.output
-
-
 def test_no_file():
     found = run("segments")
     assert found.returncode == 2
@@ -145,68 +138,6 @@ def test_labels_and_cronbach_have_intervals_that_draw_recordings(tmp_path):
     )
     low, high = walks[0]["interval"]
     assert f"[{low:.4f}, {high:.4f}]" in line
-
-
-def test_one_seed_one_interval_also_of_labels(tmp_path):
-    path = recordings(tmp_path)
-    once, again, other = (
-        json.loads(run("segments", path, "--seed", seed, "--format", "json").output)[0]
-        for seed in (3, 3, 4)
-    )
-    assert once == again
-    assert once["labels"] != other["labels"]
-    assert [row["agreement"] for row in once["labels"]] == [
-        row["agreement"] for row in other["labels"]
-    ]
-
-
-def test_no_replicates_no_intervals_of_labels(tmp_path):
-    path = recordings(tmp_path, 3)
-    (tier,) = json.loads(run("segments", path, "--bootstrap", 0, "--format", "json").output)
-    assert [row["interval"] for row in tier["labels"]] == [None] * len(tier["labels"])
-
-
-def test_rare_labels_are_said_to_be_rare(tmp_path):
-    rows = ["annotator,recording,start_ms,end_ms,label"]
-    for number in range(30):
-        shift = 40 * (number % 5)
-        rows += [f"ann,r{number:02},0,{500 + shift},walk", f"bob,r{number:02},{shift},600,walk"]
-        if number < 6:
-            rows += [f"{who},r{number:02},700,{800 + number},fall" for who in ("ann", "bob")]
-        if number == 9:
-            rows += [f"{who},r{number:02},700,800,jump" for who in ("ann", "bob")]
-    path = tmp_path / "recordings.csv"
-    path.write_text("\n".join(rows) + "\n")
-    (tier,) = json.loads(run("segments", path, "--format", "json").output)
-    labels = {row["label"]: row for row in tier["labels"]}
-    assert {name: row["n_recordings"] for name, row in labels.items()} == {
-        "walk": 30, "fall": 6, "jump": 1, "(nothing marked)": 30,
-    }  # fmt: skip
-    assert labels["walk"]["interval"]
-    assert labels["fall"]["interval"]
-    assert labels["jump"]["interval"] is None
-    assert (
-        "intervals of labels in fewer than 10 recordings are somewhat too narrow: fall"
-        in tier["notes"]
-    )
-    none = "no interval for label jump: too many resamples leave it undefined, or all lie on one"
-    assert f"{none} side of it" in tier["notes"]
-
-
-def test_a_tier_called_as_all_of_them(tmp_path):
-    rows = ["annotator,tier,start_ms,end_ms,label"]
-    rows += [f"{who},all tiers,0,100,walk" for who in ("ann", "bob")]
-    rows += [f"{who},speech,0,50,talk" for who in ("ann", "bob")]
-    path = tmp_path / "tiers.csv"
-    path.write_text("\n".join(rows) + "\n")
-    shown = run("segments", path).output
-    assert sum(" all tiers  walk" in line for line in shown.splitlines()) == 2
-    assert sum(" speech     talk" in line for line in shown.splitlines()) == 1
-
-
-def test_a_resolution_longer_than_every_recording(tracks):
-    found = run("segments", *tracks, "--resolution", 50_000)
-    assert "resolution is 50,000 ms, and the longest recording has 9,050 ms" in found.stderr
 
 
 def test_out_is_what_is_printed_otherwise(tracks, tmp_path):

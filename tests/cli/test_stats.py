@@ -86,13 +86,6 @@ def test_what_is_wrong_is_said_without_a_traceback(table, arguments, message):
     assert "Traceback" not in result.stderr
 
 
-def test_the_help_begins_with_examples():
-    shown = run("stats", "--help").stdout
-    assert "bboxqa stats labels.csv --by task" in shown
-    for option in ("--layout", "--cluster", "--coefficient", "--interval", "--out"):
-        assert option in shown
-
-
 SCHOOLS = ("ann", "bob", "cid", "dan", "eve")
 
 
@@ -128,22 +121,6 @@ def test_annotators_who_answer_alike(schools):
     assert len(list(csv.DictReader(io.StringIO(shown)))) == 10
 
 
-@pytest.mark.parametrize(
-    ("rows", "note"),
-    [
-        ("u1,a,x\nu1,b,y", "no groups: they need three annotators or more"),
-        ("u1,a,x\nu1,b,y\nu2,c,x", "no groups: some annotators share no unit"),
-        ("u1,a,x\nu1,b,x\nu1,c,x", "no groups: all annotators are equally similar"),
-    ],
-)
-def test_why_there_are_no_groups_of_annotators(tmp_path, rows, note):
-    path = tmp_path / "few.csv"
-    path.write_text(f"unit,annotator,value\n{rows}\n")
-    result = run("stats", path, "--annotators")
-    assert result.returncode == 0
-    assert note in result.stdout
-
-
 def test_association_of_two_columns(schools):
     result = run("stats", schools, "--association", "unit", "hard")
     assert (result.returncode, result.stderr) == (0, "")
@@ -171,11 +148,3 @@ def test_what_is_no_association(schools, arguments, message):
     result = run("stats", schools, *arguments)
     assert result.returncode == 2
     assert message in result.stderr
-
-
-def test_a_column_of_one_value_has_no_association(tmp_path):
-    path = tmp_path / "one.csv"
-    path.write_text("a,b\nx,1\nx,2\n")
-    result = run("stats", path, "--association", "a", "b")
-    assert result.returncode == 0
-    assert "The test of independence is undefined" in result.stdout

@@ -10,7 +10,6 @@ from support.datasets import write
 from support.mutants import clean, text
 from support.reference import data_file
 
-from bboxqa.pipelines import validate
 from bboxqa.rules.registry import RULES
 
 CLEAN = text(clean(0))
@@ -207,33 +206,6 @@ def test_fix_in_place_follows_links_keeps_rights_and_never_the_first_copy(export
     assert copy.read_bytes() == before
 
 
-def test_fix_in_place_leaves_a_file_that_was_replaced_meanwhile(export, monkeypatch):
-    newer = b'{"images": [], "annotations": [], "categories": []}'
-    fix_file = validate.fix_file
-
-    def slow(file, *given, **more):
-        fixed = fix_file(file, *given, **more)
-        other = file.with_name("other")
-        other.write_bytes(newer)
-        other.replace(file)
-        return fixed
-
-    monkeypatch.setattr(validate, "fix_file", slow)
-    result = run("validate", export, "--fix", "--in-place")
-    assert result.returncode == 2
-    assert "export.json: another program changed the file meanwhile" in result.stderr
-    assert export.read_bytes() == newer
-    assert not export.with_name("export.json.bak").exists()
-
-
-def test_a_folder_can_be_mended_twice(export):
-    folder = export.parent
-    assert run("validate", folder, "--fix").returncode == 1
-    result = run("validate", folder, "--output-format", "json")
-    assert [file["name"] for file in json.loads(result.stdout)["files"]] == [str(export)]
-    assert run("validate", folder, "--fix", "--force").returncode == 1
-
-
 @pytest.mark.parametrize("option", ["--output", "--write-baseline"])
 def test_a_report_never_replaces_what_it_is_about(option, export):
     before = export.read_bytes()
@@ -242,26 +214,6 @@ def test_a_report_never_replaces_what_it_is_about(option, export):
         assert result.returncode == 2
         assert "is one of the files to read" in result.stderr
     assert export.read_bytes() == before
-
-
-def test_a_file_that_is_named_twice_is_looked_at_once(export):
-    result = run("validate", export, export, export.parent, "--output-format", "json")
-    assert found(result) == found(run("validate", export, "--output-format", "json"))
-
-
-def test_what_is_ignored_in_a_file_is_ignored_in_its_mended_copy(export):
-    ignored = ("--per-file-ignores", "export.json:B,S")
-    assert run("validate", export, *ignored).returncode == 0
-    assert run("validate", export, "--fix", *ignored).returncode == 0
-
-
-def test_a_file_that_is_no_coco_file_is_not_mended(tmp_path):
-    path = tmp_path / "package.json"
-    for content in ('{"name": "app"}', '{"images": [1, 2', "\0" * 99):
-        path.write_text(content)
-        result = run("validate", path, "--fix", "--unsafe-fixes")
-        assert (result.returncode, list(tmp_path.iterdir())) == (1, [path])
-        assert "nothing to fix" in result.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell's pipe")
@@ -297,14 +249,6 @@ def test_a_baseline_lets_only_new_findings_fail(export, tmp_path):
     assert set(found(result)) == {"S006"}
 
 
-@pytest.mark.parametrize("name", ["concise", "jsonl", "sarif", "github", "junit", "html"])
-def test_every_format_goes_to_a_file(name, export, tmp_path):
-    out = tmp_path / "report"
-    result = run("validate", export, "--output-format", name, "--output", out)
-    assert (result.returncode, result.stdout) == (1, "")
-    assert "B001" in out.read_text("utf-8")
-
-
 def test_statistics(export):
     lines = run("validate", export, "--statistics", "--select", "B001,I003").stdout.splitlines()
     assert [line.split()[:3] for line in lines[:3]] == [
@@ -336,120 +280,6 @@ def test_with_images(tmp_path):
     assert [(f["code"], f["ids"]) for f in findings if f["code"][0] == "M"] == [
         ("M001", {"image": 8})
     ]
-
-
-def label_studio(*results, image="a.jpg", data=None):
-    """Return a task of Label Studio."""
-    work = {"id": 1, "completed_by": 1, "result": list(results)}
-    return {"id": 1, "data": data or {"image": image}, "annotations": [work]}
-
-
-def rectangle(**changes):
-    value = {"x": 10, "y": 10, "width": 20, "height": 30, "rectanglelabels": ["cat"]}
-    sides = {"original_width": 100, "original_height": 80, "to_name": "image", "id": "r"}
-    return {"type": "rectanglelabels", "value": value, **sides, **changes}
-
-
-def test_json_beside_exports_that_is_no_export_is_left_out(tmp_path):
-    """Label Studio writes a file about the project beside each export."""
-    (tmp_path / "project-1.json").write_text(json.dumps([label_studio(rectangle())]))
-    (tmp_path / "project-1-info.json").write_text('{"project": {"title": "street"}}')
-    result = run("validate", tmp_path)
-    assert result.returncode == 0
-    assert "Note: 1 JSON file left out: no annotations (" in result.stdout
-    assert "S001" not in result.stdout
-    # A file that is named is examined.
-    assert "S001" in run("validate", tmp_path / "project-1-info.json").stdout
-
-
-def test_annotations_that_are_not_examined_are_counted(tmp_path):
-    path = tmp_path / "a.json"
-    choice = {"type": "choices", "value": {"choices": ["cat"]}, "to_name": "image", "id": "c"}
-    path.write_text(json.dumps([label_studio(choice)]))
-    assert "Note: 1 image label is not examined" in run("validate", path).stdout
-    document = json.loads(run("validate", path, "--format", "json").stdout)
-    assert document["notes"] == ["1 image label is not examined"]
-    page = tmp_path / "a.html"
-    run("validate", path, "--report", page)
-    assert "1 image label is not examined" in page.read_text("utf-8")
-
-
-def test_labels_of_images_of_unknown_size_are_counted(tmp_path):
-    labels = tmp_path / "set" / "labels"
-    labels.mkdir(parents=True)
-    for name, n_lines in (("a", 3), ("b", 2)):
-        (labels / f"{name}.txt").write_text("0 0.5 0.5 0.2 0.2\n" * n_lines)
-    result = run("validate", tmp_path / "set")
-    assert "Note: 5 labels left out: the size of the image is not known" in result.stdout
-    # They are not missing.
-    assert "I007" not in result.stdout
-
-
-def test_an_export_without_annotations_is_found(tmp_path):
-    tasks = [label_studio(image=f"{n}.jpg") | {"id": n} for n in (1, 2)]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(tasks))
-    assert "I007 warning" in run("validate", path).stdout
-    path.write_text(json.dumps([label_studio(rectangle(), image="1.jpg"), tasks[1]]))
-    assert "I007" not in run("validate", path).stdout
-
-
-def test_categories_of_shapes_without_a_box_have_annotations(tmp_path):
-    shapes = [
-        {"label": "cat", "shape_type": "rectangle", "points": [[1, 1], [20, 20]]},
-        {"label": "line", "shape_type": "line", "points": [[1, 1], [20, 20]]},
-    ]
-    image = {"imagePath": "a.jpg", "imageWidth": 90, "imageHeight": 90, "imageData": None}
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"version": "5.0", "flags": {}, "shapes": shapes, **image}))
-    shown = run("validate", path, "--verbose").stdout
-    assert "C004" not in shown
-    assert "Note: 1 line is not examined" in shown
-
-
-def test_a_place_and_an_invented_number_are_not_repeated(tmp_path):
-    """Label files have no ids: the place names the annotation, and the name of the image it."""
-    labels = tmp_path / "set" / "labels"
-    labels.mkdir(parents=True)
-    (labels / "a.txt").write_text("0 0.5 0.5 0.5 0.5\n0 0.2 0.2 0 0.2\n")
-    command = ("validate", tmp_path / "set", "--image-size", "200x100", "--select", "B001")
-    (line,) = [each for each in run(*command).stdout.splitlines() if "bbox width" in each]
-    place = f"{labels / 'a.txt'}:2:1"
-    assert line == f'  {place}  image "a": bbox width is 0; expected more than 0'
-    (finding,) = json.loads(run(*command, "--format", "json").stdout)["findings"]
-    assert finding["ids"]["image"] == "a"
-
-
-def test_ids_that_a_tool_shows_are_kept(tmp_path):
-    table = tmp_path / "a.csv"
-    head = "image,image_id,category,x,y,width,height,id\n"
-    table.write_text(f"{head}a.jpg,77,cat,1,1,0,9,b7\na.jpg,77,cat,1,1,9,9,b8\n")
-    assert 'annotation "b7" (image 77): bbox width is 0' in run("validate", table).stdout
-
-
-def test_a_missing_table_is_no_table(tmp_path):
-    result = run("validate", tmp_path / "a.csv")
-    assert (result.returncode, "a.csv: no such file" in result.stderr) == (2, True)
-
-
-def test_the_page_counts_records(tmp_path):
-    content = clean(0)
-    for each in content["annotations"]:
-        each["iscrowd"] = 7
-    path, page = tmp_path / "a.json", tmp_path / "a.html"
-    path.write_text(json.dumps(content))
-    run("validate", path, "--select", "S005", "--report", page)
-    n = len(content["annotations"])
-    assert f'<td class="number">1</td><td class="number">{n}</td>' in page.read_text("utf-8")
-
-
-def test_several_files_together(tmp_path):
-    document = clean(0)
-    (tmp_path / "train.json").write_bytes(text(document))
-    document["categories"][0]["name"] = "yak"
-    (tmp_path / "val.json").write_bytes(text(document))
-    counts = found(run("validate", tmp_path, "--output-format", "json"))
-    assert counts["C007"] == 1
 
 
 def test_explain():
@@ -497,18 +327,6 @@ def test_places_of_planted_defects(tmp_path):
     listed = [(f["code"], f["ids"]["annotation"]) for f in json.loads(result.stdout)["findings"]]
     crossed = [("P005", number) for number in range(21, 41)]
     assert sorted(listed) == [("I001", 5), ("I001", 7), *crossed]
-
-
-def test_ids_of_the_duplicates_in_taco():
-    result = run("validate", data_file("exports/taco.json"), "--select", "I001",
-                 "--output-format", "json")  # fmt: skip
-    assert [f["ids"]["annotation"] for f in json.loads(result.stdout)["findings"]] == [309, 4040]
-
-
-def test_the_help_names_every_option():
-    shown = run("validate", "--help").stdout
-    for option in ("--images", "--select", "--fix", "--baseline", "--format", "--diff"):
-        assert option in shown
 
 
 def test_files_are_never_read_from_outside_the_folder(tmp_path):

@@ -43,32 +43,6 @@ def test_what_fails_is_not_noted(tmp_path):
     assert PLACED == []
 
 
-def test_handlers_are_as_before_afterwards():
-    before = signal.getsignal(signal.SIGTERM)
-    with raising_signals():
-        assert signal.getsignal(signal.SIGTERM) != before
-    assert signal.getsignal(signal.SIGTERM) == before
-
-
-class Dying:
-    """An object that receives a signal in its destructor, where exceptions are ignored."""
-
-    def __del__(self):
-        signal.raise_signal(signal.SIGTERM)
-
-
-def test_a_signal_where_exceptions_are_ignored_is_heard_later(capsys):
-    def work():
-        with raising_signals():
-            Dying()
-            time.sleep(10)
-
-    with pytest.raises(Interrupted) as caught:
-        work()
-    assert caught.value.number == signal.SIGTERM
-    assert capsys.readouterr().err == ""
-
-
 @pytest.mark.parametrize("n_threads", [0, 3])
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="the system has no masks")
 def test_blocked_signals_wait(n_threads):

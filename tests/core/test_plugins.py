@@ -1,8 +1,6 @@
 """Entry points of other packages: found by name, imported on demand, and named where they fail."""
 
 import sys
-from importlib.metadata import PathDistribution
-from shutil import make_archive
 
 import pytest
 from support.plugins import install
@@ -31,12 +29,6 @@ def test_a_part_is_imported_when_it_is_loaded(site):
     assert found["five"].load(int) == 5
 
 
-def test_parts_of_several_packages_are_sorted_by_name(site):
-    install(site, "acme-b", {GROUP: "b = acme_b:VALUE\na = acme_b:VALUE"}, {})
-    install(site, "acme-c", {GROUP: "c = acme_c:VALUE", "bboxqa.other": "d = acme_c:VALUE"}, {})
-    assert list(plugins(GROUP)) == ["a", "b", "c"]
-
-
 @pytest.mark.parametrize(
     ("value", "text", "reason"),
     [
@@ -62,26 +54,3 @@ def test_a_name_that_two_packages_use_belongs_to_neither(site):
     install(site, "acme-two", {GROUP: "part = acme_two:VALUE"}, {"acme_two": "VALUE = 2"})
     with pytest.raises(ConfigError, match="'part' is offered by acme-one and acme-two"):
         plugins(GROUP)["part"].load(int)
-
-
-def test_parts_in_an_archive_are_found(tmp_path, monkeypatch):
-    install(tmp_path / "packed", "acme-packed", {GROUP: "part = acme_packed:VALUE"}, {})
-    archive = make_archive(str(tmp_path / "acme"), "zip", tmp_path / "packed")
-    monkeypatch.syspath_prepend(archive)
-    assert list(plugins(GROUP)) == ["part"]
-
-
-def test_parts_that_a_finder_of_packages_adds_are_found(site, monkeypatch):
-    install(site / "elsewhere", "acme-far", {GROUP: "part = acme_far:VALUE"}, {})
-
-    class Finder:
-        @staticmethod
-        def find_distributions(_):
-            return [PathDistribution(site / "elsewhere" / "acme_far-1.0.dist-info")]
-
-        @staticmethod
-        def find_spec(*_):
-            return None
-
-    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
-    assert list(plugins(GROUP)) == ["part"]

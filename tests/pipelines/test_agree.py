@@ -25,8 +25,7 @@ from support.reference import WORKED, data_file
 from bboxqa import BboxqaError, ConfigError, agree, read_coco
 from bboxqa.agreement.alpha.nominal import pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidences
-from bboxqa.agreement.objects import ONE_CATEGORY
-from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_PAIR, NO_VARIATION, ONE_IMAGE
+from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_PAIR, NO_VARIATION
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import matchers
 from bboxqa.report.agreement_text import text_lines
@@ -316,24 +315,6 @@ def test_images_of_one_category_have_no_alpha_and_no_part_in_its_mean():
     }
 
 
-def test_images_that_all_left_empty_have_no_part_in_the_mean_of_those_with_a_meaning():
-    """Of two images of two categories one has a conflict; one has one category, two are empty."""
-    far = (60.0, 60.0, 20.0, 20.0)
-    rows = [(i, a, c, box) for i in range(2) for a in range(2) for c, box in ((0, BOX), (1, far))]
-    rows[-1] = (1, 1, 0, far)
-    rows += [(2, a, 0, BOX) for a in range(2)]
-    result = agree(dataset(rows, n_images=5), bootstrap=100)
-    (part,) = result.thresholds
-    found = part.meaningful_image_alpha
-    alone = float(brute.alpha([[0, 0], [1, 0]]))
-    assert (found.n_images, found.n_drawn_images) == (2, 3)
-    assert found.mean == pytest.approx((1 + alone) / 2)
-    assert part.mean_image_alpha == pytest.approx((1 + alone + 3) / 5)
-    text = "\n".join(text_lines(result))
-    assert "over the 2 of 3 images with objects where it has a meaning: no category" in text
-    assert [row["alpha"] for row in result.images.records()][3:] == [1, 1]
-
-
 @pytest.mark.parametrize("n_categories", [3, 10, 30])
 def test_an_interval_contains_its_alpha(n_categories):
     """Draws repeat images of rare categories: their alphas lie below that of all images."""
@@ -397,23 +378,6 @@ def test_crowd_is_left_out_and_counted():
     alone = replace(data, annotations=replace(data.annotations, iscrowd=np.arange(len(crowd)) == 0))
     name = data.category_names[data.annotations.category[0]]
     assert f"1 crowd annotation left out, of category {name!r}" in agree(alone).notes
-
-
-def test_an_image_that_holds_only_a_crowd_is_not_empty():
-    """Its annotators saw something there: to agree on nothing would be another statement."""
-    rows = [(0, 0, 0, BOX), (0, 1, 0, BOX), (1, 0, 0, BOX)]
-    rows += [(2, a, 1, BOX) for a in range(2)]
-    data = dataset(rows)
-    data = replace(
-        data, annotations=replace(data.annotations, iscrowd=np.array([0, 0, 1, 0, 0], bool))
-    )
-    result = agree(data)
-    assert result.n_empty_images == 0
-    assert result.images.records()[1]["alpha"] is None
-    # The mean is that of the other images.
-    assert result.mean_image_alpha == 1
-    assert "1 image with crowd annotations only: not in the mean over images" in result.notes
-    assert not any("crowd annotations only" in note for note in agree(dataset(rows)).notes)
 
 
 def test_an_image_of_one_annotator_is_left_out_and_noted(tmp_path):
@@ -484,11 +448,6 @@ def test_alpha_without_meaning_is_no_number(categories, reason):
     assert np.isnan(part.categories["alpha"]).tolist() == shares
 
 
-def test_alpha_of_one_category_without_missing_annotations_is_undefined_as_before():
-    rows = [(i, a, c, BOX) for i, c in enumerate([0] * 19 + [1]) for a in range(2)]
-    assert agree(dataset(rows), missing="ignore").alpha == 1
-
-
 def test_few_images_are_told():
     two = dataset([(i, a, i, BOX) for i in range(2) for a in range(2)])
     assert any("too narrow with so few" in note for note in agree(two).notes)
@@ -498,37 +457,12 @@ def test_few_images_are_told():
     assert not any("images" in note for note in agree(two, bootstrap=0).notes)
 
 
-def test_greedy_is_told_beside_recursive():
-    result = agree(made(n_annotators=3), matcher="recursive")
-    greedy = agree(made(n_annotators=3), matcher="greedy")
-    assert result.thresholds[0].greedy_alpha == greedy.alpha
-    assert any("greedy matching, which does not depend" in note for note in result.notes)
-    assert np.isnan(greedy.thresholds[0].greedy_alpha)
-    two = agree(made(n_annotators=2), matcher="recursive")
-    assert np.isnan(two.thresholds[0].greedy_alpha)
-
-
 def test_boxes_without_area_match_nothing():
     rows = [(0, a, 0, (5.0, 5.0, 0.0, 9.0)) for a in range(2)]
     rows += [(0, a, 1, BOX) for a in range(2)]
     result = agree(dataset(rows), bootstrap=0)
     assert result.thresholds[0].n_units == 3
     assert "2 annotations without area match no other" in result.notes
-
-
-@pytest.mark.parametrize("similarity", ["polygon", "mask", "pixel", "raster"])
-def test_a_ring_of_two_points(similarity, tmp_path):
-    rings = [[10, 10, 30, 10, 30, 30, 10, 30], [1, 1, 90, 90]]
-    content = document(
-        [annotation(n, rater=r, segmentation=rings) for n, r in ((1, "ann"), (2, "bob"))]
-    )
-    result = agree(read_coco(write(tmp_path / "a.json", content)), similarity=similarity)
-    assert result.existence.f1 == 1
-    assert "2 rings of fewer than 3 points left out" in result.notes
-    for record in content["annotations"]:
-        record["segmentation"] = rings[1:]
-    result = agree(read_coco(write(tmp_path / "b.json", content)), similarity=similarity)
-    assert result.thresholds[0].n_units == 2
 
 
 def test_invalid_polygons_are_told(tmp_path):
@@ -552,23 +486,6 @@ def test_one_category_everywhere_is_undefined():
     assert result.existence.interval == (1, 1)
 
 
-def test_one_image_of_full_agreement():
-    data = dataset([(0, 0, 0, BOX), (0, 1, 0, BOX)])
-    result = agree(data, missing="ignore")
-    assert (result.alpha, result.status, result.mean_image_alpha) == (1, ONE_IMAGE, 1)
-    with_missing = agree(data).thresholds[0]
-    assert with_missing.all_agree
-    assert with_missing.status == ONE_CATEGORY
-    assert pooled_alpha(coincidences(with_missing.reliability, "category")).value == 1
-
-
-def test_one_image_that_can_be_compared_among_many_is_not_one_image():
-    rows = [(0, 0, 0, BOX), (0, 1, 0, BOX)]
-    result = agree(dataset(rows, n_images=30))
-    assert np.isnan(result.alpha)
-    assert result.status == ALL_AGREE
-
-
 def test_nothing_to_compare():
     rows = [(0, 0, 0, BOX), (0, 1, 0, (80.0, 80.0, 5.0, 5.0))]
     result = agree(dataset(rows), missing="ignore")
@@ -578,14 +495,6 @@ def test_nothing_to_compare():
     assert result.images.records()[0]["alpha"] is None
     assert len(result.pairs) == 0
     assert result.categories.records()[0]["alpha"] is None
-
-
-def test_nothing_but_empty_images():
-    result = agree(dataset([], n_images=3, n_annotators=2))
-    assert np.isnan(result.alpha)
-    assert result.mean_image_alpha == 1
-    assert len(result.categories) == 0
-    assert np.isnan(agree(dataset([], n_images=3, n_annotators=2), empty_images="skip").alpha)
 
 
 def test_category_0_is_not_a_miss():
@@ -628,14 +537,6 @@ def test_ten_thousand_boxes_in_one_image(matcher, crowd):
     result = agree(dataset(rows), matcher=matcher, bootstrap=0)
     assert result.n_annotations == len(rows) > 18_000
     assert result.thresholds[0].n_units == n_units
-
-
-def test_a_crowded_image_is_as_its_boxes_in_many_images():
-    """Neighbours do not overlap, so the images that boxes are in do not matter."""
-    crowded = agree(dataset(sorted(grid(3000, 3, n_images=1))), bootstrap=0)
-    spread = agree(dataset(sorted(grid(3000, 3, n_images=50))), bootstrap=0)
-    assert crowded.alpha == pytest.approx(spread.alpha, abs=1e-12)
-    assert crowded.thresholds[0].n_units == spread.thresholds[0].n_units
 
 
 def test_a_chain_of_overlapping_boxes_in_one_component():
@@ -687,13 +588,6 @@ def test_pandas():
     )
 
 
-def test_repr():
-    text = repr(agree(made(), iou_threshold=(0.5, 0.75)))
-    assert text.startswith("<AgreementResult: 12 images, 3 annotators, ")
-    assert text.count("<ThresholdResult IoU ") == 2
-    assert "matcher 'auto'" in text
-
-
 def test_html_is_escaped():
     bad = "<script>alert(1)</script>"
     data = made()
@@ -711,17 +605,6 @@ def test_html_is_escaped():
         assert "<script>" not in html
         assert "&lt;script&gt;" in html
         assert html.count("<table>") == 1
-
-
-def test_html_of_undefined_figures():
-    html = agree(dataset([(0, 0, 0, BOX)], n_annotators=2), missing="ignore")._repr_html_()
-    assert "nan" not in html.lower()
-
-
-def test_html_shows_the_first_rows_only():
-    html = agree(dataset(grid(100)), bootstrap=0).units._repr_html_()
-    assert html.count("<tr>") == 21
-    assert "more rows" in html
 
 
 def test_the_data_set_is_left_alone():

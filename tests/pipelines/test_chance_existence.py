@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from support.brute import best_matchings, box_iou
 from support.datasets import boxes_as_outlines, dataset, random_rows, with_assigned
-from support.masks import encode
 
 from bboxqa import agree
 from bboxqa.matching.matchers import MATCHERS
@@ -82,15 +81,6 @@ def test_boxes_of_another_image_are_scaled_to_this_one():
     assert by_chance(data) == pytest.approx(0.4)
 
 
-def test_empty_images_are_brought_too():
-    # Of three images, bob left one empty. By chance each of ann's meets two of bob's: with a box
-    # that is equal, or with none. 4 matches; 2 × 3 annotations of ann and 2 × 2 of bob.
-    rows = [(image, 0, 0, (0, 0, 10, 10)) for image in range(3)]
-    rows += [(image, 1, 0, (0, 0, 10, 10)) for image in range(2)]
-    data = dataset(rows, size=(30, 30))
-    assert by_chance(data) == pytest.approx(2 * 4 / 10, abs=0.02)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_the_f1_of_all_pairs_of_different_images(seed):
     data = random_data(seed, n_images=5)
@@ -150,25 +140,6 @@ def test_names_and_the_order_of_images_have_no_effect(matcher):
     assert (counted(renamed, matcher=matcher).sums[0][images] == found).all()
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_names_of_empty_images_have_no_effect(seed):
-    """Images without boxes differ in who was asked about them."""
-    rng = np.random.default_rng(seed)
-    drawn = random_data(seed, n_annotators=3, n_images=12)
-    kept = np.flatnonzero(drawn.annotations.image < 6)
-    assigned = rng.random((12, 3)) < 0.8
-    assigned[:6] = True
-    data = replace(drawn, annotations=drawn.annotations.take(kept), assigned=assigned)
-    found = counted(data).sums[0]
-    order = rng.permutation(12)
-    place = np.argsort(order)
-    of = data.annotations
-    moved = np.argsort(place[of.image], kind="stable")
-    renamed = replace(of, image=place[of.image].astype(np.int32)).take(moved)
-    turned = replace(data, annotations=renamed, assigned=assigned[order])
-    assert counted(turned).sums[0].sum(0).tolist() == found.sum(0).tolist()
-
-
 def test_the_scale_of_images_has_no_effect():
     data = random_data(6)
     scale = np.array([1, 2, 4, 8, 16, 32])
@@ -195,36 +166,11 @@ def test_outlines_are_scaled_like_boxes(similarity, monkeypatch):
     assert (counted(data, similarity=similarity).sums == by_box).all()
 
 
-def test_masks_are_exchanged_between_images_of_one_size_only():
-    rows = [(image, a, 0, (0, 0, 20, 20)) for image in range(5) for a in range(2)]
-    sizes = [(20, 20), (20, 20), (20, 20), (20, 21), (21, 20)]
-    full = [encode(np.ones(size[::-1])) for size in sizes for _ in range(2)]
-    data = sized(dataset(rows, full), sizes)
-    found = counted(data, similarity="mask")
-    assert (found.reason, found.n_alone) == ("", 2)
-    assert found.sums[0, :, 1].astype(bool).tolist() == [True, True, True, False, False]
-    # Boxes are scaled.
-    assert counted(data).n_alone == 0
-
-
 def test_without_the_size_of_images_there_is_a_reason():
     data = random_data(1)
     found = counted(sized(data, [(0, 0)] * 6))
     assert found.reason == "the size of 6 of 6 images is not known"
     assert not found.sums.any()
-
-
-def test_a_note_says_of_which_images_the_size_is_not_known():
-    """One image has no size, and one has another shape than all others."""
-    data = sized(random_data(1), [(0, 0), (40, 160), *[(40, 40)] * 4])
-    found = counted(data)
-    assert (found.reason, found.n_alone, found.n_unknown) == ("", 2, 1)
-    others = "chance agreement on existence comes from the other images"
-    notes = [note for note in agree(data, bootstrap=0).notes if note.endswith(others)]
-    assert notes == [
-        f"the size of 1 of 6 images is not known: {others}",
-        f"1 of 6 images has no other image of a similar shape and the same annotators: {others}",
-    ]
 
 
 def test_with_few_comparable_images_there_is_a_reason():
@@ -238,28 +184,6 @@ def test_with_few_comparable_images_there_is_a_reason():
     assert counted(sized(data, [*sizes[:3], (40, 41), (80, 40), (80, 40)])).reason == ""
     one_image = dataset([(0, a, 0, (0, 0, 9, 9)) for a in (0, 1)], size=(9, 9))
     assert counted(one_image).n_alone == 1
-
-
-def test_images_of_a_single_annotator_are_not_brought():
-    data = random_data(2, n_images=4)
-    assigned = np.ones((4, 2), bool)
-    assigned[0, 0] = False
-    kept = data.annotations.take(
-        np.flatnonzero((data.annotations.image > 0) | (data.annotations.annotator > 0))
-    )
-    found = counted(with_assigned(replace(data, annotations=kept), assigned))
-    assert not found.sums[0, 0].any()
-    rest = kept.take(np.flatnonzero(kept.image > 0))
-    rest = replace(rest, image=rest.image - 1)
-    alone = replace(
-        data,
-        annotations=rest,
-        image_names=data.image_names[1:],
-        image_size=data.image_size[1:],
-        assigned=data.assigned[1:],
-    )
-    expected = counted(alone).sums[0].sum(0)
-    assert found.sums[0].sum(0) == pytest.approx(expected, rel=0.1)
 
 
 def test_several_thresholds_are_those_of_each():
@@ -289,16 +213,6 @@ def test_of_large_data_random_images_are_compared(monkeypatch):
     assert (counted(data, seed=1).sums[0] != sums).any()
 
 
-def test_progress_reaches_its_end(monkeypatch):
-    monkeypatch.setattr(module, "_AT_ONCE", 500)
-    calls = []
-    part = compared_images(random_data(0))
-    chance_existence(part, AgreeSettings(), progress=lambda *call: calls.append(call))
-    assert len(calls) > 1
-    assert calls[-1][1] == calls[-1][2]
-    assert {stage for stage, _, _ in calls} == {"comparing with other images"}
-
-
 def test_perfect_annotators_have_one_and_an_interval_whatever_is_by_chance():
     data = random_data(2, n_images=8)
     of_ann = data.annotations.take(np.flatnonzero(data.annotations.annotator == 0))
@@ -312,35 +226,11 @@ def test_perfect_annotators_have_one_and_an_interval_whatever_is_by_chance():
     assert 0 < found.chance < 1
 
 
-def test_where_chance_gives_full_agreement_there_is_a_reason():
-    # One object in the same place of every image.
-    rows = [(image, who, 0, (5, 5, 10, 10)) for image in range(3) for who in range(2)]
-    found = agree(dataset(rows, size=(40, 40))).existence
-    assert (found.f1, found.chance) == (1, 1)
-    assert np.isnan(found.alpha)
-    assert found.reason == "annotations of different images match as well"
-
-
 def test_pairs_count_as_work_where_images_are_crowded(monkeypatch):
     data = random_data(5, n_images=6, n_annotators=4)
     n_passes = counted(data).sums[0, :, 1].sum()
     monkeypatch.setattr(module, "_PAIRS", 1e-3)
     assert 0 < counted(data).sums[0, :, 1].sum() < n_passes / 2
-
-
-def test_objects_in_the_same_place_in_all_images_are_told():
-    def notes(apart):
-        rows = [
-            (image, who, image % 2, (5 + apart * image, 5, 20, 20))
-            for image in range(6)
-            for who in (0, 1)
-        ]
-        return " ".join(agree(dataset(rows, size=(400, 40)), bootstrap=0).notes)
-
-    assert "annotations of different images match as well (F1 by chance is 1.00)" in notes(0)
-    # There is no F1 above chance.
-    assert "rests on the few others" not in notes(0)
-    assert "different images match" not in notes(40)
 
 
 def test_many_annotators_of_few_images_each_take_little_memory():

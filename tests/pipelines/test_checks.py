@@ -174,15 +174,6 @@ def test_the_boxes_of_one_annotator_stop(key, tmp_path):
     assert outcome.stderr.startswith(f"Error: {path}:")
 
 
-def test_the_file_of_one_annotator_stops(tmp_path):
-    sound = write(tmp_path / "ann.json", document(plainly)[0])
-    wrong = write(tmp_path / "bob.json", document(XYXY)[0])
-    outcome = run("agree", sound, wrong)
-    assert outcome.returncode == 2
-    assert outcome.stderr.startswith(f"Error: {finding_of(wrong)}\n")
-    assert str(sound) not in outcome.stderr
-
-
 @pytest.mark.parametrize("similarity", ["polygon", "mask"])
 def test_outlines_are_compared_whatever_the_boxes_are(similarity, tmp_path):
     path = write(tmp_path / "a.json", twice(document(XYXY)[0]))
@@ -270,13 +261,6 @@ def test_a_few_annotations_twice_do_not_stop(n, tmp_path):
     assert {each.severity for each in found} <= {"warning"}
 
 
-def test_annotations_that_differ_in_other_keys_are_not_repeated(tmp_path):
-    content = repeated(10)
-    for each in content["annotations"]:
-        each["score"] = each["id"]
-    assert run("agree", write(tmp_path / "a.json", content)).returncode == 0
-
-
 def test_warnings_do_not_stop(tmp_path):
     def beyond(x, y, w, h, width, height):
         return (x, y, w + 0.3 * width, h + 0.3 * height)
@@ -284,17 +268,6 @@ def test_warnings_do_not_stop(tmp_path):
     path = write(tmp_path / "a.json", twice(document(beyond, areas=False, outlines=False)[0]))
     assert "B003" in bboxqa.validate(path).counts
     assert run("agree", path).returncode == 0
-
-
-@pytest.mark.parametrize("outlines", [True, False])
-@pytest.mark.parametrize("layout", ["x1, y1, x2, y2", "parts of the image (0 to 1)"])
-def test_arrays_in_memory_are_refused(layout, outlines, tmp_path):
-    text, _ = document(WRITTEN[layout][1], outlines=outlines, areas=False)
-    data = bboxqa.read_coco(write(tmp_path / "a.json", twice(text)))
-    with pytest.raises(DatasetError, match=f"look like {layout.split(' (')[0]}") as caught:
-        bboxqa.agree(data, bootstrap=0)
-    assert "checks=False" in caught.value.advice
-    assert bboxqa.agree(data, bootstrap=0, checks=False).n_images == 60
 
 
 def test_outlines_in_memory_show_that_boxes_are_right(tmp_path):
@@ -307,11 +280,6 @@ def test_outlines_in_memory_show_that_boxes_are_right(tmp_path):
     assert run("agree", path).returncode == 0
 
 
-def test_outlines_in_memory_are_compared_whatever_the_boxes_are(tmp_path):
-    data = bboxqa.read_coco(write(tmp_path / "a.json", twice(document(XYXY)[0])))
-    assert bboxqa.agree(data, bootstrap=0, similarity="polygon").n_images == 60
-
-
 def test_boxes_elsewhere_than_their_outlines_stop(tmp_path, pack):
     content = twice(document(plainly)[0])
     for each in content["annotations"]:
@@ -320,14 +288,6 @@ def test_boxes_elsewhere_than_their_outlines_stop(tmp_path, pack):
     outcome = run("agree", path)
     assert outcome.returncode == 2
     assert ": P007 error " in outcome.stderr
-
-
-def landscapes(content):
-    """Return the part of a document that lies in landscape images."""
-    images = [each for each in content["images"] if each["width"] > each["height"]]
-    ids = {each["id"] for each in images}
-    kept = [each for each in content["annotations"] if each["image_id"] in ids]
-    return content | {"images": images, "annotations": kept}
 
 
 def test_a_box_without_area_is_no_reason_to_stop(tmp_path):
@@ -383,25 +343,6 @@ def test_an_object_in_place_of_an_annotator_stops_and_its_key_can_be_named(tmp_p
 @pytest.mark.parametrize("names", [("ann", '["bob"]'), ("[1]", "{2}"), (1, 2)])
 def test_texts_and_numbers_are_names(names, tmp_path):
     assert run("agree", by(tmp_path, *names), "--bootstrap", "0").returncode == 0
-
-
-def test_names_under_a_key_that_names_nobody_may_be_lists(tmp_path):
-    """Who was asked may be written on the annotations as well."""
-    content = json.loads(by(tmp_path, "ann", "bob").read_bytes())
-    for each in content["annotations"]:
-        each["rater"] = ["ann", "bob"]
-    path = write(tmp_path / "b.json", json.dumps(content))
-    assert run("agree", path, "--bootstrap", "0").returncode == 0
-    data = bboxqa.read_coco(path, min_annotators=1)
-    assert data.annotator_names == ("ann", "bob")
-
-
-def test_a_list_in_place_of_an_annotator_is_noted_by_a_conversion(tmp_path):
-    path = by(tmp_path, "ann", ["bob", "cid"])
-    outcome = run("convert", path, tmp_path / "out.csv", "--to", "csv")
-    assert 'annotator is ["bob", "cid"]; expected the name of one annotator; written' in (
-        outcome.stdout + outcome.stderr
-    )
 
 
 def test_a_list_that_is_there_twice_stops_with_the_finding_of_validate(tmp_path):

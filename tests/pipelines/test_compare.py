@@ -21,9 +21,7 @@ from support.resampled import expanded
 from bboxqa import agree, compare, read_coco, reading
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.table import Categorical
 from bboxqa.pipelines.compare import compare_files
-from bboxqa.report.comparison import text_lines
 
 PLAIN = {"bootstrap": 0}
 CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
@@ -161,13 +159,6 @@ def test_equal_annotations_are_paired_one_by_one(tmp_path):
     assert counts(result) == {"unchanged": 3, "moved": 1, "removed": 1, "added": 1}
 
 
-def test_thousands_of_equal_boxes_are_compared(tmp_path):
-    # All of them with all are more pairs than are compared in one image.
-    before, after = ([box(first + n) for n in range(3000)] for first in (0, 10_000))
-    result = compared(tmp_path, before, [*after, box(9999, 60)])
-    assert counts(result) == {"unchanged": 3000, "added": 1}
-
-
 def test_a_category_with_another_name(tmp_path):
     before = [box(1), box(2, 50), box(3, 100, category_id=2)]
     after = [box(1), box(2, 50), box(3, 100)]
@@ -191,18 +182,6 @@ def test_a_category_that_was_split_is_not_renamed(tmp_path):
     result = compared(tmp_path, before, after)
     assert result.categories["status"].tolist() == ["added", "added", "removed"]
     assert counts(result) == {"renamed": 2}
-
-
-def test_of_categories_that_were_joined_only_that_of_most_annotations_is_renamed(tmp_path):
-    before = [box(1), box(2, 50), box(3, 90), box(4, 130, category_id=2)]
-    after = [{**each, "category_id": 1} for each in before]
-    result = compared(
-        tmp_path,
-        document(before, categories=CATEGORIES),
-        document(after, categories=[{"id": 1, "name": "pet"}]),
-    )
-    assert result.categories["status"].tolist() == ["renamed", "removed"]
-    assert counts(result) == {"unchanged": 3, "renamed": 1}
 
 
 def test_ids_that_occur_twice_in_a_version():
@@ -260,14 +239,6 @@ def test_files_of_which_nothing_is_compared_are_refused(name, advice, tmp_path):
     assert advice in str(refused.value)
 
 
-def test_images_without_annotations_are_counted(tmp_path):
-    before = document([box(1)], [image(1), image(2)])
-    after = document([box(1)], [image(1), image(3)])
-    result = compared(tmp_path, before, after)
-    assert result.images["status"].tolist() == ["both", "removed", "added"]
-    assert result.images["n_before"].tolist() == [1, 0, 0]
-
-
 @pytest.mark.parametrize("key", [None, "annotator"])
 def test_versions_of_one_annotator_are_compared_and_not_measured(tmp_path, key):
     first = [annotation(1, **({key: "ann"} if key else {}))]
@@ -278,22 +249,6 @@ def test_versions_of_one_annotator_are_compared_and_not_measured(tmp_path, key):
     assert result.thresholds == ()
     assert result.before.agreement is None
     assert result.notes == ("no image has two annotators, so agreement is not compared",)
-
-
-def test_one_version_without_two_annotators_is_named(tmp_path):
-    result = compared(tmp_path, [box(1)], [box(1), box(2, by="bob")])
-    assert result.thresholds == ()
-    assert result.before.agreement is None
-    assert "before, no image has two annotators, so agreement is not compared" in result.notes
-    assert result.after.agreement.n_images == 1
-
-
-def test_ids_are_not_said_to_change_where_no_annotator_is_the_same(tmp_path):
-    before, after = ([box(1, by=who), box(2, 60, by=who)] for who in (["ann", "bob"]))
-    both = [*before, box(3, by="cid")]
-    lines = "\n".join(text_lines(compared(tmp_path, both, [*after, box(4, by="dan")])))
-    assert "0 in both; 2 removed: ann, cid; 2 added: bob, dan" in lines
-    assert "ids changed" not in lines
 
 
 def test_a_version_without_annotations(tmp_path):
@@ -341,33 +296,6 @@ def test_a_rotated_box_has_moved_as_far_as_its_corners():
     assert found.moved_px == pytest.approx((3, 3))
 
 
-def test_an_outline_without_common_area_has_moved_and_one_without_area_has_not():
-    rows = [(0, 0, 0, (0.0, 0.0, 10.0, 10.0)), (0, 1, 0, (20.0, 0.0, 10.0, 10.0))]
-    left, right = [[0, 0, 10, 0, 0, 10]], [[10, 10, 10, 0.1, 0.1, 10]]
-    flat = [[20, 0, 30, 10, 20, 0]]
-    before, after = (dataset(rows, [shape, flat]) for shape in (left, right))
-    result = compare(before, after, similarity="polygon", **PLAIN)
-    assert counts(result) == {"unchanged": 1, "moved": 1}
-    assert counts(compare(before, before, similarity="polygon", **PLAIN)) == {"unchanged": 2}
-
-
-def test_people_without_labelled_points_are_matched_by_their_boxes(tmp_path):
-    """Ids changed; one person stays, one gets key points, and one is another."""
-
-    def person(number, x, *points):
-        return box(number, x) | {"keypoints": [*points, 0, 0, 0][:6], "area": 400}
-
-    nothing = (0, 0, 0)
-    before = [person(1, 0, *nothing), person(2, 30, *nothing), person(3, 60, *nothing)]
-    after = [person(7, 0, *nothing), person(8, 30, 35, 15, 2), person(9, 75, *nothing)]
-    joints = [{"id": 1, "name": "cat", "keypoints": ["nose", "tail"]}]
-    content = [document(part, categories=joints) for part in (before, after)]
-    read = versions(tmp_path, *content, keypoints=True)
-    result = compare(*read, similarity="keypoints", sigmas=0.1, **PLAIN)
-    assert not result.by_id
-    assert counts(result) == {"unchanged": 1, "moved": 1, "removed": 1, "added": 1}
-
-
 def test_an_undefined_alpha_says_in_which_version_and_why(tmp_path):
     before = [box(1), box(2, by="bob"), box(3, image_id=2), box(4, image_id=2, by="bob")]
     after = [*before[:3], {**before[3], "category_id": 2}]
@@ -383,38 +311,6 @@ def test_an_undefined_alpha_says_in_which_version_and_why(tmp_path):
         "before: undefined: only one value occurs, so no disagreement is possible"
     )
     assert not np.isnan(change.after)
-
-
-def test_an_alpha_without_meaning_is_not_compared(tmp_path):
-    """One category before: alpha has no meaning; afterwards 3 of 4 annotations are of it."""
-    before = [box(1), box(2, by="bob"), box(3, image_id=2), box(4, 90, image_id=2, by="bob")]
-    after = [*before[:3], {**before[3], "category_id": 2}]
-    images = [image(1), image(2)]
-    both = versions(
-        tmp_path,
-        document(before, images, categories=CATEGORIES),
-        document(after, images, categories=CATEGORIES),
-    )
-    result = compare(*both, bootstrap=40)
-    change = result.thresholds[0].pooled
-    assert np.isnan([change.before, change.difference, *change.before_interval]).all()
-    assert not np.isnan(change.after)
-    assert change.status.startswith("before: no meaning with one category")
-    assert np.isnan(result.thresholds[0].mean.before)
-    alphas = result.thresholds[0].categories
-    assert np.isnan(alphas["alpha_before"]).tolist() == [True, True]
-    assert not np.isnan(alphas["alpha_after"]).any()
-    text = "\n".join(text_lines(result))
-    assert " existence, F1, IoU 0.5            0.5000  0.5000     +0.0000" in text
-
-
-def test_notes_on_the_agreement_of_a_version_name_it(tmp_path):
-    before = [box(1), box(2, by="bob"), box(3, image_id=2), box(4, image_id=2, by="bob")]
-    images = [image(1), image(2)]
-    result = compared(tmp_path, document(before, images), document(before[:3], images))
-    notes = result.after.agreement.notes
-    assert any("without a list of who was asked" in note for note in notes)
-    assert {f"after: {note}" for note in notes} <= set(result.notes)
 
 
 def test_names_that_another_join_would_compare_are_noted(tmp_path):
@@ -532,18 +428,6 @@ def renamed_images(data, prefix):
     return replace(data, image_names=tuple(f"{prefix} {name}" for name in data.image_names))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_comparing_other_images_backwards_mirrors(seed):
-    ours, _, _ = made(seed)
-    theirs = renamed_images(made(seed + 50)[0], "b")
-    there, back = (compare(*pair, bootstrap=60) for pair in ((ours, theirs), (theirs, ours)))
-    assert not there.paired
-    assert there.n_measured_images == (12, 12)
-    assert there.thresholds[0].pooled.interval == pytest.approx(
-        [-end for end in reversed(back.thresholds[0].pooled.interval)]
-    )
-
-
 def units_of(data):
     """Return the values of the units of each image, as `agree` joins them."""
     result = agree(data, bootstrap=0)
@@ -586,31 +470,6 @@ def test_the_interval_is_that_of_drawing_the_same_images_of_both(seed):
 def n_drawn_in(data):
     """Return in how many images anything was drawn."""
     return sum(bool(units) for units in units_of(data).values())
-
-
-def drawn_f1(data, names, n_draws, seed):
-    """Return the F1 of each resample of the images."""
-    sums = {name: np.zeros(2) for name in names}
-    for name, units in units_of(data).items():
-        for unit in units:
-            n_drawn = sum(said != brute.MISSING for said in unit)
-            sums[name] += [n_drawn * (n_drawn - 1), n_drawn * (len(unit) - 1)]
-    generator = np.random.default_rng(seed)
-    found = []
-    for _ in range(n_draws):
-        places = generator.integers(0, len(names), len(names))
-        matched, possible = sum(sums[names[place]] for place in places)
-        found.append(matched / possible)
-    return np.array(found)
-
-
-def test_the_interval_of_f1_is_that_of_drawing_the_same_images_of_both():
-    before, after, _ = made(2)
-    change = compare(before, after, bootstrap=80, seed=3).thresholds[0].f1
-    old, new = (drawn_f1(data, before.image_names, 80, 3) for data in (before, after))
-    n_images = min(n_drawn_in(before), n_drawn_in(after))
-    assert change.interval == pytest.approx(expanded(new - old, n_images), abs=1e-12)
-    assert change.difference == pytest.approx(change.after - change.before)
 
 
 def test_the_interval_of_other_images_is_that_of_independent_draws():
@@ -691,19 +550,6 @@ def test_counts_by_image_category_and_annotator_add_up():
     assert result.categories["n_renamed_to"].sum() == n_renamed
 
 
-def test_names_of_other_categories_have_no_effect(tmp_path):
-    before, after, _ = made(5)
-    plain = compare(before, after, bootstrap=50)
-    # A category that the version before does not have moves the codes of the others.
-    more = replace(
-        after,
-        category_names=("a", *after.category_names),
-        annotations=replace(after.annotations, category=after.annotations.category + np.int32(1)),
-    )
-    assert compare(before, more, **PLAIN).counts == plain.counts
-    assert compare(before, more, bootstrap=50).thresholds[0].pooled == plain.thresholds[0].pooled
-
-
 def test_settings_and_data_are_checked(tmp_path):
     before, after = versions(tmp_path, [box(1)], [box(1)])
     with pytest.raises(TypeError, match="after is a str; expected what"):
@@ -714,31 +560,3 @@ def test_settings_and_data_are_checked(tmp_path):
         compare(before, after, join="name")
     with pytest.raises(DatasetError, match="has no segmentation"):
         compare(before, after, similarity="polygon")
-
-
-def test_folders_of_one_file_per_annotator(tmp_path):
-    for version, x in (("before", 10), ("after", 12)):
-        (tmp_path / version).mkdir()
-        for name in ("ann", "bob"):
-            records = [annotation(1, bbox=(x, 10, 20, 20))]
-            write(tmp_path / version / f"{name}.json", document(records))
-    result = compare_files(tmp_path / "before", tmp_path / "after", AgreeSettings(bootstrap=0))
-    assert counts(result) == {"moved": 2}
-    assert result.annotators["annotator_after"].tolist() == ["ann", "bob"]
-    assert isinstance(result.images.columns["status"], Categorical)
-
-
-def test_one_annotator_is_refused_where_agreement_is_measured(tmp_path):
-    path = write(tmp_path / "a.json", document([annotation(1)]))
-    with pytest.raises(DatasetError, match="no annotator is named"):
-        read_coco(path)
-    with pytest.raises(DatasetError, match="no annotation has the key 'who'"):
-        read_coco(path, annotator_key="who", min_annotators=1)
-
-
-def test_a_warning_on_a_version_comes_once(tmp_path):
-    before = [box(1), box(2, by="bob"), box(3, 50, by="ann"), box(4, 50, by="bob")]
-    after = [each | {"machine": True} for each in before]
-    told = list(text_lines(compared(tmp_path, before, after)))
-    (line,) = [each for each in told if "a machine began" in each]
-    assert line.startswith("Warning: after: ")

@@ -1,6 +1,5 @@
 """Pseudonyms stand in place of annotators in all that is written."""
 
-import gzip
 import json
 import stat
 
@@ -75,24 +74,6 @@ def test_converted_records_have_no_name(tmp_path, source):
     assert sorted(each.stem for each in (tmp_path / "out/cvat").iterdir()) == people
 
 
-def test_texts_of_records_have_no_name_in_any_case(tmp_path):
-    drawn = [(0, who, 0, [10, 10, 50, 40]) for who in ("bob", "Zoë", "li")]
-    content = document([("a.jpg", 640, 480, ["bob", "Zoë", "li"])], drawn)
-    content["annotations"][0] |= {"note": "checked by Bob, ZOË and Bobby", "Bob": "li", "bob": 1}
-    source = written(tmp_path / "in.json", content)
-    key = tmp_path / "key.json"
-    bboxqa.convert(source, tmp_path / "out.json", to="coco", pseudonyms=key)
-    given = json.loads(key.read_bytes())
-    (found,) = (
-        each
-        for each in json.loads((tmp_path / "out.json").read_bytes())["annotations"]
-        if "note" in each
-    )
-    assert found["note"] == f"checked by {given['bob']}, {given['Zoë']} and Bobby"
-    # Keys are names of things, unless they are exactly a name.
-    assert (found["Bob"], found[given["bob"]]) == (given["li"], 1)
-
-
 def test_pages_of_saved_results_have_no_name(tmp_path, source):
     key = tmp_path / "key.json"
     two = json.loads(source.read_bytes())
@@ -113,49 +94,6 @@ def test_pages_of_saved_results_have_no_name(tmp_path, source):
     refused = run("report", tmp_path / "run7", "--pseudonyms", key, "--out", page)
     assert refused.returncode == 2
     assert "the annotator '7' cannot be distinguished from other words" in refused.stderr
-
-
-SAVED = ("--bootstrap", "0", "--no-checks", "--diagnose", "--out")
-
-
-@pytest.mark.parametrize("named", [False, True])
-def test_splits_of_saved_results_are_no_people(tmp_path, source, named):
-    content = json.loads(source.read_bytes())
-    for image in content["images"]:
-        del image["annotators"]
-    for each in content["annotations"]:
-        del each["annotator"], each["created_by"]
-    files = [written(tmp_path / f"{name}.json", content) for name in ("train", "val")]
-    by_file = [*files, "--attribution", "files"]
-    given = [f"--annotator={file.stem}={file}" for file in files] if named else by_file
-    saved = run("agree", *given, *SAVED, tmp_path / "run")
-    assert saved.returncode == 0, saved.stderr
-    key = tmp_path / "key.json"
-    made = run("report", tmp_path / "run", "--pseudonyms", key, "--out", tmp_path / "page.html")
-    assert made.returncode == 0, made.stderr
-    # Names that the user gives are those of people.
-    assert (b"person-01" in (tmp_path / "page.html").read_bytes()) is named
-    assert key.exists() is named
-
-
-def test_a_model_of_a_saved_result_keeps_its_name(tmp_path, source):
-    content = json.loads(source.read_bytes())
-    ann = PEOPLE[0]
-    content["annotations"] = [each for each in content["annotations"] if each["annotator"] == ann]
-    results = [
-        {name: each[name] for name in ("image_id", "category_id", "bbox")} | {"score": 0.9}
-        for each in content["annotations"]
-    ]
-    for image in content["images"]:
-        image["annotators"] = [ann]
-    team = written(tmp_path / "team.json", content)
-    model = written(tmp_path / "yolo-nano.json", results)
-    saved = run("agree", team, "--predictions", model, "--score", "0.5", *SAVED, tmp_path / "run")
-    assert saved.returncode == 0, saved.stderr
-    key = tmp_path / "key.json"
-    made = run("report", tmp_path / "run", "--pseudonyms", key, "--out", tmp_path / "page.html")
-    assert made.returncode == 0, made.stderr
-    assert {*json.loads(key.read_bytes())} == {ann}
 
 
 def test_a_reference_is_named_as_in_the_file(tmp_path, source):
@@ -180,41 +118,9 @@ def test_another_file_is_no_key(source):
     assert "annotations" in json.loads(source.read_bytes())
 
 
-@pytest.mark.parametrize(("end", "packed"), [(".xml", bytes), (".xml.gz", gzip.compress)])
-def test_places_in_files_named_after_people_have_no_name(end, packed, tmp_path):
-    boxes = '<box label="cat" xtl="1" ytl="1" xbr="{}" ybr="20"></box>\n'
-    for who, right in (("anna", 20), ("bert", 60)):
-        text = (
-            "<annotations><version>1.1</version>\n"
-            f'<image id="0" name="a.jpg" width="90" height="90">\n{boxes.format(right)}</image>'
-            "</annotations>"
-        )
-        (tmp_path / f"{who}{end}").write_bytes(packed(text.encode()))
-    files = [tmp_path / f"anna{end}", tmp_path / f"bert{end}"]
-    out, key = tmp_path / "out", tmp_path / "key.json"
-    outcome = run("agree", *files, "--diagnose", "--out", out, "--pseudonyms", key)
-    assert outcome.returncode == 0
-    for path in out.iterdir():
-        text = path.read_text(encoding="utf-8")
-        assert "anna" not in text, path
-        assert "bert" not in text, path
-    assert f"person-01{end}:3" in (out / "units.csv").read_text()
-
-
 def test_a_file_named_after_somebody_in_the_key_has_the_pseudonym(tmp_path, source):
     key = tmp_path / "key.json"
     key.write_text('{"zoe": "person-07"}')
     data = bboxqa.read_coco(source.rename(tmp_path / "zoe.json"), pseudonyms=key)
     assert [each.name for each in data.sources] == [f"{tmp_path}/person-07.json"]
     assert "person-07" not in data.annotator_names
-
-
-def test_a_model_named_as_somebody_in_the_key_keeps_its_name(tmp_path, source):
-    key, model = tmp_path / "key.json", tmp_path / "yolo.json"
-    key.write_text('{"yolo": "person-07"}')
-    content = json.loads(source.read_bytes())
-    of = {"image_id": content["images"][0]["id"], "category_id": content["categories"][0]["id"]}
-    model.write_text(json.dumps([of | {"bbox": [1, 1, 9, 9], "score": 0.9}]))
-    data = bboxqa.read_coco(source, predictions=model, pseudonyms=key)
-    assert "yolo" in data.annotator_names
-    assert "yolo" in [each.annotator for each in data.sources]

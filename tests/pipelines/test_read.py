@@ -90,13 +90,6 @@ def test_findings_that_do_not_stop_reading_are_left_out(tmp_path):
     assert ": S006 error annotation 3 " in problem
 
 
-def test_a_fix_that_leaves_a_cause_is_not_advised(tmp_path):
-    records = [*pair(), annotation(3, rater="ann", bbox=[])]
-    records[0]["id"] = "first"
-    path = write(tmp_path / "a.json", document(records))
-    assert "--fix" not in refused(path).advice
-
-
 @pytest.mark.parametrize("code", ["F003", "P003"])
 def test_after_the_advised_fix_the_file_is_read(code, tmp_path):
     content = document(pair(segmentation=[1, 1, 9, 1, 9, 9] if code == "P003" else []))
@@ -128,11 +121,6 @@ def test_the_command_that_mends_is_named_where_a_safe_fix_exists(tmp_path):
     assert error.advice.splitlines()[-2].endswith(f"bboxqa validate '{path}' --fix")
 
 
-def test_the_command_without_a_safe_fix(tmp_path):
-    path = write(tmp_path / "a.json", "<html>")
-    assert refused(path).advice.endswith(f"bboxqa validate {path}")
-
-
 def test_what_no_rule_finds_is_said_in_the_words_of_the_reader(tmp_path):
     # The rules know the common annotator keys only.
     records = [annotation(n, drawn_by=who) for n, who in ((1, "ann"), (2, "bob"))]
@@ -141,28 +129,6 @@ def test_what_no_rule_finds_is_said_in_the_words_of_the_reader(tmp_path):
     error = refused(path, annotator_key="drawn_by")
     assert "is by 'bob', who is not in the list of annotators" in error.problems[0]
     assert "validate" not in error.advice
-
-
-def test_findings_of_one_file_beside_the_reader_of_another(tmp_path):
-    broken, none = write(tmp_path / "a.json", ""), tmp_path / "none.json"
-    error = refused([broken, none])
-    assert [line.split(": ")[1] for line in error.problems] == [
-        "F001 error the file is empty; expected a JSON object",
-        "no such file",
-    ]
-
-
-def test_problems_between_files_stay_beside_the_findings_of_one(tmp_path):
-    bad = [*pair(), annotation(3, rater="ann", bbox=[5, 5, -1, 5])]
-    paths = [
-        write(tmp_path / "a.json", document(pair(), [image(1, width=60, height=70)])),
-        write(tmp_path / "b.json", document(bad, [image(1, width=50, height=70)])),
-    ]
-    finding, shared = refused(paths, attribution="annotator-key").problems
-    assert finding.startswith(f"{paths[1]}:")
-    assert ": B001 error annotation 3 " in finding
-    assert shared.startswith(f"{paths[1]}: image ")
-    assert shared.endswith(" is 50 × 70; another record of it says 60 × 70")
 
 
 @pytest.mark.parametrize("source", ["none.json", "folder"])
@@ -182,16 +148,3 @@ def test_the_package_reads_alike(tmp_path):
     path = write(tmp_path / "a.json", "")
     with pytest.raises(bboxqa.DatasetError, match="F001 error"):
         bboxqa.read_coco(path)
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("<!DOCTYPE html><html><body>Log in", "a web page"),
-        ("  <html>", "a web page"),
-        ("<?xml version='1.0'?>", "XML of neither CVAT nor Pascal VOC"),
-    ],
-)
-def test_a_page_in_place_of_json_is_named(text, what, tmp_path):
-    (problem,) = refused(write(tmp_path / "a.json", text)).problems
-    assert problem.endswith(f"F001 error the file is {what}; expected a JSON object")

@@ -1,6 +1,5 @@
 """Annotators who annotated images in several sessions: with others, and with themselves."""
 
-import gzip
 import json
 
 import numpy as np
@@ -94,18 +93,6 @@ def test_each_annotator_is_measured_as_if_sessions_were_annotators(seed):
             assert got == pytest.approx(expected, nan_ok=True), (who, name)
 
 
-def test_all_together_draw_images_and_not_images_of_each():
-    rows = random_rows(5)
-    # The same person under two names has no more information than under one.
-    copied = [(row[0], who, *row[2:]) for who in ("ann", "bob") for row in rows if row[1] == "ann"]
-    table = measured(copied, n_images=8).repeats
-    # Alpha depends on how many values there are.
-    for name in ("f1", "class_share", "mean_iou"):
-        for end in ("", "_low", "_high"):
-            column = table[f"{name}{end}"]
-            assert column[0] == pytest.approx(column[1], nan_ok=True), name
-
-
 def test_agreement_between_annotators_is_that_of_first_sessions():
     rows = random_rows(3)
     first = [row for row in rows if row[2] == 1]
@@ -167,18 +154,6 @@ def test_image_records_can_name_sessions(kind):
     assert [*table.rows()] == [*expected.rows()]
 
 
-def test_a_session_that_an_image_record_names_may_be_empty():
-    source = by_records([(1, "ann", 1, 1, HERE), (1, "ann", 2, 1, HERE), (1, "bob", 1, 1, HERE)])
-    source["annotations"] = [each for each in source["annotations"] if each["image_id"] != 2]
-    table = bboxqa.agree(bboxqa.read_coco(source, session_key="session")).repeats
-    assert table["f1"].tolist() == [0, 0]
-    with pytest.raises(DatasetError, match="2 records of it name the annotator 'ann'"):
-        bboxqa.read_coco(source)
-    del source["images"][0]["session"]
-    with pytest.raises(DatasetError, match="image 1: session is missing"):
-        bboxqa.read_coco(source, session_key="session")
-
-
 def test_what_is_no_session_is_named(two_files):
     rows = [(1, "ann", 1, 1, HERE), (1, "bob", None, 1, HERE)]
     with pytest.raises(DatasetError, match="annotation 2: session is missing"):
@@ -233,30 +208,3 @@ def test_who_agrees_least_with_themselves_is_noted():
     # Without a difference nobody is named.
     same = [row for row in rows if row[1] != "cid"]
     assert not [note for note in measured(same, n_images=20).notes if "other sessions" in note]
-
-
-def test_sessions_that_are_not_told_apart_are_noted():
-    rows = [(1, "ann", 1, 1, HERE), (1, "ann", 2, 1, HERE), (1, "bob", 1, 1, HERE)]
-    nested = document([rows[0], rows[1]])
-    for each, name in zip(nested["annotations"], ("ann", "bob"), strict=True):
-        each["attributes"] = {"annotator": name}
-        del each["annotator"]
-    notes = [
-        [note for note in bboxqa.read_coco(source, **more).notes if "key 'session'" in note]
-        for source, more in (
-            (document(rows), {}),
-            (document(rows), {"session_key": "session"}),
-            (document(rows[1:]), {}),
-            (nested, {}),
-        )
-    ]
-    assert notes[1:] == [[], [], []]
-    (found,) = notes[0]
-    assert "--session-key session tells repeated images from boxes drawn twice" in found
-
-
-def test_sessions_in_an_archive_are_noted(tmp_path):
-    rows = [(1, "ann", 1, 1, HERE), (1, "ann", 2, 1, HERE), (1, "bob", 1, 1, HERE)]
-    path = tmp_path / "a.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(document(rows)).encode()))
-    assert any("key 'session'" in note for note in bboxqa.read_coco(path).notes)

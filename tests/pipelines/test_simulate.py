@@ -78,25 +78,6 @@ def test_extras_are_boxes_of_nothing():
                 assert min(shared) <= 0.02
 
 
-def test_extras_do_not_depend_on_how_many_objects_there_happen_to_be():
-    counts = []
-    for seed in range(200):
-        found = bboxqa.simulate(images=1, annotators=1, errors={"p01": "extra=1"}, seed=seed)
-        if len(found.scene):
-            counts.append([len(found.scene), np.count_nonzero(found.boxes.truth < 0)])
-    # In proportion to the objects that are there, the correlation would be 0.7.
-    assert abs(np.corrcoef(np.transpose(counts))[0, 1]) < 0.25
-
-
-def test_extras_of_given_objects_are_in_proportion_to_these():
-    from scipy.stats import poisson
-
-    truth = bboxqa.simulate(images=200, objects=3).truth()
-    found = bboxqa.simulate(truth, annotators=1, errors={"p01": "extra=1"})
-    low, high = poisson.interval(0.999, len(truth["annotations"]))
-    assert low <= np.count_nonzero(found.boxes.truth < 0) <= high
-
-
 @pytest.mark.parametrize(
     ("errors", "rates"),
     [
@@ -211,15 +192,6 @@ def test_copies_are_equal_to_what_the_other_drew():
     assert likely(n_equal, len(images[0]), 0.5)
 
 
-def test_times_rise_with_pauses():
-    found = bboxqa.simulate(images=1000, annotators=1)
-    times = np.array([each["created_at"] for each in drawn(found, "p01")], "datetime64[s]")
-    gaps = np.diff(times).astype(int)
-    assert gaps.min() >= 1
-    assert 7 < gaps[gaps < 200].mean() < 9
-    assert set(gaps[gaps > 200] // 600) == {6}
-
-
 def test_an_error_of_one_annotator_changes_no_other():
     assert without(drawn(simulate({"p*": "jitter=1"}), "p01")) == without(
         drawn(simulate({"p*": "jitter=1", "p02": "miss=0.3 extra=0.2 split=0.1"}), "p01")
@@ -229,13 +201,6 @@ def test_an_error_of_one_annotator_changes_no_other():
 def test_the_seed_decides():
     assert simulate({"p*": "jitter=1"}).document() == simulate({"p*": "jitter=1"}).document()
     assert simulate({}).document() != simulate({}, seed=1).document()
-
-
-def test_validate_finds_nothing_where_boxes_differ_slightly():
-    found = bboxqa.simulate(images=20, objects=20, errors={"p*": "jitter=0.3"})
-    for document in (found.document(), found.truth()):
-        report = bboxqa.validate(document)
-        assert [finding.message for finding in report.findings] == []
 
 
 def test_each_image_has_so_many_annotators():
@@ -333,20 +298,6 @@ def test_wrong_errors_are_answered_with_what_is_allowed(errors, message):
     assert message in str(stop.value)
 
 
-def test_tables_say_the_same_as_texts(tmp_path):
-    profile = tmp_path / "profiles.toml"
-    profile.write_text(
-        '["p*"]\njitter = "2%"\n[p02]\nmiss = 0.1\noffset = [5, 0]\n'
-        'confuse = [0.1, "cow/sheep:0.2"]\n',
-        "utf-8",
-    )
-    texts = ["p*: jitter=2%", "p02: miss=0.1 offset=5,0 confuse=0.1 confuse=cow/sheep:0.2"]
-    tables = bboxqa.simulate(images=20, annotators=2, profiles=profile)
-    assert tables.document() == bboxqa.simulate(images=20, annotators=2, errors=texts).document()
-    replaced = bboxqa.simulate(images=20, annotators=2, profiles=profile, errors={"p02": "miss=0"})
-    assert len(drawn(replaced, "p02")) == len(same_truth(replaced))
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -364,15 +315,3 @@ def test_tables_say_the_same_as_texts(tmp_path):
 def test_wrong_numbers(given, message):
     with pytest.raises(ConfigError, match=message):
         bboxqa.simulate(**given)
-
-
-def test_shares_of_categories():
-    found = bboxqa.simulate(images=80, categories="cow:9,sheep:1")
-    n_cows = Counter(each["category_id"] for each in same_truth(found))[1]
-    assert likely(n_cows, len(same_truth(found)), 0.9)
-
-
-def test_no_objects():
-    found = bboxqa.simulate(images=3, objects=0, errors={"p*": "extra=1 merge=1 split=1 jitter=1"})
-    assert found.document()["annotations"] == []
-    assert len(found.document()["images"]) == 3

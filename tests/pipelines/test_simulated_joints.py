@@ -1,14 +1,11 @@
 """Key points of simulated annotators have the errors that were asked for."""
 
-import json
-
 import numpy as np
 import pytest
 
 import bboxqa
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.similarities.box import COCO_SIGMAS
-from bboxqa.model.shapes.keypoints import COCO_JOINTS
 
 
 def joints(errors, n_images=60):
@@ -52,16 +49,6 @@ def test_omitted_joints_have_zeros_and_change_nothing_else():
     assert both[~is_omitted].tolist() == alone[~is_omitted].tolist()
 
 
-def test_files_have_names_and_numbers_of_joints(tmp_path):
-    made = bboxqa.simulate(images=5, keypoints=True, errors={"p02": "omit=0.5"})
-    path, _ = made.write(tmp_path / "people.json")
-    document = json.loads(path.read_text())
-    assert {tuple(row["keypoints"]) for row in document["categories"]} == {COCO_JOINTS}
-    for row in document["annotations"]:
-        assert row["num_keypoints"] == sum(seen > 0 for seen in row["keypoints"][2::3])
-    assert "keypoints" not in bboxqa.simulate(images=2).document()["annotations"][0]
-
-
 @pytest.mark.parametrize("error", ["scatter=1", "omit=0.1"])
 def test_errors_of_joints_need_joints(error):
     with pytest.raises(ConfigError, match="needs key points: add --keypoints"):
@@ -96,11 +83,3 @@ def test_a_truth_keeps_its_key_points_without_errors():
     expected = [each["keypoints"] for each in truth("dog")["annotations"]]
     assert [each["keypoints"] for each in made.document()["annotations"]] == expected
     assert made.document()["categories"][0]["keypoints"] == ["nose", "left_ear", "right_ear"]
-
-
-def test_a_truth_with_several_skeletons_or_none_is_refused():
-    with pytest.raises(DatasetError, match="categories have different key points"):
-        bboxqa.simulate(truth("dog", "cat"), keypoints=True)
-    plain = bboxqa.simulate(images=2).truth()
-    with pytest.raises(DatasetError, match="no key points"):
-        bboxqa.simulate(plain, keypoints=True)

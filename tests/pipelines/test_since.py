@@ -9,8 +9,6 @@ import pytest
 from support.cli import run
 from support.reference import data_file
 
-PEOPLE = ("ann", "bob")
-
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):

@@ -197,31 +197,6 @@ def test_ids_without_gaps_are_used_if_all_equal_annotations_keep_them(tmp_path):
     assert counts(result) == {"unchanged": n_boxes - 2, "removed": 2, "added": 1}
 
 
-@pytest.mark.parametrize("other", WRITERS)
-def test_equal_data_of_two_formats_has_no_changes(other, tmp_path):
-    images, _ = scene(np.random.default_rng(3))
-    before = read(tmp_path / "old", images, "coco")
-    result = compare(before, read(tmp_path / "new", images, other), **PLAIN)
-    assert counts(result) == {"unchanged": sum(map(len, images.values()))}
-
-
-def test_it_is_said_why_ids_are_not_used(tmp_path):
-    images, _ = scene(np.random.default_rng(3))
-    data = {form: read(tmp_path / form, images, form) for form in ("coco", "cvat", "voc")}
-    fewer = {name: boxes[1:] for name, boxes in images.items()}
-    data["fewer"] = read(tmp_path / "fewer", fewer, "coco")
-    found = {
-        pair: compare(data[pair[0]], data[pair[1]], **PLAIN).unused_ids
-        for pair in (("coco", "fewer"), ("coco", "cvat"), ("cvat", "coco"), ("cvat", "voc"))
-    }
-    assert found == {
-        ("coco", "fewer"): "ids that count up without gaps may be positions",
-        ("coco", "cvat"): "the annotations after have no ids",
-        ("cvat", "coco"): "the annotations before have no ids",
-        ("cvat", "voc"): "the annotations before and after have no ids",
-    }
-
-
 def with_ids(data, ids):
     return replace(data, annotations=replace(data.annotations, id=np.asarray(ids, np.int64)))
 
@@ -253,55 +228,9 @@ def test_ids_that_moved_on_in_one_image_are_not_used_from_there_on():
     assert result.moved_px == (15, 28)
 
 
-def test_an_annotation_that_is_drawn_again_says_nothing_of_other_ids():
-    before = with_ids(row(0, 100, 200, 300), [11, 12, 13, 14])
-    # The second has a new id; the first moved so far that the id alone tells.
-    after = with_ids(row(18, 100, 200, 300), [11, 99, 13, 14])
-    result = compare(before, after, **PLAIN)
-    assert result.by_id
-    assert counts(result) == {"unchanged": 3, "moved": 1}
-
-
 def test_nearly_equal_boxes_come_before_two_that_are_little_similar():
     # Together, the second with the first and the third with the second are more similar.
     before, after = row(0, 10, width=30), row(10.4, 20.4, width=30)
     result = compare(before, after, **PLAIN)
     assert counts(result) == {"moved": 1, "removed": 1, "added": 1}
     assert result.moved_px == (pytest.approx(0.4), pytest.approx(0.4))
-
-
-def test_ids_of_a_tool_that_are_text(tmp_path):
-    """Regions of Label Studio keep their ids: one moves beyond its half."""
-
-    def tasks(*regions):
-        results = [
-            {
-                "id": own, "type": "rectanglelabels", "from_name": "label", "to_name": "image",
-                "original_width": 100, "original_height": 100,
-                "value": {"x": x, "y": 0, "width": 20, "height": 20, "rotation": 0,
-                          "rectanglelabels": ["cat"]},
-            }
-            for own, x in regions
-        ]  # fmt: skip
-        made = {"id": 1, "completed_by": 1, "result": results}
-        return [{"id": 1, "data": {"image": "a.jpg"}, "annotations": [made]}]
-
-    before = tasks(("kX3a", 0), ("b7Qe", 30), ("Zz0p", 60))
-    after = tasks(("b7Qe", 45), ("kX3a", 0))
-    data = [
-        read_coco(write(tmp_path / f"{place}.json", content), min_annotators=1)
-        for place, content in enumerate((before, after))
-    ]
-    result = compare(*data, **PLAIN)
-    assert result.by_id
-    assert counts(result) == {"unchanged": 1, "moved": 1, "removed": 1}
-
-
-def test_no_annotations_do_not_count_up(tmp_path):
-    rng = np.random.default_rng(1)
-    images, _ = scene(rng)
-    some = read_coco(as_coco(tmp_path, images), min_annotators=1)
-    none = replace(some, annotations=some.annotations.take(np.arange(0)))
-    for before, after in ((none, some), (some, none), (none, none)):
-        found = compare(before, after, **PLAIN)
-        assert found.unused_ids == "not both versions have annotations"
