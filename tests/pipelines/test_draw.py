@@ -1,8 +1,6 @@
 """Drawings of files, documents and data sets."""
 
 import json
-from itertools import product
-from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -84,21 +82,6 @@ def test_an_image_without_annotations_is_drawn_empty(file):
     assert (n_drawn(drawing), drawing.notes) == (0, (EMPTY,))
 
 
-def test_without_a_size_the_canvas_ends_at_the_annotations():
-    images = [{"id": 0, "file_name": "a.png"}]
-    drawing = bboxqa.draw(document(images=images), 0)
-    assert drawing.notes == (
-        "width and height of the image are not known: the canvas ends at the annotations",
-    )
-    # The last box ends at x = 60 + 20 and y = 50 + 20; the margin is a fraction of a pixel.
-    assert drawing.axes[0].get_xlim() == pytest.approx((0, 80), abs=0.5)
-    assert drawing.axes[0].get_ylim() == pytest.approx((70, 0), abs=0.5)
-    with pytest.raises(DatasetError, match="neither a width and height nor annotations"):
-        bboxqa.draw(document(images=[*images, {"id": 1, "file_name": "b.png"}]), 1)
-    with pytest.raises(DatasetError, match="neither a width and height nor findings to draw"):
-        bboxqa.draw(document(images=images), 0, by="finding")
-
-
 def test_pixels_come_from_below_the_folder_of_images(file, tmp_path):
     folder = tmp_path / "photos"
     folder.mkdir()
@@ -116,24 +99,6 @@ def test_pixels_come_from_below_the_folder_of_images(file, tmp_path):
         "the file has 50 × 40 pixels, the data say 100 × 80: drawn as the latter",
     )
     assert found.axes[0].images[0].get_extent() == [0, 100, 80, 0]
-
-
-@pytest.mark.parametrize("forms", [*product(("NFC", "NFD"), repeat=3)])
-def test_images_are_found_in_both_unicode_forms(tmp_path, forms):
-    said, on_disk, typed = (normalize(form, "M\xfcnchen.png") for form in forms)
-    Image.new("RGB", (100, 80), "red").save(tmp_path / on_disk)
-    first, second = document()["images"]
-    content = document(images=[{**first, "file_name": said}, second])
-    drawing = bboxqa.draw(content, typed, images=tmp_path)
-    assert (len(drawing.axes[0].images), drawing.notes) == (1, ())
-
-
-def test_an_image_without_a_file_name_is_drawn_without_pixels(tmp_path):
-    of = document()
-    del of["images"][0]["file_name"]
-    assert bboxqa.draw(of, 0, images=tmp_path).notes == (
-        "drawn on a blank canvas: the data name no file for this image",
-    )
 
 
 def test_units_are_those_that_agree_matches():
@@ -159,12 +124,6 @@ def test_without_annotators_colours_stand_for_categories():
     images = [{k: v for k, v in each.items() if k != "annotators"} for each in document()["images"]]
     assert bboxqa.draw(document(annotations=nobody, images=images), 0).by == "category"
     assert bboxqa.draw(document(), 0).by == "annotator"
-
-
-def test_colours_that_stand_for_a_single_annotator_say_nothing():
-    own = [each for each in document()["annotations"] if each["annotator"] == "bob"]
-    images = document()["images"][:1]
-    assert bboxqa.draw(document(annotations=own, images=images), 0).by == "category"
 
 
 @pytest.mark.parametrize("in_memory", [False, True])
@@ -204,74 +163,6 @@ def test_findings_are_drawn_on_the_annotations_that_have_them(file):
     assert any(note.startswith("about the image itself: ") for note in notes)
 
 
-def test_both_annotations_of_an_object_that_was_annotated_twice_are_drawn(tmp_path):
-    data = {
-        "images": [{"id": 1, "file_name": "a.png", "width": 60, "height": 40}],
-        "categories": [{"id": 1, "name": "cat"}],
-        "annotations": [
-            {"id": number, "image_id": 1, "category_id": 1, "bbox": bbox, "area": bbox[2] * bbox[3]}
-            for number, bbox in enumerate([[1, 1, 20, 20], [40, 10, 9, 9], [1, 1, 20, 21]])
-        ],
-    }
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(data))
-    scene, _ = finding_scene([Document(read_path(path))], "a.png", {})
-    of_object = [shape.bbox for shape in scene.shapes if "D002" in shape.codes]
-    assert of_object == [(1, 1, 20, 20), (1, 1, 20, 21)]
-
-
-def test_findings_on_many_records_at_once_are_drawn_on_each(tmp_path):
-    """A finding on the whole file names a few records, and is about all of them."""
-    numbers = range(7)
-    size = [(100 + n, 80) for n in numbers]
-    content = {
-        "images": [
-            {"id": n, "file_name": f"{n}.png", "width": size[n][0], "height": size[n][1]}
-            for n in numbers
-        ],
-        "categories": [{"id": 1, "name": "cat"}],
-        "annotations": [
-            {"id": n, "image_id": n, "category_id": 1, "bbox": [5, 5, 20, 30], "area": 600}
-            for n in numbers
-        ],
-    }
-    path = tmp_path / "copied.json"
-    path.write_text(json.dumps(content))
-    (copied,) = [each for each in bboxqa.validate(path).findings if each.code == "B014"]
-    assert (copied.count, len(copied.examples)) == (7, 3)
-    for n in numbers:
-        scene, notes = finding_scene([Document(read_path(path))], f"{n}.png", {})
-        assert ["B014" in shape.codes for shape in scene.shapes] == [True]
-        assert notes == []
-
-
-def test_findings_on_many_images_at_once_are_noted_at_each(tmp_path):
-    content = document()
-    of_images = range(8)
-    content["images"] = [
-        {"id": n, "file_name": f"{n}.png", "width": 3, "height": 2} for n in of_images
-    ]
-    content["annotations"] = [
-        {"id": n, "image_id": n, "category_id": 1, "bbox": [500, 400, 90, 80], "area": 7200}
-        for n in of_images
-    ]
-    path = tmp_path / "tiny.json"
-    path.write_text(json.dumps(content))
-    (finding,) = [each for each in bboxqa.validate(path).findings if each.pointer == "/images"]
-    _, notes = finding_scene([Document(read_path(path))], 7, {})
-    assert f"about the image itself: {finding.code}" in " ".join(notes)
-
-
-def test_the_box_of_an_outline_with_findings_is_thinner_than_the_outline(tmp_path):
-    content = document()
-    content["annotations"] = content["annotations"][:1]
-    content["annotations"][0] |= {"segmentation": [[10, 10, 95, 10, 40, 40]], "area": 1}
-    path = tmp_path / "outlined.json"
-    path.write_text(json.dumps(content))
-    outline, box = bboxqa.draw(path, 0, by="finding").axes[0].collections[1].get_linewidths()
-    assert box == pytest.approx(outline / 2)
-
-
 def test_a_file_without_findings_says_so(file):
     drawing = bboxqa.draw(file, 7, by="finding")
     assert "no rule finds anything in the annotations of this image" in drawing.notes
@@ -288,25 +179,6 @@ def test_axes_of_others_can_be_drawn_on():
     ax.figure.draw_without_rendering()
     legend = ax.get_legend().get_window_extent()
     assert (legend.x1 <= ax.figure.bbox.x1, legend.y0 >= 0) == (True, True)
-
-
-def test_units_show_what_is_compared(tmp_path):
-    """Outlines explain matches only where they are compared."""
-    content = document()
-    for each in content["annotations"]:
-        x, y, w, h = each["bbox"]
-        each["segmentation"] = [[x, y, x + w, y, x + w / 2, y + h]]
-    path = tmp_path / "outlined.json"
-    path.write_text(json.dumps(content), "utf-8")
-
-    def n_corners(source, **how):
-        drawing = bboxqa.draw(source, "a.png", **how)
-        return {len(each) - 1 for each in drawing.axes[0].collections[1].get_paths()}
-
-    for source in (path, content, bboxqa.read_coco(path)):
-        assert n_corners(source) == {3}
-        assert n_corners(source, by="unit", similarity="polygon") == {3}
-        assert n_corners(source, by="unit") == {4}
 
 
 def test_what_cannot_be_is_refused(file):
@@ -328,23 +200,6 @@ def test_an_id_of_several_images_is_refused(tmp_path, file):
     (tmp_path / "other.json").write_text(json.dumps(other), "utf-8")
     with pytest.raises(DatasetError, match=r"several images have the id 0: 'a\.png', 'z"):
         bboxqa.draw([file, tmp_path / "other.json"], 0)
-
-
-def test_labels_without_room_can_be_colours():
-    of = crowded(n_annotators=90)
-    (note,) = bboxqa.draw(of, 1, by="annotator").notes
-    assert note.startswith("there was no room for ")
-    assert note.endswith("; --by category shows categories as colours")
-
-
-def test_colours_and_panels_say_what_labels_have_no_room_for():
-    of = crowded(n_annotators=3)
-    for by in ("annotator", "category"):
-        (note,) = bboxqa.draw(of, 1, by=by).notes
-        assert "; --by category --side-by-side shows categories as colours" in note
-    # Its labels would repeat the colours.
-    notes = bboxqa.draw(of, 1, by="category", side_by_side=True).notes
-    assert all("--" not in note for note in notes)
 
 
 def crowded(n_annotators):

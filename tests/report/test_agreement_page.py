@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.cli import run
-from support.datasets import dataset
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
@@ -20,10 +19,9 @@ from bboxqa.geometry.similarities.registry import SIMILARITIES
 from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.agreement_text import text_lines
 from bboxqa.report.pages.agreement_page import agreement_page, measure_of
 from bboxqa.report.pages.page_file import PageTarget
-from bboxqa.report.pages.pictures import Pixels, line_style, shown_images
+from bboxqa.report.pages.pictures import Pixels
 from bboxqa.report.pages.verdict import verdict
 from bboxqa.report.result_files import documents_of
 
@@ -116,29 +114,6 @@ def test_every_figure_is_that_of_the_summary(found, page):
     }
 
 
-@pytest.mark.parametrize("name", ["Pairs", "Categories"])
-def test_every_row_of_a_table_is_that_of_the_summary(name, found, page):
-    records = found["summary"]["thresholds"][0][name.lower()]
-    (table,) = re.findall(f'<table data-name="{name}">(.*?)</table>', page, re.DOTALL)
-    head, *rows = (
-        [
-            (re.search(r'data-value="([^"]*)"', attributes), re.sub("<[^>]*>", "", text).strip())
-            for attributes, text in re.findall(r"<t[hd]([^>]*)>(.*?)</t[hd]>", row, re.DOTALL)
-        ]
-        for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
-    )
-    assert [raw[1] if raw else text for raw, text in head] == [*records[0]]
-    for row, record in zip(rows, records, strict=True):
-        values = record.values()
-        assert [raw[1] if raw else text for raw, text in row] == [
-            "" if value is None else str(value) for value in values
-        ]
-        assert [text for _, text in row] == [
-            "–" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
-            for value in values
-        ]
-
-
 def test_story_warnings_and_reasons_are_those_of_the_documents(found, page):
     shown = texts(page)
     for text in (*found["diagnosis"]["story"], *found["diagnosis"]["warnings"]):
@@ -219,17 +194,6 @@ def test_pixels_are_behind_the_boxes(found):
     page = agreement_page(figures, {name: Pixels("data:image/webp;base64,AAAA", 40, 30)})
     assert page.count('<image href="data:image/webp;base64,AAAA"') == 1
     assert "--images FOLDER" not in page
-
-
-def test_images_that_raise_agreement_are_left_out():
-    """All agree on three of four images; without them, agreement would be lower."""
-    rows = [(image, who, image % 2, (10, 10, 20, 20)) for image in range(4) for who in range(2)]
-    rows[1] = (0, 1, 1, (10, 10, 20, 20))
-    page = agreement_page(documents(dataset(rows, size=(90, 90))))
-    assert re.findall(r'<article class="image" id="[^"]*" data-name="([^"]*)"', page) == [
-        "image 0000"
-    ]
-    assert "1 of 4 images, the worst first" in texts(page)
 
 
 @pytest.mark.parametrize("name", SIMILARITIES)
@@ -315,27 +279,6 @@ def test_no_figure_is_rounded_to_what_it_does_not_reach():
     assert failed.title == "Not accepted: alpha is 0.7996, and 0.8 was asked for"
 
 
-def test_the_next_step_is_about_what_would_gain_most():
-    rows = [
-        {"kind": "missed by some", "n_any": 4, "alpha_gain": 0.02, "f1_gain": 0.01},
-        {"kind": "class conflict", "n_any": 9, "alpha_gain": 0.05, "f1_gain": 0.0},
-        {"kind": "all agree", "n_any": 80, "alpha_gain": None, "f1_gain": None},
-    ]
-    tables = {"copies": {"columns": [], "rows": []}}
-    found = {"decomposition": rows, "tables": tables, "annotators": [], "story": []}
-    told = verdict(part(), GATES, found)
-    assert told.next_step.startswith("Clarify the categories")
-    agreed = verdict(part(), GATES, found | {"decomposition": rows[2:]}).next_step
-    assert (
-        agreed == "Nothing has to be settled: the annotators agree on all objects of these images."
-    )
-    little = [{**row, "alpha_gain": 0.003, "f1_gain": 0.001} for row in rows[:2]]
-    told = verdict(part(), GATES, found | {"decomposition": little}).next_step
-    assert told.startswith("Little is left to gain, less than 0.01 for each kind")
-    nothing = [row | {"n_any": 0, "alpha_gain": None} for row in rows]
-    assert verdict(part(), GATES, found | {"decomposition": nothing[1:]}).next_step == ""
-
-
 def test_report_of_a_saved_run_is_the_page_of_agree(saved, tmp_path):
     folder = Path(shutil.copytree(saved, tmp_path / "run"))
     assert run("report", folder).returncode == 0
@@ -384,97 +327,6 @@ def test_cards_begin_with_the_lowest_f1(found, page):
     names = re.findall(r'<article class="card" data-name="([^"]*)"', page)
     rows = found["diagnosis"]["annotators"]
     assert names == [row["name"] for row in sorted(rows, key=lambda row: row["f1"]["value"])]
-
-
-@pytest.fixture(scope="module")
-def crowd():
-    """A result of 26 annotators who were asked to draw one box in each of 5 images."""
-    names = [f"a{n:02}" for n in range(26)]
-    images = [
-        {"id": n, "file_name": f"{n}.png", "width": 99, "height": 99, "annotators": names}
-        for n in range(5)
-    ]
-    records = [
-        {"id": 100 * i + a, "image_id": i, "category_id": 1, "bbox": [10, 10, 30, 30],
-         "annotator": name}
-        for i in range(5) for a, name in enumerate(names) if i or a % 3
-    ]  # fmt: skip
-    categories = [{"id": 1, "name": "cow"}]
-    data = bboxqa.read_coco({"images": images, "categories": categories, "annotations": records})
-    result = bboxqa.agree(data, bootstrap=0)
-    return documents_of(result, summary(result), result.diagnose())
-
-
-def test_of_many_annotators_those_with_most_to_look_at_have_cards(crowd):
-    page = agreement_page(crowd)
-    columns, rows = (crowd["diagnosis"]["tables"]["annotators"][key] for key in ("columns", "rows"))
-    people = [dict(zip(columns, row, strict=True)) for row in rows]
-    people.sort(key=lambda row: -(row["n_missed"] + row["n_extra"]))
-    names = re.findall(r'<article class="card" data-name="(\w+)"', page)
-    assert len(names) == 24
-    assert {*names} == {row["annotator"] for row in people[:24]}
-    figures = {row["annotator"]: row["f1"] for row in people}
-    assert names == sorted(names, key=figures.__getitem__)
-    assert "24 of 26 annotators: those with most objects" in texts(page)
-    (table,) = re.findall(r'<table data-name="Annotators">(.*?)</table>', page, re.DOTALL)
-    assert all(f"<td>{name}</td>" in table for name in figures)
-    # What is always the same category is no figure.
-    assert "same category" not in page
-    assert 'id="categories"' not in page
-
-
-def test_groups_are_named_and_on_the_cards():
-    """Of each image and 16, ann and bob name the objects otherwise than cid and dan."""
-    rows = [
-        (image, who, who // 2, (30 * box, 10, 20, 20))
-        for image in range(16) for who in range(4) for box in range(2)
-    ]  # fmt: skip
-    found = documents(dataset(rows, size=(90, 90)))
-    names = [row["name"] for row in found["diagnosis"]["annotators"]]
-    page = agreement_page(found)
-    shown = texts(page)
-    assert "The annotators form 2 groups, which agree more within than with each other" in shown
-    assert f"Group 1: {names[0]}, {names[1]}." in shown
-    assert f"Group 2: {names[2]}, {names[3]}." in shown
-    assert '<table data-name="Groups">' in page
-    cards = re.findall(r'<article class="card" data-name="([^"]*)".*?</article>', page, re.DOTALL)
-    figures = re.findall(
-        r"<dt>(group|F1 with category[^<]*)</dt><dd>(\S+) ", page.split('class="cards"')[1]
-    )
-    for place, name in enumerate(cards):
-        assert figures[3 * place : 3 * place + 3] == [
-            ("group", str(names.index(name) // 2 + 1)),
-            ("F1 with category in the group", "1.00"),
-            ("F1 with category outside it", "0.00"),
-        ]
-
-
-def image_of(*names):
-    shapes = [
-        {"annotator": name, "category": "cow", "annotation": 1, "object": 1, "bbox": [1, 1, 9, 9]}
-        for name in names
-    ]
-    return {
-        "file_name": "1.png", "width": 20, "height": 20, "cost": 0.1, "alpha": None, "f1": 0.5,
-        "asked": [*names], "objects": [], "shapes": shapes,
-    }  # fmt: skip
-
-
-def test_annotators_have_the_lines_of_their_cards():
-    """Where there are more annotators than lines, those of one image differ all the same."""
-    few, many = (tuple(f"a{n}" for n in range(total)) for total in (12, 161))
-    images = [image_of("a11", "a2"), image_of("a3")]
-    shown = shown_images(None, images, {}, few)
-    assert [*shown.legend.annotators.items()] == [("a2", 2), ("a3", 3), ("a11", 11)]
-    (first, _) = shown.pictures
-    assert first.asked == [("a11", line_style(11)), ("a2", line_style(2))]
-    assert [shape.style for shape in first.shapes] == [line_style(11), line_style(2)]
-    # Numbers 0, 32 and 64 would have one line.
-    crowded = [image_of("a0", "a32", "a64")]
-    shown = shown_images(None, crowded, {}, many)
-    (only,) = shown.pictures
-    assert [shape.style for shape in only.shapes] == [line_style(n) for n in range(3)]
-    assert shown.legend.style("a0") == ""
 
 
 @pytest.fixture(scope="module")
@@ -566,22 +418,3 @@ def test_a_long_table_is_cut_and_says_so(found):
     table = re.search(r'<table data-name="Confused pairs">(.*?)</table>', page, re.DOTALL)[1]
     assert table.count("<tr>") == 1 + 2000
     assert page.count("The first 2,000 of 2,500 rows") == 1
-
-
-def test_what_is_left_out_as_a_copy_is_said_to_be():
-    """Two of three annotators share all boxes, of which the second one lacks some."""
-    boxes = [(n, a, n % 2, (20 * n + 2 * (a == 2), 10 + 30 * i, 9, 20)) for n in range(6)
-             for a in range(3) for i in range(2) if a != 1 or i or n % 3]  # fmt: skip
-    found = documents(dataset(boxes, size=(200, 200)))
-    rates = [row["extra_rate"]["value"] for row in found["diagnosis"]["annotators"]]
-    assert [each is None for each in rates] == [False, True, False]
-    page = texts(agreement_page(found))
-    who = "annotator 0000 and annotator 0001"
-    assert "left out, since" in page
-    assert "images without shared boxes" in page
-    assert page.count("of annotator 0001, 0 of 6 images count; n and vitality are of all.") == 1
-    result = bboxqa.agree(dataset(boxes, size=(200, 200)), bootstrap=50)
-    text = "\n".join(text_lines(result, story=result.diagnose(), diagnose=True))
-    assert text.count("of annotator 0001, 0 of 6 images count") == 1
-    assert text.count("without shared boxes, as the rates of annotators") >= 2
-    assert "What to do next:  Ask " + who + " why 100.0 % of the boxes" in page

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 import bboxqa
 from bboxqa.examples import example_file
-from bboxqa.report.charts.axes import draw_chart, page_style
-from bboxqa.report.charts.chart import Dot, Path, Text, layout, round_numbers, text_width
+from bboxqa.report.charts.axes import draw_chart
+from bboxqa.report.charts.chart import Dot, Path, Text, layout, text_width
 from bboxqa.report.charts.charts import (
     confusion_matrix,
     decomposition,
@@ -127,13 +127,6 @@ def test_intervals_are_dots_and_bars_at_their_values():
                             "−0.25 [−0.45, 0.10]", "0.90"]  # fmt: skip
 
 
-def test_intervals_show_the_gates_and_why_there_is_no_value():
-    chart = intervals(of_threshold(alpha=None, status="undefined: no pairs"), min_f1=0.7)
-    assert [[(0.7, 0.6), (0.7, 1.4)]] in paths(chart)
-    assert chart.rows[1] == "Existence: F1\nat least 0.7"
-    assert texts(chart)[:2] == ["undefined: no pairs", "–"]
-
-
 def test_categories_come_lowest_first_and_at_most_30_are_drawn():
     found = [category(f"c{each}", 1 - each / 1203, 0.25, 0.5) for each in range(1203)]
     chart = category_intervals([*found, category("none")])
@@ -141,12 +134,6 @@ def test_categories_come_lowest_first_and_at_most_30_are_drawn():
     assert dots(chart)[0] == (pytest.approx(1 / 1203), 0)
     assert len(dots(chart)) == 30
     assert "30 of 1,204 categories, lowest first" in chart.legend
-
-
-def test_categories_without_alpha_have_f1():
-    chart = category_intervals([category("cow"), category("pig", f1=0.75, f1_low=None)])
-    assert (dots(chart), spans(chart)) == ([(0.5, 0), (0.75, 1)], [(0.25, 0.75, 0)])
-    assert chart.title == "F1 of categories"
 
 
 def test_annotators_come_lowest_first_with_the_first_figure_written():
@@ -201,15 +188,6 @@ def test_pairs_are_cells_in_the_order_given_and_hatched_where_nothing_is_shared(
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("n", "n_units"), [(3, 9), (10, 498), (10, 12345)])
-def test_the_letters_in_cells_fit_them(n, n_units):
-    names = [f"p{each:02}" for each in range(n)]
-    chart = pair_matrix(names, [pair(a, b, 0.94, n_units) for a in names for b in names if a < b])
-    found = [mark for mark in chart.marks if isinstance(mark, Text)]
-    assert len(found) == n * (n - 1)
-    assert max(text_width(mark.text, mark.size) for mark in found) < chart.width / n
-
-
 def test_of_many_annotators_those_who_share_most_are_drawn_without_numbers():
     names = [f"w{each:02}" for each in range(42)]
     shared = [pair(name, "w41", 0.5, 100 - place) for place, name in enumerate(names[:41])]
@@ -218,14 +196,6 @@ def test_of_many_annotators_those_who_share_most_are_drawn_without_numbers():
     assert "40 of 42 annotators, with most units" in chart.legend
     assert texts(chart) == []
     assert chart.legend[-1].startswith("darkest: 0.48")
-
-
-@pytest.mark.parametrize("values", [(1.0, 1.0), (0.99, 1.0), (0.3, 1.0), (0.0, 0.0), (0.0, 0.01)])
-def test_the_colours_of_pairs_are_between_the_ends_of_the_map(values):
-    chart = pair_matrix(["a", "b", "c"], [pair("a", "b", values[0]), pair("b", "c", values[1])])
-    for color in cells(chart).values():
-        assert 0 <= int(color[1:], 16) <= int("fee838", 16)
-    assert len({*cells(chart).values()}) == len({*values})
 
 
 def test_confusions_are_shares_of_a_row():
@@ -240,26 +210,6 @@ def test_confusions_are_shares_of_a_row():
     assert texts(confusion_matrix(found, "a")) == ["60", "40"]
 
 
-def test_names_from_the_right_are_set_apart_and_not_escaped():
-    cow, ann = "\u05e4\u05e8\u05d4", "\u05d0\u05df"
-    chart = confusion_matrix([confusion(ann, cow, cow, 3), confusion(ann, "(no box)", cow, 5)], ann)
-    assert chart.rows == [f"\u2068{cow}\u2069 (3)", "no box (5)"]
-    assert chart.columns == [cow, "no box"]
-    assert f"row: category by \u2068{ann}\u2069; in brackets: pairs" in chart.legend
-
-
-def test_of_many_categories_the_confused_are_drawn_and_the_others_are_a_column():
-    names = [f"c{each:02}" for each in range(30)]
-    found = [confusion("a", name, name, 9) for name in names]
-    found += [confusion("a", "c29", name, 1) for name in ("c28", "c00", *names[20:27])]
-    chart = confusion_matrix(found)
-    # c29 with each of 9, and then those that come first of those used most: c00, c20 … c26, c28.
-    kept = {"c29", "c28", "c00", *names[20:27]}
-    assert kept < {label.partition(" ")[0] for label in chart.rows}
-    assert len(chart.rows) == 21
-    assert "20 of 30 categories, confused most" in chart.legend
-
-
 def test_offsets_move_the_edges_so_much_larger_as_is_said():
     chart = offsets(
         [edge("left", -2.0, -3.25, -4.0, -2.5, systematic=True), edge("top", 0.0, 0.0),
@@ -271,15 +221,6 @@ def test_offsets_move_the_edges_so_much_larger_as_is_said():
     assert sorted({y for _, y in box}) == [0, 1]
     assert "drawn 5 times as large" in chart.legend
     assert texts(chart) == ["−3.2 px\n[−4.0, −2.5]", "0.0 px", "+6.5 px", "–"]
-
-
-def test_offsets_by_chance_are_numbers_without_an_arrow():
-    small = [edge("left", 0.2, 0.2, -0.1, 0.5), edge("top", -0.3, -0.3, -0.6, 0.0)]
-    chart = offsets(small)
-    assert {*paths(chart)[1][0]} == {(0, 0), (0, 1), (1, 0), (1, 1)}
-    assert "no systematic offset" in chart.legend
-    assert texts(chart) == ["+0.2 px\n[−0.1, +0.5]", "−0.3 px\n[−0.6, 0.0]"]
-    assert "drawn 10 times smaller" in offsets([edge("left", -200.0, -9.0)]).legend
 
 
 def test_kinds_are_bars_of_per_cent_with_intervals():
@@ -309,15 +250,6 @@ def test_costs_are_bars_and_those_unknown_are_left_out():
 def test_nothing_to_draw_is_said(chart):
     assert len(texts(chart)) == 1
     assert len(draw_chart(chart, Figure().subplots()).texts) == 1
-
-
-@pytest.mark.parametrize(
-    ("ends", "numbers"),
-    [((0, 80), [0, 20, 40, 60, 80]), ((-0.13, 0.02), [-0.1, -0.05, 0]), ((0, 1e-3), None)],
-)
-def test_axes_have_a_few_round_numbers(ends, numbers):
-    found = round_numbers(*ends)
-    assert found == numbers or (numbers is None and 2 <= len(found) <= 7)
 
 
 @pytest.fixture(scope="module")
@@ -415,16 +347,6 @@ def test_without_axes_pyplot_shows_the_chart_and_settings_of_the_session_stay(re
         plt.close(ax.figure)
 
 
-def test_what_a_notebook_sets_while_a_chart_is_drawn_stays():
-    before = mpl.rcParams["interactive"]
-    try:
-        with page_style():
-            mpl.rcParams["interactive"] = not before
-        assert mpl.rcParams["interactive"] is not before
-    finally:
-        mpl.rcParams["interactive"] = before
-
-
 def test_names_of_any_kind_are_drawn_on_axes_without_a_warning():
     ax = draw_chart(category_intervals([category(name, 0.5) for name in HOSTILE]))
     with warnings.catch_warnings():
@@ -438,15 +360,6 @@ def test_names_that_do_not_exist_are_refused(result):
         result.plot.confusion_matrix("Bob")
     with pytest.raises(bboxqa.ConfigError, match="figure is 'F1'; expected one of f1, alpha"):
         result.plot.pair_matrix(figure="F1")
-
-
-def test_of_two_annotators_the_drawing_of_offsets_names_the_other_one():
-    errors = {"p01": "jitter=1", "p02": "offset=5,0"}
-    simulated = bboxqa.simulate(images=12, annotators=2, errors=errors, seed=2)
-    found = bboxqa.agree(bboxqa.read_coco(simulated.document()), bootstrap=50)
-    for name, other in (("p01", "p02"), ("p02", "p01")):
-        ax = found.plot.offsets(name, Figure().subplots())
-        assert f"dashed: {other}" in [text.get_text() for text in ax.texts]
 
 
 def test_a_notebook_shows_the_intervals_as_a_picture(result):

@@ -1,6 +1,5 @@
 """Scenes as drawings: looks, outlines, labels, figures and files."""
 
-from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -12,7 +11,7 @@ from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
 from bboxqa.report.charts.axes import page_style, quiet_figure
 from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES, series_style
-from bboxqa.report.drawing.canvas import draw_outlines, visible
+from bboxqa.report.drawing.canvas import draw_outlines
 from bboxqa.report.drawing.drawing import Drawing, scene_figure
 from bboxqa.report.drawing.scene import Look, Outline, Scene, Shape, outlines_by
 from bboxqa.report.pages.pictures import line_style
@@ -111,17 +110,6 @@ def test_outlines_are_drawn_where_the_data_say(ax):
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
 
 
-def test_what_reaches_beyond_the_image_is_seen_up_to_half_of_its_size():
-    look = Look("#000000")
-    margin = 0.004 * 110
-    assert visible(100, 80, [Outline((90, 10, 20, 20), look)]) == pytest.approx(
-        (-margin, -margin, 110 + margin, 80 + margin)
-    )
-    far = visible(100, 80, [Outline((-1e6, 10, 20, 20), look), Outline((0, 1e5, 9, 9), look)])
-    margin = 0.004 * 150
-    assert far == pytest.approx((-50 - margin, -margin, 100 + margin, 120 + margin))
-
-
 def test_labels_cover_no_other_and_stay_inside(ax):
     random = np.random.default_rng(0)
     boxes = np.hstack([random.uniform(0, 80, (40, 2)), random.uniform(5, 20, (40, 2))])
@@ -137,20 +125,6 @@ def test_labels_cover_no_other_and_stay_inside(ax):
     assert all(min(p[:2]) > -1e-9 and max(p[2:]) < 100 + 1e-9 for p in places)
     for a, b in combinations(places, 2):
         assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
-
-
-def test_long_labels_are_cut_before_they_are_left_out(ax):
-    outlines = [
-        Outline((x, y, 4, 4), Look(SERIES[0]), name * 4)
-        for x in range(0, 90, 30)
-        for y, name in zip(range(0, 80, 8), "abcdefghij", strict=True)
-    ]
-    assert draw_outlines(ax, (100, 80), outlines) < len(outlines)
-    longer = [replace(each, label=each.label * 75) for each in outlines]
-    ax.clear()
-    assert draw_outlines(ax, (100, 80), longer) < len(outlines)
-    assert {text.get_text()[0] for text in ax.texts} <= set("abcdefghij")
-    assert all("…" in text.get_text() for text in ax.texts)
 
 
 def test_each_annotator_who_was_asked_has_a_panel():

@@ -7,7 +7,6 @@ from math import nan
 
 import numpy as np
 
-from bboxqa.agreement.uncertainty.linear import totals
 from bboxqa.model.ratings import Estimate, PairTable, TaskEstimates
 from bboxqa.report.stats_views import as_csv, as_json, text_lines
 
@@ -131,16 +130,6 @@ def test_csv_has_a_row_for_each_task_and_coefficient():
     assert (rows[0]["task"], rows[0]["value"], rows[0]["low"]) == ("a,b", "0.5", "0.25")
     assert (rows[1]["n_shared"], rows[1]["observed"]) == ("10", "0.75")
     assert (rows[2]["value"], rows[2]["status"]) == ("", UNDEFINED)
-
-
-def test_several_tasks_have_a_total_weighted_by_what_was_compared():
-    tasks = [task("in", 0.5, 10), task("on", 0.9, 30), task("up", nan, 0)]
-    lines = list(text_lines(tasks, totals=totals(tasks)))
-    total = next(line for line in lines if line.startswith(" total"))
-    assert total.split() == ["total", "cohen_kappa_pairwise", "0.8000", "40", "0.7500", "0.5000"]
-    assert sum(line.startswith(" total") for line in lines) == 1
-    assert " cohen_kappa_pairwise (total): of 2 of 3 tasks: it is undefined in the others" in lines
-    assert f" scott_pi (in), scott_pi (on), scott_pi (up): {UNDEFINED}" in lines
 
 
 def test_names_of_tasks_cannot_steer_a_terminal():

@@ -156,12 +156,3 @@ def test_fingerprints_survive_moved_lines_and_are_unique():
     moved = replace(one, pointer="/annotations/77/bbox", spot=None, excerpt="")
     assert fingerprints(report(one, two)) == fingerprints(report(moved, two))
     assert len(set(fingerprints(report(one, two, moved)))) == 3
-
-
-def test_no_more_than_github_keeps_and_the_worst_of_them():
-    mild = [finding("B004", row=row) for row in range(5000)]
-    (run,) = log_of(report(*mild, finding("B001", row=1), unlisted={"C002": 10}))["runs"]
-    assert len(run["results"]) == 5000
-    assert run["results"][0]["level"] == "error"
-    (notification,) = run["invocations"][0]["toolExecutionNotifications"]
-    assert notification["message"]["text"].startswith("11 more findings")

@@ -68,15 +68,6 @@ def test_nothing_found_is_said():
     assert lines_of()[-1] == "Nothing found: 4 rules, 1 file"
 
 
-def test_colour_changes_nothing_but_colour():
-    found = report(finding(), finding("B004", fix="safe"))
-    coloured = list(text_lines(found, colour=True, verbose=True))
-    assert "\x1b[1;31mB001\x1b[0m" in "".join(coloured)
-    assert [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured] == list(
-        text_lines(found, verbose=True)
-    )
-
-
 def test_without_verbose_a_rule_has_three_places_and_infos_share_a_line():
     wrong = [finding(row=row) for row in range(5)]
     lines = brief_lines_of(*wrong, finding("B004"), finding("B004", row=1), unlisted={"B001": 10})
@@ -90,14 +81,6 @@ def test_without_verbose_a_rule_has_three_places_and_infos_share_a_line():
         "",
         "Info: B004 (2); --verbose lists them",
     ]
-
-
-@pytest.mark.parametrize("verbose", [False, True])
-def test_what_a_cause_hides_is_said(verbose):
-    found = replace(report(finding()), hidden={"B001": {"B011": 1204, "C002": 1}})
-    said = "Not listed, as it follows from this: B011 (1,204), C002 (1)"
-    assert f"  {said}; --show-consequences lists it" in text_lines(found, verbose=verbose)
-    assert said in "".join(view(FINDING_VIEWS, "html")(found))
 
 
 def rows_of_a_screen(lines, width):

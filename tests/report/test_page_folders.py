@@ -11,10 +11,10 @@ from PIL import Image
 from support.cli import run
 
 import bboxqa
-from bboxqa.core.errors import DatasetError, OutputError
+from bboxqa.core.errors import OutputError
 from bboxqa.pipelines.result_pages import write_result
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.pages.page_file import PageTarget, page_folder
+from bboxqa.report.pages.page_file import PageTarget
 from bboxqa.report.result_files import documents_of
 
 N_IMAGES = 60
@@ -146,22 +146,6 @@ def test_a_file_is_no_folder_and_a_folder_no_file(tmp_path):
         PageTarget(tmp_path / "page", split=True).check(force=True)
     with pytest.raises(OutputError, match="is a folder; name a file, or give --split"):
         PageTarget(tmp_path).check(force=True)
-
-
-def test_what_fails_leaves_the_earlier_folder(folder, found, tmp_path):
-    path = Path(shutil.copytree(folder, tmp_path / "page"))
-    before = names(path)
-    with pytest.raises(DatasetError, match="no such folder of images"):
-        write_result(found[0], PageTarget(path, (tmp_path / "nowhere",), split=True))
-
-    def interrupted():
-        with page_folder(path):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert names(path) == before
-    assert [each.name for each in tmp_path.iterdir()] == ["page"]
 
 
 def test_report_of_a_saved_run_is_the_folder_of_agree(tmp_path):

@@ -1,6 +1,5 @@
 """What pages and commands say of images that cannot be shown, or are of another size."""
 
-import json
 import re
 from hashlib import blake2b
 from html import unescape
@@ -127,25 +126,3 @@ def test_findings_show_the_first_image_of_each_rule_and_its_pixels_once(noise, t
     page = (tmp_path / "a.html").read_text()
     assert page.count("<figure>") == 2
     assert "Pictures show 1 of 3 images" in page
-
-
-def test_a_result_keeps_as_many_images_as_are_asked_for(tmp_path):
-    n_images = 1003
-    records = [
-        {"id": 2 * n + a, "image_id": n, "category_id": 0, "annotator": f"p{a}",
-         "bbox": [5, 5 + a, 20, 20]}
-        for n in range(n_images) for a in range(2)
-    ]  # fmt: skip
-    sized = {"width": 60, "height": 40}
-    images = [{"id": n, "file_name": f"{n}.png", **sized} for n in range(n_images)]
-    data = {"images": images, "categories": [{"id": 0, "name": "cow"}], "annotations": records}
-    path, folder = write(tmp_path / "a.json", data), tmp_path / "run"
-    kept = ("--bootstrap", "0", "--diagnose", "--out", folder, "--top", "1001", "-q")
-    assert run("agree", path, *kept).returncode == 0
-    assert len(json.loads((folder / "worst_images.json").read_text())["images"]) == 1001
-    done = run("report", folder, "--top", "1002", "--split")
-    assert done.returncode == 0
-    assert "--top 1002: the result keeps its 1,001 worst images" in done.stderr
-    assert "`bboxqa agree --top 1002` keeps more" in done.stderr
-    assert (folder / "report/index.html").read_text().count('<article class="tile"') == 1001
-    assert 'id="image-1001"' in (folder / "report/images-21.html").read_text()

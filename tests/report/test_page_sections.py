@@ -153,18 +153,6 @@ def test_the_section_of_repeats_has_agreement_with_oneself(again):
     assert "all annotators" in shown
 
 
-def test_the_command_has_the_reference_and_the_model(full):
-    inputs = full["manifest"]["inputs"]
-    assert [each["role"] for each in inputs] == ["annotations", "predictions", "reference"]
-    export, net, truth = (each["name"] for each in inputs)
-    defaults = json.loads(json.dumps(full["manifest"]["settings"]))
-    told = command(full["manifest"], defaults, "truth.json")
-    assert (
-        told
-        == f"bboxqa agree {export} --predictions {net} --score 0.4 --reference {truth} {REPORT}"
-    )
-
-
 def test_the_command_names_annotators_and_a_reference_among_them(tmp_path):
     box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9]}
     image = {"id": 1, "file_name": "1.png", "width": 20, "height": 20}

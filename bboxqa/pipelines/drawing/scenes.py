@@ -1,17 +1,18 @@
 """Images of data sets and of files as scenes, with their annotations or findings."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import isfinite, isnan
 from pathlib import Path, PurePosixPath
 from typing import Any
 from unicodedata import normalize
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
-from bboxqa.core.text import clean, count, nearest
+from bboxqa.core.text import clean, count, nearest, quoted
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.rasters import outline_rings
 from bboxqa.geometry.similarities.registry import needs_outlines, needs_rotated_boxes
@@ -23,16 +24,15 @@ from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.model.shapes.rotated_boxes import corners, width_marks
 from bboxqa.pipelines.joint_sigmas import with_sigmas
+from bboxqa.report.drawing.canvas import bounds
 from bboxqa.report.drawing.scene import Scene, Shape
-from bboxqa.rules.base.rule import Hits
-from bboxqa.rules.causes import Found, without_consequences
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.found_boxes import annotation_row, written_rings
-from bboxqa.rules.runner import apply
+from bboxqa.rules.runner import validate_documents
 
-# Code to severity and title of a rule.
 _Rules = dict[str, tuple[Severity, str]]
+"""The severity and the title of rules by their codes."""
 
 
 def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scene:
@@ -148,128 +148,66 @@ def finding_scene(
     Also return notes on findings that cannot be drawn. Annotators have the names that `pseudonyms`
     maps theirs to.
     """
-    names = [[name_of_record(record) for record in each.images.values] for each in documents]
-    known = list(dict.fromkeys(name for each in names for name in each if name))
-    name = chosen_image(
-        wanted, known, lambda: [record for each in documents for record in each.images.values]
-    )
+    records = [record for each in documents for record in each.images.values]
+    known = [*dict.fromkeys(filter(None, map(name_of_record, records)))]
+    name = chosen_image(wanted, known, lambda: records)
     shapes: list[Shape] = []
     rules: _Rules = {}
     notes: list[str] = []
-    sizes = [np.zeros((0, 2))]
-    for document, own in zip(documents, names, strict=True):
-        images = np.flatnonzero(np.array([each == name for each in own], np.bool_))
-        sizes.append(document.image_size[images])
-        found, note = _found_shapes(document, images, rules, pseudonyms)
-        shapes += found
-        notes += note
-    categories = dict.fromkeys(
-        text for document in documents for text in document.categories.texts("name")
-    )
-    known_sizes = np.concatenate(sizes)
-    known_sizes = known_sizes[~np.isnan(known_sizes).any(1)]
-    width, height = known_sizes[0].tolist() if len(known_sizes) else (0, 0)
+    size = (0.0, 0.0)
+    for document in documents:
+        own = [name_of_record(record) == name for record in document.images.values]
+        images = np.flatnonzero(np.array(own, np.bool_))
+        for width, height in document.image_size[images].tolist():
+            size = size if any(size) or isnan(width + height) else (width, height)
+        report = validate_documents([document], ValidateSettings(), 0)
+        codes: dict[int, list[str]] = {}
+        for finding in sorted(report.findings, key=lambda each: (-each.severity.rank, each.code)):
+            title = report.rules[finding.code].title
+            places = (finding.pointer, *finding.examples)
+            rows = {row for each in places if (row := annotation_row(each)) is not None}
+            inside = [row for row in sorted(rows) if document.image[row] in images]
+            for row in inside:
+                codes.setdefault(row, []).append(finding.code)
+                rules.setdefault(finding.code, (finding.severity, title))
+            if any(
+                each == f"/images/{row}" or each.startswith(f"/images/{row}/")
+                for row in images
+                for each in places
+            ):
+                notes.append(f"about the image itself: {finding.code} {title}")
+        drawn = [*_found_shapes(document, codes, pseudonyms)]
+        shapes += drawn
+        if lacking := len(codes) - len(drawn):
+            have = "has" if lacking == 1 else "have"
+            notes.append(f"{count(lacking, 'annotation')} with findings {have} no box to draw")
     if not shapes:
         notes.append("no rule finds anything in the annotations of this image")
-    scene = Scene(
-        name=name,
-        width=width,
-        height=height,
-        shapes=tuple(shapes),
+    order = sorted(rules.items(), key=lambda item: (-item[1][0].rank, item[0]))
+    return Scene(
+        name,
+        *size,
+        tuple(shapes),
         annotators=tuple(sorted({shape.annotator for shape in shapes})),
-        categories=tuple(categories),
-        rules=tuple(
-            (code, severity, title)
-            for code, (severity, title) in sorted(
-                rules.items(), key=lambda item: (-item[1][0].rank, item[0])
-            )
-        ),
-    )
-    return scene, notes
+        rules=tuple((code, severity, title) for code, (severity, title) in order),
+    ), [*dict.fromkeys(notes)]  # fmt: skip
 
 
-# Numbers of a file may overflow in sums and products; rules report them.
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def _found_shapes(
-    document: Document, images: IndexArray, rules: _Rules, pseudonyms: Mapping[str, str]
-) -> tuple[list[Shape], list[str]]:
-    """Return the annotations of an image with findings, and notes on what cannot be drawn."""
-    found, _ = without_consequences(document, apply(document, ValidateSettings()))
-    codes: dict[int, list[str]] = {}
-    notes = []
-    inside = np.isin(document.image, images)
-    for rule, hits in sorted(found, key=lambda each: (-_severity(each).rank, each[0].code)):
-        rows = _rows_about(hits, inside)
-        if rows:
-            rules.setdefault(rule.code, (_severity((rule, hits)), rule.title))
-        for row in rows:
-            own = codes.setdefault(row, [])
-            own += [rule.code] * (rule.code not in own)
-        if np.isin(_records_about(hits, "images"), images).any():
-            notes.append(f"about the image itself: {rule.code} {rule.title}")
+    document: Document, codes: Mapping[int, Sequence[str]], pseudonyms: Mapping[str, str]
+) -> Iterator[Shape]:
+    """Yield the annotations with findings that have a box or an outline of finite numbers."""
     whose = authorship(document)
     names = [pseudonyms.get(name, name) for name in (*whose.names, own_name(Path(document.name)))]
-    texts = [*document.categories.texts("name"), ""]
-    shapes = []
-    for row in sorted(codes):
-        box, rings = _drawable(document, row)
-        if box is not None:
-            left, top, right, bottom = box.tolist()
-            shapes.append(
-                Shape(
-                    bbox=(left, top, right, bottom),
-                    rings=tuple(rings),
-                    annotator=names[whose.author[row]],
-                    category=texts[document.category[row]],
-                    codes=tuple(codes[row]),
-                )
-            )
-    if lacking := len(codes) - len(shapes):
-        have = "has" if lacking == 1 else "have"
-        notes.append(f"{count(lacking, 'annotation')} with findings {have} no box to draw")
-    return shapes, notes
-
-
-def _rows_about(hits: Hits, inside: BoolArray) -> list[int]:
-    """Return the annotations with findings, and those that they are compared with."""
-    about = _records_about(hits, "annotations")
-    rows = set(about[inside[about]].tolist())
-    if hits.name == "annotations":
-        for place in np.flatnonzero(inside[hits.rows]).tolist():
-            compared = map(annotation_row, hits.describe(place).examples)
-            rows.update(row for row in compared if row is not None and inside[row])
-    return sorted(rows)
-
-
-def _records_about(hits: Hits, name: str) -> IndexArray:
-    """Return the rows of a list that hits are about, also those of findings on the whole file."""
-    if hits.name:
-        return hits.rows if hits.name == name else hits.rows[:0]
-    records = [hits.describe(place).records for place in range(len(hits))]
-    return np.concatenate([hits.rows[:0], *(rows for of, rows in records if of == name)])
-
-
-def _severity(found: Found) -> Severity:
-    rule, hits = found
-    return hits.severity or rule.severity
-
-
-def _drawable(document: Document, row: int) -> tuple[FloatArray | None, list[FloatArray]]:
-    """Return the box of an annotation, or else the bounds of its outline, and the outline.
-
-    The box is None where neither has numbers that can be drawn.
-    """
-    box: FloatArray = document.annotations.bbox[row]
-    rings = written_rings(document, row)
-    if np.isfinite(box).all():
-        return box, rings
-    bounds = document.outline_bounds[row]
-    if rings:
-        every = np.concatenate(rings)
-        bounds = np.concatenate([every.min(0), every.max(0)])
-    if not np.isfinite(bounds).all():
-        return None, []
-    return np.concatenate([bounds[:2], bounds[2:] - bounds[:2]]), rings
+    for row, of in sorted(codes.items()):
+        rings = tuple(written_rings(document, row))
+        left, top, width, height = document.annotations.bbox[row].tolist()
+        if rings and isnan(left + top + width + height):
+            left, top, right, bottom = bounds([((0, 0, 0, 0), rings)])[0].tolist()
+            width, height = right - left, bottom - top
+        if isfinite(left + top + width + height):
+            who = names[whose.author[row]]
+            yield Shape((left, top, width, height), rings, who, codes=tuple(dict.fromkeys(of)))
 
 
 def name_of_record(record: object) -> str:
@@ -321,7 +259,7 @@ def chosen_image(
     last = PurePosixPath(str(wanted).replace("\\", "/")).name
     similar = [name for name in names if PurePosixPath(name).name == last]
     hint = f"; did you mean {similar[0]!r}?" if similar else nearest(str(wanted), names)
-    such = f", such as {names[0]!r}" if names and not hint else hint
+    such = f", such as {quoted(names[0])}" if names and not hint else hint
     raise DatasetError([f"there is no image {wanted!r} among {count(len(names), 'image')}{such}"])
 
 
