@@ -25,10 +25,9 @@ from bboxqa.diagnostics.answers import (
     cross_table,
     independence,
 )
-from bboxqa.formats.ratings.own_tables import has_unit_columns, with_missed
-from bboxqa.formats.ratings.rating_arrays import from_array as ratings_from_table
-from bboxqa.formats.ratings.rating_columns import from_columns as ratings_from_columns
-from bboxqa.formats.ratings.rating_files import read_ratings
+from bboxqa.formats.ratings.columns import from_array as ratings_from_table
+from bboxqa.formats.ratings.columns import from_columns as ratings_from_columns
+from bboxqa.formats.ratings.reader import has_unit_columns, read_ratings, with_missed
 from bboxqa.model.labels import column_of
 from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates
 from bboxqa.pipelines.ratings.contrasts import (

@@ -93,7 +93,7 @@ def segments(
     Exit code 0: measured. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
-    from bboxqa.formats.recordings.segment_files import read_segments
+    from bboxqa.formats.recordings.reader import read_segments
     from bboxqa.pipelines.ratings.timeline import measure_segments
 
     if not paths:

@@ -176,7 +176,7 @@ def _associated(table: Path, columns: tuple[str, str], output_format: str, raw_c
 
 
 def _ratings(table: Path, options: dict[str, Any]) -> "dict[str | None, Ratings]":
-    from bboxqa.formats.ratings.rating_files import read_ratings
+    from bboxqa.formats.ratings.reader import read_ratings
 
     columns = ("layout", "unit", "annotator", "value", "by", "cluster", "n_options")
     return read_ratings(table, **{name: options[name] for name in columns})

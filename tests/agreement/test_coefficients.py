@@ -24,7 +24,7 @@ from bboxqa.agreement.uncertainty.resampling import (
 )
 from bboxqa.cli.stats import scale_label
 from bboxqa.core.errors import ConfigError
-from bboxqa.formats.ratings.rating_arrays import from_array
+from bboxqa.formats.ratings.columns import from_array
 from bboxqa.stats import measure, ratings_from_table
 
 _FILE = Path(__file__).parents[1] / "data" / "coefficients.json"

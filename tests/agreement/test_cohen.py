@@ -20,7 +20,7 @@ from support.ratings import (
 from bboxqa.agreement.kappa import cohen
 from bboxqa.agreement.kappa.cohen import agreement_weights, cohen_pairs, prefers_cells
 from bboxqa.agreement.kappa.pair_kappas import BY_CONVENTION, answer_chunks, kappa_of, mean_of_pairs
-from bboxqa.formats.ratings.rating_columns import from_columns
+from bboxqa.formats.ratings.columns import from_columns
 from bboxqa.model.units import Cell, ReliabilityData
 
 K = 4

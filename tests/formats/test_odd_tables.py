@@ -3,8 +3,8 @@
 import pytest
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.ratings.rating_files import read_ratings
-from bboxqa.formats.recordings.elan_layout import elan_layout
+from bboxqa.formats.ratings.reader import read_ratings
+from bboxqa.formats.recordings.tables import elan_layout
 from bboxqa.formats.tables.table_files import open_table
 
 

@@ -12,8 +12,7 @@ from support.datasets import dataset, document, image, object_rows, write
 import bboxqa
 from bboxqa import stats
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.ratings.own_tables import refuse_results
-from bboxqa.formats.ratings.rating_files import read_ratings
+from bboxqa.formats.ratings.reader import read_ratings, refuse_results
 
 NOTE = "a missed object has the value (missing), and intervals draw images"
 

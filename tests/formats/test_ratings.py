@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from support.study import write_comparison, write_selection
 
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.ratings.rating_arrays import from_array
-from bboxqa.formats.ratings.rating_columns import from_columns
-from bboxqa.formats.ratings.rating_files import read_ratings
+from bboxqa.formats.ratings.columns import from_array, from_columns
+from bboxqa.formats.ratings.reader import read_ratings
 from bboxqa.model.labels import code, column_of
 
 
@@ -312,7 +311,7 @@ HEAD = "unit,annotator,value\n"
         ("unit,annotator,label\na,x,1\n", {}, "line 1: the header does not show"),
         ("image,category,x,y,width,height\na,b,1,2,3,4\n", {}, "`bboxqa agree` measures its boxes"),
         ("unit,ann,bob\na,1,2\nb,3,3\n", {},
-         "may be scores, or counts of how often each column was chosen"),
+         "does not show the layout of the table: unit, ann, bob"),
         ("1,2,3\n1,2,4\n", {"layout": "raters-x-units"}, "line 1: may be names or ratings"),
         ("annotator,u,u\nA,1,2\n", {}, "column 'u' occurs several times"),
         ("unit,a,b\nx,1,no\n", {"layout": "counts"}, "row 'x', column 'b': is 'no'; expected a"),

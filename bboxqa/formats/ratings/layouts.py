@@ -1,15 +1,94 @@
-"""Detecting the layout of a table of ratings from its header."""
+"""The layout of a table of ratings, from the names in its header."""
 
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import nearest
-from bboxqa.formats.ratings.header_names import (
-    looks_like_annotators,
-    names_of_annotators,
-    names_of_units,
-)
-from bboxqa.formats.ratings.wide import is_counts
 from bboxqa.formats.tables.table_files import TableFile
+from bboxqa.model.labels import LabelColumn, number_of
 
+_KEY = r"([ _-]?(id|name|no|number|index))?"
+_PEOPLE = r"(annotator|rater|coder|judge|observer|labell?er|reviewer|worker)"
+_THINGS = (
+    r"(unit|item|image|img|file(name)?|picture|photo|frame|object|subject|patient|case|sample|"
+    r"document|doc|text|sentence|question|recording)"
+)
+_MAY_RATE = re.compile(rf"(subject|patient|case)s?{_KEY}", re.IGNORECASE)
+_ANNOTATORS = re.compile(rf"{_PEOPLE}s?{_KEY}", re.IGNORECASE)
+_UNITS = re.compile(rf"{_THINGS}s?{_KEY}", re.IGNORECASE)
+_ONE_UNIT = re.compile(rf"(u|q|{_THINGS})[ _-]?\d+(\.\w+)?", re.IGNORECASE)
+_ONE_ANNOTATOR = re.compile(rf"{_PEOPLE}([ _-]?\d+|[ _-]\w+|[ _-]?[a-z])", re.IGNORECASE)
+
+_ONE_PICTURE = re.compile(
+    r"(image|img|picture|photo|frame)s?[ _-]?\d+(\.\w+)?|.+\.(jpe?g|png|bmp|webp|tiff?)",
+    re.IGNORECASE,
+)
+
+
+def names_of_annotators(title: str) -> bool:
+    """Return whether a column with this title names annotators, such as "rater_id"."""
+    return _ANNOTATORS.fullmatch(title) is not None
+
+
+def names_of_units(title: str) -> bool:
+    """Return whether a column with this title names units, such as "image_id" or "subject"."""
+    return _UNITS.fullmatch(title) is not None
+
+
+def names_of_things(title: str) -> bool:
+    """Return whether a column with this title names units that cannot be people."""
+    return names_of_units(title) and _MAY_RATE.fullmatch(title) is None
+
+
+def looks_like_annotators(names: Sequence[str]) -> bool:
+    """Return whether there are two or more names, all like rater1 or "coder A"."""
+    return len(names) > 1 and all(_ONE_ANNOTATOR.fullmatch(name) for name in names)
+
+
+def looks_like_units(names: Sequence[str]) -> bool:
+    """Return whether there are three or more names, all like u1 or image_2.jpg."""
+    return len(names) > 2 and all(_ONE_UNIT.fullmatch(name) for name in names)
+
+
+def looks_like_pictures(names: Sequence[str]) -> bool:
+    """Return whether there are two or more names, all like image_2 or 7.jpg, and so not people."""
+    return len(names) > 1 and all(_ONE_PICTURE.fullmatch(name) for name in names)
+
+
+def are_names(cells: Sequence[str | None], others: set[str]) -> bool | None:
+    """Return whether the cells of a first row or column are names rather than ratings.
+
+    `others` are the labels of the rest of the table. None if they do not show it.
+
+    Examples
+    --------
+    >>> are_names(["u1", "u2"], {"1", "2"}), are_names(["1", "1"], {"1", "2"})
+    (True, False)
+    >>> print(are_names(["101", "102"], {"1", "2"}))
+    None
+    """
+    labels = {cell for cell in cells if cell is not None}
+    if len(labels) < len(cells) or labels <= others:
+        return False
+    texts = [label for label in labels if number_of(label) is None]
+    if texts:
+        all_numbers = all(number_of(other) is not None for other in others)
+        # Two ratings may by chance occur nowhere else; three hardly do.
+        apart = len(cells) > 2 and labels.isdisjoint(others)
+        return True if all_numbers or apart else None
+    numbers = [float(cell) for cell in cells if cell is not None]
+    if not all(number.is_integer() for number in numbers):
+        return False
+    runs = numbers[0] in {0, 1} and numbers == [numbers[0] + i for i in range(len(numbers))]
+    return True if runs and len(numbers) > max(2, len(others)) else None
+
+
+MISSING = {"-", "#N/A", "N/A", "n/a", "NA", "NAN", "NaN", "nan", "NULL", "Null", "null"}
+"""Cells without a rating."""
 LAYOUTS = ("long", "raters-x-units", "units-x-raters", "counts")
 
 NAME_COLUMNS = (
@@ -45,19 +124,10 @@ def layout_of(table: TableFile, columns: dict[str, str]) -> str:
             + _listed(header)
         ],
         boxes
-        + _hint(header, columns)
-        + _doubt(table)
         + "Say so with --layout: long (one rating a row; name its columns with --unit, --annotator "
         "and --value),\nraters-x-units (one annotator a row), units-x-raters (one unit a row) or "
         "counts (one unit a row, how often each value was chosen).",
     )
-
-
-def _doubt(table: TableFile) -> str:
-    """Return a sentence about numbers that may be scores or counts; "" for other tables."""
-    if not (len(table.header) > 1 and names_of_units(table.header[0]) and is_counts(table)):
-        return ""
-    return "Its small whole numbers may be scores, or counts of how often each column was chosen.\n"
 
 
 def _boxes_in(header: tuple[str, ...]) -> str:
@@ -65,32 +135,6 @@ def _boxes_in(header: tuple[str, ...]) -> str:
     from bboxqa.formats.box_tables.columns import columns_of
 
     return "" if columns_of(header, {}).problem else "`bboxqa agree` measures its boxes.\n"
-
-
-def _hint(header: tuple[str, ...], columns: dict[str, str]) -> str:
-    """Return a sentence with the options that read a table as long; "" if none fit."""
-    wanted = [columns[field] for field in ("unit", "annotator", "value")]
-    if len(header) < len(wanted) or not (
-        any(map(names_of_annotators, header)) or not set(wanted[1:]).isdisjoint(header)
-    ):
-        return ""
-    given = {name: name for name in wanted if name in header}
-    for name in header:
-        if names_of_annotators(name):
-            given.setdefault(columns["annotator"], name)
-        elif names_of_units(name):
-            given.setdefault(columns["unit"], name)
-    rest = [name for name in header if name not in given.values()]
-    missing = [name for name in wanted if name not in given]
-    if len(missing) != 1 or len(rest) != 1:
-        return ""
-    given[missing[0]] = rest[0]
-    options = (
-        f"--{field} {given[columns[field]]}"
-        for field in ("unit", "annotator", "value")
-        if given[columns[field]] != columns[field]
-    )
-    return f"If a row is one rating: {' '.join(options)}.\n"
 
 
 def without_column(table: TableFile, name: str) -> str:
@@ -104,3 +148,37 @@ def without_column(table: TableFile, name: str) -> str:
 def _listed(names: tuple[str, ...]) -> str:
     shown = ", ".join(name or "(empty)" for name in names[:20])
     return f"{shown}, … ({len(names):,} in all)" if len(names) > 20 else shown
+
+
+def answers(column: LabelColumn) -> LabelColumn:
+    """Return ratings with markers of missing ratings, such as NA, made missing.
+
+    ``-`` stays if ``+`` is an answer as well.
+    """
+    signs = MISSING - {"-"} if "+" in column.labels else MISSING
+    return LabelColumn(column.codes, tuple(None if x in signs else x for x in column.labels))
+
+
+def is_counts(table: TableFile) -> bool:
+    """Return whether all cells except the first column are numbers, 0 or more.
+
+    Empty cells are ignored.
+    """
+    cells, width = table.grid()
+    if len(cells) == 0:
+        return False
+    inner = cells.codes.reshape(-1, width)[:, 1:].ravel()
+    given = [label is not None and label not in MISSING for label in cells.labels]
+    there = np.array(given, np.bool_)
+    inner = inner[(inner >= 0) & there[inner]]
+    return bool((counts_in(LabelColumn(inner, cells.labels)) >= 0).all())
+
+
+def counts_in(cells: LabelColumn) -> IndexArray:
+    """Return cells as counts; -1 where they are not counts."""
+    known = []
+    for label in (*cells.labels, None):
+        number = None if label is None else number_of(label)
+        fits = number is not None and number >= 0 and float(number).is_integer()
+        known.append(int(number) if fits and number is not None and number < 2**40 else -1)
+    return np.array(known, np.int64)[cells.codes]
