@@ -74,15 +74,15 @@ def attributes_of(
         Whether the shape is that of a track in a frame.
     """
     values = element.values
-    found = {**(of_shape or {})}
-    for key in ("occluded", "group_id", "z_order"):
+    found = {**of_shape} if of_shape else {}
+    for key in OF_SHAPES[:3]:
         if values.get(key, "0") != "0":
             found[key] = values[key]
     if is_tracked:
         found["track_id"] = values.get("id", "")
         found["keyframe"] = values.get("keyframe") == "1"
     own = (*OF_SHAPES, *_OF_TRACKS) if is_tracked else OF_SHAPES
-    for answer in element.all("attribute"):
+    for answer in element.all("attribute") if element.inside else ():
         name = answer.values.get("name", "")
         found[OF_LABEL * (name in own) + name] = answer.text
     return found

@@ -34,6 +34,7 @@ from bboxqa.formats.records import whole_number
 from bboxqa.formats.source import only_file
 from bboxqa.formats.translation.collector import (
     SESSIONS,
+    SIDES,
     UNLABELLED,
     UNNAMED,
     Add,
@@ -238,10 +239,12 @@ class _Records:
         points = points_by_parent(regions) if self._wanted.keypoints else {}
         said = self._images.said
         is_said = said in images and len(images) > 1
+        pages = [page for pages in images.values() for page in pages]
+        only = ImageKey(pages[0]) if len(pages) == 1 else None
         inside = {id(point) for group in points.values() for point in group}
         for region in regions:
             if id(region) not in inside:
-                key = image_of(images, region.result, said)
+                key = only or image_of(images, region.result, said)
                 if is_said and region.is_shape and (tag := tag_of(region.result)) not in images:
                     self._check_tag(task, region, tag)
                 joints = points.get(region.id, [])
@@ -294,7 +297,10 @@ class _Records:
 
     def _size(self, task: Task, region: Region, image: Record, where: Where) -> Size | None:
         """Return the size by which a region is drawn; None, with a defect, if it is unknown."""
-        size = size_of(*map(region.result.get, _SIDES))
+        sides = [region.result.get(side) for side in _SIDES]
+        if sides == [image.get(side) for side in SIDES] != [None, None]:
+            return image["width"], image["height"]
+        size = size_of(*sides)
         if size is None:
             for key in _SIDES:
                 side_of(region.result.get(key), key)

@@ -128,7 +128,7 @@ def shape_of(region: Region, size: Size, masks: Masks) -> Record:
     value = region.value
     turned = value.get("rotation")
     if region.kind == "rectangle" and (turned is None or (turned == 0 and turned is not False)):
-        numbers = [value.get(name) for name in _BOX]
+        numbers: list[Any] = [value.get(name) for name in _BOX]
         if all(type(each) in (int, float) and abs(each) <= _PIXELS for each in numbers):
             return {"bbox": _in_pixels(numbers, size)}
     for name, number in _coordinates(value):
