@@ -43,6 +43,7 @@ def diagnosed(
     n_images: int,
     *,
     read_shapes: ReadShapes | None,
+    by_others: bool,
     progress: Progress | None,
 ) -> Diagnosis:
     """Return the diagnosis, with `n_images` of the worst images at most; see `ImageDiagnoser`."""
@@ -70,6 +71,7 @@ def diagnosed(
         of_thresholds,
         result.settings,
         read_shapes=read_shapes,
+        by_others=by_others,
         progress=progress,
     )
     parts = _story_parts(images, result, matched, tables)

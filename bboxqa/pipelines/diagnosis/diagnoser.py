@@ -24,6 +24,12 @@ class ImageDiagnoser:
     n_images: int = _MOST_IMAGES
     """The number of worst images that a diagnosis keeps, at most."""
     read_shapes: ReadShapes | None = None
+    by_others: bool = True
+    """Whether thresholds of other similarities are suggested, too, which takes most of the time."""
+
+    def for_page(self) -> "ImageDiagnoser":
+        """Return a diagnoser of what a page shows: thresholds of the own similarity."""
+        return replace(self, by_others=False)
 
     def keeping(self, n_images: int) -> "ImageDiagnoser":
         """Return a diagnoser that keeps at least `n_images` of the worst images."""
@@ -61,5 +67,6 @@ class ImageDiagnoser:
             result,
             self.n_images,
             read_shapes=self.read_shapes,
+            by_others=self.by_others,
             progress=self.progress,
         )

@@ -287,6 +287,7 @@ def suggested_thresholds(
     settings: AgreeSettings,
     *,
     read_shapes: ReadShapes | None = None,
+    by_others: bool = True,
     progress: Progress | None = None,
 ) -> Table:
     """Return the threshold that the data suggest, for each similarity that compares their shapes.
@@ -300,6 +301,8 @@ def suggested_thresholds(
     settings : AgreeSettings
     read_shapes : callable, optional
         Returns the data set with all shapes; without it, only shapes that were read are compared.
+    by_others : bool
+        Whether other similarities than that of the settings have rows.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
@@ -312,8 +315,8 @@ def suggested_thresholds(
         ("sigma_threshold"), the number of images, and the reason if there is no threshold.
     """
     rows = [{"similarity": settings.similarity, **own.separation.row(), "n_images": own.n_images}]
-    shapes, reason = _shaped(read_shapes, images)
-    names = [name for name in _COMPARED if name != settings.similarity]
+    shapes, reason = _shaped(read_shapes if by_others else None, images)
+    names = [name for name in _COMPARED if by_others and name != settings.similarity]
     for done, name in enumerate(names):
         if progress is not None:
             progress("comparing by other similarities", done, len(names))

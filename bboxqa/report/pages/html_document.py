@@ -68,7 +68,7 @@ def _environment() -> "Environment":
         percent,
         interval,
         signed,
-        as_cell,
+        cells,
         number_columns,
     )
     environment.filters.update({each.__name__: each for each in shown})
@@ -78,7 +78,9 @@ def _environment() -> "Environment":
 
 def _shown(value: object) -> object:
     """Return a value as a page shows it: texts on one line, without control characters."""
-    return one_line(value) if type(value) is str else "" if value is None else value
+    if type(value) is str:
+        return value if value.isprintable() else one_line(value)
+    return "" if value is None else value
 
 
 def prose(text: str) -> "Markup":
@@ -195,6 +197,27 @@ def as_cell(value: object) -> Cell:
         shown, raw = number(value, 4), str(value)
         return Cell(shown, None if raw == shown else raw, is_number=True)
     return Cell(value)
+
+
+def cells(row: Sequence[object]) -> "Markup":
+    """Return values as the cells of a row; macros would take most of the time of a page.
+
+    Examples
+    --------
+    >>> print(cells([0.98765, "a<b"]))
+    <td class="number" data-value="0.98765">0.9877</td><td>a&lt;b</td>
+    """
+    from markupsafe import Markup, escape
+
+    parts = []
+    for cell in map(as_cell, row):
+        shown, kind = cell.shown, "number" if cell.is_number else ""
+        if isinstance(shown, str) and not kind:
+            kind = "long" if len(shown) > 24 else "whole" if shown.startswith("[") else ""
+        named = f' class="{kind}"' if kind else ""
+        raw = "" if cell.raw is None else f' data-value="{escape(_shown(cell.raw))}"'
+        parts.append(f"<td{named}{raw}>{escape(_shown(shown))}</td>")
+    return Markup("".join(parts))  # noqa: S704 - escaped above
 
 
 def number_columns(rows: Sequence[Sequence[object]]) -> set[int]:
