@@ -1,9 +1,12 @@
 """Settings of the documentation site, which `make docs` builds."""
 
+from pathlib import Path
+
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 from bboxqa import __version__
+from bboxqa.rules.pages import markdown
 
 project = "bboxqa"
 version = release = __version__
@@ -40,4 +43,5 @@ def _link_inside(_app: Sphinx, _page: str, source: list[str]) -> None:
 def setup(app: Sphinx) -> None:
     """Connect what the pages need beyond the extensions."""
     app.connect("source-read", _link_inside)
+    Path(__file__).with_name("rules.md").write_text(markdown(), "utf-8")
     app.add_lexer("csv", TextLexer)

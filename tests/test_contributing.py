@@ -98,7 +98,7 @@ def install_package(folder):
         group: "\n".join(f"{name} = {place}" for name, place in entries.items())
         for group, entries in tomllib.loads(project)["project"]["entry-points"].items()
     }
-    links = (folder / "bboxqa/rules/links/image_links.py").read_text("utf-8")
+    links = (folder / "bboxqa/rules/links.py").read_text("utf-8")
     overlap = (folder / "bboxqa/geometry/similarities/overlap.py").read_text("utf-8")
     circles = (folder / "bboxqa/formats/circles.py").read_text("utf-8")
     modules = {

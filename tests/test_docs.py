@@ -204,7 +204,7 @@ def test_settings_that_are_shown_are_taken(tmp_path):
 
 
 def test_the_number_of_rules_is_right():
-    assert f"There are {len(RULES)} [rules]" in PAGES["README.md"]
+    assert f"There are {len(RULES)} rules" in PAGES["README.md"]
 
 
 def test_the_hook_that_is_shown_exists():
@@ -284,7 +284,9 @@ def test_links_lead_to_files_and_headings(page):
     text = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
     for path, anchor in re.findall(r"\]\((?!http)([^)#]*)#?([^)]*)\)", text):
         target = ((ROOT / page).parent / path).resolve() if path else ROOT / page
-        assert target.exists(), path
+        # The site has a page of all rules, which docs/conf.py writes.
+        if path != "rules.md":
+            assert target.exists(), path
         if anchor:
             assert anchor in anchors(target.read_text("utf-8")), anchor
 

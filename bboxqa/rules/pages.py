@@ -1,10 +1,6 @@
-"""Rendering the page of each rule, the list of all rules, and `docs/rules.md`.
-
-`python -m bboxqa.rules.pages > docs/rules.md` writes `docs/rules.md`.
-"""
+"""The page of each rule, the list of all rules, and the page of the site that has them all."""
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from textwrap import wrap
@@ -147,17 +143,14 @@ def _families(rules: Mapping[str, Rule]) -> Iterator[tuple[str, Iterable[Rule]]]
 
 
 def markdown() -> str:
-    """Return the text of `docs/rules.md`: a table of all rules, then the page of each."""
+    """Return the page that `docs/conf.py` writes: a table of all rules, then each one."""
     return "\n".join(_markdown_lines()) + "\n"
 
 
 def _markdown_lines() -> Iterator[str]:
     yield "# The rules of `bboxqa validate`"
     yield ""
-    yield (
-        "Codes never change their meaning. `bboxqa explain CODE` shows the same text. This page "
-        "is generated: `python -m bboxqa.rules.pages > docs/rules.md`."
-    )
+    yield "Codes never change their meaning. `bboxqa explain CODE` shows the same text."
     yield ""
     yield "| Code | Rule | Severity | Fix |"
     yield "|---|---|---|---|"
@@ -197,7 +190,3 @@ def _markdown(text: str) -> str:
         "".join(f"\\{sign}" if sign in "\\*_<[" else sign for sign in part) for part in parts[::2]
     ]
     return "`".join(parts)
-
-
-if __name__ == "__main__":
-    sys.stdout.buffer.write(markdown().encode())
