@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from bboxqa.pipelines.diagnosis.sentences.about_work import work_sentences
 
 import bboxqa
 from bboxqa.diagnostics.rates import annotators
 from bboxqa.diagnostics.work import ImageWork, image_work, sessions_of, work
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.diagnosis.sentences.about_work import work_sentences
 
 if TYPE_CHECKING:
     from bboxqa.model.units import MatchedUnits

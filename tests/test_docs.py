@@ -21,7 +21,7 @@ from bboxqa import stats
 from bboxqa.agreement import consistency, over_time, registry
 from bboxqa.agreement.alpha import nominal
 from bboxqa.agreement.kappa import pair_kappas
-from bboxqa.agreement.scales import SCALES
+from bboxqa.agreement.registry import SCALES
 from bboxqa.agreement.uncertainty import estimator
 from bboxqa.cli import cli
 from bboxqa.core.errors import DatasetError

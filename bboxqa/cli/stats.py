@@ -217,8 +217,7 @@ def _formatted(tasks: "list[TaskEstimates]", output_format: str, raw_csv: bool) 
 
 def scale_label(name: str, value: float) -> str:
     """Return the label of a value on the scale of a coefficient."""
-    from bboxqa.agreement.registry import coefficient
-    from bboxqa.agreement.scales import SCALES, label
+    from bboxqa.agreement.registry import SCALES, coefficient, label
 
     scale = SCALES.get(coefficient(name).scale)
     return "" if scale is None else f"{label(scale, value)} ({scale.name})"

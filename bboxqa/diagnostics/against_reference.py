@@ -17,7 +17,7 @@ from bboxqa.diagnostics.offsets import (
     with_bounds,
 )
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.shapes.rounding import beyond_rounding
+from bboxqa.model.shapes.rotated_boxes import beyond_rounding
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import ReferenceMatches
 

@@ -20,7 +20,7 @@ from bboxqa.diagnostics.object_cells import (
     unit_members,
 )
 from bboxqa.model.shapes.keypoints import largest_moves
-from bboxqa.model.shapes.rounding import ROUNDED_PX, equal_edges
+from bboxqa.model.shapes.rotated_boxes import ROUNDED_PX, equal_edges
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 

@@ -32,7 +32,7 @@ from bboxqa.diagnostics.object_cells import (
 )
 from bboxqa.diagnostics.parts import parts
 from bboxqa.model.annotations import EDGES, Dataset
-from bboxqa.model.shapes.rounding import ROUNDED_PX, beyond_rounding
+from bboxqa.model.shapes.rotated_boxes import ROUNDED_PX, beyond_rounding
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 

@@ -27,7 +27,7 @@ from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import holm, object_cells
 from bboxqa.diagnostics.offsets import confirmed, p_values
 from bboxqa.model.shapes.keypoints import Keypoints, sides_of
-from bboxqa.model.shapes.rounding import beyond_rounding
+from bboxqa.model.shapes.rotated_boxes import beyond_rounding
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 

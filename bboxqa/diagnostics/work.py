@@ -17,9 +17,9 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.diagnostics.object_cells import RatioSums
 from bboxqa.diagnostics.rates import image_f1
+from bboxqa.model.annotations import Times
 from bboxqa.model.diagnosis import EVERYONE
 from bboxqa.model.table import Categorical, Column, Table
-from bboxqa.model.times import Times
 from bboxqa.model.units import MatchedUnits
 
 

@@ -16,8 +16,7 @@ from bboxqa.core.parallel import in_threads
 from bboxqa.core.types import Steps
 from bboxqa.geometry.similarities import registry
 from bboxqa.geometry.similarities.base import Options, Similarity, check_shapes
-from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.selection import select_annotations
+from bboxqa.model.annotations import Annotations, Dataset, select_annotations
 from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes, UnitTable
 
 # Pairs per chunk, so that a chunk fits into the cache of one core.

@@ -13,8 +13,7 @@ from bboxqa.core.blocks import blocks
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import lookup
 from bboxqa.matching.assignment import assign
-from bboxqa.matching.linkage import average, complete, greedy
-from bboxqa.matching.ties import author_ranks, drawn_ranks
+from bboxqa.matching.linkage import author_ranks, average, complete, drawn_ranks, greedy
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes, UnitTable
 

@@ -33,9 +33,10 @@ from bboxqa.pipelines.notes import (
     crowd_notes,
     image_notes,
     pair_note,
+    repeat_notes,
+    with_repeats,
 )
 from bboxqa.pipelines.refusals import check_boxes
-from bboxqa.pipelines.repeats import repeat_notes, with_repeats
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
 from bboxqa.report.agreement_result import AgreementResult

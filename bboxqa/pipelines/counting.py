@@ -34,9 +34,8 @@ from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs, unit_pairs
 from bboxqa.matching.matchers import bytes_per_pair, match
-from bboxqa.model.annotations import Dataset
+from bboxqa.model.annotations import Dataset, select_annotations
 from bboxqa.model.results import ThresholdResult
-from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, Coincidences, ReliabilityData, UnitTable, join_units
 

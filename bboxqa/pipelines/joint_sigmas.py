@@ -13,8 +13,7 @@ from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.similarities.box import given_sigmas
 from bboxqa.geometry.similarities.registry import needs_keypoints
 from bboxqa.matching.matchers import match
-from bboxqa.model.annotations import Dataset
-from bboxqa.model.selection import select_annotations
+from bboxqa.model.annotations import Dataset, select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import compared_images
 

@@ -26,9 +26,17 @@ from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.matching.matchers import match, matcher
 from bboxqa.matching.objects import loose_objects
-from bboxqa.model.annotations import Annotations, Dataset, Repeats, Source
+from bboxqa.model.annotations import (
+    Annotations,
+    Dataset,
+    Repeats,
+    Source,
+    join_columns,
+    join_outlines,
+    joints_of,
+    select_annotations,
+)
 from bboxqa.model.results import ReferenceAgreement
-from bboxqa.model.selection import join_columns, join_outlines, joints_of, select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.keypoints import join_keypoints
 from bboxqa.model.table import Table

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.agreement.scales import SCALES, Bin, Scale, label, membership_probabilities
+from bboxqa.agreement.registry import SCALES, Bin, Scale, label, membership_probabilities
 from bboxqa.core.errors import DatasetError
 
 names = st.sampled_from(sorted(SCALES))

@@ -6,7 +6,7 @@ import pytest
 import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.dataset.times import seconds_of
-from bboxqa.model.times import times_of
+from bboxqa.model.annotations import times_of
 
 BOX = [10, 10, 20, 20]
 

@@ -16,19 +16,14 @@ from support.datasets import (
     document,
     image,
     object_rows,
-    two_annotators,
-    with_assigned,
     write,
 )
 from support.reference import WORKED, data_file
 
 from bboxqa import BboxqaError, ConfigError, agree, read_coco
-from bboxqa.agreement.alpha.nominal import pooled_alpha
-from bboxqa.agreement.counts.unit_counts import coincidences
-from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_PAIR, NO_VARIATION
+from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_VARIATION
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import matchers
-from bboxqa.report.agreement_text import text_lines
 
 BOX = (10.0, 10.0, 20.0, 20.0)
 FIELDS = ("alpha", "status", "interval", "observed", "expected", "mean_image_alpha",
@@ -289,32 +284,6 @@ def test_alpha_is_that_of_the_units_it_reports(matcher, missing):
     assert found.n_images == len(meaningful)
 
 
-def test_images_of_one_category_have_no_alpha_and_no_part_in_its_mean():
-    """Three images of two categories, one of them with a conflict, and three of one category.
-
-    Of the latter, one has a miss: it has F1 2/3 and no alpha.
-    """
-    far = (60.0, 60.0, 20.0, 20.0)
-    rows = [(i, a, c, box) for i in range(3) for a in range(2) for c, box in ((0, BOX), (1, far))]
-    rows[-1] = (2, 1, 0, far)
-    rows += [(i, a, 0, BOX) for i in (3, 4, 5) for a in range(2)] + [(5, 1, 0, far)]
-    result = agree(dataset(rows), bootstrap=100, min_alpha=0.9)
-    alone = float(brute.alpha([[0, 0], [1, 0]]))
-    records = result.images.records()
-    assert [row["alpha"] for row in records] == [1, 1, pytest.approx(alone), None, None, None]
-    assert [row["below_threshold"] for row in records] == [False, False, True, False, False, False]
-    (part,) = result.thresholds
-    found = part.meaningful_image_alpha
-    assert (found.mean, found.n_images) == (pytest.approx((2 + alone) / 3), 3)
-    assert found.interval[0] < found.mean < found.interval[1] <= 1
-    text = "\n".join(text_lines(result))
-    assert "over the 3 of 6 images with objects where it has a meaning: no category" in text
-    worst = result.diagnose().worst_images["images"]
-    assert {image["file_name"]: image["alpha"] for image in worst} == {
-        row["image"]: row["alpha"] for row in records
-    }
-
-
 @pytest.mark.parametrize("n_categories", [3, 10, 30])
 def test_an_interval_contains_its_alpha(n_categories):
     """Draws repeat images of rare categories: their alphas lie below that of all images."""
@@ -336,19 +305,6 @@ def test_an_interval_contains_its_alpha(n_categories):
     assert all(f"alpha at IoU 0.5 is {part.interval_shift:.4f} lower" in note for note in notes)
 
 
-def test_all_agree_on_one_category():
-    """Alpha is undefined, and the result says why; a gate is passed."""
-    rows = [(i, a, 0, BOX) for i in range(3) for a in range(2)]
-    (part,) = agree(dataset(rows)).thresholds
-    assert np.isnan(part.alpha)
-    assert part.status == ALL_AGREE
-    assert part.all_agree
-    assert part.reaches(0.9)
-    assert np.isnan(part.mean_image_alpha)
-    assert part.existence.f1 == 1
-    assert pooled_alpha(coincidences(part.reliability, "category")).status == NO_VARIATION
-
-
 def test_one_category_of_which_some_objects_are_missed_is_not_agreement():
     """Without missing as a category, nothing is known of the objects that one annotator missed."""
     rows = [(i, a, 0, BOX) for i in range(3) for a in range(2)]
@@ -362,107 +318,36 @@ def test_one_category_of_which_some_objects_are_missed_is_not_agreement():
 # What is left out, and what is noted.
 
 
-def test_crowd_is_left_out_and_counted():
-    data = made()
-    crowd = np.zeros(len(data.annotations), bool)
-    crowd[::7] = True
-    marked = replace(data, annotations=replace(data.annotations, iscrowd=crowd))
-    without = replace(data, annotations=data.annotations.take(np.flatnonzero(~crowd)))
-    found, expected = agree(marked), agree(without)
-    assert figures(found) == figures(expected)
-    assert found.n_crowd == crowd.sum()
-    assert found.n_annotations == (~crowd).sum()
-    drawn = np.unique(data.annotations.category[crowd]).tolist()
-    names = ", ".join(repr(data.category_names[each]) for each in drawn)
-    assert f"{crowd.sum()} crowd annotations left out, of categories {names}" in found.notes
-    alone = replace(data, annotations=replace(data.annotations, iscrowd=np.arange(len(crowd)) == 0))
-    name = data.category_names[data.annotations.category[0]]
-    assert f"1 crowd annotation left out, of category {name!r}" in agree(alone).notes
+def test_an_image_that_holds_only_a_crowd_is_not_empty():
+    """Its annotators saw something there: to agree on nothing would be another statement."""
+    rows = [(0, 0, 0, BOX), (0, 1, 0, BOX), (1, 0, 0, BOX)]
+    rows += [(2, a, 1, BOX) for a in range(2)]
+    data = dataset(rows)
+    data = replace(
+        data, annotations=replace(data.annotations, iscrowd=np.array([0, 0, 1, 0, 0], bool))
+    )
+    result = agree(data)
+    assert result.n_empty_images == 0
+    assert result.images.records()[1]["alpha"] is None
+    # The mean is that of the other images.
+    assert result.mean_image_alpha == 1
+    assert "1 image with crowd annotations only: not in the mean over images" in result.notes
+    assert not any("crowd annotations only" in note for note in agree(dataset(rows)).notes)
 
 
-def test_an_image_of_one_annotator_is_left_out_and_noted(tmp_path):
-    rows = [(0, 0, 0, BOX), (0, 1, 0, BOX), (1, 0, 1, BOX), (2, 0, 1, BOX), (2, 1, 1, BOX)]
-    assigned = [[True, True], [True, False], [True, True]]
-    result = agree(with_assigned(dataset(rows), assigned))
-    assert result.n_images == 2
-    assert result.n_annotations == 4
-    assert result.images["image"].tolist() == ["image 0000", "image 0002"]
-    assert result.alpha == 1
-    content = two_annotators(images=[image(1), image(2)])
-    content["annotations"].append(annotation(3, 2, annotator="ann"))
-    found = agree(read_coco(write(tmp_path / "a.json", content)))
-    assert "1 image with fewer than two annotators left out" in found.notes
-
-
-def test_empty_images():
-    rows = [(0, 0, 0, BOX), (0, 1, 1, BOX), (1, 0, 0, BOX), (1, 1, 0, BOX)]
-    data = dataset(rows, n_images=4)
-    by_mode = {mode: agree(data, empty_images=mode) for mode in ("agree", "unit", "skip")}
-    assert {result.n_empty_images for result in by_mode.values()} == {2}
-    assert by_mode["agree"].mean_image_alpha == pytest.approx((0 + 1 + 1 + 1) / 4)
-    assert by_mode["skip"].mean_image_alpha == pytest.approx((0 + 1) / 2)
-    pooled = float(brute.alpha([[0, 1], [0, 0]]))
-    assert by_mode["agree"].alpha == by_mode["skip"].alpha == pytest.approx(pooled)
-    more = float(brute.alpha([[0, 1], [0, 0], ["-", "-"], ["-", "-"]]))
-    assert by_mode["unit"].alpha == pytest.approx(more)
-    assert {result.thresholds[0].n_units for result in by_mode.values()} == {2}
-
-
-@pytest.mark.parametrize(
-    ("categories", "reason"),
-    [
-        ([0] * 20, "no meaning with one category"),
-        ([0] * 19 + [1], "no meaning: 94.9 % of the annotations are of one category"),
-        ([0] * 18 + [1] * 2, ""),
-    ],
-)
-def test_alpha_without_meaning_is_no_number(categories, reason):
-    """Two annotators, of whom one misses one of twenty objects of 10 images.
-
-    F1 is 2 · 19 / (20 + 19).
-    """
-    boxes = [(i // 2, c, (40.0 * (i % 2), 0.0, 9.0, 9.0)) for i, c in enumerate(categories)]
-    rows = [(image, a, c, box) for image, c, box in boxes for a in range(2)][1:]
-    # The one that is missed is of the first category.
-    (part,) = agree(dataset(rows), bootstrap=40, min_alpha=-1).thresholds
-    assert part.existence.f1 == 38 / 39
-    assert part.alpha_reason.startswith(reason)
-    assert bool(reason) == np.isnan(part.alpha) == part.alpha_has_no_meaning
-    assert part.reaches(-1) is not bool(reason)
-    if reason:
-        mean = part.meaningful_image_alpha
-        assert mean.n_images == 0
-        lines = [*text_lines(agree(dataset(rows), bootstrap=0))]
-        place = next(n for n, line in enumerate(lines) if "alpha   (mean)" in line)
-        assert lines[place].endswith("] = –")
-        assert lines[place - 1].startswith(f"   {reason}")
-        for value in (part.mean_image_alpha, *part.interval, *part.mean_image_interval, mean.mean):
-            assert np.isnan(value)
-        assert np.isnan(part.images["alpha"]).all()
-        assert np.isnan(part.pairs["alpha"]).all()
-        assert part.pairs["status"][0].startswith("no meaning")
-        raw = pooled_alpha(coincidences(part.reliability, "category"))
-        assert raw.value < 0.8
-    # A category of more than 90 % has no alpha against the rest; the others have one.
-    shares = [categories.count(c) / 20 > 0.9 for c in sorted(set(categories))]
-    assert np.isnan(part.categories["alpha"]).tolist() == shares
-
-
-def test_few_images_are_told():
-    two = dataset([(i, a, i, BOX) for i in range(2) for a in range(2)])
-    assert any("too narrow with so few" in note for note in agree(two).notes)
-    one = dataset([(0, 0, 0, BOX), (0, 1, 0, BOX)])
-    assert any("not possible with one" in note for note in agree(one).notes)
-    assert np.isnan(agree(one).interval).all()
-    assert not any("images" in note for note in agree(two, bootstrap=0).notes)
-
-
-def test_boxes_without_area_match_nothing():
-    rows = [(0, a, 0, (5.0, 5.0, 0.0, 9.0)) for a in range(2)]
-    rows += [(0, a, 1, BOX) for a in range(2)]
-    result = agree(dataset(rows), bootstrap=0)
-    assert result.thresholds[0].n_units == 3
-    assert "2 annotations without area match no other" in result.notes
+@pytest.mark.parametrize("similarity", ["polygon", "mask", "pixel", "raster"])
+def test_a_ring_of_two_points(similarity, tmp_path):
+    rings = [[10, 10, 30, 10, 30, 30, 10, 30], [1, 1, 90, 90]]
+    content = document(
+        [annotation(n, rater=r, segmentation=rings) for n, r in ((1, "ann"), (2, "bob"))]
+    )
+    result = agree(read_coco(write(tmp_path / "a.json", content)), similarity=similarity)
+    assert result.existence.f1 == 1
+    assert "2 rings of fewer than 3 points left out" in result.notes
+    for record in content["annotations"]:
+        record["segmentation"] = rings[1:]
+    result = agree(read_coco(write(tmp_path / "b.json", content)), similarity=similarity)
+    assert result.thresholds[0].n_units == 2
 
 
 def test_invalid_polygons_are_told(tmp_path):
@@ -484,17 +369,6 @@ def test_one_category_everywhere_is_undefined():
     assert result.status == ALL_AGREE
     assert np.isnan(result.interval).all()
     assert result.existence.interval == (1, 1)
-
-
-def test_nothing_to_compare():
-    rows = [(0, 0, 0, BOX), (0, 1, 0, (80.0, 80.0, 5.0, 5.0))]
-    result = agree(dataset(rows), missing="ignore")
-    assert np.isnan(result.alpha)
-    assert result.status == NO_PAIR
-    assert np.isnan(result.mean_image_alpha)
-    assert result.images.records()[0]["alpha"] is None
-    assert len(result.pairs) == 0
-    assert result.categories.records()[0]["alpha"] is None
 
 
 def test_category_0_is_not_a_miss():
@@ -531,12 +405,12 @@ def crowd():
     return rows, len(rows) - both
 
 
-@pytest.mark.parametrize("matcher", ["recursive", "greedy", "hungarian"])
-def test_ten_thousand_boxes_in_one_image(matcher, crowd):
-    rows, n_units = crowd
-    result = agree(dataset(rows), matcher=matcher, bootstrap=0)
-    assert result.n_annotations == len(rows) > 18_000
-    assert result.thresholds[0].n_units == n_units
+def test_a_crowded_image_is_as_its_boxes_in_many_images():
+    """Neighbours do not overlap, so the images that boxes are in do not matter."""
+    crowded = agree(dataset(sorted(grid(3000, 3, n_images=1))), bootstrap=0)
+    spread = agree(dataset(sorted(grid(3000, 3, n_images=50))), bootstrap=0)
+    assert crowded.alpha == pytest.approx(spread.alpha, abs=1e-12)
+    assert crowded.thresholds[0].n_units == spread.thresholds[0].n_units
 
 
 def test_a_chain_of_overlapping_boxes_in_one_component():
@@ -567,14 +441,6 @@ def test_one_alpha_of_several_thresholds_is_refused():
     assert [part.iou_threshold for part in result.thresholds] == [0.5, 0.75]
 
 
-def test_a_miss_has_no_annotation():
-    result = agree(dataset([(0, 0, 0, BOX)], n_annotators=2), bootstrap=0)
-    assert result.units["annotation"].tolist() == [0, None]
-    assert result.units["category"].tolist() == ["category 0000", ""]
-    assert result.units["state"].tolist() == ["drawn", "missing"]
-    assert [row["annotation"] for row in result.units.records()] == [0, None]
-
-
 def test_pandas():
     result = agree(made())
     for name in (*TABLES, "units"):
@@ -586,6 +452,13 @@ def test_pandas():
     assert result.images.to_pandas()["alpha"].to_numpy() == pytest.approx(
         result.images["alpha"], nan_ok=True
     )
+
+
+def test_repr():
+    text = repr(agree(made(), iou_threshold=(0.5, 0.75)))
+    assert text.startswith("<AgreementResult: 12 images, 3 annotators, ")
+    assert text.count("<ThresholdResult IoU ") == 2
+    assert "matcher 'auto'" in text
 
 
 def test_html_is_escaped():
@@ -607,22 +480,18 @@ def test_html_is_escaped():
         assert html.count("<table>") == 1
 
 
+def test_html_shows_the_first_rows_only():
+    html = agree(dataset(grid(100)), bootstrap=0).units._repr_html_()
+    assert html.count("<tr>") == 21
+    assert "more rows" in html
+
+
 def test_the_data_set_is_left_alone():
     data = made()
     before = {n: getattr(data.annotations, n).copy() for n in ("id", "bbox", "category")}
     agree(data)
     for name, values in before.items():
         assert np.array_equal(getattr(data.annotations, name), values)
-
-
-def test_the_result_says_how_it_was_made(tmp_path):
-    path = write(tmp_path / "a.json", two_annotators())
-    result = agree(read_coco(path), seed=7, iou_threshold=0.3)
-    assert result.settings.seed == 7
-    assert result.settings.iou_threshold == (0.3,)
-    assert result.sources[0].name == str(path)
-    assert result.attribution == "the key 'annotator' on annotations"
-    assert result.version
 
 
 def test_progress():
@@ -676,12 +545,6 @@ def test_settings_that_are_refused(values, message):
     with pytest.raises(ConfigError) as caught:
         agree(made(n_annotators=3), **values)
     assert message in str(caught.value)
-
-
-def test_numpy_numbers_are_numbers():
-    assert agree(made(), iou_threshold=np.float64(0.5)).alpha == agree(made()).alpha
-    thresholds = agree(made(), iou_threshold=np.array([0.5, 0.75])).thresholds
-    assert [part.iou_threshold for part in thresholds] == [0.5, 0.75]
 
 
 @pytest.mark.parametrize("name", WORKED["images"])

@@ -8,7 +8,7 @@ import pytest
 from support.cli import run
 from support.datasets import annotation, document, image, object_rows, write
 
-from bboxqa import ConfigError, DatasetError, agree, read_coco
+from bboxqa import ConfigError, agree, read_coco
 
 NOTE = "annotated by some annotators only, without a list of who was asked"
 
@@ -44,17 +44,6 @@ def test_the_other_alpha_is_that_of_asking_all(seed, n_annotators, tmp_path):
     assert not any(NOTE in note for note in other.notes)
 
 
-def test_where_missing_annotations_do_not_count_both_alphas_are_equal(tmp_path):
-    path = write(tmp_path / "a.json", export(1))
-    found, other = (
-        agree(read_coco(path, asked=asked), bootstrap=0, missing="ignore")
-        for asked in ("authors", "all")
-    )
-    assert found.alpha == other.alpha
-    assert isnan(found.thresholds[0].all_asked_alpha)
-    assert not any("--asked" in note for note in found.notes)
-
-
 def lonely(path):
     """Return how many images without a list have fewer than two annotators."""
     content = json.loads(path.read_text())
@@ -62,14 +51,6 @@ def lonely(path):
     for each in content["annotations"]:
         by_image[each["image_id"]].add(each["rater"])
     return sum(len(names) < 2 for names in by_image.values())
-
-
-def test_units_of_empty_images_count_under_both_readings(tmp_path):
-    path = write(tmp_path / "a.json", export(1))
-    settings = {"bootstrap": 0, "empty_images": "unit"}
-    other = agree(read_coco(path, asked="all"), **settings).alpha
-    found = agree(read_coco(path), **settings).thresholds[0].all_asked_alpha
-    assert found == pytest.approx(other, abs=1e-12)
 
 
 @pytest.mark.parametrize("listed", [range(12), None])
@@ -99,28 +80,6 @@ def alone():
     return document(annotations, [image(number) for number in range(1, 11)], categories)
 
 
-def test_both_alphas_stand_at_the_top(tmp_path):
-    path = write(tmp_path / "a.json", alone())
-    lines = run("agree", path, "--bootstrap", "0").stdout.splitlines()
-    other = agree(read_coco(path, asked="all")).alpha
-    place = next(n for n, line in enumerate(lines) if "alpha (pooled)" in line)
-    assert lines[place].endswith("= 1.0000")
-    assert lines[place + 1] == (
-        f"   {other:.4f} if all annotators were asked about all images (see note)"
-    )
-    assert (
-        " Note: 6 of 10 images annotated by some annotators only, without a list of who was asked: "
-        "the others count as not asked. If all were asked, alpha at IoU 0.5 is "
-        f"{other:.4f} ({other - 1:+.4f}) and F1 0.4000 (-0.6000): --asked all"
-    ) in lines
-    assert (
-        " Note: 8 images with fewer than two annotators left out, of which 2 without annotations "
-        "or a list of annotators"
-    ) in lines
-    summary = json.loads(run("agree", path, "--format", "json").stdout)
-    assert summary["thresholds"][0]["all_asked_alpha"] == pytest.approx(other)
-
-
 def test_the_advised_option_gives_the_other_alpha(tmp_path):
     path = write(tmp_path / "a.json", alone())
     other = agree(read_coco(path, asked="all")).alpha
@@ -130,15 +89,6 @@ def test_the_advised_option_gives_the_other_alpha(tmp_path):
     )
     with pytest.raises(ConfigError, match="asked is for"):
         agree(read_coco(path), asked="all")
-
-
-def test_annotators_without_a_common_image_are_measured_if_all_were_asked(tmp_path):
-    content = alone()
-    content["annotations"] = content["annotations"][4:]
-    path = write(tmp_path / "a.json", content)
-    with pytest.raises(DatasetError, match="--asked all"):
-        read_coco(path)
-    assert agree(read_coco(path, asked="all")).alpha < 0
 
 
 @pytest.mark.parametrize("other", ["cat", "dog"])

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from support.brute import best_matchings, box_iou
-from support.datasets import boxes_as_outlines, dataset, random_rows, with_assigned
+from support.datasets import dataset, random_rows, with_assigned
 
 from bboxqa import agree
 from bboxqa.matching.matchers import MATCHERS
@@ -61,24 +61,6 @@ def random_data(seed, *, n_images=6, n_annotators=2, n_categories=3):
     shape = {"n_images": n_images, "n_annotators": n_annotators}
     rows = random_rows(rng, **shape, n_categories=n_categories, side=20.0)
     return dataset(rows, size=(40, 40), **shape)
-
-
-def test_boxes_of_another_image_are_scaled_to_this_one():
-    # ann drew one box in the small image and two in the large one; bob one in each. In relative
-    # coordinates, ann's first box of the large image is bob's of the small one, and nothing else
-    # of different images overlaps. ann's large and bob's small image: 1 match, 3 annotations;
-    # ann's small and bob's large one: 0 matches, 2 annotations. 2 · 1 / 5.
-    rows = [
-        (0, 0, 0, (0, 0, 10, 10)),
-        (0, 1, 0, (60, 90, 20, 30)),
-        (1, 0, 0, (120, 180, 40, 60)),
-        (1, 0, 0, (0, 200, 10, 10)),
-        (1, 1, 0, (150, 0, 20, 20)),
-    ]
-    data = sized(dataset(rows), [(100, 150), (200, 300)])
-    found = counted(data)
-    assert (found.reason, found.n_alone) == ("", 0)
-    assert by_chance(data) == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -140,50 +122,36 @@ def test_names_and_the_order_of_images_have_no_effect(matcher):
     assert (counted(renamed, matcher=matcher).sums[0][images] == found).all()
 
 
-def test_the_scale_of_images_has_no_effect():
-    data = random_data(6)
-    scale = np.array([1, 2, 4, 8, 16, 32])
-    boxes = data.annotations.bbox * scale[data.annotations.image][:, None]
-    scaled = replace(data, annotations=replace(data.annotations, bbox=boxes))
-    scaled = sized(scaled, 40 * np.column_stack([scale, scale]))
-    assert (counted(scaled).sums == counted(data).sums).all()
+@pytest.mark.parametrize("seed", range(5))
+def test_names_of_empty_images_have_no_effect(seed):
+    """Images without boxes differ in who was asked about them."""
+    rng = np.random.default_rng(seed)
+    drawn = random_data(seed, n_annotators=3, n_images=12)
+    kept = np.flatnonzero(drawn.annotations.image < 6)
+    assigned = rng.random((12, 3)) < 0.8
+    assigned[:6] = True
+    data = replace(drawn, annotations=drawn.annotations.take(kept), assigned=assigned)
+    found = counted(data).sums[0]
+    order = rng.permutation(12)
+    place = np.argsort(order)
+    of = data.annotations
+    moved = np.argsort(place[of.image], kind="stable")
+    renamed = replace(of, image=place[of.image].astype(np.int32)).take(moved)
+    turned = replace(data, annotations=renamed, assigned=assigned[order])
+    assert counted(turned).sums[0].sum(0).tolist() == found.sum(0).tolist()
 
 
-@pytest.mark.parametrize("similarity", ["polygon", "mask"])
-def test_outlines_are_scaled_like_boxes(similarity, monkeypatch):
-    rng = np.random.default_rng(7)
-    rows = [
-        (image, annotator, 0, tuple(float(side) for side in rng.integers(2, 20, 4) * (1 + image)))
-        for image in range(3)
-        for annotator in range(2)
-        for _ in range(4)
+def test_a_note_says_of_which_images_the_size_is_not_known():
+    """One image has no size, and one has another shape than all others."""
+    data = sized(random_data(1), [(0, 0), (40, 160), *[(40, 40)] * 4])
+    found = counted(data)
+    assert (found.reason, found.n_alone, found.n_unknown) == ("", 2, 1)
+    others = "chance agreement on existence comes from the other images"
+    notes = [note for note in agree(data, bootstrap=0).notes if note.endswith(others)]
+    assert notes == [
+        f"the size of 1 of 6 images is not known: {others}",
+        f"1 of 6 images has no other image of a similar shape and the same annotators: {others}",
     ]
-    sizes = [(40, 40), (80, 80), (120, 120)]
-    data = sized(dataset(rows, boxes_as_outlines(rows)), sizes)
-    monkeypatch.setattr(module, "_OUTLINE", 1)
-    by_box = counted(data).sums
-    assert by_box[0, :, 0].sum() > 0
-    assert (counted(data, similarity=similarity).sums == by_box).all()
-
-
-def test_without_the_size_of_images_there_is_a_reason():
-    data = random_data(1)
-    found = counted(sized(data, [(0, 0)] * 6))
-    assert found.reason == "the size of 6 of 6 images is not known"
-    assert not found.sums.any()
-
-
-def test_with_few_comparable_images_there_is_a_reason():
-    data = random_data(1)
-    sizes = [(40, 40), (40, 40), (40, 80), (40, 160), (80, 40), (160, 40)]
-    found = counted(sized(data, sizes))
-    assert found.n_alone == 4
-    assert found.reason == (
-        "4 of 6 images have no other of a similar shape and the same annotators"
-    )
-    assert counted(sized(data, [*sizes[:3], (40, 41), (80, 40), (80, 40)])).reason == ""
-    one_image = dataset([(0, a, 0, (0, 0, 9, 9)) for a in (0, 1)], size=(9, 9))
-    assert counted(one_image).n_alone == 1
 
 
 def test_several_thresholds_are_those_of_each():
@@ -192,13 +160,6 @@ def test_several_thresholds_are_those_of_each():
     for index, threshold in enumerate((0.3, 0.6)):
         assert (both[index] == counted(data, iou_threshold=(threshold,)).sums[0]).all()
     assert both[0].sum(0)[0] > both[1].sum(0)[0]
-
-
-def test_parts_of_places_add_up(monkeypatch):
-    data = random_data(8, n_annotators=3)
-    whole = counted(data).sums
-    monkeypatch.setattr(module, "_AT_ONCE", 50)
-    assert (counted(data).sums == whole).all()
 
 
 def test_of_large_data_random_images_are_compared(monkeypatch):
@@ -213,24 +174,14 @@ def test_of_large_data_random_images_are_compared(monkeypatch):
     assert (counted(data, seed=1).sums[0] != sums).any()
 
 
-def test_perfect_annotators_have_one_and_an_interval_whatever_is_by_chance():
-    data = random_data(2, n_images=8)
-    of_ann = data.annotations.take(np.flatnonzero(data.annotations.annotator == 0))
-    rows = [
-        (image, who, 0, tuple(box))
-        for image, box in zip(of_ann.image.tolist(), of_ann.bbox.tolist(), strict=True)
-        for who in (0, 1)
-    ]
-    found = agree(dataset(rows, size=(40, 40), n_images=8)).existence
-    assert (found.alpha, found.alpha_interval, found.reason) == (1, (1, 1), "")
-    assert 0 < found.chance < 1
-
-
-def test_pairs_count_as_work_where_images_are_crowded(monkeypatch):
-    data = random_data(5, n_images=6, n_annotators=4)
-    n_passes = counted(data).sums[0, :, 1].sum()
-    monkeypatch.setattr(module, "_PAIRS", 1e-3)
-    assert 0 < counted(data).sums[0, :, 1].sum() < n_passes / 2
+def test_progress_reaches_its_end(monkeypatch):
+    monkeypatch.setattr(module, "_AT_ONCE", 500)
+    calls = []
+    part = compared_images(random_data(0))
+    chance_existence(part, AgreeSettings(), progress=lambda *call: calls.append(call))
+    assert len(calls) > 1
+    assert calls[-1][1] == calls[-1][2]
+    assert {stage for stage, _, _ in calls} == {"comparing with other images"}
 
 
 def test_many_annotators_of_few_images_each_take_little_memory():

@@ -9,7 +9,6 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.diagnosis import matched_units
-from bboxqa.pipelines.diagnosis.matched_units import check_crowds
 
 
 def boxes(image, n, step):
@@ -21,21 +20,6 @@ def boxes(image, n, step):
 def data():
     """Return 60 boxes in one place, 80 side by side, and 40 in one place."""
     return dataset([*boxes(0, 60, 0), *boxes(1, 80, 9), *boxes(2, 40, 0)])
-
-
-def test_pairs_that_overlap_count(data, monkeypatch):
-    n_pairs = 60 * 59 // 2
-    # Images of 50 annotations or fewer have no more pairs than are allowed for these.
-    monkeypatch.setattr(matched_units, "_PAIRS", n_pairs - 180 * matched_units._OF_ANNOTATION)
-    check_crowds(data)
-    monkeypatch.setattr(matched_units, "_PAIRS", n_pairs - 180 * matched_units._OF_ANNOTATION - 1)
-    with pytest.raises(DatasetError) as caught:
-        check_crowds(data)
-    (problem,) = caught.value.problems
-    assert problem == (
-        "image 'image 0000': too many of its 60 annotations overlap: a diagnosis compares up to "
-        "1,770 pairs of them, which takes minutes; expected 1,769 pairs in all images at most"
-    )
 
 
 def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):

@@ -63,11 +63,6 @@ def test_every_diagnostic_has_its_table(data):
     assert len(tables["sensitivity"]) == 19
 
 
-def test_nothing_in_common():
-    data = dataset([(0, 0, 0, (1, 1, 4, 4)), (0, 1, 0, (20, 20, 4, 4))])
-    assert rows(tables_of(data)["pair_similarity"]) == {}
-
-
 def test_what_is_refused(data):
     with pytest.raises(ConfigError, match="'pair_similarly'; expected one of pair_similarity"):
         diagnostic("pair_similarly")

@@ -92,31 +92,6 @@ def test_versions_with_moved_joints_are_compared():
         bboxqa.compare(_read(before), _read(after), similarity="keypoints", sigmas="estimated")
 
 
-@pytest.mark.parametrize(
-    ("n", "said"),
-    [
-        (1, "fewer than the category names: the last joints count as not labelled"),
-        (2, ""),
-        (3, "more than the category names: the others are numbered joints"),
-    ],
-)
-def test_key_points_of_another_number_than_the_names_are_said(n, said):
-    joints = [{"keypoints": [5, 5, 2] * 2}, {"keypoints": [5, 5, 2] * n}]
-    box = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9]}
-    data = _read(
-        {
-            "images": [{"id": 1, "file_name": "a.jpg"}],
-            "categories": [{"id": 1, "name": "cat", "keypoints": ["nose", "tail"]}],
-            "annotations": [
-                {"id": number, "annotator": "ab"[number], **box, **each}
-                for number, each in enumerate(joints)
-            ],
-        }
-    )
-    notes = [note for note in data.notes if "key points" in note]
-    assert notes == ([f"1 list of key points with {said}"] if said else [])
-
-
 @pytest.mark.parametrize("box", [{}, {"bbox": [0, 0, 9, 9]}])
 def test_who_compares_boxes_of_key_points_is_told_what_compares_these(tmp_path, box):
     shape = {"image_id": 1, "category_id": 1, "keypoints": [5, 5, 2]}

@@ -1,6 +1,7 @@
 """Data of so many annotators that not all of their pairs are counted."""
 
 import json
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -10,8 +11,15 @@ from support.datasets import annotation, document, image
 import bboxqa
 from bboxqa.agreement.counts import object_counts as paired
 from bboxqa.core.errors import DatasetError
+from bboxqa.diagnostics import offsets
+from bboxqa.diagnostics import vitality as rematched_module
+from bboxqa.diagnostics.vitality import rematched, rows_to_rematch
+from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines import counting
+from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis import matched_units as matched_module
+from bboxqa.pipelines.diagnosis import objects
+from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 NAMES = [f"p{number}" for number in range(6)]
 
@@ -48,30 +56,14 @@ def test_pairs_are_counted_among_those_who_drew_most(few_pairs, tmp_path):
     assert note in found.notes
 
 
-@pytest.mark.parametrize("n_paired", [2, 3])
-def test_counted_pairs_have_the_figures_of_all(n_paired, tmp_path, monkeypatch):
-    values = np.random.default_rng(3)
+def test_pairs_that_share_no_image_are_not_too_many(few_pairs, tmp_path):
     boxes = [
-        annotation(
-            k + 1,
-            image_id=place // 4 + 1,
-            category_id=int(values.integers(1, 3)),
-            bbox=(place % 4 * 60, 10, 50, 50 + int(values.integers(0, 20))),
-            annotator=name,
-        )
-        for k, (place, name) in enumerate(
-            (place, name) for place in range(48) for name in NAMES if values.random() < 0.8
-        )
+        annotation(k + 1, image_id=k // 2 + 1, bbox=(10, 10, 20, 20), annotator=name)
+        for k, name in enumerate(NAMES)
     ]
-    data = read(tmp_path / "x.json", boxes, n_images=12)
-    whole = {
-        (row["annotator_1"], row["annotator_2"]): row for row in bboxqa.agree(data).pairs.records()
-    }
-    monkeypatch.setattr(paired, "MOST_PAIRED", n_paired)
-    some = bboxqa.agree(data).pairs.records()
-    assert len(some) == n_paired * (n_paired - 1) // 2
-    for row in some:
-        assert row == pytest.approx(whole[row["annotator_1"], row["annotator_2"]], nan_ok=True)
+    found = bboxqa.agree(read(tmp_path / "x.json", boxes, n_images=3), bootstrap=0)
+    assert len(found.pairs) == 3
+    assert not [note for note in found.notes if "pairs of annotators" in note]
 
 
 def test_too_many_annotators_for_their_annotations_are_refused(tmp_path, monkeypatch):
@@ -128,3 +120,40 @@ def test_matching_without_each_of_many_annotators_is_refused(tmp_path, monkeypat
     monkeypatch.setattr(matched_module, "_ROWS_OF_ANNOTATION", 0)
     with pytest.raises(DatasetError, match="4 annotators: a diagnosis matches images without each"):
         bboxqa.agree(data, bootstrap=0).diagnose()
+
+
+def test_matching_again_takes_no_more_memory_for_more_images(tmp_path, monkeypatch):
+    def rows_and_memory(n_images):
+        data = read(tmp_path / "x.json", chain(n_images, 20), n_images)
+        found = matched_units(compared_images(data), AgreeSettings(bootstrap=0))
+        n_rows = int(rows_to_rematch(found).sum())
+        tracemalloc.start()
+        rematched(found)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return n_rows, most
+
+    monkeypatch.setattr(rematched_module, "_ROWS", 5000)
+    (few, little), (many, much) = rows_and_memory(10), rows_and_memory(80)
+    assert few > 10_000
+    assert many == 8 * few
+    assert much < 2 * little
+
+
+def test_offsets_of_many_pairs_have_no_intervals_and_the_story_says_so(tmp_path, monkeypatch):
+    boxes = [each for each in chain(12) if each["annotator"] != "p3"]
+    data = read(tmp_path / "x.json", boxes, n_images=12)
+    before = bboxqa.agree(data, bootstrap=1000).diagnose()
+    monkeypatch.setattr(offsets, "MOST_DRAWN", 5)
+    monkeypatch.setattr(objects, "MOST_DRAWN", 5)
+    after = bboxqa.agree(data, bootstrap=1000).diagnose()
+    assert (
+        after.tables["offsets"]["offset_px"].tolist()
+        == before.tables["offsets"]["offset_px"].tolist()
+    )
+    assert np.isnan(after.tables["offsets"]["offset_px_low"]).all()
+    text = "3 pairs of annotators share objects: where each places edges has no interval"
+    assert [text in "\n".join(line.text for line in each.lines) for each in (before, after)] == [
+        False,
+        True,
+    ]

@@ -15,7 +15,7 @@ from support.resampled import expanded
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.pipelines import reference
-from bboxqa.report.agreement_summary import summary, summary_schema
+from bboxqa.report.agreement_summary import summary_schema
 from bboxqa.report.agreement_text import reference_lines
 
 HERE, THERE, FAR, NEW = ([x, y, 20, 20] for x, y in ((10, 10), (60, 60), (110, 10), (150, 150)))
@@ -83,24 +83,6 @@ def test_figures_by_hand():
     }  # fmt: skip
 
 
-def test_second_boxes_and_halves_are_on_an_object_of_the_reference():
-    """ann draws HERE twice, 2 px apart: IoU 18 / 22; THERE in two halves: 1 / 2 each; and NEW."""
-    halves = [60, 60, 20, 10], [60, 70, 20, 10]
-    boxes = [HERE, [12, 10, 20, 20], *halves, NEW]
-    team = document([*((1, "ann", 1, box) for box in boxes), (1, "bob", 1, HERE)], ("1.png",))
-    expert = document([(1, "eve", 1, HERE), (1, "eve", 1, THERE)], ("1.png",))
-    found = bboxqa.agree(
-        bboxqa.read_coco(team),
-        reference=bboxqa.read_coco(expert, min_annotators=1),
-        iou_threshold=0.55,
-        bootstrap=0,
-    ).reference
-    ann = figures(found.annotators)[0]
-    # Only NEW is on nothing; of the two objects that ann drew, one is drawn twice.
-    assert (ann["n"], ann["n_matched"]) == (5, 1)
-    assert (ann["extra_rate"], ann["twice_rate"], ann["miss_rate"]) == (1 / 5, 1 / 2, 0)
-
-
 def test_duplicates_are_named_as_such_against_a_reference():
     errors = {"p*": "jitter=3%", "p03": "duplicate=0.2"}
     made = bboxqa.simulate(images=40, errors=errors, categories=2)
@@ -146,32 +128,6 @@ def test_offsets_by_hand_include_boxes_that_do_not_match():
     assert offsets["offset_px"][:4] == pytest.approx([4 / 3, 10 / 3, 4 / 3, 10 / 3])
     assert offsets["offset_percent"][:4] == pytest.approx([20 / 3, 50 / 3, 20 / 3, 50 / 3])
     assert np.isnan(offsets["offset_px"][4:]).all()
-
-
-def test_an_expert_among_the_annotators_is_as_one_in_a_file():
-    whole, team, expert = both()
-    by_name = bboxqa.agree(whole, reference="eve")
-    by_file = bboxqa.agree(team, reference=expert)
-    for one, other in (
-        (by_name.reference.annotators, by_file.reference.annotators),
-        (by_name.reference.offsets, by_file.reference.offsets),
-        (by_name.pairs, by_file.pairs),
-        (by_name.images, by_file.images),
-    ):
-        assert one.records() == other.records()
-    assert by_name.n_annotators == 2
-    assert any("eve is the reference, and has no part" in note for note in by_name.notes)
-
-
-def test_a_file_changes_no_other_figure():
-    _, team, expert = both()
-    alone, beside = bboxqa.agree(team), bboxqa.agree(team, reference=expert)
-    assert summary(alone)["thresholds"][0] == {
-        name: value
-        for name, value in summary(beside)["thresholds"][0].items()
-        if name != "reference"
-    }
-    assert alone.reference is None
 
 
 def random_documents(seed, n_images=6):
@@ -276,25 +232,6 @@ def test_intervals_are_those_of_draws_of_images():
     assert titles[-2:] == [["annotator", "left", "top"], ["annotator", "right", "bottom"]]
 
 
-def test_one_annotator_is_compared_with_a_reference_alone(tmp_path):
-    rows = [row for row in TEAM if row[1] == "ann"]
-    (tmp_path / "ann.json").write_text(json.dumps(document(rows)))
-    (tmp_path / "gold.json").write_text(json.dumps(document(EXPERT, ("1.png", "2.png"))))
-    done = run("agree", "ann.json", "--reference", "gold.json", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "1 annotator; no image has two, so that their agreement is not measured" in done.stdout
-    assert "Annotators against the reference gold.json at IoU 0.5" in done.stdout
-    assert " 2 of its 2 images, 4 objects\n" in done.stdout
-    assert "alpha" not in done.stdout
-    more = run("agree", "ann.json", "--reference", "gold.json", "--diagnose", cwd=tmp_path)
-    assert more.returncode == 0
-    assert "Edges of boxes against those of the reference" in more.stdout
-    # Tables about agreement between annotators would be empty.
-    assert "Decomposition" not in more.stdout
-    quiet = run("agree", "ann.json", "--reference", "gold.json", "--quiet", cwd=tmp_path).stdout
-    assert quiet.splitlines()[1].startswith("Annotators against the reference gold.json")
-
-
 def test_files_have_the_figures_and_the_schema(tmp_path):
     (tmp_path / "all.json").write_text(json.dumps(document(TEAM + EXPERT, asked=ASKED)))
     done = run(
@@ -338,26 +275,6 @@ def test_the_story_names_who_agrees_least_if_an_interval_says_so():
     assert not any("reference" in line for line in result.story().story)
 
 
-def test_a_reference_may_have_any_name():
-    """Offsets from a reference are those of both annotators, also if it is called "the others"."""
-    errors = {"p01": "jitter=0.5 offset=4,0", "p02": "jitter=0.5 offset=-4,0"}
-    made = bboxqa.simulate(images=40, annotators=2, errors=errors)
-    team, truth = made.document(), made.truth()
-    stories = []
-    for name in ("eve", "the others"):
-        start = len(team["annotations"])
-        drawn = [
-            {**each, "id": start + n, "annotator": name}
-            for n, each in enumerate(truth["annotations"], 1)
-        ]
-        images = [{**image, "annotators": [*image["annotators"], name]} for image in team["images"]]
-        whole = {**team, "images": images, "annotations": [*team["annotations"], *drawn]}
-        found = bboxqa.agree(bboxqa.read_coco(whole), reference=name, bootstrap=200)
-        stories.append([line.replace(name, "EXPERT") for line in found.story().story])
-    assert sum("draws boxes" in line and "than EXPERT" in line for line in stories[0]) == 2
-    assert stories[1] == [line.replace("the others", "EXPERT") for line in stories[0]]
-
-
 def test_with_a_reference_it_can_be_told_which_of_two_is_right():
     options = {"images": 40, "annotators": 2}
     made = bboxqa.simulate(errors={"p*": "jitter=1", "p02": "miss=0.4"}, **options)
@@ -366,23 +283,6 @@ def test_with_a_reference_it_can_be_told_which_of_two_is_right():
     story = bboxqa.agree(data, reference=truth, bootstrap=200).story().story
     assert any(line.startswith("p02 agrees least") for line in story)
     assert not any("is unknown who is right" in line for line in story)
-
-
-def test_categories_are_joined_by_name_and_map(tmp_path):
-    other = [{"id": 7, "name": "cow"}, {"id": 3, "name": "lamb"}]
-    codes = {1: 7, 2: 3}
-    rows = [(image, who, codes[category], box) for image, who, category, box in EXPERT]
-    gold = document(rows, ("1.png", "2.png"), categories=other)
-    (tmp_path / "all.json").write_text(json.dumps(document(TEAM, asked=OF_TEAM)))
-    (tmp_path / "gold.json").write_text(json.dumps(gold))
-    ask = ("agree", "all.json", "--reference", "gold.json", "--format", "json")
-    found = json.loads(run(*ask, cwd=tmp_path).stdout)
-    assert any(
-        "gold.json uses categories that no annotator has: lamb." in n for n in found["notes"]
-    )
-    mapped = json.loads(run(*ask, "--map", "lamb=sheep", cwd=tmp_path).stdout)
-    assert mapped["thresholds"][0]["reference"]["annotators"][0]["class_share"]["value"] == 0.5
-    assert not any("uses categories" in note for note in mapped["notes"])
 
 
 def test_names_that_differ_by_case_are_a_warning_until_they_are_mapped(tmp_path):
@@ -404,20 +304,6 @@ def test_a_reference_without_images_is_refused():
     empty = bboxqa.read_coco(document([], ()), min_annotators=1)
     with pytest.raises(DatasetError, match="document: has no images"):
         bboxqa.agree(team, reference=empty, bootstrap=0)
-
-
-def test_outlines_are_compared_as_boxes_are():
-    whole = document(TEAM + EXPERT, asked=ASKED)
-    for each in whole["annotations"]:
-        x, y, width, height = each["bbox"]
-        right, bottom = x + width, y + height
-        each["segmentation"] = [[x, y, right, y, right, bottom, x, bottom]]
-    data = bboxqa.read_coco(whole)
-    polygons, boxes = (
-        bboxqa.agree(data, reference="eve", similarity=name).reference.annotators
-        for name in ("polygon", "bbox")
-    )
-    assert polygons.records() == boxes.records()
 
 
 def test_crowds_of_either_side_are_left_out():

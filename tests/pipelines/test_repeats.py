@@ -10,7 +10,7 @@ from support.cli import run
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.settings import settings_from
-from bboxqa.pipelines.repeats import FIGURES
+from bboxqa.pipelines.notes import FIGURES
 from bboxqa.report.agreement_summary import summary, summary_schema
 
 HERE, THERE, FAR = [10, 10, 20, 20], [60, 60, 20, 20], [110, 10, 20, 20]
@@ -117,18 +117,6 @@ def two_files(tmp_path):
     return write
 
 
-def test_files_can_be_sessions_also_where_nothing_was_drawn(two_files):
-    first = [(1, "ann", None, 1, HERE), (1, "bob", None, 1, HERE), (2, "bob", None, 1, HERE)]
-    second = [(1, "ann", None, 1, HERE), (2, "ann", None, 1, HERE)]
-    paths = two_files(first, second, asked=["ann", "bob"])
-    with pytest.raises(DatasetError, match=r"both have annotations of image .* by 'ann'"):
-        bboxqa.read_coco(paths)
-    table = bboxqa.agree(bboxqa.read_coco(paths, session_key="file")).repeats
-    assert table["annotator"].tolist() == ["(all)", "ann", "bob"]
-    # Ann drew nothing in image 2 at first: 2 · 1 / (2 + 1). Bob drew nothing the second time.
-    assert table["f1"] == pytest.approx([2 * 1 / (3 + 2), 2 / 3, 0])
-
-
 def by_records(rows, kind=int):
     """Return a COCO document with an image record for each image, annotator and session."""
     found = document([(image, who, None, *rest) for image, who, _, *rest in rows])
@@ -145,13 +133,16 @@ def by_records(rows, kind=int):
     return found
 
 
-# The fast reader does not read 1.0 as an id.
-@pytest.mark.parametrize("kind", [int, float])
-def test_image_records_can_name_sessions(kind):
-    rows = random_rows(6)
-    found = bboxqa.read_coco(by_records(rows, kind), session_key="session")
-    table, expected = bboxqa.agree(found).repeats, measured(rows, n_images=8).repeats
-    assert [*table.rows()] == [*expected.rows()]
+def test_a_session_that_an_image_record_names_may_be_empty():
+    source = by_records([(1, "ann", 1, 1, HERE), (1, "ann", 2, 1, HERE), (1, "bob", 1, 1, HERE)])
+    source["annotations"] = [each for each in source["annotations"] if each["image_id"] != 2]
+    table = bboxqa.agree(bboxqa.read_coco(source, session_key="session")).repeats
+    assert table["f1"].tolist() == [0, 0]
+    with pytest.raises(DatasetError, match="2 records of it name the annotator 'ann'"):
+        bboxqa.read_coco(source)
+    del source["images"][0]["session"]
+    with pytest.raises(DatasetError, match="image 1: session is missing"):
+        bboxqa.read_coco(source, session_key="session")
 
 
 def test_what_is_no_session_is_named(two_files):

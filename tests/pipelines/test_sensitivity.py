@@ -1,14 +1,11 @@
 """Agreement at thresholds from 0.05 to 0.95."""
 
-from dataclasses import replace
-
 import msgspec
 import numpy as np
 import pytest
 from support.datasets import dataset, object_rows, with_assigned
 from support.resampled import expanded
 
-from bboxqa.diagnostics.strata import sigma
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.chance_existence import chance_existence
@@ -50,20 +47,6 @@ def test_each_threshold_is_as_if_measured_alone(data, found):
     assert (found.table["f1_by_chance"] < found.table["f1"])[:10].all()
 
 
-def test_the_sentence_names_the_threshold(data, found):
-    choice = found.separation.choice
-    assert choice.reason == ""
-    low, high = choice.interval
-    assert low <= choice.threshold <= high
-    assert found.text.startswith(
-        f"IoU {choice.threshold:g} [{low:g}, {high:g}] separates objects from chance best: "
-    )
-    assert f"a distance of {choice.distance:.2f} [" in found.text
-    without = AgreeSettings(bootstrap=0)
-    unknown = sensitivity(compared_images(replace(data, image_size=data.image_size * 0)), without)
-    assert unknown.text == "no threshold suggests itself: agreement by chance is not known"
-
-
 def test_shares_are_those_of_a_histogram_and_cross_at_the_threshold(found):
     table = found.table
     for name, f1 in (("observed_share", "f1"), ("expected_share", "f1_by_chance")):
@@ -75,42 +58,6 @@ def test_shares_are_those_of_a_histogram_and_cross_at_the_threshold(found):
     assert table["distance"][best] == pytest.approx(apart[best:].sum())
     assert table["distance"][best] == table["distance"].max()
     assert apart[best] >= 0 >= apart[best - 1]
-
-
-def test_sigma_is_the_share_of_distances_below_the_5th_percentile_of_those_by_chance():
-    """Shares at fine thresholds are as good as the similarities themselves."""
-    rng = np.random.default_rng(3)
-    observed, expected = rng.beta(8, 3, 4000), rng.beta(1, 6, 4000)
-    thresholds = np.linspace(0, 1, 2001)[:-1]
-    share, start = sigma(
-        thresholds, *((each >= thresholds[:, None]).mean(1) for each in (observed, expected))
-    )
-    least = np.quantile(1 - expected, 0.05)
-    assert share == pytest.approx(np.mean(1 - observed < least), abs=2e-3)
-    assert start == pytest.approx(1 - least, abs=2e-3)
-
-
-def test_sigma_where_little_or_all_overlaps_by_chance():
-    thresholds = np.array([0.1, 0.5])
-    # By column: too few by chance to be interpolated, too many for any threshold, and not measured.
-    observed = np.array([[0.8, 0.8, 0.8], [0.3, 0.3, 0.3]])
-    by_chance = np.array([[0.02, 0.9, np.nan], [0.0, 0.5, np.nan]])
-    share, start = sigma(thresholds, observed, by_chance)
-    assert share == pytest.approx([0.8, np.nan, np.nan], nan_ok=True)
-    assert start == pytest.approx([0.1, np.nan, np.nan], nan_ok=True)
-
-
-def test_the_suggested_threshold_is_a_row_with_sigma(found):
-    row = found.separation.row()
-    choice = found.separation.choice
-    assert (row["threshold"], row["distance"]) == (choice.threshold, choice.distance)
-    (best,) = np.flatnonzero(found.table["threshold"] == choice.threshold)
-    assert row["distance_low"] == found.table["distance_low"][best]
-    assert row["sigma_low"] <= row["sigma"] <= row["sigma_high"]
-    by_chance = np.interp(row["sigma_threshold"], THRESHOLDS, found.table["f1_by_chance"])
-    assert by_chance == pytest.approx(0.05)
-    f1 = np.interp(row["sigma_threshold"], THRESHOLDS, found.table["f1"])
-    assert row["sigma"] == pytest.approx(f1)
 
 
 def test_the_interval_of_the_distance_is_that_of_drawing_images_again(data):

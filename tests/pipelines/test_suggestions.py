@@ -173,18 +173,3 @@ def test_shapes_that_cannot_be_read_do_not_stop_a_diagnosis(tmp_path, document):
     assert found["keypoints"]["threshold"] is None
     assert "keypoints have" in found["keypoints"]["reason"]
     assert found["giou"]["distance"] > 0.5
-
-
-def test_who_is_the_reference_is_no_annotator_of_the_shapes_either(tmp_path, document):
-    whole = json.loads(json.dumps(document))
-    _, found = of_file(tmp_path, document, reference="p03")
-    document["annotations"] = [
-        each for each in document["annotations"] if each["annotator"] != "p03"
-    ]
-    for each in document["images"]:
-        each["annotators"] = ["p01", "p02"]
-    _, alone = of_file(tmp_path, document)
-    # Which images are exchanged differs.
-    assert found["keypoints"]["sigma"] == pytest.approx(alone["keypoints"]["sigma"], abs=0.02)
-    all_three = of_file(tmp_path, whole)[1]
-    assert found["keypoints"]["sigma"] != all_three["keypoints"]["sigma"]

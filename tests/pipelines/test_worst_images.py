@@ -21,14 +21,6 @@ def simulated(**errors):
     return bboxqa.read_coco(bboxqa.simulate(errors={"*": errors}, **options).document())
 
 
-def test_images_come_by_what_they_cost():
-    data = simulated(miss=0.3, confuse=0.2)
-    document = found(data)
-    costs = [image["cost"] for image in document["images"]]
-    assert costs == sorted(costs, reverse=True)
-    assert len(costs) == document["n_images"] == 12
-
-
 def test_every_annotation_is_a_shape_of_its_image():
     data = simulated(miss=0.3, jitter=0.1)
     shapes = Counter(

@@ -20,12 +20,10 @@ from bboxqa.formats.dataset.wrong_values import (
     unnamed,
 )
 from bboxqa.formats.records import AnnotationFile, Image
-from bboxqa.model.annotations import Annotations
+from bboxqa.model.annotations import OF_ANNOTATIONS, Annotations, join_outlines, times_of
 from bboxqa.model.file_places import FilePlaces, id_as_name, joined_ids
 from bboxqa.model.outlines import Segmentations
-from bboxqa.model.selection import OF_ANNOTATIONS, join_outlines
 from bboxqa.model.shapes.keypoints import Keypoints, join_keypoints
-from bboxqa.model.times import times_of
 
 _BITS, _SIGN = np.uint64(64), np.uint64(63)
 

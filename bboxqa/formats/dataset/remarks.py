@@ -15,7 +15,7 @@ from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.document import apart_note
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.shapes.rounding import equal_edges
+from bboxqa.model.shapes.rotated_boxes import equal_edges
 
 _NAMED = 3
 # What programs write for missing values. Nan is a name of people, and nan rarely one.

@@ -54,13 +54,13 @@ class ImageDiagnoser:
 
     def story(self, result: MeasuredAgreement) -> Story:
         """Return sentences on what lowers agreement at the first threshold: who, what and where."""
-        from bboxqa.pipelines.diagnosis.diagnosed import told_story
+        from bboxqa.pipelines.diagnosis.story import told_story
 
         return told_story(self.images, result, progress=self.progress)
 
     def diagnosis(self, result: MeasuredAgreement) -> Diagnosis:
         """Return the story, the tables, the suggested thresholds and the objects to review."""
-        from bboxqa.pipelines.diagnosis.diagnosed import diagnosed
+        from bboxqa.pipelines.diagnosis.story import diagnosed
 
         return diagnosed(
             self.images,

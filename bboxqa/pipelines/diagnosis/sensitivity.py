@@ -19,10 +19,9 @@ from bboxqa.geometry.candidates import possible_pairs
 from bboxqa.geometry.similarities.base import Needs
 from bboxqa.geometry.similarities.box import other_shapes
 from bboxqa.geometry.similarities.registry import SIMILARITIES
-from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.annotations import Annotations, Dataset, select_annotations
 from bboxqa.model.diagnosis import ReadShapes
 from bboxqa.model.outlines import SegmentationKind
-from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import are_upright
 from bboxqa.model.table import Table, text_column

@@ -17,10 +17,9 @@ from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.rasters import outline_rings
 from bboxqa.geometry.similarities.registry import needs_outlines, needs_rotated_boxes
 from bboxqa.matching.matchers import match
-from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.annotations import Annotations, Dataset, select_annotations
 from bboxqa.model.file_places import id_as_name
 from bboxqa.model.findings import Severity
-from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.model.shapes.rotated_boxes import corners, width_marks
 from bboxqa.pipelines.joint_sigmas import with_sigmas

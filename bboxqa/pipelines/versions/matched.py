@@ -26,9 +26,15 @@ from bboxqa.geometry.similarities.registry import (
     needs_rotated_boxes,
 )
 from bboxqa.matching.matchers import match
-from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.annotations import (
+    Annotations,
+    Dataset,
+    join_columns,
+    join_outlines,
+    joints_of,
+    select_annotations,
+)
 from bboxqa.model.file_places import FilePlaces
-from bboxqa.model.selection import join_columns, join_outlines, joints_of, select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.keypoints import join_keypoints, largest_moves
 from bboxqa.model.shapes.rotated_boxes import corner_moves

@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray, frozen_arrays
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CHANGES, CROWD_FLAGS
-from bboxqa.model.shapes.rounding import ROUNDED_PX
+from bboxqa.model.shapes.rotated_boxes import ROUNDED_PX
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.pipelines.threshold_results import id_column
 from bboxqa.pipelines.versions.matched import MatchedVersions

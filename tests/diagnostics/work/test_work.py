@@ -23,7 +23,7 @@ from bboxqa.diagnostics.work import (
     work_hours,
     work_sessions,
 )
-from bboxqa.model.times import times_of
+from bboxqa.model.annotations import times_of
 from bboxqa.report.agreement_summary import diagnosis_schema
 
 HERE, THERE = (10, 10, 20, 20), (60, 60, 20, 20)
