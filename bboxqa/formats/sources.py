@@ -315,7 +315,7 @@ def _sources_in(folder: Path, pattern: str | None, *, only_checked: bool) -> lis
     ends = suffixes(only_checked=only_checked)
     found: list[Path] = []
     archives: list[Path] = []
-    for each in _walk(folder, _DEPTH):
+    for each in _walk(folder):
         if each.is_dir():
             if pattern and not _KIND.fullmatch(pattern):
                 problem = f"{folder}: {pattern!r} chooses among files, but all labels in a folder "
@@ -349,7 +349,7 @@ def _is_wanted(file: Path, ends: tuple[str, ...], *, only_checked: bool) -> bool
     return found is not COCO and (not only_checked or found.document is not None)
 
 
-def _walk(folder: Path, depth: int) -> Iterator[Path]:
+def _walk(folder: Path, depth: int = _DEPTH, root: str = "") -> Iterator[Path]:
     """Yield the folders in a folder that are one source, and its files outside of them.
 
     Files of other formats directly beside labels, or in `annotations`, are yielded as well.
@@ -369,10 +369,15 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
         yield from _of_others([*files, *more], format_of(folder))
         return
     yield from (each for each in files if each.is_file() or each.is_symlink())
+    root = root or realpath(folder)
     for each in inside if depth else ():
-        # A link to a folder around it would be followed without end.
-        if not (each.is_symlink() and folder.resolve().is_relative_to(each.resolve())):
-            yield from _walk(each, depth - 1)
+        if not (each.is_symlink() and _is_within(realpath(each), root)):
+            yield from _walk(each, depth - 1, root)
+
+
+def _is_within(path: str, root: str) -> bool:
+    """Return whether a link leads to what is read anyway, or to a folder around it."""
+    return Path(path).is_relative_to(root) or Path(root).is_relative_to(path)
 
 
 def _of_others(files: Sequence[Path], own: Format) -> Iterator[Path]:
@@ -404,7 +409,7 @@ def _left_out(
     if choices().from_format is not None:
         return []
     others, archives = [*found - sources], []
-    for each in _walk(folder, _DEPTH):
+    for each in _walk(folder):
         if each in found or not each.match(pattern or "*") or not each.is_file():
             continue
         if each.name.lower().endswith(ARCHIVES):

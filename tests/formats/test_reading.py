@@ -559,7 +559,8 @@ def test_key_points_beside_boxes_are_counted_and_left_out(tmp_path):
 
 def test_json_of_a_folder_without_annotations_is_named_and_left_out(tmp_path):
     for who in "ab":
-        write(tmp_path / f"{who}.json", document([annotation(1)], [image(1)]))
+        box = [10, 10, 20, 20 + (who == "b")]
+        write(tmp_path / f"{who}.json", document([annotation(1, bbox=box)], [image(1)]))
     (tmp_path / "config.json").write_text('{"name": "street", "labels": [{"id": 3}]}')
     (tmp_path / "list.json").write_text("[1, 2]")
     category = {"supercategory": "a", "color": [0, 9, 9], "isthing": 1, "id": 1, "name": "cat"}
@@ -567,7 +568,7 @@ def test_json_of_a_folder_without_annotations_is_named_and_left_out(tmp_path):
     data = read_dataset(tmp_path)
     assert data.annotator_names == ("a", "b")
     (note,) = [each for each in data.notes if "left out" in each]
-    assert note.startswith("3 JSON files left out: no annotations (such as ")
+    assert note.startswith("3 files left out: no annotations in a known format (")
     # Which one holds the annotations of a person is not to be guessed.
     for content in (
         "{}",
@@ -589,7 +590,8 @@ def test_people_whose_folders_are_links_are_read(tmp_path, n_links):
     people = ("ann", "bob")
     for who in people:
         place = tmp_path / ("elsewhere" if who in people[:n_links] else "set") / who
-        write(place / "x.json", document([annotation(1)], [image(1)]))
+        box = [10, 10, 20, 20 + (who == "bob")]
+        write(place / "x.json", document([annotation(1, bbox=box)], [image(1)]))
     (tmp_path / "set").mkdir(exist_ok=True)
     for who in people[:n_links]:
         (tmp_path / "set" / who).symlink_to(tmp_path / "elsewhere" / who)
@@ -599,6 +601,8 @@ def test_people_whose_folders_are_links_are_read(tmp_path, n_links):
 @pytest.mark.parametrize("target", ["ann", ".", ".."])
 def test_links_to_what_is_read_anyway_are_not_followed(tmp_path, target):
     for who in ("ann", "bob"):
-        write(tmp_path / "set" / who / "x.json", document([annotation(1)], [image(1)]))
+        box = [10, 10, 20, 20 + (who == "bob")]
+        boxes = document([annotation(1, bbox=box)], [image(1)])
+        write(tmp_path / "set" / who / "x.json", boxes)
     (tmp_path / "set/again").symlink_to(target)
     assert read_dataset(tmp_path / "set").annotator_names == ("ann", "bob")

@@ -193,7 +193,13 @@ def _may_be_people(files: Sequence[AnnotationFile], sources: Sources, naming: Na
     if naming.least > 1:
         return True
     is_asked = naming.by_files == "any" or (naming.by_files == "typed" and sources.is_typed)
-    return is_asked and len(_groups(files, sources.names)) == 1
+    images = [
+        (name, image.file_name)
+        for file, name in zip(files, sources.names, strict=True)
+        for image in {each.file_name: each for each in file.images}.values()
+    ]
+    is_once = len({*images}) == len(images) or naming.session_key == "file"
+    return is_asked and is_once and len(_groups(files, sources.names)) == 1
 
 
 def _by_key(
@@ -364,7 +370,7 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, naming: Naming) 
         _refuse_groups(files, sources)
     if naming.session_key != "file":
         _refuse_shared_image(files, of_file, is_named=sources.is_named)
-    if not (sources.is_named or sources.is_typed):
+    if not (sources.is_named or sources.is_typed) and (is_chosen or naming.least > 1):
         _refuse_equal(files, of_file)
     names = tuple(sorted({*of_file}))
     authors = [

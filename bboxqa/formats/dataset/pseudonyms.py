@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from os.path import abspath, commonpath
 from pathlib import Path
 
 import numpy as np
@@ -146,15 +147,21 @@ def _part_without_name(part: str, given: Mapping[str, str]) -> str:
 
 
 def named_after(files: Sequence[Path]) -> list[set[str]]:
-    """Return after whom each file may be named: the part by which its path differs.
+    """Return after whom each file may be named: the parts by which its path differs.
 
     Examples
     --------
     >>> [sorted(each) for each in named_after([Path("in/day1/ann.json"), Path("in/day2/ann.json")])]
     [['day1'], ['day2']]
     """
-    names = [{name, *name.split("/")} for name in names_of(files)]
-    return [{part for part in each if not _names_nobody(part)} for each in names]
+    whole = [Path(abspath(each)) for each in files]  # noqa: PTH100 - links keep their names
+    shared = commonpath([each.parent for each in whole]) if whole else ""
+    tops = [own_name(Path(each.relative_to(shared).parts[0])) for each in whole]
+    named = zip(names_of(files), tops, strict=True)
+    return [
+        {part for part in (name, top, *name.split("/")) if not _names_nobody(part)}
+        for name, top in named
+    ]
 
 
 def people_in_names(files: Sequence[Path]) -> set[str]:

@@ -205,8 +205,9 @@ def _attributed(
         raise error.with_advice([*sources.notes, *inside]) from None
     if pseudonyms is None:
         return found, {}
-    is_by_name = found.of_files and not sources.is_named
-    people = people_in_names(sources.files) if is_by_name else set()
+    # Files that name nobody may be named after people.
+    is_by_name = found.of_files or (found.names == (UNNAMED,) and len(sources.files) > 1)
+    people = people_in_names(sources.files) if is_by_name and not sources.is_named else set()
     kept = set() if predictions is None else {predictions.annotator}
     return with_pseudonyms(found, pseudonyms, people, kept)
 
