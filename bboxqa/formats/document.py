@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
-from bboxqa.formats.columns import Columns, Kind
+from bboxqa.formats.columns import Columns
 from bboxqa.model.findings import Spot
 
 if TYPE_CHECKING:
@@ -87,7 +87,9 @@ class Section:
 
     rows: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
-    """Record `rows[k]` begins at byte `offsets[k]`, or after the blanks there."""
+    """Record `rows[k]` begins at byte `offsets[k]`, or after the blanks there. The records between
+    two of these are plain JSON.
+    """
     n: int = 0
     """The number of records."""
 
@@ -157,14 +159,6 @@ class RawDocument:
     def shown(self, pointer: str) -> str:
         """Return a pointer as it applies to the file, in which a list of results has no name."""
         return pointer.removeprefix(f"/{RESULTS_LIST}") if self.is_results else pointer
-
-    def are_objects(self, name: str, start: int, stop: int) -> bool:
-        """Return whether the records start:stop of a list are all objects."""
-        if name == "annotations":
-            kinds = self.annotations.record[start:stop]
-            return len(kinds) == stop - start and bool((kinds == Kind.DICT).all())
-        records = self.images if name == "images" else self.categories
-        return all(type(record) is dict for record in records[start:stop])
 
 
 _OF_POINTS = {"key point", "point set", "skeleton"}

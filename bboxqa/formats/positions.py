@@ -2,7 +2,6 @@
 
 import json
 import re
-from array import array
 from bisect import bisect_right
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,7 @@ import numpy as np
 
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
-from bboxqa.formats.scanner import BETWEEN_RECORDS, Text
+from bboxqa.formats.scanner import Text
 from bboxqa.model.findings import Spot
 
 BLANKS = b" \t\n\r"
@@ -23,8 +22,6 @@ BLANKS = b" \t\n\r"
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SIZE = 1 << 20
-# Number of chunks kept in memory, as rules compare records in different places.
-_KEPT = 8
 _Part = tuple[int, int, int]
 
 
@@ -39,63 +36,13 @@ class Span:
     """The offsets at which the value begins and ends."""
 
 
-class _Chunk:
-    """A part of a list as text, and the positions of the records found in it."""
-
-    def __init__(self, text: Text, row: int, place: int, size: int) -> None:
-        self.text = _decode(text, place, place + size)
-        self.place = place
-        self.whole = place + size >= len(text)
-        # A chunk may begin with blanks before a record.
-        begin = _skip(self.text, 0)
-        self._found = {row: (begin, begin)}
-        self.first = self._last = row
-        self._decoder = json.JSONDecoder(strict=False)
-        self._ascii = self.text.isascii()
-
-    def find(self, row: int) -> tuple[int, int, int] | None:
-        """Return the byte and the index at which a record begins, and the index of its end.
-
-        None if the chunk ends before it.
-        """
-        while True:
-            nearest = min(row, self._last)
-            if nearest not in self._found:
-                return None
-            byte, index = self._found[nearest]
-            try:
-                end = self._decoder.raw_decode(self.text, index)[1]
-            except ValueError:
-                return None
-            # A number may continue after the end of the chunk.
-            if end == len(self.text):
-                return None
-            if nearest == row:
-                return self.place + byte, index, end
-            comma = _skip(self.text, end)
-            if comma == len(self.text):
-                return None
-            following = _skip(self.text, comma + 1)
-            passed = following - index
-            if not self._ascii:
-                passed = len(_encode(self.text[index:following]))
-            self._last += 1
-            self._found[self._last] = byte + passed, following
-
-    @property
-    def last(self) -> tuple[int, int]:
-        """The last record found, and the byte at which it begins."""
-        return self._last, self.place + self._found[self._last][0]
-
-
 class Locator:
-    """Finds values by their pointers; caches recently used chunks."""
+    """Finds values by their pointers."""
 
     def __init__(self, reading: RawDocument) -> None:
         self._reading = reading
         self._decoder = json.JSONDecoder(strict=False)
-        self._chunks: dict[tuple[str, int], _Chunk] = {}
-        self._starts: dict[tuple[str, int], array[int] | None] = {}
+        self._starts: dict[tuple[str, int], list[int]] = {}
         self._record_of: tuple[str, int] = ("", -1)
         self._record: tuple[int, str, int, int] = (0, "", 0, 0)
         self._parsed: Any = None
@@ -138,9 +85,7 @@ class Locator:
                 return None
             return json.loads(_decode(self._reading.text, span.start, span.stop), strict=False)
         try:
-            _, text, index, _ = self._find(name, row)
-            if self._parsed is None:
-                self._parsed = self._decoder.raw_decode(text, index)[0]
+            self._find(name, row)
         except (ValueError, IndexError, KeyError, RecursionError):
             return None
         return self._parsed
@@ -148,65 +93,31 @@ class Locator:
     def _find(self, name: str, row: int) -> tuple[int, str, int, int]:
         """Return the offset of a record, a text that contains it, and its start and end there."""
         if self._record_of != (name, row):
-            section = self._reading.sections[name]
-            if row >= section.n:
-                raise IndexError(row)
-            known = bisect_right(section.rows, row) - 1
-            if (name, known) not in self._starts:
-                self._starts[name, known] = self._split(name, known)
-            starts, parsed = self._starts[name, known], None
-            if starts is None:
-                found = self._search(name, known, row)
-            else:
-                start, stop = starts[row - section.rows[known] :][:2]
-                text = _decode(self._reading.text, start, stop)
-                index = _skip(text, 0)
-                parsed, end = self._decoder.raw_decode(text, index)
-                found = start + index, text, index, end
-            self._record_of, self._record = (name, row), found
-            self._parsed, self._inner = parsed, {}
+            start, stop = self._bounds(name, row)
+            text = _decode(self._reading.text, start, stop)
+            index = _skip(text, 0)
+            self._parsed, end = self._decoder.raw_decode(text, index)
+            self._record = start + len(_encode(text[:index])), text, index, end
+            self._record_of, self._inner = (name, row), {}
         return self._record
 
-    def _split(self, name: str, known: int) -> "array[int] | None":
-        """Return the offsets of the records between two known offsets, and the end of the last one.
-
-        None if the separators are ambiguous: if they also occur in a string or between objects
-        inside a record, or if the list has values other than objects.
-        """
-        reading = self._reading
-        section = reading.sections[name]
-        first, start = section.rows[known], section.offsets[known]
-        last = known + 1 == len(section.rows)
-        stop_row = section.n if last else section.rows[known + 1]
-        stop = reading.spans[name][2] if last else section.offsets[known + 1]
-        if not reading.are_objects(name, first, stop_row):
-            return None
-        starts = array("q", [start])
-        text = reading.text[start:stop]
-        starts.extend(start + match.end() - 1 for match in BETWEEN_RECORDS.finditer(text))
-        starts.append(stop)
-        return starts if len(starts) == stop_row - first + 1 else None
-
-    def _search(self, name: str, known: int, row: int) -> tuple[int, str, int, int]:
-        section, text = self._reading.sections[name], self._reading.text
-        key = name, known
-        chunk = self._chunks.pop(key, None)
-        # Skip chunks that do not reach the record.
-        if chunk is None or row < chunk.first:
-            chunk = _Chunk(text, section.rows[known], section.offsets[known], _SIZE)
-        size = _SIZE
-        while (found := chunk.find(row)) is None:
-            if chunk.whole:
-                raise IndexError(row)
-            last, place = chunk.last
-            # If the record is longer than the chunk, double the size.
-            size = 2 * size if place == chunk.place else _SIZE
-            chunk = _Chunk(text, last, place, size)
-        self._chunks[key] = chunk
-        while len(self._chunks) > _KEPT:
-            del self._chunks[next(iter(self._chunks))]
-        byte, index, end = found
-        return byte, chunk.text, index, end
+    def _bounds(self, name: str, row: int) -> tuple[int, int]:
+        """Return where a record begins, and where the next one or the list ends at the latest."""
+        reading, section = self._reading, self._reading.sections[name]
+        if row >= section.n:
+            raise IndexError(row)
+        known = bisect_right(section.rows, row) - 1
+        is_last = known + 1 == len(section.rows)
+        start = section.offsets[known]
+        stop = reading.spans[name][2] if is_last else section.offsets[known + 1]
+        stop_row = section.n if is_last else section.rows[known + 1]
+        if stop_row == section.rows[known] + 1:
+            return start, stop
+        if (name, known) not in self._starts:
+            part = reading.text[start:stop].rstrip(BLANKS)[:-1].rstrip(BLANKS)
+            self._starts[name, known] = [start + each for each in _starts(part)] + [stop]
+        place = row - section.rows[known]
+        return self._starts[name, known][place], self._starts[name, known][place + 1]
 
     def _walk(
         self, text: str, index: int, parts: list[str], known: dict[int, dict[str, tuple[int, int]]]
@@ -237,6 +148,13 @@ class Locator:
             place, number = _skip(text, end), number + 1
             if text[place] == ",":
                 place = _skip(text, place + 1)
+
+
+def _starts(records: bytes) -> list[int]:
+    """Return where each of the records of a list begins in their text."""
+    text = b"".join((b"[", records, b"]"))
+    first = _address(text) + 1
+    return [_address(raw) - first for raw in msgspec.json.decode(text, type=list[msgspec.Raw])]
 
 
 def _document(reading: RawDocument) -> Span:

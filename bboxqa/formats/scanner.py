@@ -476,13 +476,10 @@ class Scanner:
         Return where the next one begins and False, or where the list ends and True.
         """
         for chunk in self._values.chunks(place):
-            section.rows.append(section.n)
-            section.offsets.append(chunk.place)
             records: list[Any] = []
             try:
-                whole, ended = self._records(name, chunk, until, section.n, records)
+                whole, ended = self._records(name, chunk, until, section, records)
             finally:
-                section.n += len(records)
                 if records:
                     sink.add(records)
             if whole:
@@ -490,7 +487,7 @@ class Scanner:
         raise AssertionError
 
     def _records(
-        self, name: str, chunk: Chunk, until: int, row: int, records: list[Any]
+        self, name: str, chunk: Chunk, until: int, section: Section, records: list[Any]
     ) -> tuple[bool, bool]:
         """Add the values of a chunk to `records`.
 
@@ -502,12 +499,15 @@ class Scanner:
                 if comma is not None:
                     self._out.broken.append((comma, "a comma before ']'"))
                 return True, True
-            value = chunk.decode(self._values)
+            begin, value = chunk.place, chunk.decode(self._values)
             if value is AGAIN:
                 return False, False
-            number = row + len(records)
+            number = section.n
             self._values.note(value, f"/{name}/{number}" if name else f"/{number}")
             records.append(value)
+            section.rows.append(number)
+            section.offsets.append(begin)
+            section.n += 1
             place, comma = self._blank(chunk.place), None
             sign = text[place : place + 1]
             if sign == b",":
