@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.errors import DatasetError
@@ -158,4 +159,10 @@ def file_of_records(
     problems += (f"{source.name}: {each}" for each in author_problems(columns))
     if problems:
         raise DatasetError(problems, files=[Path(source.name)] * len(problems))
-    return AnnotationFile(source, images, categories, found.columns, found.notes)
+    lists = {
+        "images": msgspec.to_builtins(images),
+        "categories": msgspec.to_builtins(categories),
+        "annotations": records,
+    }
+    kept = lists if options.records else None
+    return AnnotationFile(source, images, categories, found.columns, found.notes, lists=kept)

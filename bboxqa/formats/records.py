@@ -225,6 +225,8 @@ class ReadSettings:
         each: see `bboxqa.formats.dataset.image_names.with_shown_images`.
     tables : bool
         Whether files without a list of annotations are read, for their images and categories.
+    records : bool
+        Whether to keep the records with all their keys.
     whole : bool
         Whether to read all that rules examine, and to keep the text.
     digest : bool
@@ -240,6 +242,7 @@ class ReadSettings:
     score: float = LOWEST_SCORE
     shown: AbstractSet[tuple[str, str]] = frozenset()
     tables: bool = False
+    records: bool = False
     whole: bool = False
     digest: bool = True
     progress: Steps | None = None
@@ -377,6 +380,11 @@ class AnnotationFile:
     """Notes on annotations that name nobody; untrue where each file is by one annotator."""
     repeat_notes: tuple[str, ...] = ()
     """Notes on images that someone annotated again; a conversion lists these as losses."""
+    lists: Mapping[str, Any] | None = None
+    """The COCO lists of records with all their keys, if these were asked for. Formats of tools also
+    have `apart`, the annotations without a box, and `repeats`, the places of annotations that are
+    left out, by someone who had annotated the image before.
+    """
 
     @property
     def shown_ids(self) -> ShownIds:

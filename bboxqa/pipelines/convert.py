@@ -225,6 +225,7 @@ def gather(
         refuse_equal=True,
         outlines=True,
         keypoints=True,
+        records=True,
         score=0,
         progress=progress,
         check=check,

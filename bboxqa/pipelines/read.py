@@ -200,6 +200,7 @@ def read_for(
     check: Check | None = None,
     pseudonyms: Path | None = None,
     shown: frozenset[tuple[str, str]] = frozenset(),
+    records: bool = False,
 ) -> Dataset:
     """Return the data set of files after checks for defects that would falsify agreement.
 
@@ -240,6 +241,7 @@ def read_for(
         truth=truth,
         pseudonyms=pseudonyms,
         shown=shown,
+        records=records,
         min_annotators=min_annotators,
         by_files=by_files,
         refuse_equal=refuse_equal,

@@ -36,9 +36,19 @@ def segments_file(file: AnnotationFile, columns: Columns, path: Path) -> Annotat
         found = replace(found, id=np.arange(1, n + 1), text_ids=None)
     _name_asked(found, columns.empty_records, file.images)
     notes = (*_outline_notes(len(found.id)), *_stuff_notes(found, file.categories))
-    return replace(
-        file, columns=found, notes=(*file.notes, *notes), records="segments", own_ids=own_ids
-    )
+    lists = None if file.lists is None else _with_segments(file.lists)
+    file = replace(file, lists=lists, notes=(*file.notes, *notes))
+    return replace(file, columns=found, records="segments", own_ids=own_ids)
+
+
+def _with_segments(lists: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lists of a file with segments as annotations, in the order of columns."""
+    flat = [
+        {**segment, "image_id": record["image_id"]}
+        for record in lists["annotations"]
+        for segment in record["segments_info"]
+    ]
+    return {**lists, "annotations": flat}
 
 
 def _name_asked(
@@ -83,20 +93,3 @@ def _stuff_notes(columns: FileColumns, categories: Sequence[Category]) -> Iterat
             f"{name!r}): boxes around stuff say little, as it has no clear extent; look at the "
             "categories one by one"
         )
-
-
-def segment_records(records: dict[str, Any]) -> dict[str, Any]:
-    """Return the lists of a panoptic file with segments as annotations, in the order of columns.
-
-    Examples
-    --------
-    >>> segments = [{"id": 7, "bbox": [1, 2, 3, 4]}]
-    >>> segment_records({"annotations": [{"image_id": 1, "segments_info": segments}]})
-    {'annotations': [{'id': 7, 'bbox': [1, 2, 3, 4], 'image_id': 1}]}
-    """
-    flat = [
-        {**segment, "image_id": record["image_id"]}
-        for record in records["annotations"]
-        for segment in record["segments_info"]
-    ]
-    return {**records, "annotations": flat}

@@ -1,5 +1,6 @@
 """Reading COCO files: annotations, segments of panoptic COCO and results of detectors."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -109,12 +110,23 @@ def read_text(text: bytes, path: Path, options: ReadSettings, source: Source) ->
     if options.upright_only and not found.has_more_numbers:
         outlined = tuple(_outline_notes(document))
         notes = (*turned_note(columns), *notes) if not outlined else (*notes, *outlined)
-    file = AnnotationFile(source, images, categories, found.columns, notes)
+    lists = decoded(document) if options.records else None
+    file = AnnotationFile(source, images, categories, found.columns, notes, lists=lists)
     if columns.segment_counts is not None:
         from bboxqa.formats.coco.panoptic import segments_file
 
         return segments_file(file, columns, path)
     return file
+
+
+def decoded(document: RawDocument) -> Any:
+    """Return the content of a document with all its keys."""
+    text = document.text.removeprefix(BYTE_ORDER_MARK)
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        # Python's decoder accepts NaN, which can only be in values that are not used.
+        return json.loads(text)
 
 
 def check_text(document: RawDocument, path: Path) -> None:

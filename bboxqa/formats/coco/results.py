@@ -12,7 +12,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.choices import choices
-from bboxqa.formats.coco.reader import check_text, record_problems
+from bboxqa.formats.coco.reader import check_text, decoded, record_problems
 from bboxqa.formats.columns import Columns, Kind
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.measured import author_problems, measured, taken
@@ -55,15 +55,18 @@ def results_file(
     kept = np.flatnonzero(score[found.rows] >= options.score)
     rows = found.rows[kept]
     kept_columns = replace(taken(found.columns, kept), id=rows + 1, text_ids=None)
+    images = [Image(each, f"image {each}") for each in _ids(document, "image_id")]
+    categories = [Category(each, f"category {each}") for each in _ids(document, "category_id")]
     return AnnotationFile(
         replace(source, score=options.score),
-        [Image(each, f"image {each}") for each in _ids(document, "image_id")],
-        [Category(each, f"category {each}") for each in _ids(document, "category_id")],
+        images,
+        categories,
         kept_columns,
         found.notes,
         records="results",
         n_below=len(columns) - len(rows),
         own_ids=_places(path.name, rows),
+        lists=_lists(decoded(document), images, categories) if options.records else None,
     )
 
 
@@ -121,14 +124,16 @@ def _places(file: str, rows: IndexArray) -> FilePlaces:
     return FilePlaces((file,), np.zeros(len(rows), np.int32), at)
 
 
-def result_records(results: Sequence[Any], file: AnnotationFile) -> dict[str, Any]:
-    """Return results, with numbers, and the images and categories of their file as COCO lists."""
+def _lists(
+    results: Sequence[Any], images: Sequence[Image], categories: Sequence[Category]
+) -> dict[str, Any]:
+    """Return results, with numbers, and their images and categories as COCO lists."""
     tables = {
         name: [
             {key: value for key, value in msgspec.structs.asdict(each).items() if value is not None}
             for each in records
         ]
-        for name, records in (("images", file.images), ("categories", file.categories))
+        for name, records in (("images", images), ("categories", categories))
     }
     annotations = []
     for number, result in enumerate(results, start=1):

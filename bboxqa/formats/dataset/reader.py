@@ -76,6 +76,7 @@ def read_dataset(
     pseudonyms: Path | None = None,
     shown: AbstractSet[tuple[str, str]] = frozenset(),
     digest: bool = True,
+    records: bool = False,
     progress: Progress | None = None,
     check: Check | None = None,
 ) -> Dataset:
@@ -97,7 +98,8 @@ def read_dataset(
     options = ReadSettings(
         keys=_keys(annotator_key, session_key, time_key, tracks=tracks),
         outlines=outlines, keypoints=keypoints, rotated=rotated, score=score, shown=shown,
-        digest=digest, progress=None if progress is None else partial(progress, "reading"),
+        digest=digest, records=records,
+        progress=None if progress is None else partial(progress, "reading"),
     )  # fmt: skip
     naming = Naming(annotator_key, attribution, min_annotators, session_key, by_files)
     are_people = min_annotators > 1 or attribution == "files" or by_files == "any"

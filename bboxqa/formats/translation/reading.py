@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import compress
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import msgspec
 import numpy as np
@@ -19,6 +19,7 @@ from bboxqa.formats.document import STOPPING, Origin, RawDocument, Section, Wher
 from bboxqa.formats.measured import author_problems, measured
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
+    WRITTEN_ANGLE,
     AnnotationFile,
     Category,
     ReadSettings,
@@ -37,12 +38,16 @@ from bboxqa.formats.translation.collector import (
     rings_of,
 )
 from bboxqa.formats.translation.json_files import json_stop, no_number_in
-from bboxqa.formats.translation.own_ids import OwnIds
+from bboxqa.formats.translation.own_ids import OwnIds, shown_file
 from bboxqa.formats.translation.places import Places
 from bboxqa.model.annotations import Source
+from bboxqa.model.file_places import place_in_words
 
 _LIST = b', "annotations": ['
 _BETWEEN = b", "
+# The code of the defect that someone annotated an image again, and keys that no format has.
+_AGAIN = "T007"
+_OF_TOOLS = ("session", WRITTEN_ANGLE)
 
 
 @gc_paused()
@@ -53,14 +58,14 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
     """
     parts = Parts(path, options)
     files = MeasuredFiles(path, digest=options.digest) if path.is_dir() else None
-    has_all_keys = {*options.keys} <= {*ANNOTATOR_KEYS} and not options.keypoints
+    needs_records = not {*options.keys} <= {*ANNOTATOR_KEYS} or options.keypoints
     wanted = Wanted(
         outlines=options.outlines or options.rotated,
         keypoints=options.keypoints,
         sessions="session" in options.keys,
-        in_full=False,
+        in_full=options.records,
         progress=options.progress,
-        add_boxes=parts.add_boxes if has_all_keys else None,
+        add_boxes=None if needs_records or options.records else parts.add_boxes,
         files=files,
     )
     found = translate(path, parts.add, wanted)
@@ -100,7 +105,24 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
         n_apart=parts.boxed.n_apart,
         repeat_notes=tuple(found.repeat_notes),
         nobody_notes=tuple(found.nobody_notes),
+        lists=_lists(path, found, parts) if options.records else None,
     )
+
+
+def _lists(path: Path, found: Translated, parts: "Parts") -> dict[str, Any]:
+    """Return the records with all their keys; see `AnnotationFile.lists`."""
+    repeats = [
+        place_in_words(shown_file(path, each.where.member), each.where.at)
+        for each in found.defects
+        if each.code == _AGAIN
+    ]
+    return {
+        "images": found.images,
+        "categories": found.categories,
+        "annotations": parts.records,
+        "apart": parts.apart,
+        "repeats": repeats,
+    }
 
 
 def read_document(translate: Translate, path: Path, progress: Steps | None = None) -> RawDocument:
@@ -192,7 +214,9 @@ class Parts:
         self.builder = ColumnsBuilder(settings)
         self.own_ids = OwnIds(path)
         self.places = _Places()
-        self._is_whole = settings.whole
+        self.records: list[Record] = []
+        self.apart: list[Record] = []
+        self._is_whole, self._are_kept = settings.whole, settings.records
         self._decoder = RecordDecoder(settings)
         self._encoder = msgspec.json.Encoder()
         self._texts: list[bytes] = []
@@ -202,8 +226,12 @@ class Parts:
     def add(self, records: Sequence[Record], where: Sequence[Where]) -> None:
         """Add annotations; see `bboxqa.formats.translation.collector.Add`."""
         kept, places = self.boxed.take(records, where)
+        if self._are_kept:
+            self.apart += (_without_keys(each) for each in records if "bbox" not in each)
         if kept:
             self._add_records(kept)
+            if self._are_kept:
+                self.records += map(_without_keys, kept)
             if self._is_whole:
                 self.places.append(places)
             else:
@@ -248,6 +276,10 @@ class Parts:
         reading.sections["annotations"] = self._section
         reading.spans["annotations"] = (len(head) + 2, begin - 1, len(reading.text) - 1)
         reading.annotations = self.builder.done()
+
+
+def _without_keys(record: Record) -> Record:
+    return {key: each for key, each in record.items() if key not in _OF_TOOLS}
 
 
 def _complete(record: Record) -> None:

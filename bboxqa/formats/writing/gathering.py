@@ -1,33 +1,27 @@
 """From the records of all files to the content that is written."""
 
-import json
 from collections.abc import Collection, Container, Mapping, Sequence
 from itertools import chain, repeat
 from itertools import count as counting
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.pseudonyms import without_names
 from bboxqa.core.text import clean
-from bboxqa.formats.coco.panoptic import segment_records
-from bboxqa.formats.coco.reader import COCO
-from bboxqa.formats.coco.results import result_records
 from bboxqa.formats.dataset.merge import image_label
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.remarks import file_notes
 from bboxqa.formats.dataset.sessions import notes_on, repeated_work
-from bboxqa.formats.document import BYTE_ORDER_MARK, Where
 from bboxqa.formats.images import given_size
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     ASKED_KEYS,
     LISTS,
-    WRITTEN_ANGLE,
     AnnotationFile,
     BoxForm,
     RotatedColumns,
@@ -35,14 +29,11 @@ from bboxqa.formats.records import (
     id_number,
     whole_number,
 )
-from bboxqa.formats.registry import format_of
-from bboxqa.formats.translation.collector import UNNAMED, Translate, Wanted
-from bboxqa.formats.translation.own_ids import shown_file
+from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.key_points import completed, more_joints, points_of
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.file_places import place_in_words
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
 
 # Keys that are replaced, or follow from others.
@@ -123,58 +114,6 @@ def turned_keys(record: Record, box: FloatArray) -> Record:
         "segmentation": [points.ravel().tolist()],
         "attributes": {**attributes, "rotation": float(box[4])},
     }
-
-
-# The code of the defect that someone annotated an image again.
-_AGAIN = "T007"
-_OF_TOOLS = ("session", WRITTEN_ANGLE)
-
-
-def records_of(path: Path, file: AnnotationFile) -> Record:
-    """Return the COCO lists of a source that was read, translated if needed.
-
-    Translations also have `apart`, the annotations without a box, and `repeats`, the places of
-    annotations that are left out, by someone who had annotated the image before.
-    """
-    found = format_of(path)
-    if found.translate is not None:
-        return _translated(found.translate, path)
-    if found is COCO or found.document is None:
-        content = path.read_bytes()
-    else:
-        content = bytes(found.document(path).text[:])
-    content = content.removeprefix(BYTE_ORDER_MARK)
-    try:
-        records: Any = msgspec.json.decode(content)
-    except msgspec.DecodeError:
-        # Python's decoder accepts NaN, which can only be in values that are not used.
-        records = json.loads(content)
-    if isinstance(records, list):
-        return result_records(records, file)
-    lists: Record = segment_records(records) if file.records == "segments" else records
-    return lists
-
-
-def _translated(translate: Translate, path: Path) -> Record:
-    boxed: list[Record] = []
-    apart: list[Record] = []
-
-    def add(records: Sequence[Record], _places: Sequence[Where]) -> None:
-        for record in records:
-            (boxed if "bbox" in record else apart).append(record)
-            for key in _OF_TOOLS:
-                record.pop(key, None)
-
-    found = translate(path, add, Wanted(keypoints=True))
-    for number, record in enumerate(boxed, start=1):
-        record.setdefault("id", number)
-    lists = {"images": found.images, "categories": found.categories, "annotations": boxed}
-    repeats = [
-        place_in_words(shown_file(path, each.where.member), each.where.at)
-        for each in found.defects
-        if each.code == _AGAIN
-    ]
-    return {**lists, "apart": apart, "repeats": repeats}
 
 
 _KNOWN = (*LISTS, "apart", "repeats")
@@ -423,7 +362,9 @@ class Gathering:
             self._paths, self._files, self._authors, self._of_files, self._left_out, strict=True
         )
         for path, file, authors, author, left_out in sources:
-            records = records_of(path, file)
+            if file.lists is None:
+                raise DatasetError([f"{path}: is of a format whose records cannot be converted"])
+            records: Record = {**file.lists}
             if pseudonyms:
                 records = _without_people(records, pseudonyms)
             joined.add(file, records, authors, author, left_out)
