@@ -15,8 +15,7 @@ from bboxqa.core.files import fixed_path
 from bboxqa.core.text import one_line
 from bboxqa.core.types import Files
 from bboxqa.formats.choices import as_options, choices
-from bboxqa.formats.coco.reader import COCO_JSON
-from bboxqa.formats.coco.sample import sample_annotations
+from bboxqa.formats.coco.reader import COCO_JSON, sample_annotations
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.sessions import refuse_other_rounds

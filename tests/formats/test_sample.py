@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.datasets import annotation, document, write
 
-from bboxqa.formats.coco.sample import sample_annotations
+from bboxqa.formats.coco.reader import sample_annotations
 
 
 def many(n):

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -11,9 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 import numpy as np
 
+from bboxqa.core.arrays import BoolArray, find
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Steps
 from bboxqa.formats.choices import choices
+from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.format import Format
@@ -38,13 +42,24 @@ from bboxqa.formats.records import (
     LISTS,
     AnnotationFile,
     Category,
+    FileColumns,
     Image,
     ReadSettings,
+    annotator_name,
+    id_number,
+    ids_of,
     image_type,
     is_id,
     whole_number,
 )
-from bboxqa.formats.scanner import begins_with_results, read_bytes, read_path
+from bboxqa.formats.scanner import (
+    ANNOTATIONS,
+    BETWEEN_RECORDS,
+    Text,
+    begins_with_results,
+    read_bytes,
+    read_path,
+)
 from bboxqa.formats.source import (
     archive_around,
     head_of,
@@ -53,6 +68,7 @@ from bboxqa.formats.source import (
     only_file,
 )
 from bboxqa.model.annotations import Source
+from bboxqa.model.file_places import FilePlaces
 from bboxqa.model.shapes.rotated_boxes import from_corners
 
 if TYPE_CHECKING:
@@ -113,9 +129,7 @@ def read_text(text: bytes, path: Path, options: ReadSettings, source: Source) ->
     lists = decoded(document) if options.records else None
     file = AnnotationFile(source, images, categories, found.columns, notes, lists=lists)
     if columns.segment_counts is not None:
-        from bboxqa.formats.coco.panoptic import segments_file
-
-        return segments_file(file, columns, path)
+        return _segments_file(file, columns, path)
     return file
 
 
@@ -284,7 +298,7 @@ _OTHER_LISTS = re.compile(
 )
 
 
-def _recognises_of_archive(path: Path) -> int:
+def _is_archive_of_coco(path: Path) -> int:
     if not is_archive(head_of(path)) and archive_around(path) is None:
         return 0
     try:
@@ -337,7 +351,119 @@ def _document(path: Path, progress: Steps | None = None) -> RawDocument:
     return reading
 
 
-COCO_ARCHIVE = Format("coco-archive", (), _recognises_of_archive, _read, _document)
+COCO_ARCHIVE = Format("coco-archive", (), _is_archive_of_coco, _read, _document)
 """COCO JSON in an archive."""
 COCO_JSON = (COCO, COCO_ARCHIVE)
 """COCO JSON as a file, or in an archive."""
+
+
+def _segments_file(file: AnnotationFile, columns: Columns, path: Path) -> AnnotationFile:
+    """Return a panoptic file, whose outlines are in PNG files that are not read."""
+    counts = np.array(columns.segment_counts or (), np.int64)
+    found, own_ids = file.columns, None
+    if not (np.diff(np.sort(found.id)) > 0).all():
+        n = len(found.id)
+        of = np.repeat(np.arange(len(counts)), counts)
+        places = np.arange(n) - (np.cumsum(counts) - counts)[of]
+        pairs = zip(of.tolist(), places.tolist(), strict=True)
+        at = np.array([f"/annotations/{row}/segments_info/{place}" for row, place in pairs])
+        own_ids = FilePlaces((path.name,), np.zeros(n, np.int32), at)
+        found = replace(found, id=np.arange(1, n + 1), text_ids=None)
+    _name_asked(found, columns.empty_records, file.images)
+    notes = (*_png_notes(len(found.id)), *_stuff_notes(found, file.categories))
+    lists = None if file.lists is None else _with_segments(file.lists)
+    file = replace(file, lists=lists, notes=(*file.notes, *notes))
+    return replace(file, columns=found, records="segments", own_ids=own_ids)
+
+
+def _with_segments(lists: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lists of a file with segments as annotations, in the order of columns."""
+    flat = [
+        {**segment, "image_id": record["image_id"]}
+        for record in lists["annotations"]
+        for segment in record["segments_info"]
+    ]
+    return {**lists, "annotations": flat}
+
+
+def _name_asked(
+    columns: FileColumns, empty: Sequence[Mapping[str, Any]], images: Sequence[Image]
+) -> None:
+    """List the annotators of images about which a record without segments names one."""
+    asked: dict[int, set[str]] = {}
+    for key, authors in columns.authors.items():
+        for record in empty:
+            value: Any = record
+            for part in key.split("."):
+                value = value.get(part) if isinstance(value, Mapping) else None
+            if value not in (None, ""):
+                asked.setdefault(id_number(record["image_id"]), set()).add(annotator_name(value))
+        if not asked:
+            continue
+        for number, names in asked.items():
+            codes = np.unique(authors.code[columns.image_id == number]).tolist()
+            names |= {authors.names[code] for code in codes if code >= 0}
+        break
+    for image in images if asked else ():
+        if not (image.annotators or image.rater_list) and (given := asked.get(id_number(image.id))):
+            image.annotators = sorted(given)
+
+
+def _png_notes(n_segments: int) -> Iterator[str]:
+    if n_segments:
+        outlines = count(n_segments, "segment")
+        yield f"the outlines of {outlines} are in PNG files, which are not read: boxes are compared"
+
+
+def _stuff_notes(columns: FileColumns, categories: Sequence[Category]) -> Iterator[str]:
+    """Yield a note on the segments of stuff, such as sky."""
+    stuff = [each for each in categories if each.isthing in (0, False)]
+    of_stuff: BoolArray = find(ids_of(stuff), columns.category_id) >= 0
+    n_stuff = int(of_stuff.sum())
+    if n_stuff:
+        used = find(ids_of(stuff), columns.category_id[of_stuff])
+        name = one_line(stuff[int(np.bincount(used).argmax())].name)
+        yield (
+            f"{n_stuff:,} of {count(len(columns.id), 'segment')} are stuff (isthing 0, such as "
+            f"{name!r}): boxes around stuff say little, as it has no clear extent; look at the "
+            "categories one by one"
+        )
+
+
+_PIECES = 32
+_PIECE = 1 << 14
+
+
+def sample_annotations(path: Path) -> Columns:
+    """Return annotations from evenly spread positions in a file; all if it has up to 500 kB.
+
+    The file may be in an archive.
+    """
+    builder = ColumnsBuilder()
+    for records in sample_records(path):
+        builder.add(records)
+    return builder.done()
+
+
+def sample_records(path: Path) -> Generator[list[Any]]:
+    """Yield undecoded annotations, position by position."""
+    is_packed = not path.is_file() or is_archive(head_of(path))
+    yield from _pieces(text_of(path) if is_packed else path.read_bytes())
+
+
+def _pieces(text: Text) -> Iterator[list[Any]]:
+    opening = ANNOTATIONS.search(text)
+    begin = -1 if opening is None else text.find(b"{", opening.end())
+    step = (len(text) - begin) // _PIECES
+    decode = json.JSONDecoder().raw_decode
+    while begin >= 0:
+        end = BETWEEN_RECORDS.search(text, begin + _PIECE)
+        stop = begin + _PIECE * _PIECES if end is None else end.start() + 1
+        # A piece that begins or ends inside a record is left out of the sample.
+        with suppress(ValueError, TypeError, RecursionError):
+            # Text after the end of the list is ignored.
+            records, _ = decode(f"[{text[begin:stop].decode()}]")
+            yield [each for each in records if "image_id" in each and "bbox" in each]
+        if step > _PIECE:
+            end = BETWEEN_RECORDS.search(text, begin + step)
+        begin = -1 if end is None else end.end() - 1

@@ -11,8 +11,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray, compact, find, run_starts
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order, one_line
-from bboxqa.formats.coco.reader import COCO_JSON
-from bboxqa.formats.coco.sample import sample_records
+from bboxqa.formats.coco.reader import COCO_JSON, sample_records
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.dataset.merge import IndexedAnnotations, image_label, merge
 from bboxqa.formats.dataset.people import Attribution, listed_files, way_by_key

@@ -90,7 +90,7 @@ class Boxes:
     own_ids: Sequence[str] | TextArray = ()
     """Empty where the tool shows none, as is each of an annotation without one.
 
-    An array has at most `bboxqa.formats.translation.own_ids.LONGEST` characters each.
+    An array has at most `bboxqa.formats.translation.places.LONGEST` characters each.
     """
     corners: FloatArray | None = None
     """(N, 4, 2) float64. Outlines of four points; None if they equal the boxes."""

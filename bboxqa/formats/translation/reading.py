@@ -38,8 +38,7 @@ from bboxqa.formats.translation.collector import (
     rings_of,
 )
 from bboxqa.formats.translation.json_files import json_stop, no_number_in
-from bboxqa.formats.translation.own_ids import OwnIds, shown_file
-from bboxqa.formats.translation.places import Places
+from bboxqa.formats.translation.places import OwnIds, Places, shown_file
 from bboxqa.model.annotations import Source
 from bboxqa.model.file_places import place_in_words
 
