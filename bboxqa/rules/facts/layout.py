@@ -217,27 +217,33 @@ def layout_of(boxes: Boxes) -> Diagnosis | None:
 
 def _proved(boxes: Boxes, evidence: _Places | _Areas) -> Iterator[Diagnosis]:
     rows = np.flatnonzero(evidence.judged)
-    if (layout := _of_rows(boxes, evidence, rows)) is not None:
+    failing = np.zeros(len(boxes), np.bool_)
+    failing[rows] = ~evidence.holds(COCO, rows)
+    if not failing.any():
+        return
+    if (layout := _of_rows(boxes, evidence, rows, failing)) is not None:
         yield _diagnosis(boxes, evidence, layout, np.ones(len(boxes), np.bool_), "")
         return
     of_author: dict[Layout, list[int]] = {}
     for code in range(len(boxes.names) if len(boxes.names) > 1 else 0):
-        own = _of_rows(boxes, evidence, rows[boxes.author[rows] == code])
+        own = _of_rows(boxes, evidence, rows[boxes.author[rows] == code], failing)
         if own is not None:
             of_author.setdefault(own, []).append(code)
     for layout, codes in of_author.items():
         who = f"annotator {shortened(boxes.names[codes[0]])}"
         who = who if len(codes) == 1 else f"{len(codes)} of {len(boxes.names)} annotators"
         yield _diagnosis(boxes, evidence, layout, np.isin(boxes.author, codes), f" by {who}")
-    for layout, images in _by_image(boxes, evidence, rows):
+    for layout, images in _by_image(boxes, evidence, rows, failing):
         where = f" in {int(images.sum()):,} of {boxes.n_images:,} images"
         concerned = np.append(images, False)[boxes.image]
         yield _diagnosis(boxes, evidence, layout, concerned, where)
 
 
-def _of_rows(boxes: Boxes, evidence: _Places | _Areas, rows: IndexArray) -> Layout | None:
+def _of_rows(
+    boxes: Boxes, evidence: _Places | _Areas, rows: IndexArray, fails: BoolArray
+) -> Layout | None:
     """Return the layout that some of the boxes are proved to have; None for none."""
-    failing = ~evidence.holds(COCO, rows)
+    failing = fails[rows]
     if not len(rows) or failing.sum() < _FAILING * len(rows):
         return None
     holding = [each for each in _CANDIDATES if evidence.holds(each, rows).mean() >= _HOLDING]
@@ -292,15 +298,14 @@ def _fills(boxes: Boxes, layout: Layout, rows: IndexArray) -> bool:
 
 
 def _by_image(
-    boxes: Boxes, evidence: _Places | _Areas, rows: IndexArray
+    boxes: Boxes, evidence: _Places | _Areas, rows: IndexArray, fails: BoolArray
 ) -> Iterator[tuple[Layout, BoolArray]]:
     """Yield the layout that is proved in most of the suspect images, and these images.
 
     The edges of a single image do not prove centres or larger units.
     """
     rows = rows[boxes.image[rows] >= 0]
-    image, n = boxes.image[rows], boxes.n_images
-    failing = ~evidence.holds(COCO, rows)
+    image, n, failing = boxes.image[rows], boxes.n_images, fails[rows]
     total, n_failing = (np.bincount(some, minlength=n) for some in (image, image[failing]))
     is_exact = isinstance(evidence, _Areas) or bool(evidence.by_outline[rows].all())
     least = _FEWEST_FAILING if is_exact else _ENOUGH
