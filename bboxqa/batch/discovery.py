@@ -184,11 +184,7 @@ def sort_files(
 
 
 def _by_home(sources: Iterable[tuple[str, _File]]) -> dict[Path, list[_File]]:
-    """Return sources by the folder of their project.
-
-    A project that has folders as sources has the files of the folders beside them as well. In
-    project/ann/labels, project/bob/labels and project/eve/export.json, eve is a person.
-    """
+    """Return sources by the folder of their project."""
     found: dict[Path, list[_File]] = {}
     of_folders: set[Path] = set()
     for path, file in sources:
@@ -367,12 +363,7 @@ def _looked_at(
     is_read: Callable[[Path], bool | str],
     left_out: list[Path],
 ) -> Iterator[tuple[Path, bool | str]]:
-    """Yield sources, and whether each can be read or why it cannot; archives are last.
-
-    Files that are neither JSON nor of a known format are left out, unless they are beside sources,
-    empty or cut off. So are archives with sources in their folder or below, as these were often
-    unpacked from them; these archives are appended to `left_out`.
-    """
+    """Yield sources, and whether each can be read or why it cannot; archives are last."""
     ends = suffixes()
     archives = []
     sources, others = [], []
@@ -409,11 +400,7 @@ def _looked_at(
 def _folders_not_read(
     root: Path, known: Collection[str], skip: Path | None, pattern: str | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield the folders below a root in which nothing is read, each with the reason.
-
-    `known` are the paths below the root of projects, and of files that are named otherwise. Their
-    folders are left out, as are `skip` and what is inside of a project.
-    """
+    """Yield the folders below a root in which nothing is read, each with the reason."""
     if "." in known:
         return
     around = {above.as_posix() for path in known for above in Path(path).parents}

@@ -222,10 +222,7 @@ def _start(work: Callable[[_Task], Any], module: str, n_threads: int) -> _Worker
 
 
 def _start_server() -> None:
-    """Start the server that forks processes, unless it runs, with interrupts blocked.
-
-    An interrupt while it loads modules would print a traceback.
-    """
+    """Start the server that forks processes, unless it runs, with interrupts blocked."""
     from multiprocessing import forkserver, resource_tracker
 
     # The start of the tracker unblocks signals.

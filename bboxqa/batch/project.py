@@ -296,10 +296,7 @@ def _diagnosis_of(
 def _write_page(
     documents: Mapping[str, Mapping[str, Any]], project: Project, settings: Settings, folder: Path
 ) -> tuple[str, ...]:
-    """Write the page of the documents of a result into a folder, if there are pages.
-
-    Returns notes on the images that it shows.
-    """
+    """Write the page of the documents of a result into a folder, if there are pages."""
     if not settings.pages:
         return ()
     from bboxqa.pipelines.result_pages import write_result

@@ -168,11 +168,7 @@ def _claim_for_key(out: Path, pseudonyms: Path | None) -> None:
 
 
 def _names(out: Path, root: str) -> list[str]:
-    """Return names of a root; roots with a common name are the same.
-
-    A link keeps its name if its target changes, and a folder that is moved together with its
-    results keeps its path relative to them.
-    """
+    """Return names of a root; roots with a common name are the same."""
     if is_url(root):
         return [root.rstrip("/")]
     real = os.path.realpath(root)

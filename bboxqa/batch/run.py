@@ -240,10 +240,7 @@ def _last_results(
 
 
 def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str | None, Row | None]:
-    """Return the key of a project, and its row if its result is still valid.
-
-    A project that cannot be read has no key, and its row says why.
-    """
+    """Return the key of a project, and its row if its result is still valid."""
     with suppress(OSError):
         (folder_of(out, project.name) / FAILURE).unlink(missing_ok=True)
     try:

@@ -338,11 +338,7 @@ def _file_of_sizes(settings: Path, below: str, contents: dict[str, Content]) -> 
 
 
 def _mirror(system: Any, base: str, contents: Iterable[Content], folder: Path) -> list[Unreadable]:
-    """Write the parts of a store's files that discovery reads below a folder.
-
-    These are the beginning and the end of each file, and whole archives; images are empty. Return
-    the files that cannot be read, which are left out.
-    """
+    """Write the parts of a store's files that discovery reads below a folder."""
     unreadable: list[Unreadable] = []
     parts: list[tuple[Content, int, int]] = []
     n_labels: dict[str, int] = {}

@@ -225,10 +225,7 @@ def _write_targets(
     *,
     raw_csv: bool,
 ) -> tuple[list[Path], tuple[str, ...]]:
-    """Write the requested folder and page; none of the inputs is replaced.
-
-    Return the paths that were written, and notes on the page.
-    """
+    """Write the requested folder and page; none of the inputs is replaced."""
     if out is None and page is None:
         return [], ()
     from bboxqa.formats.read_files import files_read

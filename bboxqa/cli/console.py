@@ -93,10 +93,7 @@ def show(
 
 
 class _Discarding(io.RawIOBase):
-    """A stream that discards text after its reader has ended, as `head` does.
-
-    The command continues to its exit code, and a batch to its last project.
-    """
+    """A stream that discards text after its reader has ended, as `head` does."""
 
     def __init__(self, raw: io.RawIOBase) -> None:
         self._raw = raw

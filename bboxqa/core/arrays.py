@@ -1,5 +1,6 @@
 """Array types, and array operations that many modules need."""
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, dataclass_transform
 
@@ -188,3 +189,211 @@ def sum_by(key: NDArray[Any], amount: NDArray[Any], size: int) -> FloatArray:
     array([1.5, 0. , 2. , 0. ])
     """
     return np.bincount(key, amount, size).astype(np.float64, copy=False)
+
+
+_ROWS = 1 << 18
+
+
+def blocks(n_rows: int) -> Iterator[slice]:
+    """Yield slices that together cover all rows, so that intermediate arrays stay small.
+
+    Examples
+    --------
+    >>> [*blocks(3)]
+    [slice(0, 3, None)]
+    """
+    for start in range(0, n_rows, _ROWS):
+        yield slice(start, min(start + _ROWS, n_rows))
+
+
+def rows_where(n_rows: int, condition: Callable[[slice], BoolArray | np.bool_]) -> BoolArray:
+    """Return where a condition holds, (N,) bool; it is evaluated in blocks of rows.
+
+    Examples
+    --------
+    >>> side = np.array([3, 9, 4])
+    >>> rows_where(3, lambda rows: side[rows] > 3)
+    array([False,  True,  True])
+    """
+    result = np.zeros(n_rows, np.bool_)
+    for rows in blocks(n_rows):
+        result[rows] = condition(rows)
+    return result
+
+
+@frozen_arrays
+class SparseRows:
+    """Values of some rows, looked up by row number.
+
+    Examples
+    --------
+    >>> SparseRows(np.array([2, 7]), np.array([0.5, 0.25]))[7].item()
+    0.25
+    """
+
+    rows: IndexArray
+    """(S,) int64. Sorted."""
+    values: NDArray[Any]
+    """(S, …) array."""
+
+    def __getitem__(self, row: int | IndexArray) -> Any:
+        return self.values[np.searchsorted(self.rows, row)]
+
+    def where(self, kept: BoolArray) -> "SparseRows":
+        """Return the rows where `kept` is True."""
+        return SparseRows(self.rows[kept], self.values[kept])
+
+    @staticmethod
+    def joined(parts: Sequence["SparseRows"], width: int) -> "SparseRows":
+        """Join the values of consecutive blocks; each row has `width` numbers."""
+        none = SparseRows(np.zeros(0, np.int64), np.zeros((0, width)))
+        return SparseRows(
+            np.concatenate([part.rows for part in (none, *parts)]),
+            np.concatenate([part.values for part in (none, *parts)]),
+        )
+
+
+# A table of at most so many cells per pair is faster than sorting the nodes.
+_SPARSE_COMPONENTS = 4
+
+
+def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
+    """Return the component of each pair, as the smallest node in it.
+
+    `left` and `right` are the two ends of each pair, (P,) int64; P may be 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> connected_components(np.array([0, 1, 5]), np.array([3, 3, 6]))
+    array([0, 0, 5])
+    """
+    nodes, a, b = numbered_nodes(left, right)
+    label = np.arange(len(nodes))
+    while True:
+        changed = label.copy()
+        for part in blocks(len(a)):
+            one, other = label[a[part]], label[b[part]]
+            low = np.minimum(one, other)
+            # Both the ends and the nodes that label them take over the smaller label.
+            for target in (a[part], b[part], one, other):
+                np.minimum.at(changed, target, low)
+        changed = changed[changed]
+        if np.array_equal(changed, label):
+            del b
+            return nodes[label[a]]
+        label = changed
+
+
+def component_of_each(n: int, left: IndexArray, right: IndexArray) -> IndexArray:
+    """Return the component of each of n nodes, as the smallest node in it, (n,).
+
+    `left` and `right` are the two ends of each pair, (P,) int64; P may be 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> component_of_each(4, np.array([3]), np.array([1]))
+    array([0, 1, 2, 1])
+    """
+    found = np.arange(n)
+    found[left] = found[right] = connected_components(left, right)
+    return found
+
+
+def numbered_nodes(
+    left: IndexArray, right: IndexArray
+) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """Return the nodes that occur, sorted, and the two ends of each pair as places among them."""
+    size = max(int(left.max(initial=-1)), int(right.max(initial=-1))) + 1
+    if size > _SPARSE_COMPONENTS * len(left):
+        nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
+        return nodes, ends[: len(left)], ends[len(left) :]
+    # Takes less memory than sorting, and less time.
+    occurs = np.zeros(size, np.bool_)
+    occurs[left] = True
+    occurs[right] = True
+    number = np.cumsum(occurs) - 1
+    return np.flatnonzero(occurs), number[left], number[right]
+
+
+# Number of pairs compared at a time.
+_AT_ONCE = 1 << 19
+
+
+def overlapping_boxes(
+    group: IndexArray, edges: FloatArray, other_group: IndexArray, other_edges: FloatArray
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield the pairs of boxes of two sets that overlap and belong to the same group, in chunks.
+
+    The second boxes are grouped by length and sorted along one axis, so that each box is compared
+    only with those that begin near it.
+
+    Parameters
+    ----------
+    group, other_group : (N,) and (M,) int64
+        The group of each box, 0 or more.
+    edges, other_edges : (N, 4) and (M, 4) float64
+        Left, top, right and bottom edges. Boxes with NaN overlap nothing.
+
+    Yields
+    ------
+    place, other : (P,) int64
+        Each pair once, in no particular order.
+
+    Examples
+    --------
+    >>> edges = np.array([[0.0, 0, 2, 2], [1, 1, 3, 3], [2, 0, 4, 1]])
+    >>> pairs = overlapping_boxes(np.zeros(3, int), edges, np.zeros(3, int), edges)
+    >>> sorted((int(a), int(b)) for one, other in pairs for a, b in zip(one, other) if a < b)
+    [(0, 1)]
+    """
+    known = np.flatnonzero(~np.isnan(other_edges).any(1) & np.isin(other_group, group))
+    length = (other_edges[known, 2:] - other_edges[known, :2]).max(1, initial=0)
+    size = np.frexp(length)[1]
+    for each in np.unique(size):
+        some = known[size == each]
+        start, stop, order = min(
+            (_ranges(group, edges, other_group[some], other_edges[some], side) for side in (0, 1)),
+            key=lambda found: int((found[1] - found[0]).sum()),
+        )
+        total = np.cumsum(stop - start)
+        cuts = np.flatnonzero(np.diff(total // _AT_ONCE, prepend=0))
+        for few in np.split(np.arange(len(group)), cuts):
+            place, offsets = rows(start[few], stop[few])
+            one, other = np.repeat(few, np.diff(offsets)), some[order[place]]
+            kept = np.flatnonzero(_share_an_area(edges, other_edges, one, other))
+            yield one[kept], other[kept]
+
+
+def _ranges(
+    group: IndexArray,
+    edges: FloatArray,
+    other_group: IndexArray,
+    other_edges: FloatArray,
+    side: int,
+) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """Return the order of the second boxes, and the start and stop of those near each first box."""
+    low, high = other_edges[:, side], other_edges[:, side + 2]
+    longest = np.nextafter((high - low).max(), np.inf)
+    values = np.sort(low)
+    size = len(values) + 1
+    rank = np.searchsorted(values, low)
+    order = np.argsort(other_group * size + rank, kind="stable")
+    keys = (other_group * size + rank)[order]
+    first = np.searchsorted(values, np.nextafter(edges[:, side] - longest, -np.inf))
+    last = np.searchsorted(values, edges[:, side + 2])
+    start = np.searchsorted(keys, group * size + first)
+    stop = np.searchsorted(keys, group * size + last)
+    return start, np.maximum(start, stop), order
+
+
+def _share_an_area(
+    edges: FloatArray, other_edges: FloatArray, one: IndexArray, other: IndexArray
+) -> BoolArray:
+    """Return which pairs of boxes overlap along both axes, (P,) bool."""
+    result = np.ones(len(one), np.bool_)
+    for side in (0, 1):
+        result &= edges[one, side] < other_edges[other, side + 2]
+        result &= other_edges[other, side] < edges[one, side + 2]
+    return result

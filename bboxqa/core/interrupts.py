@@ -82,10 +82,7 @@ def ignore_signals() -> None:
 def _once_more(
     hook: "Callable[[sys.UnraisableHookArgs], object]",
 ) -> "Callable[[sys.UnraisableHookArgs], None]":
-    """Return a hook that sends a signal again if it arrived where Python ignores exceptions.
-
-    Destructors and callbacks of weak references are such places.
-    """
+    """Return a hook that sends a signal again if it arrived where Python ignores exceptions."""
 
     def again(ignored: "sys.UnraisableHookArgs") -> None:
         if isinstance(ignored.exc_value, Interrupted):

@@ -96,10 +96,7 @@ def plugins(group: str) -> Mapping[str, Plugin]:
 
 
 def _may_be_offered(group: str) -> bool:
-    """Return whether an installed package may have entry points of a group.
-
-    Asking importlib.metadata would take ten times as long.
-    """
+    """Return whether an installed package may have entry points of a group."""
     if any(hasattr(each, "find_distributions") for each in sys.meta_path if each is not PathFinder):
         return True
     return any(_offers(folder or ".", group) for folder in sys.path)

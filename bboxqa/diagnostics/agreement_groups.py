@@ -7,8 +7,15 @@ import numpy as np
 
 from bboxqa.agreement.counts.unit_counts import from_units
 from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, sum_by
-from bboxqa.core.components import component_of_each
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    component_of_each,
+    frozen_arrays,
+    sum_by,
+)
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import (
     PairSums,

@@ -12,11 +12,11 @@ from bboxqa.core.arrays import (
     IndexArray,
     find,
     frozen_arrays,
+    overlapping_boxes,
     rows,
     run_starts,
     sum_by,
 )
-from bboxqa.core.overlaps import overlapping_boxes
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import edges_of, object_cells
 from bboxqa.model.units import CandidatePairs, MatchedUnits

@@ -20,11 +20,11 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     compact,
+    component_of_each,
     frozen_arrays,
     rows,
     sum_by,
 )
-from bboxqa.core.components import component_of_each
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import cell_values, summed_rows
 from bboxqa.geometry.candidates import TOLERANCE

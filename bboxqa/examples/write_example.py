@@ -7,11 +7,8 @@ from pathlib import Path
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import write_atomically
 from bboxqa.examples import SCENES, example_file, example_picture
-from bboxqa.examples.walks.walk_image import walk_image
-from bboxqa.examples.walks.walk_iou import walk_iou
-from bboxqa.examples.walks.walk_krippendorff import walk_krippendorff
-from bboxqa.examples.walks.walk_matching import walk_matching
-from bboxqa.examples.walks.walk_parts import Walk
+from bboxqa.examples.lessons import walk_iou, walk_krippendorff, walk_matching
+from bboxqa.examples.walks import Walk, walk_image
 
 EXAMPLES: dict[str, Callable[[], Walk]] = {
     **{scene: partial(walk_image, scene) for scene in SCENES},

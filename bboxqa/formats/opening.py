@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.pipes import open_input
+from bboxqa.core.files import open_input
 from bboxqa.core.text import clean
 
 # UTF-32 comes first, as its byte order mark begins with that of UTF-16.

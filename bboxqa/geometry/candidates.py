@@ -8,8 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, pairs_within, radix_order, run_starts, sum_by
-from bboxqa.core.blocks import blocks
+from bboxqa.core.arrays import (
+    FloatArray,
+    IndexArray,
+    blocks,
+    pairs_within,
+    radix_order,
+    run_starts,
+    sum_by,
+)
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import trim_memory
 from bboxqa.core.parallel import in_threads

@@ -5,9 +5,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
-from bboxqa.core.blocks import blocks, rows_where
-from bboxqa.core.components import connected_components, numbered_nodes
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    blocks,
+    connected_components,
+    numbered_nodes,
+    rows_where,
+    run_starts,
+)
 
 # Fewer pairs take little memory as a list.
 _MANY = 1 << 16

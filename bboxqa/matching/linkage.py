@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
-from bboxqa.core.blocks import blocks
-from bboxqa.core.components import connected_components
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    blocks,
+    connected_components,
+    frozen_arrays,
+)
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints

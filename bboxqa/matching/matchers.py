@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, IntArray, radix_order, run_starts
-from bboxqa.core.blocks import blocks
+from bboxqa.core.arrays import IndexArray, IntArray, blocks, radix_order, run_starts
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import lookup
 from bboxqa.matching.assignment import assign

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, rows, run_starts, sum_by
-from bboxqa.core.components import connected_components
+from bboxqa.core.arrays import BoolArray, IndexArray, connected_components, rows, run_starts, sum_by
 from bboxqa.matching.linkage import drawn_ranks
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs, UnitTable

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.pipes import open_input
+from bboxqa.core.files import open_input
 from bboxqa.core.text import nearest
 from bboxqa.model.settings import ValidateSettings, settings_from, validate_settings_from
 

@@ -8,12 +8,12 @@ from bboxqa.agreement.objects import ChanceSlots, chance_slots, whole_places
 from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
+    blocks,
     frozen_arrays,
     rows,
     run_starts,
     sum_by,
 )
-from bboxqa.core.blocks import blocks
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress

@@ -231,10 +231,7 @@ def _name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
 
 
 def _check_common_image(before: Dataset, after: Dataset, images: Table) -> None:
-    """Raise DatasetError if both versions have images, but none is in both.
-
-    `images` are those of a `ComparisonResult`.
-    """
+    """Raise DatasetError if both versions have images, but none is in both."""
     names = before.image_names, after.image_names
     if "both" in images["status"].tolist() or not all(names):
         return

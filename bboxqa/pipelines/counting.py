@@ -27,8 +27,7 @@ from bboxqa.agreement.counts.unit_counts import (
     join_coincidences,
 )
 from bboxqa.agreement.objects import has_meaning
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, frozen_arrays, sum_by
-from bboxqa.core.blocks import blocks
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, blocks, frozen_arrays, sum_by
 from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress

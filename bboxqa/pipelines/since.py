@@ -136,10 +136,7 @@ def _former(
     reading: dict[str, Any],
     key: Mapping[str, str],
 ) -> tuple[Dataset | None, str]:
-    """Return the data that were measured, or None and why they cannot be read again.
-
-    `key` has the pseudonym of each name.
-    """
+    """Return the data that were measured, or None and why they cannot be read again."""
     inputs = msgspec.convert(manifest["inputs"], list[Source])
     inputs = [replace(each, name=_own_file(each.name, key)) for each in inputs]
     sources = [each for each in inputs if each.role == "annotations"]
@@ -175,11 +172,7 @@ def _own_file(name: str, key: Mapping[str, str]) -> str:
 
 
 def _unused_ids(saved: _Keys, n_saved: int, present: Dataset) -> str:
-    """Return why ids do not tell annotations apart; empty if they do.
-
-    Of the saved annotations, only those are known that were measured, so that numbers without gaps
-    are those up to the number of all `n_saved`.
-    """
+    """Return why ids do not tell annotations apart; empty if they do."""
     ids = given_ids(present)
     if ids is None:
         return "annotations have no ids of their own, only numbers by position"

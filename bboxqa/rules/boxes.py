@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.core.blocks import SparseRows, blocks, rows_where
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, SparseRows, blocks, rows_where
 from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity

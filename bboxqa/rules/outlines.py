@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
-from bboxqa.core.blocks import SparseRows
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, SparseRows, sum_by
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Form
 from bboxqa.geometry.kernels.boxes import corners

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.core import overlaps
-from bboxqa.core.overlaps import overlapping_boxes
+from bboxqa.core import arrays as overlaps
+from bboxqa.core.arrays import overlapping_boxes
 
 NUMBERS = st.integers(0, 12).map(float) | st.sampled_from([0.1, 1e-9, 1e9, np.nan])
 BOXES = st.lists(st.tuples(st.integers(0, 2), st.tuples(*[NUMBERS] * 4)), max_size=12)

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from bboxqa.core import pipes
-from bboxqa.core.pipes import open_input
+from bboxqa.core import files as pipes
+from bboxqa.core.files import open_input
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 

@@ -9,11 +9,8 @@ import bboxqa
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import write_atomically
 from bboxqa.examples import SCENES, example_file, read_expected
-from bboxqa.examples.walks.walk_image import walk_image
-from bboxqa.examples.walks.walk_iou import walk_iou
-from bboxqa.examples.walks.walk_krippendorff import walk_krippendorff
-from bboxqa.examples.walks.walk_matching import walk_matching
-from bboxqa.examples.walks.walk_parts import Check, Step, Walk, digits
+from bboxqa.examples.lessons import walk_iou, walk_krippendorff, walk_matching
+from bboxqa.examples.walks import Check, Step, Walk, digits, walk_image
 from bboxqa.examples.write_example import EXAMPLES, write_example
 
 N_CHECKS = {

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csgraph
 from support.brute import best_matchings
 
-from bboxqa.core import blocks
-from bboxqa.core.components import connected_components
+from bboxqa.core import arrays as blocks
+from bboxqa.core.arrays import connected_components
 from bboxqa.matching import assignment
 from bboxqa.matching.assignment import assign
 

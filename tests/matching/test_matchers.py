@@ -15,7 +15,7 @@ from support.reference import WORKED
 
 from bboxqa.agreement.alpha.nominal import pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidences
-from bboxqa.core import blocks
+from bboxqa.core import arrays as blocks
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.similarities.box import given_sigmas

@@ -12,11 +12,11 @@ from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
+    blocks,
     rows,
     run_starts,
     sum_by,
 )
-from bboxqa.core.blocks import blocks
 from bboxqa.geometry.kernels.boxes import bbox_iou, overlap
 from bboxqa.model.outlines import Segmentations
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, sum_by
-from bboxqa.core.blocks import blocks
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, blocks, sum_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.kernels import polygons, rasters
 from bboxqa.geometry.kernels.boxes import overlap

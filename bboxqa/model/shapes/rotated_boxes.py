@@ -4,8 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray
-from bboxqa.core.blocks import blocks
+from bboxqa.core.arrays import BoolArray, FloatArray, blocks
 
 FiveNumbers = Literal[
     "cxcywh-ccw-degrees",

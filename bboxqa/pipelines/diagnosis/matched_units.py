@@ -12,12 +12,12 @@ from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
+    connected_components,
     frozen_arrays,
+    overlapping_boxes,
     run_starts,
 )
-from bboxqa.core.components import connected_components
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.overlaps import overlapping_boxes
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.object_cells import edges_of

@@ -10,8 +10,7 @@ from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.objects import has_meaning
-from bboxqa.core.arrays import IndexArray
-from bboxqa.core.components import component_of_each
+from bboxqa.core.arrays import IndexArray, component_of_each
 from bboxqa.core.text import count, joined
 from bboxqa.diagnostics.agreement_groups import assigned_to, copied_groups
 from bboxqa.diagnostics.decomposition import KINDS, Kind

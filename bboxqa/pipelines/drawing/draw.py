@@ -152,10 +152,7 @@ def _scene(
     by: By | None,
     reading: dict[str, Any],
 ) -> tuple[Scene, By, list[str], list[str]]:
-    """Return an image of a data set, the meaning of its colours, notes, and the files read.
-
-    The notes are on files left out.
-    """
+    """Return an image of a data set, the meaning of its colours, notes, and the files read."""
     if isinstance(source, Dataset):
         data = source
     elif _is_document(source):

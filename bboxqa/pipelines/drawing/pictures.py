@@ -162,10 +162,7 @@ def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Pictur
 def _with_pillow(
     file: BinaryIO, side: int, size: tuple[int, int], *, in_parts: bool
 ) -> Picture | None:
-    """Return the picture as Pillow reads it.
-
-    None where it does not know the format, and for a large image that rasterio can read `in_parts`.
-    """
+    """Return the picture as Pillow reads it."""
     from PIL import UnidentifiedImageError
 
     try:
@@ -274,10 +271,7 @@ def _with_rasterio(path: Path, driver: str, side: int) -> Picture | None:
 
 
 def _places(names: Sequence[str], folders: Sequence[Path], sources: Sequence[Path]) -> list[Place]:
-    """Return the place of the file of each name below folders; see `ImageSearch`.
-
-    A name may have escapes for control characters, or letters with marks in the other Unicode form.
-    """
+    """Return the place of the file of each name below folders; see `ImageSearch`."""
     search = ImageSearch([folder.resolve() for folder in folders], sources)
     places = search.find(names)
     for spelling in (as_written, partial(normalize, "NFC"), partial(normalize, "NFD")):
@@ -295,10 +289,7 @@ def _places(names: Sequence[str], folders: Sequence[Path], sources: Sequence[Pat
 
 
 def _with_suffix(name: str, search: ImageSearch) -> Place | None:
-    """Return the place of the only image file that has a name and a suffix; None if not one has.
-
-    Labels of DOTA, for instance, name their image without it.
-    """
+    """Return the place of the only image file that has a name and a suffix; None if not one has."""
     tried = [name + each for suffix in IMAGE_SUFFIXES for each in (suffix.upper(), suffix)]
     found = [each for each in search.find(tried) if each.state == ImageState.FOUND]
     # Where upper and lower case are the same, each file is found twice.

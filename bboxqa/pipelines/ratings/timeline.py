@@ -15,8 +15,12 @@ from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.model.ratings import Estimate, LabelAgreement, Ratings, Segments, TaskEstimates
 from bboxqa.pipelines.notes import FEW_CLUSTERS
-from bboxqa.pipelines.ratings.measure import estimates_of, measure
-from bboxqa.pipelines.ratings.rating_notes import missing_intervals, moved_intervals
+from bboxqa.pipelines.ratings.measure import (
+    estimates_of,
+    measure,
+    missing_intervals,
+    moved_intervals,
+)
 
 COEFFICIENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
 ALL_TIERS = "all tiers"

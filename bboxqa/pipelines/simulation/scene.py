@@ -205,10 +205,7 @@ def free_boxes(
 def _overlaps(
     chosen: IndexArray, edges: FloatArray, image: IndexArray, overlap: float, *, before: bool
 ) -> BoolArray:
-    """Return which of the chosen boxes overlap another of their image, (N,).
-
-    With `before`, only those before it count.
-    """
+    """Return which of the chosen boxes overlap another of their image, (N,)."""
     start = np.searchsorted(image, image[chosen])
     stop = chosen if before else np.searchsorted(image, image[chosen], side="right")
     right, offsets = rows(start, stop)
@@ -228,20 +225,14 @@ def _iou(one: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def _poses_of_people(n: int) -> FloatArray:
-    """Return the joints of people who fill their boxes, (N, 17, 3).
-
-    They are shares of width and height from the left top corner, and the visibility, 2.
-    """
+    """Return the joints of people who fill their boxes, (N, 17, 3)."""
     poses = np.full((n, len(COCO_JOINTS), 3), 2.0)
     poses[..., :2] = _PEOPLE
     return poses
 
 
 def _joints_of_all(data: Dataset, where: str) -> tuple[str, ...]:
-    """Return the names of the joints of all categories.
-
-    Raises DatasetError if categories have different joints, or none has any.
-    """
+    """Return the names of the joints of all categories."""
     named = list(dict.fromkeys(names for names in data.joint_names if names))
     if len(named) == 1:
         return named[0]
@@ -250,10 +241,7 @@ def _joints_of_all(data: Dataset, where: str) -> tuple[str, ...]:
 
 
 def _poses_of(objects: Annotations, edges: FloatArray, n_joints: int) -> FloatArray:
-    """Return the joints of objects as shares of their boxes, and the visibility, (N, J, 3).
-
-    Joints that are not labelled have zeros.
-    """
+    """Return the joints of objects as shares of their boxes, and the visibility, (N, J, 3)."""
     poses = np.zeros((len(objects), n_joints, 3))
     if objects.keypoints is None:
         return poses

@@ -14,8 +14,7 @@ from bboxqa.core.types import AnyPath, Files
 from bboxqa.core.version import __version__
 from bboxqa.model.settings_files import read_toml
 from bboxqa.pipelines.read import read_coco
-from bboxqa.pipelines.simulation.documents import document_lines
-from bboxqa.pipelines.simulation.drawing import Boxes, all_boxes, true_joints
+from bboxqa.pipelines.simulation.drawing import Boxes, all_boxes, document_lines, true_joints
 from bboxqa.pipelines.simulation.errors import (
     OF_KEYPOINTS,
     Settings,

@@ -223,10 +223,7 @@ def _estimate(side: _Side, index: int, kind: str, values: IntArray) -> FloatArra
 def _intervals(
     old: FloatArray, new: FloatArray, replicates: list[FloatArray], made_of: list[IndexArray]
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the intervals before and after and of the difference, and the shift of the last.
-
-    They are expanded for the number of images that contribute to each figure before and after.
-    """
+    """Return the intervals before and after and of the difference, and the shift of the last."""
     if not replicates:
         unknown = np.full((len(old), 2), np.nan)
         return unknown, unknown, unknown, np.zeros(len(old))

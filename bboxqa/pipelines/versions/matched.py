@@ -196,11 +196,7 @@ def _has_shapes(similarity: str) -> bool:
 def _redrawn(
     annotations: Annotations, left: IndexArray, right: IndexArray, similarity: FloatArray
 ) -> BoolArray:
-    """Return which shapes were redrawn, (P,) bool.
-
-    Shapes without area are compared by their points: their similarity is 0 even where they are
-    equal.
-    """
+    """Return which shapes were redrawn, (P,) bool."""
     redrawn: BoolArray = similarity < 1 - TOLERANCE
     for place in np.flatnonzero(similarity == 0).tolist():
         first, last = (_shape(annotations, int(side[place])) for side in (left, right))
@@ -231,11 +227,7 @@ def _joined(pairs: Pairs, more: Pairs) -> Pairs:
 def _side_by_side(
     before: Dataset, after: Dataset, images: Aligned, annotators: Aligned
 ) -> tuple[Dataset, IndexArray]:
-    """Return all annotations as those of two annotators, "before" and "after".
-
-    Each pair of image and annotator becomes an image. Also return the index of each annotation
-    among those before, and then those after, (N,).
-    """
+    """Return all annotations as those of two annotators, "before" and "after"."""
     old, new = before.annotations, after.annotations
     categories = align(before.category_names, after.category_names)
     n_annotators = len(annotators)
@@ -293,12 +285,7 @@ def _sizes(before: Dataset, after: Dataset, images: Aligned) -> IntArray:
 
 
 def _id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:
-    """Return codes of the ids of all annotations, in their order, and what speaks against them.
-
-    Codes are equal where ids are; None if a version has no ids or annotations. The reason says why
-    there are no codes, or why they may be positions: the ids of both versions count up from 0 or 1
-    without gaps, as most exports number annotations anew.
-    """
+    """Return codes of the ids of all annotations, in their order, and what speaks against them."""
     given = given_ids(before), given_ids(after)
     lacking = [name for name, ids in zip(("before", "after"), given, strict=True) if ids is None]
     if lacking:
@@ -373,14 +360,7 @@ class _IdPairs:
 def _pairs_by_id(
     annotations: Annotations, codes: IndexArray, edges: FloatArray, doubt: str = ""
 ) -> _IdPairs:
-    """Return the pairs with equal ids, if ids stayed the same.
-
-    Where equal annotations of an image have another id that is in use in the other version, ids
-    have moved on: from the lowest of these on, an id says nothing in this image.
-
-    A `doubt` says why ids may be positions. They are then used only if most annotations with equal
-    ids are equal, and no annotation has another id: after one deletion, later ones would have.
-    """
+    """Return the pairs with equal ids, if ids stayed the same."""
     left, right = _same_id(annotations, codes)
     first, second = edges[left], edges[right]
     is_equal = np.logical_and.reduce(
@@ -418,10 +398,7 @@ def _same_id(annotations: Annotations, codes: IndexArray) -> Pairs:
 def _with_another_id(
     annotations: Annotations, codes: IndexArray, left: IndexArray, right: IndexArray
 ) -> Pairs:
-    """Return the pairs of equal annotations with ids that differ, without those of given pairs.
-
-    If neither id is in use in the other version, the annotation was drawn again.
-    """
+    """Return the pairs of equal annotations with ids that differ, without those of given pairs."""
     old, new = _equal_pairs(annotations, _open_rows(annotations, left, right))
     before, after = (codes[annotations.annotator == side] for side in (0, 1))
     in_use: BoolArray = np.isin(codes[old], after) | np.isin(codes[new], before)
@@ -474,13 +451,7 @@ def _similar_pairs(
     *,
     unlabelled: bool = False,
 ) -> Pairs:
-    """Return the pairs that the matcher forms of some of the annotations.
-
-    Pairs that are nearly equal come before others: the most similar pairs in total may contain two
-    that are little similar in place of one that hardly changed.
-
-    With `unlabelled`, pairs of which at least one has no labelled key points are matched by boxes.
-    """
+    """Return the pairs that the matcher forms of some of the annotations."""
     if not len(rows):
         return rows, rows
     part = replace(both, annotations=select_annotations(both.annotations, rows))

@@ -7,8 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import MIX, BoolArray, FloatArray, IndexArray, run_starts
-from bboxqa.core.blocks import blocks, rows_where
+from bboxqa.core.arrays import (
+    MIX,
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    blocks,
+    rows_where,
+    run_starts,
+)
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 
 # Boxes per chunk, unless one group has more.

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
-from bboxqa.core.blocks import rows_where
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, rows_where
 from bboxqa.formats.columns import Form
 from bboxqa.rules.facts.document import Document
 

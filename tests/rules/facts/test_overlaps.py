@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.core import blocks
-from bboxqa.core.blocks import SparseRows
+from bboxqa.core import arrays as blocks
+from bboxqa.core.arrays import SparseRows
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.rules.facts import box_overlaps
 from bboxqa.rules.facts.box_overlaps import first_equal, overlapping

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.mutants import MUTATIONS, mutant
 
 import bboxqa
-from bboxqa.core import blocks
+from bboxqa.core import arrays as blocks
 from bboxqa.formats import scanner as windows
 from bboxqa.formats.columns import Rings
 from bboxqa.rules.facts import box_overlaps, ring_measures, rings

@@ -1,0 +1,306 @@
+"""Worked examples: IoU by hand, matching, and Krippendorff's tables."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.counts.unit_counts import from_table, from_units
+from bboxqa.core.arrays import FloatArray
+from bboxqa.examples import read_expected
+from bboxqa.examples.walks import (
+    NOBODY,
+    Check,
+    Step,
+    Walk,
+    alpha_of,
+    alpha_text,
+    braces,
+    check,
+    digits,
+    hang,
+    match_boxes,
+    matrix_text,
+    short,
+    side_by_side,
+    table,
+    unit_rows,
+)  # fmt: skip
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners, overlap
+from bboxqa.geometry.kernels.rasters import draw_inclusive, raster_areas
+from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.units import ReliabilityData
+
+_NOTES = (
+    (
+        "Boxes 5: the source states an IoU of 0.6667 for a B that is shifted both across and "
+        "down. That is the IoU of a B shifted across alone, pair 4; pair 5 shares 16 of 34 px, "
+        "0.4706."
+    ),
+    (
+        "Boxes 10: the source counts a shared square of 10 by 10 px, as in pair 9. Its A begins "
+        "5 px further down, so that 10 by 15 px are shared: 150 of 4850, 0.0309."
+    ),
+    "Boxes 11: 129000 / 271000 is 0.4760; the source has one zero too many, 0.0476.",
+    (
+        "Polygons: the source has two sections on partial overlap, above and below an IoU of "
+        "0.5, and their headings are exchanged."
+    ),
+)
+
+
+def walk_iou(expected: Mapping[str, Any] | None = None) -> Walk:
+    """Walk through the IoU of boxes and of polygons."""
+    if expected is None:
+        expected = read_expected()
+    return Walk(
+        name="iou",
+        introduction=(
+            "Intersection over union (IoU) says how well two shapes coincide: the area that both "
+            "cover, divided by the area that at least one covers. It is 1 for the same shape and "
+            "0 for shapes that do not overlap, whatever their size."
+        ),
+        steps=(
+            _boxes_step(expected["bbox_iou"]),
+            _polygons_step(expected["polygon_iou_pixel_inclusive"]),
+        ),
+        notes=_NOTES,
+    )
+
+
+def _boxes_step(pairs: Sequence[Mapping[str, Any]]) -> Step:
+    a, b = (corners(np.array([pair[side] for pair in pairs], np.float64)) for side in "ab")
+    shared = overlap(a, b)
+    union = sum(np.prod(box[:, 2:] - box[:, :2], axis=1) for box in (a, b)) - shared
+    iou = bbox_iou(a, b)
+    rows, checks = [], []
+    for place, pair in enumerate(pairs):
+        one = check(f"IoU of boxes {place + 1}", digits(iou[place]), digits(pair["iou"]))
+        areas = [short(shared[place]), short(union[place])]
+        boxes = [_box(pair["a"]), _box(pair["b"])]
+        rows.append([str(place + 1), *boxes, *areas, one.computed, one.verdict])
+        checks.append(one)
+    header = ["", "A", "B", "intersection", "union", "IoU", ""]
+    return Step(
+        title="1. Boxes",
+        explanation=(
+            "A box is given as x, y, width, height. The intersection is a box, too: it reaches "
+            "from the larger of the two left edges to the smaller of the two right ones, and in "
+            "the same way from top to bottom. union = area of A + area of B - intersection."
+        ),
+        body=table(header, rows, left=[1, 2, 6]),
+        checks=tuple(checks),
+        verdicts_in_body=True,
+    )
+
+
+def _box(bbox: Sequence[float]) -> str:
+    return " ".join(map(short, bbox))
+
+
+def _polygons_step(pairs: Sequence[Mapping[str, Any]]) -> Step:
+    parts = [_polygon_pair(place, pair) for place, pair in enumerate(pairs, 1)]
+    return Step(
+        title="2. Polygons, as pixels",
+        explanation=(
+            "A polygon is drawn on a grid of pixels, its boundary included, and pixels are "
+            "counted: a square from 0 to 3 covers 4 by 4 of them. (bboxqa compares polygons "
+            "exactly by default; these are the figures of --similarity pixel.)"
+        ),
+        body="\n\n".join(text for text, _ in parts),
+        checks=tuple(one for _, one in parts),
+        verdicts_in_body=True,
+    )
+
+
+def _polygon_pair(place: int, pair: Mapping[str, Any]) -> tuple[str, Check]:
+    a, b = (np.array(pair[side], np.float64).reshape(-1, 2) for side in "ab")
+    shared, union = raster_areas([a], [b], (0, 0), draw_inclusive)
+    iou = shared / union
+    # The pixel count is compared only if the source gives one.
+    stated = [
+        found if pair[key] is None else pair[key]
+        for key, found in (("intersection_px", shared), ("union_px", union), ("iou", iou))
+    ]
+    one = check(f"IoU of polygons {place}", _quotient(shared, union, iou), _quotient(*stated))
+    lines = [
+        hang(f"{place:2}  A  ", _points(a)),
+        hang("    B  ", _points(b)),
+        f"    IoU = {one.computed}: {one.verdict}",
+    ]
+    return "\n".join(lines), one
+
+
+def _quotient(shared: float, union: float, iou: float) -> str:
+    return f"{short(shared)} px / {short(union)} px = {digits(iou)}"
+
+
+def _points(vertices: FloatArray) -> str:
+    return " ".join(f"({short(x)},{short(y)})" for x, y in vertices.tolist())
+
+
+_IOU_THRESHOLD = 0.5
+
+_Boxes = Mapping[str, Mapping[str, Any]]
+_Case = Mapping[str, Any]
+
+
+def walk_matching(expected: Mapping[str, Any] | None = None) -> Walk:
+    """Walk through the matching of two and of three annotators."""
+    matching = (read_expected() if expected is None else expected)["matching"]
+    boxes: _Boxes = matching["boxes"]
+    cases: list[tuple[int, _Case]] = list(enumerate(matching["cases"], 1))
+    two = [case for case in cases if len(case[1]["annotators"]) == 2]
+    three = [case for case in cases if len(case[1]["annotators"]) > 2]
+    return Walk(
+        name="matching",
+        introduction=(
+            "Before agreement can be counted, the boxes of several annotators have to be matched: "
+            "those that show the same object are a unit. Each case below takes some of 28 boxes; "
+            f"two boxes may be one object where their IoU is {_IOU_THRESHOLD:g} or more. The "
+            "way from units to alpha is shown step by step in the example fruits."
+        ),
+        steps=(
+            _boxes_step_matching(boxes),
+            _cases_step(
+                "2. Two annotators: Hungarian matching",
+                "Pairs are chosen so that the sum of their IoUs is the greatest while no box is in "
+                "two pairs; a box without a partner is a unit of its own. In the table, {1,2} is "
+                "a unit of box 1 of A and box 2 of B, and {9,-} one that B did not draw.",
+                boxes,
+                two,
+            ),
+            _cases_step(
+                "3. Three annotators: recursive matching",
+                "The boxes of A open units; B is matched to A, then C to A and what is left of C "
+                "to B, each time as above. What nobody else drew opens a unit. No annotator is in "
+                "a unit twice.",
+                boxes,
+                three,
+            ),
+        ),
+    )
+
+
+def _boxes_step_matching(boxes: _Boxes) -> Step:
+    rows = [
+        [number, box["annotator"], str(box["category_id"]), *map(short, box["bbox"])]
+        for number, box in boxes.items()
+    ]
+    header = ["box", "by", "category", "x", "y", "width", "height"]
+    half = (len(rows) + 1) // 2
+    return Step(
+        title="1. The boxes",
+        explanation=(
+            "Who drew each box, the number of its category, and where it is, in pixels. Many "
+            "coincide on purpose: a case takes the same, a similar or a distant box."
+        ),
+        body=side_by_side(table(header, rows[:half]), table(header, rows[half:])),
+    )
+
+
+def _cases_step(
+    title: str, explanation: str, boxes: _Boxes, cases: Sequence[tuple[int, _Case]]
+) -> Step:
+    rows, checks = [], []
+    for place, case in cases:
+        units, alpha = _case_checks(place, case, boxes)
+        verdict = "agrees" if units.agrees and alpha.agrees else "DIFFERS"
+        chosen = " ".join(map(str, case["box_ids"]))
+        rows.append([str(place), chosen, units.computed, alpha.computed, verdict])
+        checks += [units, alpha]
+    return Step(
+        title=title,
+        explanation=explanation,
+        body=table(["case", "boxes", "units", "alpha", ""], rows, left=[1, 2, 4]),
+        checks=tuple(checks),
+        verdicts_in_body=True,
+    )
+
+
+def _case_checks(place: int, case: _Case, boxes: _Boxes) -> tuple[Check, Check]:
+    """Match the boxes of a case; compare its units and its alpha."""
+    data = _dataset(case, boxes)
+    matcher = "hungarian" if len(data.annotator_names) == 2 else "recursive"
+    units = match_boxes(data, matcher, _IOU_THRESHOLD)
+    reliability = from_units(data.annotations, units, data.assigned, len(data.category_names))
+    alpha = alpha_of(reliability).value
+    return (
+        check(f"units of case {place}", braces(unit_rows(data, units)), braces(case["units"])),
+        check(f"alpha of case {place}", digits(alpha), digits(case["alpha"])),
+    )
+
+
+def _dataset(case: _Case, boxes: _Boxes) -> Dataset:
+    """Return the boxes of a case as one image that all its annotators were shown."""
+    annotators: list[str] = case["annotators"]
+    ids = sorted(case["box_ids"], key=lambda number: (boxes[str(number)]["annotator"], number))
+    chosen = [boxes[str(number)] for number in ids]
+    n_categories = max(box["category_id"] for box in chosen)
+    return Dataset(
+        image_names=("case",),
+        image_size=np.zeros((1, 2), np.int32),
+        category_names=tuple(str(number) for number in range(1, n_categories + 1)),
+        annotator_names=tuple(annotators),
+        annotations=Annotations(
+            id=np.array(ids, np.int64),
+            image=np.zeros(len(ids), np.int32),
+            annotator=np.array([annotators.index(box["annotator"]) for box in chosen], np.int32),
+            category=np.array([box["category_id"] - 1 for box in chosen], np.int32),
+            bbox=np.array([box["bbox"] for box in chosen], np.float64),
+            iscrowd=np.zeros(len(ids), np.bool_),
+        ),
+        assigned=np.ones((1, len(annotators)), np.bool_),
+    )
+
+
+_NOTES_KRIPPENDORFF = (
+    "Table 5: the source has alpha without its sign. D_o / D_e is 1.2, and 1 - 1.2 = -0.2.",
+)
+
+
+def walk_krippendorff(expected: Mapping[str, Any] | None = None) -> Walk:
+    """Walk through alpha for reliability data of increasing size."""
+    cases = (read_expected() if expected is None else expected)["krippendorff"]
+    return Walk(
+        name="krippendorff",
+        introduction=(
+            "Two annotators, A and B, put objects (units) into categories 1, 2, 3 and so on. "
+            'Where one of them drew nothing ("-"), that counts as a category called "missing". '
+            "For each table: the matrix of coincidences, in which every pair of values within a "
+            "unit is counted in both directions; n, the number of values; D_o, the share of pairs "
+            "that disagree; D_e, the share that would if the same values were dealt out by "
+            "chance; and alpha = 1 - D_o / D_e, 1 for full agreement and 0 for chance."
+        ),
+        steps=tuple(_step(place, case) for place, case in enumerate(cases, 1)),
+        notes=_NOTES_KRIPPENDORFF,
+    )
+
+
+def _step(place: int, case: Mapping[str, Any]) -> Step:
+    rows: list[list[int | None]] = case["annotators_x_units"]
+    data, names = _reliability(rows)
+    header = ["unit", *map(str, range(1, len(rows[0]) + 1))]
+    values = [
+        [annotator, *(NOBODY if value is None else str(value) for value in row)]
+        for annotator, row in zip("AB", rows, strict=True)
+    ]
+    alpha = digits(alpha_of(data).value)
+    return Step(
+        title=f"{place}. {case['name'].capitalize()}",
+        explanation="",
+        body="\n\n".join(
+            [table(header, values, left=[0]), matrix_text(data, names), alpha_text(data)]
+        ),
+        checks=(check(f"alpha of table {place}", alpha, digits(case["alpha"])),),
+    )
+
+
+def _reliability(rows: list[list[int | None]]) -> tuple[ReliabilityData, list[str]]:
+    """Return the table as reliability data, and the names of the categories that occur."""
+    categories = sorted({value for row in rows for value in row if value is not None})
+    index = {value: place for place, value in enumerate(categories)}
+    values = [[-1 if value is None else index[value] for value in row] for row in rows]
+    table_of_values = np.array(values, np.int32)
+    asked = np.ones(table_of_values.shape, np.bool_)
+    return from_table(table_of_values, asked, len(categories)), list(map(str, categories))

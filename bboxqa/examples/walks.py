@@ -1,0 +1,537 @@
+"""Walk-throughs: steps with checked values, and those from the boxes of an image to alpha."""
+
+import json
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, zip_longest
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bboxqa.agreement.alpha.nominal import Alpha, pooled_alpha
+from bboxqa.agreement.counts.unit_counts import coincidence_matrix, coincidences, from_units
+from bboxqa.agreement.uncertainty.estimator import OK
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.examples import example_file, read_expected
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners
+from bboxqa.matching.matchers import match
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.units import ReliabilityData, UnitTable
+from bboxqa.pipelines.read import read_coco
+from bboxqa.report.numbers import decimal
+from bboxqa.report.tables import table_lines
+
+WIDTH = 92
+"""The longest line of running text; tables may be a little wider, up to 100."""
+
+MISSING = "missing"
+"""The table entry of an annotator who was asked and drew nothing."""
+
+
+class Check(NamedTuple):
+    """A computed and an expected value, both as they are printed."""
+
+    what: str
+    computed: str
+    expected: str
+    agrees: bool
+
+    @property
+    def verdict(self) -> str:
+        """Whether the value is the expected one, in words."""
+        return "agrees" if self.agrees else f"DIFFERS: expected {self.expected}"
+
+    def text(self) -> str:
+        """Return the check as a paragraph that ends in its verdict."""
+        return hang("- ", f"{self.what} = {self.computed}: {self.verdict}")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a walk-through."""
+
+    title: str
+    explanation: str
+    """The explanation of the step."""
+    body: str
+    """A table, as text."""
+    checks: tuple[Check, ...] = ()
+    """The values that are compared with expected ones."""
+    verdicts_in_body: bool = False
+    """Whether the body itself shows the verdicts; then only checks that differ are listed below."""
+
+    def text(self) -> str:
+        """Return the step as paragraphs with a blank line between them."""
+        listed = [one.text() for one in self.checks if not (self.verdicts_in_body and one.agrees)]
+        title = f"{self.title}\n{'-' * len(self.title)}"
+        parts = [title, hang("", self.explanation), textwrap.indent(self.body, "  ")]
+        # Self-explanatory tables have no explanation.
+        return "\n\n".join(part for part in (*parts, "\n".join(listed)) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A worked example, step by step."""
+
+    name: str
+    introduction: str
+    """The name of the example, and what it shows."""
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+    """Misprints in the source of the example."""
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks of all steps."""
+        return tuple(one for step in self.steps for one in step.checks)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every value is the expected one; false if none was compared."""
+        return self.n_checks > 0 and all(one.agrees for one in self.checks)
+
+    @property
+    def n_checks(self) -> int:
+        """The number of values that were compared."""
+        return len(self.checks)
+
+    def text(self) -> str:
+        """Return the walk-through for a terminal of 100 columns."""
+        title = f"Worked example: {self.name}"
+        parts = [f"{title}\n{'=' * len(title)}", hang("", self.introduction)]
+        parts += [step.text() for step in self.steps]
+        if self.notes:
+            notes = [hang("- ", note) for note in self.notes]
+            parts.append("\n".join(["Misprints in the source of this example:", *notes]))
+        return "\n\n".join([*parts, self._summary()]) + "\n"
+
+    def _summary(self) -> str:
+        differing = sum(not one.agrees for one in self.checks)
+        if differing:
+            return f"{differing} of {self.n_checks} checks DIFFER from what is expected."
+        return f"All {self.n_checks} checks agree with what is expected."
+
+
+def check(what: str, computed: str, expected: str) -> Check:
+    """Compare two values as they are printed, with the same rounding.
+
+    Examples
+    --------
+    >>> check("alpha", digits(0.02222), digits(0.0222)).text()
+    '- alpha = 0.0222: agrees'
+    """
+    return Check(what, computed, expected, computed == expected)
+
+
+def digits(value: float) -> str:
+    """Return a number with four digits, and zero without a sign.
+
+    Examples
+    --------
+    >>> digits(2 / 3), digits(-1e-9)
+    ('0.6667', '0.0000')
+    """
+    # Rounded twice, so that the last bit does not decide ties such as -0.40625.
+    return decimal(round(value, 12))
+
+
+def short(value: float) -> str:
+    """Return a number with at most four decimals, without trailing zeros.
+
+    Examples
+    --------
+    >>> short(2.0), short(0.5), short(1200000.0)
+    ('2', '0.5', '1200000')
+    """
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def hang(head: str, text: str) -> str:
+    """Return text after a head, wrapped with a hanging indent.
+
+    Examples
+    --------
+    >>> hang("n = ", "1 + 1")
+    'n = 1 + 1'
+    """
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def table(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (), gap: int = 2
+) -> str:
+    """Return rows below their titles; the columns of `left` are words."""
+    return "\n".join(table_lines([titles, *rows], left, gap=gap))
+
+
+def side_by_side(*blocks: str) -> str:
+    r"""Return blocks of lines side by side.
+
+    Examples
+    --------
+    >>> print(side_by_side("a\nb", "c"))
+    a     c
+    b
+    """
+    columns = [block.splitlines() for block in blocks]
+    widths = [max(map(len, column), default=0) for column in columns]
+    return "\n".join(
+        "     ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in zip_longest(*columns, fillvalue="")
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """An annotated image with its expected results."""
+
+    description: str
+    """A description of the image and its annotations."""
+    data: Dataset
+    """N annotations, ordered by annotator, then id."""
+    iou: FloatArray
+    """(N, N) float64. The IoU of all pairs of boxes."""
+    threshold: float
+    """The lowest IoU of admissible pairs."""
+    expected: Mapping[str, Any]
+    """Its part of `expected.json`."""
+    category_ids: Mapping[str, str]
+    """The name of each category id, as text."""
+
+    def boxes_of(self, annotator: int) -> IndexArray:
+        """Return the indices of one annotator's boxes."""
+        return np.flatnonzero(self.data.annotations.annotator == annotator)
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Return all pairs of annotators."""
+        return list(combinations(range(len(self.data.annotator_names)), 2))
+
+    def iou_of(self, first: int, second: int) -> float:
+        """Return the IoU of two boxes, named by their ids."""
+        ids = self.data.annotations.id
+        return float(self.iou[ids == first, ids == second].item())
+
+
+def load_scene(name: str, expected: Mapping[str, Any]) -> Scene:
+    """Return an example image with its part of the expected results."""
+    document = json.loads(example_file(name).read_text("utf-8"))
+    data = read_coco(example_file(name), segmentation=False)
+    # Tables are in the order of ids, in which units are numbered as well.
+    order = np.lexsort((data.annotations.id, data.annotations.annotator))
+    annotations = data.annotations.take(order)
+    box = corners(annotations.bbox)
+    first, second = np.indices((len(box), len(box))).reshape(2, -1)
+    return Scene(
+        description=document["info"]["description"],
+        data=replace(data, annotations=annotations),
+        iou=bbox_iou(box[first], box[second]).reshape(len(box), len(box)),
+        threshold=float(expected["images"][name]["iou_threshold"]),
+        expected=expected["images"][name],
+        category_ids={str(one["id"]): one["name"] for one in document["categories"]},
+    )
+
+
+Row = tuple[int | None, ...]
+"""One unit: an annotation id per annotator, or None."""
+
+NOBODY = "-"
+"""The entry of an annotator without an annotation."""
+
+
+def match_boxes(data: Dataset, matcher: str, iou_threshold: float) -> UnitTable:
+    """Match boxes that reach a threshold; see `bboxqa.matching.matchers`."""
+    pairs, _ = candidate_pairs(data, "bbox", iou_threshold)
+    return match(data.annotations, pairs, matcher, iou_threshold)
+
+
+def unit_rows(data: Dataset, units: UnitTable) -> list[Row]:
+    """Return the units with the ids of their annotations, a column per annotator."""
+    rows: list[list[int | None]] = [[None] * len(data.annotator_names) for _ in range(len(units))]
+    annotations = data.annotations
+    for unit, annotator, number in zip(
+        units.unit.tolist(), annotations.annotator.tolist(), annotations.id.tolist(), strict=True
+    ):
+        rows[unit][annotator] = number
+    return [tuple(row) for row in rows]
+
+
+def braces(rows: Sequence[Sequence[int | None]]) -> str:
+    """Return units in one line.
+
+    Examples
+    --------
+    >>> braces([(1, 6), (2, None)])
+    '{1,6} {2,-}'
+    """
+    units = (",".join(NOBODY if one is None else str(one) for one in row) for row in rows)
+    return " ".join(f"{{{unit}}}" for unit in units)
+
+
+# In all worked examples, a missing box counts as a category of its own.
+_MISSING = "category"
+
+
+def alpha_of(data: ReliabilityData) -> Alpha:
+    """Return alpha over all units; a missing box counts as a category."""
+    return pooled_alpha(coincidences(data, _MISSING))
+
+
+def matrix_values(
+    data: ReliabilityData, category_names: Sequence[str]
+) -> tuple[list[str], list[list[float]]]:
+    """Return the names of the values that occur, and their coincidence matrix."""
+    values, matrix = coincidence_matrix(data, _MISSING)
+    names = [*category_names, MISSING]
+    return [names[value] for value in values], matrix.tolist()
+
+
+def matrix_text(data: ReliabilityData, category_names: Sequence[str]) -> str:
+    """Return the coincidence matrix as a table with its sums."""
+    names, matrix = matrix_values(data, category_names)
+    rows = [
+        [name, *map(short, row), short(sum(row))] for name, row in zip(names, matrix, strict=True)
+    ]
+    sums = [short(sum(column)) for column in zip(*matrix, strict=True)]
+    total = short(sum(map(sum, matrix)))
+    return table(["", *names, "sum"], [*rows, ["sum", *sums, total]], left=[0])
+
+
+def alpha_text(data: ReliabilityData) -> str:
+    """Return D_o, D_e and alpha, each with its formula and the numbers filled in."""
+    alpha = alpha_of(data)
+    _, matrix = coincidence_matrix(data, _MISSING)
+    sums = matrix.sum(1)
+    n = short(sums.sum())
+    less = short(sums.sum() - 1)
+    agreeing = " + ".join(map(short, matrix.diagonal()))
+    by_chance = " + ".join(f"{short(count)}*{short(count - 1)}" for count in sums)
+    lines = [
+        hang("n     = ", f"{' + '.join(map(short, sums))} = {n}" if len(sums) > 1 else n),
+        hang("D_o   = ", f"1 - ({agreeing}) / {n} = {digits(alpha.observed)}"),
+        hang("D_e   = ", f"1 - ({by_chance}) / ({n}*{less}) = {digits(alpha.expected)}"),
+    ]
+    if alpha.status == OK:
+        parts = f"{digits(alpha.observed)} / {digits(alpha.expected)}"
+        lines.append(f"alpha = 1 - D_o / D_e = 1 - {parts} = {digits(alpha.value)}")
+    else:
+        lines.append(hang("alpha = ", f"{digits(alpha.value)} ({alpha.status}, so D_e is 0)"))
+    return "\n".join(lines)
+
+
+def walk_image(name: str, expected: Mapping[str, Any] | None = None) -> Walk:
+    """Walk through an example image."""
+    scene = load_scene(name, read_expected() if expected is None else expected)
+    units = match_boxes(scene.data, "recursive", scene.threshold)
+    return Walk(
+        name=name,
+        introduction=(
+            f"{scene.description} How far do the annotators agree on what there is, "
+            "where it is and what it is called? (bboxqa agree does all of the following at once.)"
+        ),
+        steps=(
+            _boxes_step(scene),
+            _iou_step(scene),
+            _hungarian_step(scene),
+            _units_step(scene, units),
+            _labels_step(scene, units),
+            *_alpha_steps(scene, units),
+        ),
+    )
+
+
+def _boxes_step(scene: Scene) -> Step:
+    data, annotations = scene.data, scene.data.annotations
+    rows = [
+        [
+            str(annotations.id[index]),
+            data.annotator_names[annotations.annotator[index]],
+            data.category_names[annotations.category[index]],
+            *map(short, annotations.bbox[index].tolist()),
+        ]
+        for index in range(len(annotations))
+    ]
+    header = ["id", "annotator", "category", "x", "y", "width", "height"]
+    return Step(
+        title="1. The boxes",
+        explanation=(
+            "Every annotator was shown the same image and drew a box around each object. x and y "
+            "are the left and the upper edge; all lengths are in pixels."
+        ),
+        body=table(header, rows, left=[1, 2]),
+    )
+
+
+def _iou_step(scene: Scene) -> Step:
+    expected = scene.expected.get("bbox_iou", {})
+    return Step(
+        title="2. How much do the boxes overlap?",
+        explanation=(
+            "The IoU of two boxes is the area that they share, divided by the area that they "
+            "cover together: 1 for the same box, 0 for boxes apart. A pair that reaches "
+            f"{scene.threshold:g} (marked *) may show the same object; categories play no part "
+            "in this. Rows are the boxes of the first annotator, columns those of the second."
+        ),
+        body="\n\n".join(_iou_table(scene, *pair) for pair in scene.pairs()),
+        checks=tuple(_iou_check(scene, pair, value) for pair, value in expected.items()),
+    )
+
+
+def _iou_table(scene: Scene, first: int, second: int) -> str:
+    def cell(iou: float) -> str:
+        if iou == 0:
+            return "0 "
+        return digits(iou) + ("*" if iou >= scene.threshold - TOLERANCE else " ")
+
+    names, ids = scene.data.annotator_names, scene.data.annotations.id
+    columns = scene.boxes_of(second)
+    rows = [
+        [str(ids[row]), *map(cell, scene.iou[row, columns].tolist())]
+        for row in scene.boxes_of(first)
+    ]
+    # Eleven columns fit on a line only with a gap of one space; the mark takes another column.
+    header = ["", *(f"{ids[column]} " for column in columns)]
+    text = table(header, rows, gap=1)
+    return f"{names[first]} and {names[second]}\n{text}"
+
+
+def _iou_check(scene: Scene, pair: str, expected: float) -> Check:
+    first, second = map(int, pair.split("-"))
+    return check(
+        f"IoU of {first} and {second}", digits(scene.iou_of(first, second)), digits(expected)
+    )
+
+
+def _hungarian_step(scene: Scene) -> Step:
+    names = scene.data.annotator_names
+    blocks, checks = [], []
+    for first, second in scene.pairs():
+        chosen = _hungarian_pairs(scene, first, second)
+        rows = [[str(a), str(b), digits(scene.iou_of(a, b))] for a, b in chosen]
+        blocks.append(table([names[first], names[second], "IoU"], rows))
+        expected = scene.expected["hungarian_pairs"][f"{names[first]}-{names[second]}"]
+        checks.append(
+            check(f"pairs of {names[first]} and {names[second]}", braces(chosen), braces(expected))
+        )
+    return Step(
+        title="3. Two annotators at a time: Hungarian matching",
+        explanation=(
+            "Of the marked pairs, those are chosen whose IoUs have the greatest sum while no box "
+            "is in two pairs. A box in no pair has no counterpart with that annotator."
+        ),
+        body=side_by_side(*blocks),
+        checks=tuple(checks),
+    )
+
+
+def _hungarian_pairs(scene: Scene, first: int, second: int) -> list[tuple[int, int]]:
+    """Match two of the annotators, without the others."""
+    kept = np.sort(np.concatenate([scene.boxes_of(first), scene.boxes_of(second)]))
+    data = replace(scene.data, annotations=scene.data.annotations.take(kept))
+    rows = unit_rows(data, match_boxes(data, "hungarian", scene.threshold))
+    ends = [(row[first], row[second]) for row in rows]
+    return [(a, b) for a, b in ends if a is not None and b is not None]
+
+
+def _units_step(scene: Scene, units: UnitTable) -> Step:
+    names = scene.data.annotator_names
+    rows = unit_rows(scene.data, units)
+    return Step(
+        title="4. All annotators: recursive matching",
+        explanation=(
+            f"Each box of {names[0]} opens a unit: one object, as far as the annotators agree that "
+            f"it is one. {names[1]} is matched to {names[0]} as above and joins those units; boxes "
+            f"without a counterpart open units of their own. {names[2]} is matched to {names[0]} "
+            f"first; the boxes that are left are matched to those of {names[1]} in units that "
+            f"{names[2]} is not in yet. A hyphen marks who did not draw the object."
+        ),
+        body=table(["unit", *names], [_numbered(place, row) for place, row in enumerate(rows, 1)]),
+        checks=(check("units", braces(rows), braces(scene.expected["recursive_units"])),),
+    )
+
+
+def _numbered(place: int, row: Row) -> list[str]:
+    return [str(place), *(NOBODY if number is None else str(number) for number in row)]
+
+
+def _labels_step(scene: Scene, units: UnitTable) -> Step:
+    data, names = scene.data, scene.data.category_names
+    # By id, so that the rows have the order of the previous table.
+    category = dict(
+        zip(data.annotations.id.tolist(), data.annotations.category.tolist(), strict=True)
+    )
+    rows = [
+        [
+            str(place),
+            *(MISSING if one is None else names[category[one]] for one in row),
+        ]
+        for place, row in enumerate(unit_rows(data, units), 1)
+    ]
+    titles = ["unit", *data.annotator_names]
+    return Step(
+        title="5. The reliability data",
+        explanation=(
+            "Each box is replaced by its category. Where an annotator did not draw the object, "
+            f'the value is "{MISSING}", which counts as a category of its own, so that a missed '
+            "object lowers the agreement."
+        ),
+        body=table(titles, rows, left=range(1, len(titles))),
+    )
+
+
+def _alpha_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step]:
+    data, names = scene.data, scene.data.category_names
+    reliability = from_units(data.annotations, units, data.assigned, len(names))
+    alpha = digits(alpha_of(reliability).value)
+    return (
+        Step(
+            title="6. The coincidence matrix",
+            explanation=(
+                "Within a unit of m values, each value is paired with each of the others, and each "
+                "pair counts 1/(m-1), so that every value counts once. Pairs of equal values "
+                "stand on the diagonal, disagreements beside it."
+            ),
+            body=matrix_text(reliability, names),
+            checks=_matrix_checks(scene, *matrix_values(reliability, names)),
+        ),
+        Step(
+            title="7. Krippendorff's alpha",
+            explanation=(
+                "D_o is the share of pairs that disagree, D_e the share that would if the same "
+                "values were dealt out by chance. alpha is 1 for full agreement, 0 for agreement "
+                "no better than chance, and negative for less than that. All digits are kept "
+                "in computing; four are shown."
+            ),
+            body=alpha_text(reliability),
+            checks=(check("alpha", alpha, digits(scene.expected["alpha"])),),
+        ),
+    )
+
+
+def _matrix_checks(scene: Scene, names: list[str], matrix: list[list[float]]) -> tuple[Check, ...]:
+    """Compare the rows of the matrix with the expected rows, if any, in the order of `names`."""
+    expected = scene.expected.get("coincidence_matrix")
+    if expected is None:
+        return ()
+    expected_names = [scene.category_ids.get(value, value) for value in expected["values"]]
+    cells = {
+        (row_name, column_name): cell
+        for row_name, row in zip(expected_names, expected["matrix"], strict=True)
+        for column_name, cell in zip(expected_names, row, strict=True)
+    }
+    return tuple(
+        check(
+            f"row {name}",
+            " ".join(map(short, row)),
+            " ".join(short(cells.get((name, other), 0)) for other in names),
+        )
+        for name, row in zip(names, matrix, strict=True)
+    )
