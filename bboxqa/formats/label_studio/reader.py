@@ -283,16 +283,18 @@ class _Records:
             return
         problem = beyond(region, shape["bbox"], size) if "bbox" in shape else ""
         record = {**shape, "image_id": image["id"], **shared}
-        origin = plain_text(region.result.get("origin"))
-        if origin.startswith("prediction") and not task.is_review:
+        given = region.result
+        if plain_text(given.get("origin")).startswith("prediction") and not task.is_review:
             record["source"] = "prediction"
-        if isinstance(score := region.result.get("score"), int | float):
-            record["score"] = score
+        if isinstance(given.get("score"), int | float):
+            record["score"] = given["score"]
         record["own_id"] = region.id or where.at
         if region.attributes:
             record["attributes"] = record.get("attributes", {}) | region.attributes
-        self._tally["turned"] += bool(region.result.get("image_rotation"))
-        self._tally["several"] += len(region.labels) > 1
+        if given.get("image_rotation"):
+            self._tally["turned"] += 1
+        if len(region.labels) > 1:
+            self._tally["several"] += 1
         self._add_labels(task, region, record, where, problem)
 
     def _size(self, task: Task, region: Region, image: Record, where: Where) -> Size | None:

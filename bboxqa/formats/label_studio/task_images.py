@@ -40,7 +40,7 @@ class TaskImages:
         # Records of images with what names them, and the label of their task.
         self._records: list[tuple[Record, ImageKey, str]] = []
         # The data by which tasks of one id are told apart, by id.
-        self._told: dict[str, dict[bytes, int]] = defaultdict(dict)
+        self._told: dict[str, dict[str, int]] = defaultdict(dict)
         self._shows: dict[str, list[tuple[str, str]]] = {}
         # The data keys of images, and of tasks without images.
         self._keys: dict[str, None] = {}
@@ -58,7 +58,7 @@ class TaskImages:
         # Rows of JSON-MIN hold answers among the data.
         told = images or ({} if task.has_answers else task.data)
         known = self._told[task.name]
-        place = known.setdefault(msgspec.json.encode(told, order="deterministic"), len(known))
+        place = known.setdefault(_digest(told), len(known))
         if place:
             task.name = f"{task.name} ({place + 1})"
         if not images:
@@ -196,7 +196,13 @@ class TaskImages:
 def _shown_value(value: object) -> str:
     """Return what tells an image, or another value, from those of other tasks."""
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return short_path(text) or blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
+    return short_path(text) or _digest(text)
+
+
+def _digest(value: object) -> str:
+    # An address may be a whole picture.
+    encoded = msgspec.json.encode(value, order="deterministic")
+    return blake2b(encoded, digest_size=16).hexdigest()
 
 
 def _on_images(task: Task) -> Iterator[dict[str, Any]]:
