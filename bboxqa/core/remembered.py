@@ -1,15 +1,12 @@
-"""Caching results that several callers need, for as long as their source exists or is read."""
+"""Caching results that several callers need, for as long as their source exists."""
 
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 _Source = TypeVar("_Source")
 _Result = TypeVar("_Result")
-_KEPT: ContextVar[dict[object, dict[Hashable, Any]] | None] = ContextVar("kept", default=None)
 
 
 def remembered(function: Callable[[_Source], _Result]) -> Callable[[_Source], _Result]:
@@ -40,49 +37,3 @@ def remembered(function: Callable[[_Source], _Result]) -> Callable[[_Source], _R
         return known[source]
 
     return result_of
-
-
-@contextmanager
-def results_kept() -> Iterator[None]:
-    """Keep what functions with `once` return, as long as nothing writes to the files they read.
-
-    Reading a data set asks about a folder more than ten times.
-    """
-    before = _KEPT.set({})
-    try:
-        yield
-    finally:
-        _KEPT.reset(before)
-
-
-def once(
-    key: Callable[[Any], Hashable],
-) -> Callable[[Callable[[_Source], _Result]], Callable[[_Source], _Result]]:
-    """Call a function once for all arguments with the same key within `results_kept`.
-
-    Examples
-    --------
-    >>> @once(str.lower)
-    ... def length_of(name):
-    ...     print("looking")
-    ...     return len(name)
-    >>> with results_kept():
-    ...     length_of("a.txt"), length_of("A.txt")
-    looking
-    (5, 5)
-    """
-
-    def keeping(function: Callable[[_Source], _Result]) -> Callable[[_Source], _Result]:
-        @wraps(function)
-        def result_of(source: _Source) -> _Result:
-            if (kept := _KEPT.get()) is None:
-                return function(source)
-            known = kept.setdefault(function, {})
-            if (at := key(source)) not in known:
-                known[at] = function(source)
-            found: _Result = known[at]
-            return found
-
-        return result_of
-
-    return keeping

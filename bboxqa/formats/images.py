@@ -4,14 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal
 from unicodedata import normalize
 
 from bboxqa.core.file_names import folder_problem, folders_in
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
-from bboxqa.core.remembered import once
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.choices import GivenSize, choices
 from bboxqa.formats.document import Where
@@ -28,8 +26,6 @@ from bboxqa.formats.splits import is_split
 from bboxqa.formats.translation.collector import Collector, Record
 
 
-# Annotators share the pictures that they annotate.
-@once(attrgetter("shown"))
 def size_of_picture(member: Member) -> tuple[int, int] | None:
     """Return `size_in` the content of an image file; None if it cannot be read."""
     try:

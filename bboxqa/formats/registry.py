@@ -7,7 +7,6 @@ from pathlib import Path
 from bboxqa.core.file_names import folders_in
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
-from bboxqa.core.remembered import once
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
 from bboxqa.formats.choices import choices
 from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, is_surely_coco
@@ -56,6 +55,7 @@ SURE = 2
 # The number of archives whose formats are kept, more than annotators usually are.
 _ARCHIVES = 32
 # The number of files in archives whose formats are kept: each is asked about several times.
+_FOLDERS = 256
 _FILES_INSIDE = 1 << 15
 
 
@@ -155,9 +155,18 @@ def is_of_one_image(file: Path) -> bool:
     return format_of(file) in OF_ONE_IMAGE
 
 
-@once(str)
 def _formats_of_folder(folder: Path) -> list[Format]:
-    return [each for each in all_formats() if is_source_of(each, folder)]
+    try:
+        return [*_formats_recognising(folder, identity_of(folder))]
+    except OSError:
+        return []
+
+
+# Reading a data set asks about a folder more than ten times.
+@lru_cache(_FOLDERS)
+def _formats_recognising(folder: Path, identity: Identity) -> tuple[Format, ...]:
+    del identity
+    return tuple(each for each in all_formats() if is_source_of(each, folder))
 
 
 def _formats_of_parts(folder: Path) -> list[Format]:

@@ -286,6 +286,9 @@ def listed(
     if problem := folder_problem(path):
         raise DatasetError([problem])
     found = _sources_in(path, pattern, only_checked=only_checked)
+    if any(each.is_dir() for each in found):
+        # Beside folders of labels, other JSON is empty, cut off, or about something else.
+        found = [each for each in found if format_of(each) is not COCO or is_surely_coco(each)]
     sources = [each for each in found if each.is_dir() or not _is_unrelated(each)]
     if not found:
         raise _nothing_in(path, suffixes(only_checked=only_checked), pattern)
@@ -368,7 +371,8 @@ def _walk(folder: Path, depth: int = _DEPTH, root: str = "") -> Iterator[Path]:
         more = sorted(beside.glob("*.json")) if beside.is_dir() else []
         yield from _of_others([*files, *more], format_of(folder))
         return
-    yield from (each for each in files if each.is_file() or each.is_symlink())
+    # What links lead nowhere is refused as damaged.
+    yield from filter(Path.is_file, files)
     root = root or realpath(folder)
     for each in inside if depth else ():
         if not (each.is_symlink() and _is_within(realpath(each), root)):

@@ -45,7 +45,8 @@ def agree_files(
         annotated["score"] = score
     # With a reference, one annotator is enough.
     least = 2 if reference is None else 1
-    data = read_for(source, settings, min_annotators=least, **annotated)
+    annotated |= {"min_annotators": least, "by_files": "all"}
+    data = read_for(source, settings, **annotated)
     if score is not None and all(each.score is None for each in data.sources):
         raise ConfigError(
             "--score is for results: --predictions FILE, or a list of results among the files"
@@ -57,7 +58,7 @@ def agree_files(
         if pseudonyms is not None:
             reference = pseudonyms_of(pseudonyms, ()).get(reference, reference)
         beside = read_reference(reference, data, settings, pseudonyms=pseudonyms, **reading)
-    reread = partial(read_for, source, min_annotators=least, **annotated | {"digest": False})
+    reread = partial(read_for, source, **annotated | {"digest": False})
     return agree_with(
         data,
         settings,

@@ -48,17 +48,28 @@ def made(kind):
     if kind == "zip":
         return {f"{who}.zip": zipped(job(who)) for who in WHO}, ["eve.zip"]
     if kind == "coco":
-        one = json.dumps(coco([annotation(1)])).encode()
-        return {f"{who}.json": one for who in WHO}, ["eve.json"]
+        boxes = [[10 + n, 10, 20, 20] for n in range(len(WHO))]
+        files = {
+            f"{who}.json": json.dumps(coco([annotation(1, bbox=box)])).encode()
+            for who, box in zip(WHO, boxes, strict=True)
+        }
+        return files, ["eve.json"]
     if kind == "table":
-        rows = "image,category,x,y,width,height\na.jpg,cat,1,2,3,4\n"
-        return {f"{who}.csv": rows.encode() for who in WHO}, ["eve.csv"]
+        rows = "image,category,x,y,width,height\na.jpg,cat,{},2,3,4\n"
+        files = {f"{who}.csv": rows.format(n).encode() for n, who in enumerate(WHO)}
+        return files, ["eve.csv"]
     if kind == "voc":
-        files = {f"{who}/{name}.xml": VOC.format(name).encode() for who in WHO for name in "ab"}
+        files = {
+            f"{who}/{name}.xml": VOC.format(name).replace(">9<", f">{9 + n}<").encode()
+            for n, who in enumerate(WHO)
+            for name in "ab"
+        }
         return files, ["eve/a.xml", "eve/b.xml"]
     files = {
-        f"{who}/{name}.json": json.dumps(LABELME | {"imagePath": f"{name}.jpg"}).encode()
-        for who in WHO
+        f"{who}/{name}.json": json.dumps(LABELME | {"imagePath": f"{name}.jpg"})
+        .replace("[9, 9]", f"[9, {9 + n}]")
+        .encode()
+        for n, who in enumerate(WHO)
         for name in "ab"
     }
     return files, ["eve/a.json", "eve/b.json"]
@@ -146,7 +157,10 @@ def test_sound_files_of_all_annotators_are_measured(tmp_path, kind):
 )
 def test_other_files_beside_annotations_are_not_taken_for_damaged_ones(tmp_path, name, content):
     for who in WHO:
-        write(tmp_path / f"street/{who}.json", coco([annotation(1)]))
+        write(
+            tmp_path / f"street/{who}.json",
+            coco([annotation(1, bbox=[len(who), ord(who[0]) - 90, 20, 20])]),
+        )
     write(tmp_path / "street" / name, content)
     assert read_coco(tmp_path / "street").annotator_names == WHO
     settings = Settings({"bootstrap": 0, "checks": False}, {})
@@ -182,8 +196,9 @@ def packed(path, files, hurt, compression, place):
     path.write_bytes(content)
 
 
-def many(n):
-    return json.dumps(coco([annotation(k) for k in range(1, n)]))
+def many(n, who=""):
+    box = [10 + len(who), ord(who[:1] or "a") - 90, 20, 20]
+    return json.dumps(coco([annotation(k, bbox=box) for k in range(1, n)]))
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
@@ -276,7 +291,7 @@ def test_an_empty_file_in_an_archive_is_refused_as_in_a_folder(
 def test_other_files_in_an_archive_are_not_taken_for_damaged_ones(tmp_path, name, content):
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for who in WHO:
-            archive.writestr(f"{who}.json", many(9))
+            archive.writestr(f"{who}.json", many(9, who))
         archive.writestr(name, content)
     assert read_coco(tmp_path / "all.zip").annotator_names == WHO
 
@@ -288,7 +303,7 @@ def test_a_link_to_annotations_in_an_archive_is_refused(tmp_path, ending, kind):
     for name in ("eve.json", "README"):
         with tarfile.open(path, "w:gz" if ending.endswith("gz") else "w") as archive:
             for who in WHO[:2]:
-                (tmp_path / "one.json").write_text(many(9))
+                (tmp_path / "one.json").write_text(many(9, who))
                 archive.add(tmp_path / "one.json", f"{who}.json")
             link = tarfile.TarInfo(name)
             link.type, link.linkname = kind, "ann.json"
@@ -313,7 +328,10 @@ POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'ab' * 32}\n
 )
 def test_a_pointer_of_git_lfs_is_told_as_such(tmp_path, suffix, content):
     for who in ("ann", "bob"):
-        write(tmp_path / f"jobs/{who}.{suffix}", content or coco([annotation(1)]))
+        write(
+            tmp_path / f"jobs/{who}.{suffix}",
+            content or coco([annotation(1, bbox=[1, ord(who[0]) - 90, 20, 20])]),
+        )
     write(tmp_path / f"jobs/eve.{suffix}", POINTER)
     for path in (tmp_path / "jobs", tmp_path / f"jobs/eve.{suffix}"):
         with pytest.raises(DatasetError, match="is a Git LFS pointer"):

@@ -70,7 +70,7 @@ _INSIDE = {
 _OF_FOLDERS = {"supervisely", "dota", "yolo", "darwin", "voc", "labelme"}
 _CVAT = "CVAT names the assignee of a job in its export, not that of a task."
 _NEVERTHELESS = "If each file is by another person nevertheless: --attribution files"
-ByFiles = Literal["any", "typed", "none"]
+ByFiles = Literal["all", "any", "typed", "none"]
 _Asked = list[tuple[str, ...] | None]
 
 
@@ -112,9 +112,9 @@ class Naming:
         With 1, files that name nobody have one annotator, called `UNNAMED`.
     session_key : str or None
         The key that distinguishes image records of one annotator.
-    by_files : {"any", "typed", "none"}
-        Which files may be people, where nothing in them names anybody and `least` is 1: all that
-        share images, those of several paths that were given, or none.
+    by_files : {"all", "any", "typed", "none"}
+        Which files may be people, where nothing in them names anybody and `least` is 1: all, any
+        that share images, those of several paths that were given and share images, or none.
     """
 
     annotator_key: str | None = None
@@ -190,7 +190,7 @@ def _may_be_people(files: Sequence[AnnotationFile], sources: Sources, naming: Na
     """Return whether files are taken as people, where nothing in them names anybody."""
     if len({*sources.names}) < 2:
         return False
-    if naming.least > 1:
+    if naming.least > 1 or naming.by_files == "all":
         return True
     is_asked = naming.by_files == "any" or (naming.by_files == "typed" and sources.is_typed)
     images = [

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.memory import check_free_memory, gc_paused, trim_memory
-from bboxqa.core.remembered import results_kept
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.dataset.categories import left_out_by, unused_map_notes, with_category_map
 from bboxqa.formats.dataset.image_names import (
@@ -50,7 +49,6 @@ Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[
 
 # Reading creates millions of objects, which the garbage collector would visit while joining.
 @gc_paused()
-@results_kept()
 def read_dataset(
     source: Files,
     *,
