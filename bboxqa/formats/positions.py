@@ -22,6 +22,8 @@ BLANKS = b" \t\n\r"
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SIZE = 1 << 20
+# Characters of a record that are decoded first.
+_SHORT = 1 << 12
 _Part = tuple[int, int, int]
 
 
@@ -42,7 +44,8 @@ class Locator:
     def __init__(self, reading: RawDocument) -> None:
         self._reading = reading
         self._decoder = json.JSONDecoder(strict=False)
-        self._starts: dict[tuple[str, int], list[int]] = {}
+        self._window_of: tuple[str, int] = ("", -1)
+        self._window: tuple[bytes, list[msgspec.Raw]] = (b"", [])
         self._record_of: tuple[str, int] = ("", -1)
         self._record: tuple[int, str, int, int] = (0, "", 0, 0)
         self._parsed: Any = None
@@ -94,9 +97,14 @@ class Locator:
         """Return the offset of a record, a text that contains it, and its start and end there."""
         if self._record_of != (name, row):
             start, stop = self._bounds(name, row)
-            text = _decode(self._reading.text, start, stop)
+            # Where records begin in windows is known, but not where the first one ends.
+            text = _decode(self._reading.text, start, min(stop, start + _SHORT))
             index = _skip(text, 0)
-            self._parsed, end = self._decoder.raw_decode(text, index)
+            try:
+                self._parsed, end = self._decoder.raw_decode(text, index)
+            except ValueError:
+                text = _decode(self._reading.text, start, stop)
+                self._parsed, end = self._decoder.raw_decode(text, index)
             self._record = start + len(_encode(text[:index])), text, index, end
             self._record_of, self._inner = (name, row), {}
         return self._record
@@ -110,14 +118,17 @@ class Locator:
         is_last = known + 1 == len(section.rows)
         start = section.offsets[known]
         stop = reading.spans[name][2] if is_last else section.offsets[known + 1]
-        stop_row = section.n if is_last else section.rows[known + 1]
-        if stop_row == section.rows[known] + 1:
+        if row == section.rows[known]:
             return start, stop
-        if (name, known) not in self._starts:
+        if self._window_of != (name, known):
             part = reading.text[start:stop].rstrip(BLANKS)[:-1].rstrip(BLANKS)
-            self._starts[name, known] = [start + each for each in _starts(part)] + [stop]
-        place = row - section.rows[known]
-        return self._starts[name, known][place], self._starts[name, known][place + 1]
+            text = b"".join((b"[", part, b"]"))
+            self._window = text, msgspec.json.decode(text, type=list[msgspec.Raw])
+            self._window_of = name, known
+        text, records = self._window
+        record = records[row - section.rows[known]]
+        begin = start + _address(record) - _address(text) - 1
+        return begin, begin + len(memoryview(record))
 
     def _walk(
         self, text: str, index: int, parts: list[str], known: dict[int, dict[str, tuple[int, int]]]
@@ -148,13 +159,6 @@ class Locator:
             place, number = _skip(text, end), number + 1
             if text[place] == ",":
                 place = _skip(text, place + 1)
-
-
-def _starts(records: bytes) -> list[int]:
-    """Return where each of the records of a list begins in their text."""
-    text = b"".join((b"[", records, b"]"))
-    first = _address(text) + 1
-    return [_address(raw) - first for raw in msgspec.json.decode(text, type=list[msgspec.Raw])]
 
 
 def _document(reading: RawDocument) -> Span:
@@ -209,7 +213,7 @@ def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
         yield Spot(line, column, offset)
 
 
-_KEPT_OF_JSON = 16
+_KEPT = 16
 
 
 class JsonPlaces:
@@ -243,7 +247,7 @@ class JsonPlaces:
 
     def _items(self, pointer: str, raw: msgspec.Raw) -> Any:
         if pointer not in self._inside:
-            while len(self._inside) > _KEPT_OF_JSON:
+            while len(self._inside) > _KEPT:
                 # The first entry is the document, which stays.
                 del self._inside[list(self._inside)[1]]
             kind = list[msgspec.Raw] if bytes(memoryview(raw)[:64]).lstrip()[:1] == b"[" else None

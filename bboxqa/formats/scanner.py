@@ -438,7 +438,7 @@ class Scanner:
         while not ended:
             cut = between.search(self._text, place + WINDOW)
             until = len(self._text) if cut is None else cut.end() - 1
-            text = None if cut is None else b"[" + self._text[place : cut.start() + 1] + b"]"
+            text = None if cut is None else self._enclosed(place, cut.start() + 1)
             records = None if text is None else decode(text)
             if records is None:
                 records, end = self._last_records(place, until, decode)
@@ -455,6 +455,11 @@ class Scanner:
                 self._progress(place, len(self._text))
         return place
 
+    def _enclosed(self, start: int, stop: int) -> bytes:
+        """Return a part of the text as a list, copied once."""
+        with memoryview(self._text) as view, view[start:stop] as part:
+            return b"".join((b"[", part, b"]"))
+
     def _last_records(
         self, place: int, until: int, decode: Callable[[bytes], Sequence[Any] | None]
     ) -> tuple[Sequence[Any] | None, int]:
@@ -463,7 +468,7 @@ class Scanner:
         A bracket that ends an inner list leaves a record open, so that the text does not decode.
         """
         for end in islice(_END.finditer(self._text, place, until), _TRIED):
-            records = decode(b"[" + self._text[place : end.end()])
+            records = decode(self._enclosed(place, end.end() - 1))
             if records is not None:
                 return records, end.end()
         return None, len(self._text)
