@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
@@ -66,7 +65,8 @@ def results_file(
         records="results",
         n_below=len(columns) - len(rows),
         own_ids=_places(path.name, rows),
-        lists=_lists(decoded(document), images, categories) if options.records else None,
+        # Images and categories follow from another file.
+        lists={"annotations": _annotations(decoded(document))} if options.records else None,
     )
 
 
@@ -124,22 +124,13 @@ def _places(file: str, rows: IndexArray) -> FilePlaces:
     return FilePlaces((file,), np.zeros(len(rows), np.int32), at)
 
 
-def _lists(
-    results: Sequence[Any], images: Sequence[Image], categories: Sequence[Category]
-) -> dict[str, Any]:
-    """Return results, with numbers, and their images and categories as COCO lists."""
-    tables = {
-        name: [
-            {key: value for key, value in msgspec.structs.asdict(each).items() if value is not None}
-            for each in records
-        ]
-        for name, records in (("images", images), ("categories", categories))
-    }
+def _annotations(results: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return results with numbers, and with the boxes of their masks."""
     annotations = []
     for number, result in enumerate(results, start=1):
         box = result.get("bbox") or (None if result.get("keypoints") else _mask_box(result))
         annotations.append({**result, "id": number, **({"bbox": box} if box else {})})
-    return {**tables, "annotations": annotations}
+    return annotations
 
 
 def _mask_box(result: Mapping[str, Any]) -> list[float] | None:

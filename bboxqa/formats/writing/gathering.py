@@ -6,6 +6,7 @@ from itertools import count as counting
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
@@ -364,11 +365,24 @@ class Gathering:
         for path, file, authors, author, left_out in sources:
             if file.lists is None:
                 raise DatasetError([f"{path}: is of a format whose records cannot be converted"])
-            records: Record = {**file.lists}
+            records: Record = {**_tables(file), **file.lists}
             if pseudonyms:
                 records = _without_people(records, pseudonyms)
             joined.add(file, records, authors, author, left_out)
         return joined.done()
+
+
+def _tables(file: AnnotationFile) -> Record:
+    """Return the images and categories of a file of results, which are those of another file."""
+    if file.records != "results":
+        return {}
+    return {
+        name: [
+            {key: value for key, value in msgspec.structs.asdict(each).items() if value is not None}
+            for each in records
+        ]
+        for name, records in (("images", file.images), ("categories", file.categories))
+    }
 
 
 def _without_people(records: Record, pseudonyms: Mapping[str, str]) -> Record:
