@@ -157,14 +157,30 @@ class LabelFolders:
 
     def _holds_labels(self, folder: Path, *, strict: bool = False) -> bool:
         """Return whether a folder has labels, directly or in folders that belong to it."""
-        found = files_by_folder(folder)
-        return any(self._has_labels(path, files, strict=strict) for path, files in found)
+        is_empty = False
+        for path, files in files_by_folder(folder):
+            if (has_labels := self._filled_have_labels(path, files, strict=strict)) is not None:
+                # Empty files beside labels of another format are of that format.
+                return has_labels
+            is_empty = is_empty or self._may_be_empty(path, files)
+        return is_empty
 
     def _has_labels(self, folder: Path, files: Sequence[str], *, strict: bool) -> bool:
-        """Return whether most of a sample of non-empty label files hold labels.
+        """Return whether files are labels; files that are all empty may be."""
+        found = self._filled_have_labels(folder, files, strict=strict)
+        return self._may_be_empty(folder, files) if found is None else found
 
-        One file is enough if another file indicates the format and `strict` is False. Files that
-        are all empty may be labels if the folder has nothing else but images.
+    def _may_be_empty(self, folder: Path, files: Sequence[str]) -> bool:
+        """Return whether files are named like labels in a folder that has nothing but images."""
+        is_named = any(self._may_be_label(folder, each) for each in files)
+        return self.may_be_empty and is_named and _has_images_only(folder)
+
+    def _filled_have_labels(
+        self, folder: Path, files: Sequence[str], *, strict: bool
+    ) -> bool | None:
+        """Return whether most of a sample of non-empty label files hold labels; None without any.
+
+        One file is enough if another file indicates the format and `strict` is False.
         """
         ordered = sorted(files)
         # Logs and the like have similar names, so that the first files may all be such.
@@ -173,11 +189,10 @@ class LabelFolders:
         named = (each for each in spread if self._may_be_label(folder, each))
         heads = (as_utf8(head_of(folder / each)) for each in named)
         filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
-        if filled:
-            n_labels = sum(self.is_label(head, strict) for head in filled)
-            return 2 * n_labels > len(filled) if strict else n_labels > 0
-        is_named = any(self._may_be_label(folder, each) for each in files)
-        return self.may_be_empty and is_named and _has_images_only(folder)
+        if not filled:
+            return None
+        n_labels = sum(self.is_label(head, strict) for head in filled)
+        return 2 * n_labels > len(filled) if strict else n_labels > 0
 
 
 def files_by_folder(folder: Path) -> Iterator[tuple[Path, list[str]]]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -41,6 +42,7 @@ from bboxqa.formats.member import (
 _KEPT = 2
 _KEPT_FOLDERS = 64
 _SHOWN = 3
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 def members_of(path: Path) -> list[Member]:
@@ -198,6 +200,17 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
         raise DatasetError([f"{folder}: cannot be read: {error.strerror}"], READABLE) from None
 
 
+def _escaped(name: str) -> str:
+    r"""Return a name with escapes for bytes that are not UTF-8.
+
+    Examples
+    --------
+    >>> _escaped("caf\udce9.txt")
+    'caf%E9.txt'
+    """
+    return _NOT_UTF8.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", name)
+
+
 def _of_folder(path: Path) -> list[Member]:
     """Return the files below a folder, without pipes and devices, which may have no end."""
     found = []
@@ -213,7 +226,8 @@ def _of_folder(path: Path) -> list[Member]:
             elif is_file(each):
                 whole = f"{folder}{os.sep}{each.name}"
                 opened = partial(opened_file, whole)
-                found.append(Member(start + each.name, whole, MAX_SIZE, opened, is_file=True))
+                name = _escaped(start + each.name)
+                found.append(Member(name, whole, MAX_SIZE, opened, is_file=True))
         if len(found) > MAX_MEMBERS:
             raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
     return sorted(found, key=attrgetter("name"))

@@ -98,6 +98,8 @@ class XmlElements:
         self._n_bytes = 0
         self._parser = parser = expat.ParserCreate()
         parser.buffer_text = True
+        # Pieces of a long text are joined one by one.
+        parser.buffer_size = 1 << 18
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text

@@ -249,7 +249,10 @@ def _given(source: Files) -> list[Path]:
 def _refuse_inputs(path: Path, source: Files) -> None:
     """Refuse an output that would replace one of the inputs or a folder of them."""
     given = _given(source)
-    place = path.resolve()
+    try:
+        place = path.resolve()
+    except (OSError, RuntimeError):
+        raise OutputError(f"{path}: is a link that leads to itself; name another output") from None
     for each in chain(given, files_read(given) if path.is_dir() else ()):
         if each.resolve().is_relative_to(place):
             held = "is read" if each == path else f"holds {each}, which is read"

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from support.datasets import dataset, document, image, object_rows, write
 import bboxqa
 from bboxqa import stats
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.ratings.reader import read_ratings, refuse_results
+from bboxqa.formats.ratings.reader import read_ratings
 
 NOTE = "a missed object has the value (missing), and intervals draw images"
 
@@ -101,15 +100,6 @@ def test_tables_of_results_are_no_ratings(folder, name, what):
         assert "Ratings are in units.csv" in result.stderr
 
 
-def test_no_table_beside_units_is_measured(folder):
-    """Rates beside names of annotators look like ratings, one annotator a row."""
-    for path in set(folder.glob("*.csv")) - {folder / "units.csv"}:
-        with pytest.raises(DatasetError) as found:
-            read_ratings(path)
-        if path.read_text().startswith("annotator,"):
-            assert "of bboxqa agree; expected ratings" in str(found.value)
-
-
 @pytest.fixture(scope="module")
 def diagnosed(tmp_path_factory):
     """Write all tables of diagnoses: of boxes with times and a reference, and of rotated boxes."""
@@ -141,29 +131,6 @@ def timed(shift, only=None):
     return document(records, [image(i) for i in range(20)], categories)
 
 
-def test_no_table_of_a_diagnosis_or_a_comparison_is_measured(diagnosed):
-    """Speed by annotator looked like ratings, and gave an alpha."""
-    paths = [path for path in diagnosed.rglob("*.csv") if path.name != "units.csv"]
-    assert {"work.csv", "reference.csv", "sensitivity.csv", "quarter_turns.csv", "changes.csv"} <= {
-        path.name for path in paths
-    }
-    for path in paths:
-        with pytest.raises(DatasetError, match=r" of bboxqa( \w+)?; expected ratings"):
-            read_ratings(path)
-
-
-def test_coefficients_are_no_ratings(folder, tmp_path):
-    table = tmp_path / "coefficients.csv"
-    run("stats", folder / "units.csv", "--format", "csv", "--output", table)
-    assert "is a table of coefficients" in run("stats", table).stderr
-
-
-def test_projects_are_no_ratings(folder, tmp_path):
-    assert run("batch", tmp_path, "--out", tmp_path / "batch").returncode < 2
-    result = run("stats", tmp_path / "batch" / "projects.csv")
-    assert "is a table of projects, projects.csv of bboxqa batch" in result.stderr
-
-
 def test_units_as_a_frame():
     result = bboxqa.agree(dataset(rows()), bootstrap=0)
     units = {name: list(column) for name, column in zip(
@@ -184,9 +151,3 @@ class Header(tuple):  # noqa: SLOT001
     def __iter__(self):
         Header.n_read += 1
         return super().__iter__()
-
-
-def test_the_time_for_many_columns_is_linear():
-    table = SimpleNamespace(name="a.csv", header=Header(f"c{n}" for n in range(500)))
-    refuse_results(table)
-    assert Header.n_read < 10

@@ -14,7 +14,6 @@ from support.study import write_comparison, write_selection
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.ratings.columns import from_array, from_columns
 from bboxqa.formats.ratings.reader import read_ratings
-from bboxqa.model.labels import code, column_of
 
 
 @pytest.fixture
@@ -206,38 +205,6 @@ def test_columns_of_any_library(make):
     assert numbers.numbers.tolist() == [1, 10]
 
 
-def test_equal_numbers_are_one_value_and_large_ones_are_not():
-    coded = code(column_of(["1.0", "1", "01", "2"], "value"))
-    assert (coded.names, coded.codes.tolist()) == (("1", "2"), [0, 0, 0, 1])
-    large = code(column_of([str(2**60), str(2**60 + 1)], "value"))
-    assert len(large.names) == 2
-    for texts in (["1", "inf"], ["1", "1_0"], ["1", "x"]):
-        assert code(column_of(texts, "value")).numbers is None
-
-
-@pytest.mark.parametrize("kind", ["unit", "annotator", "cluster"])
-def test_names_that_are_written_in_two_ways_are_two(write, kind):
-    columns = {"unit": ["1", "1", "2"], "annotator": ["a", "b", "a"], "value": ["x", "y", "y"],
-               "cluster": ["i", "i", "j"]}  # fmt: skip
-    columns[kind] = {"unit": ["7", "007", "10"], "annotator": ["7", "007", "7.0"],
-                     "cluster": ["7", "007", "7"]}[kind]  # fmt: skip
-    if kind == "cluster":
-        columns["unit"] = ["1", "2", "3"]
-    ratings = from_columns(**columns)
-    lines = ["unit,annotator,value,cluster", *map(",".join, zip(*columns.values(), strict=True))]
-    same = read(write("\n".join(lines) + "\n"), cluster="cluster")
-    assert triples(same) == triples(ratings)
-    if kind == "unit":
-        # In the order of the numbers.
-        assert ratings.unit_names == ("007", "7", "10")
-        assert len(ratings.data.unit) == 3
-    elif kind == "annotator":
-        assert ratings.annotator_names == ("007", "7", "7.0")
-    else:
-        assert ratings.cluster_names == ("007", "7")
-        assert ratings.data.group.tolist() == [1, 0, 1]
-
-
 def test_annotators_are_in_the_order_of_the_numbers_in_their_names():
     ratings = from_columns(["a"] * 3, ["rater 10", "rater 2", "rater 1"], ["x", "y", "z"])
     assert ratings.annotator_names == ("rater 1", "rater 2", "rater 10")
@@ -417,11 +384,6 @@ def test_more_annotators_than_units_are_refused(write, n_annotators, n_units, re
     )
 
 
-def test_eight_annotators_of_one_unit():
-    with pytest.raises(DatasetError, match="table: would be 8 annotators of 1 unit\n"):
-        from_array([["a"]] * 8)
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_frame_is_no_array(library):
     frame = pytest.importorskip(library).DataFrame({"unit": [1, 1], "value": [2, 3]})
@@ -429,16 +391,6 @@ def test_a_frame_is_no_array(library):
         from_array(frame)
     assert raised.value.problems == ("table: is a frame; expected an array of annotators × units",)
     assert "frame.to_numpy()" in raised.value.advice
-
-
-@pytest.mark.parametrize("missing", ["", "NA", "-"])
-def test_empty_cells_leave_open_whether_a_table_holds_counts(write, missing):
-    """So that it is refused for want of a layout, with or without them."""
-    for cells in ("2,1", f"2,{missing}", f"{missing},{missing}"):
-        with pytest.raises(DatasetError, match="the header does not show the layout of the table"):
-            read(write(f"unit,no,yes\na,1,2\nb,{cells}\n"))
-    names = read(write(f"unit,no,yes\na,x,y\nb,y,{missing}\n"))
-    assert names.annotator_names == ("no", "yes")
 
 
 def test_no_file_and_contradicting_settings(tmp_path, write):
@@ -491,22 +443,9 @@ def test_the_study_of_prepositions(tmp_path):
     assert sum(len(ratings.data.value) for ratings in tasks.values()) == 5715
 
 
-def test_names_of_arrays_are_there_once():
-    with pytest.raises(DatasetError, match="annotator_names: 'a' occurs several times"):
-        from_array([[1, 2], [1, 2]], annotator_names=["a", "a"])
-    with pytest.raises(DatasetError, match="unit_names: 'u' occurs several times"):
-        from_array([[1, 2], [1, 2]], unit_names=["u", "u"])
-
-
 @pytest.mark.parametrize("start", ["", "\ufeff"])
 def test_a_header_only(write, start):
     with pytest.raises(DatasetError, match="has a header only; expected ratings below it"):
         read(write(f"{start}unit,ann,bob,cid\n"), layout="units-x-raters")
     with pytest.raises(DatasetError, match="has a header only; expected ratings below it"):
         read(write(f"{start}unit,ann,bob,cid\n"))
-
-
-def test_counts_with_units_in_columns(write):
-    path = write("value,u1,u2,u3\nx,3,0,1\ny,0,3,2\n")
-    with pytest.raises(DatasetError, match="columns are called 'u1', …, as units"):
-        read(path, layout="counts")

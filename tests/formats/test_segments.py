@@ -54,11 +54,6 @@ def problems(write, content, **more):
     return [text.removeprefix(f"{path}: ") for text in refused(path, **more).problems]
 
 
-def test_annotators_are_in_the_order_of_the_numbers_in_their_names(write):
-    segments = read_segments([write(f"p{number}.csv", PLAIN) for number in (10, 2, 1)])
-    assert segments.annotator_names == ("p1", "p2", "p10")
-
-
 def test_two_files_are_two_annotators(write):
     paths = [write("bob.csv", PLAIN), write("ann.csv", "start,end,label\n0.1,4.0,sit\n")]
     segments = read_segments(paths)
@@ -153,13 +148,6 @@ def test_the_unit_when_told(write):
     assert times(read_segments([path], unit="ms")) == [(1, 12, "k")]
 
 
-@pytest.mark.parametrize("name", ["start_s", "Start (sec)", "start [seconds]", "start-secs"])
-def test_the_unit_in_the_name_of_one_column(write, name):
-    assert times(read_segments([write("a.csv", f"{name},end,label\n1,2,k\n")])) == [
-        (1000, 2000, "k")
-    ]
-
-
 def test_nothing_says_the_unit(write):
     text = "start,end,label\n1,12.0,k\n"
     error = refused(write("a.csv", text))
@@ -175,13 +163,6 @@ def test_a_unit_that_contradicts_the_file(write):
     with pytest.raises(ConfigError, match="expected one of: auto, ms, s"):
         read_segments([path], unit="min")
     assert "name different units" in problems(write, "start_ms,end_s,label\n1,2,k\n")[0]
-
-
-def test_what_is_finer_than_a_millisecond_is_rounded_and_said(write):
-    path = write("a.csv", "start,end,label\n0.0005,0.0015,k\n1.1,1.2000000000000002,k\n")
-    segments = read_segments([path])
-    assert times(segments) == [(0, 2, "k"), (1100, 1200, "k")]
-    assert segments.notes[0] == "3 times finer than 1 ms, rounded half to even"
 
 
 @given(st.integers(0, 10**10))
@@ -227,15 +208,6 @@ def test_a_file_without_rows_is_an_annotator_who_marked_nothing(write):
     assert "b has no segment" in segments.notes[-1]
     only = refused(write("c.csv", "start,end,label\n"))
     assert only.problems[0].startswith("no file has a segment: ")
-
-
-def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, write):
-    for folder in ("ann", "bob"):
-        (tmp_path / folder).mkdir()
-    paths = [write(f"{folder}/day.csv", PLAIN) for folder in ("ann", "bob")]
-    names = read_segments(paths).annotator_names
-    assert [name.endswith(end) for name, end in zip(names, ("ann/day", "bob/day"), strict=True)]
-    assert len(set(names)) == 2
 
 
 @pytest.mark.parametrize("what", ["tier", "recording"])
@@ -313,13 +285,6 @@ def test_two_tiers_in_one_row_of_elan(write):
     ]
 
 
-def test_a_tier_of_elan_whose_name_has_a_dash(write):
-    text = "hand - left\tBegin Time - msec\tEnd Time - msec\tposture\nup\t5\t9\tsit\n"
-    read = read_segments([write("k.txt", text)])
-    assert read.tier_names == ("hand - left", "posture")
-    assert (read.start.tolist(), read.end.tolist()) == ([5, 5], [9, 9])
-
-
 def test_several_files_in_one_export_of_elan(write):
     lines = [f"posture\tK\t{n}\t{n + 5}\t5\tsit\tday{n}.eaf" for n in (1, 2)]
     segments = read_segments([write("a.txt", "\n".join(lines)), write("b.txt", lines[0])])
@@ -379,13 +344,6 @@ def test_missing_columns(write):
     assert "has no column 'start'" in problems(write, "0,1.5,sit\n")[0]
 
 
-def test_columns_that_could_be_the_same(write):
-    (problem,) = problems(write, "start,end,code,text\n1.5,2,a,b\n")
-    assert "the columns 'code' and 'text' could each be the label" in problem
-    segments = read_segments([write("b.csv", "start,end,label,text\n1.5,2,a,b\n")])
-    assert segments.label_names == ("a",)
-
-
 @pytest.mark.parametrize("text", ["", "\n \n", "\ufeff", "# a\n"])
 def test_empty_files(write, text):
     assert problems(write, text) == ["the file is empty"]
@@ -414,12 +372,3 @@ def test_a_quotation_mark_that_never_closes(write):
 def test_a_file_given_twice(write):
     path = write("a.csv", PLAIN)
     assert refused(path, path).problems == (f"{path}: is given 2 times; expected once",)
-
-
-def test_empty_names(write):
-    text = "start,end,label,tier,annotator,recording\n0.5,1,k,,,\n"
-    assert [text.split("; ")[1] for text in problems(write, text)] == [
-        "expected the name of a recording",
-        "expected the name of an annotator",
-        "expected the name of a tier",
-    ]

@@ -43,15 +43,23 @@ ENDINGS = {"csv": ".csv", "parquet": ".parquet", "coco": ".json", "label-studio"
 def there_and_back(source, folder, *formats):
     """Return the COCO document of a source after it was in one format after the other."""
     sizes = json.loads(source.read_bytes())["images"]
+    options = {}
     for number, to in enumerate((*formats, "coco")):
         out = folder / f"step{number}{ENDINGS.get(to, '')}"
-        found = bboxqa.convert(source, out, to=to, lossy=to == "dota")
+        found = bboxqa.convert(source, out, to=to, lossy=to == "dota", **options)
+        options = by_folders(to, found)
         # The pictures, which are put beside the labels, have the endings.
         assert {loss.what for loss in found.losses} <= {"endings of image names"}
         if to.startswith("yolo") or to == "dota":
             add_pictures(sizes, out)
         source = out
     return json.loads(source.read_bytes())
+
+
+def by_folders(to, conversion):
+    """Return the options by which an output is read back, whose folders alone name annotators."""
+    is_named = to.startswith("yolo") or to in {"dota", "voc", "labelme"}
+    return {"attribution": "files"} if is_named and conversion.annotators else {}
 
 
 def add_pictures(images, folder):

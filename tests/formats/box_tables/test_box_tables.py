@@ -136,18 +136,6 @@ def test_rows_without_a_box_are_of_annotators_who_drew_nothing(tmp_path):
     assert asked(alone(path)) == {"a.jpg": ["ann"]}
 
 
-def test_rows_that_name_nobody_do_not_say_who_was_asked(tmp_path):
-    boxes = [f"{name}.jpg,{who},cat,1,2,3,4" for name, who in ("1a", "1b", "2a")]
-    table(tmp_path, "image,annotator,category,x,y,width,height", *boxes, "3.jpg,,,,,,")
-    objects = [{"bbox": [5, 6, 3, 4], "category": "cat", "annotator": who} for who in "ab"]
-    lists = {"1.jpg": objects, "2.jpg": objects[:1], "3.jpg": []}
-    lines = [json.dumps({"file_name": name, "objects": each}) for name, each in lists.items()]
-    (tmp_path / "metadata.jsonl").write_text("\n".join(lines))
-    for name in ("a.csv", "metadata.jsonl"):
-        data = read_coco(tmp_path / name, asked="all")
-        assert asked(data) == {image: ["a", "b"] for image in lists}, name
-
-
 PEOPLE = "image,annotator,category,x,y,width,height"
 
 
@@ -166,13 +154,6 @@ def test_a_row_without_an_annotator_among_others_is_refused(tmp_path):
     assert (file, line) == (str(path), 3)
     assert message.startswith('1 of 3 annotations do not name their annotator under "annotator"')
     assert not found(path, "T005")
-
-
-def test_a_row_in_memory_without_an_annotator_is_refused():
-    names = ("image", "annotator", "category", "x", "y", "width", "height")
-    cells = [("a.jpg", who, "cat", 1, 2, 3, 4) for who in ("ann", "bob", None)]
-    with pytest.raises(DatasetError, match="annotation of row 3: does not name its annotator"):
-        read_coco([dict(zip(names, row, strict=True)) for row in cells])
 
 
 ROW = {"image": "a.jpg", "annotator": "ann", "x": 1, "y": 2, "width": 30, "height": 40}
@@ -284,13 +265,6 @@ def test_objects_of_one_line_are_told_apart(tmp_path):
     assert twice.spot.line == 1
 
 
-def test_equal_rows_with_ids_of_their_own_are_one_annotation_twice(tmp_path):
-    rows = ("7,a.jpg,cat,1,2,30,40", "8,a.jpg,cat,1,2,30,40", "9,a.jpg,cat,1,2,30,40.5")
-    path = table(tmp_path, "id,image,category,x,y,width,height", *rows)
-    codes = [each.code for each in bboxqa.validate(path).findings if each.code[0] == "D"]
-    assert sorted(codes) == ["D001", "D002"]
-
-
 def test_objects_in_cells_of_csv_are_json(tmp_path):
     objects = json.dumps({"bbox": [[60, 20, 30, 40]], "category": ["cat"]}).replace('"', '""')
     path = table(tmp_path, "file_name,objects", f'a.jpg,"{objects}"', "b.jpg,", "c.jpg,[]")
@@ -369,25 +343,6 @@ def test_data_sets_of_hugging_face_have_names_of_classes_and_pictures(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "objects",
-    [
-        {"bboxes": [[1, 2, 3, 4], [5, 6, 7, 8]], "labels": ["c", "d"]},
-        {"boxes": [[1, 2, 3, 4], [5, 6, 7, 8]], "categories": ["c", "d"], "area": [12, 56]},
-        {"bbox": [], "Bounding_Boxes": [[1, 2, 3, 4], [5, 6, 7, 8]], "class_name": ["c", "d"]},
-        [{"box": [1, 2, 3, 4], "class": "c"}, {"bbox": [5, 6, 7, 8], "label": None, "labels": "d"}],
-    ],
-)
-def test_objects_have_any_of_the_usual_names(tmp_path, objects):
-    good = {"file_name": "a.jpg", "objects": {"bbox": [[60, 20, 30, 40]], "category": ["c"]}}
-    rows = [good, {"file_name": "b.jpg", "objects": objects}]
-    data = alone(table(tmp_path, *map(json.dumps, rows), name="a.jsonl"))
-    assert drawn(data)[1:] == [
-        ("b.jpg", "(not named)", "c", 1, 2, 3, 4),
-        ("b.jpg", "(not named)", "d", 5, 6, 7, 8),
-    ]
-
-
-@pytest.mark.parametrize(
     ("lost", "words"),
     [
         ({"category": "c"}, "has 'category', but no box; expected four numbers of each in 'bbox'"),
@@ -460,14 +415,6 @@ def test_crowds_are_read_from_objects(tmp_path):
     assert [each["iscrowd"] for each in converted] == [1, 0, 1, 1]
 
 
-def test_parquet_of_labels_or_cut_off_is_no_table_of_boxes(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    labels = tmp_path / "labels.parquet"
-    parquet.write_table(pa.table({"unit": ["a"], "ann": ["x"]}), labels)
-    assert format_of(labels).name == "coco"
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -484,18 +431,6 @@ def test_tables_that_cannot_be_read_are_refused(tmp_path, text, words):
         alone(next(path.iterdir()))
 
 
-def test_tables_of_results_and_of_labels_are_none_of_boxes(tmp_path):
-    header = "image,annotator,category,x,y,width,height"
-    table(tmp_path, header, "a.jpg,ann,cat,1,2,3,4", name="review.csv")
-    for name in ("manifest.json", "summary.json"):
-        (tmp_path / name).write_text("{}")
-    (tmp_path / "units.csv").write_text("unit\n")
-    with pytest.raises(DatasetError, match="holds a result of `bboxqa agree`, no annotations"):
-        read_coco(tmp_path)
-    labels = table(tmp_path, "unit,annotator,value", "1,ann,2", name="labels.csv")
-    assert format_of(labels).name == "coco"
-
-
 OPEN = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsGroupOf"
 
 
@@ -505,24 +440,6 @@ def test_open_images_has_shares_and_names_beside_it(tmp_path):
     with bboxqa.reading(image_size=(200, 100)):
         data = alone(path)
     assert drawn(data) == [("a", "(not named)", "Cat", 20, 25, 80, 75)]
-
-
-@pytest.mark.parametrize("command", ["agree", "validate"])
-def test_names_of_classes_that_cannot_be_split_into_cells_are_refused(tmp_path, command):
-    path = table(tmp_path, OPEN, "a,xclick,/m/1,1,0.1,0.5,0.25,1,0,1")
-    names = table(
-        tmp_path, '"/m/0","two\nlines"', f"/m/1,{'a' * 131_073}", name="class-descriptions.csv"
-    )
-    outcome = run(command, path, "--image-size", "200x100")
-    assert outcome.returncode == 2
-    assert outcome.stderr.startswith(f"Error: {names}: line 3: cannot be split into cells: field l")
-    assert "A quote that is not closed is the usual cause" in outcome.stderr
-
-
-def test_heads_of_open_images_over_pixels(tmp_path):
-    data = alone(table(tmp_path, OPEN, "a,xclick,/m/1,1,10,50,25,100,0,0"))
-    assert data.annotations.bbox.tolist() == [[10, 25, 40, 75]]
-    assert data.notes[0].startswith("boxes are two corners in pixels; columns: image=ImageID")
 
 
 @needs_shared
@@ -541,13 +458,6 @@ def test_validate_says_that_a_table_has_no_categories(tmp_path):
     (finding,) = [each for each in bboxqa.validate(path).findings if each.code == "T004"]
     assert finding.message.startswith("no column of categories: all boxes are of one")
     assert finding.spot.line == 1
-
-
-def test_lines_of_blanks_are_skipped(tmp_path):
-    header, row = "image,category,x,y,width,height", "a.jpg,cat,1,2,3,4"
-    path = table(tmp_path, "  ", "", header, row, "   ", row.replace("4", "wide"))
-    ((_, line, _, message),) = found(path, "T001")
-    assert (line, message) == (6, "line 6: height is 'wide'; expected a number")
 
 
 def parquet_in(tmp_path):
@@ -578,20 +488,3 @@ def test_cut_parquet_is_named(tmp_path):
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(DatasetError, match="is not Parquet that can be read"):
         read_coco(path)
-
-
-def test_the_advice_for_json_lines_of_another_encoding_fits(tmp_path):
-    path = tmp_path / "a.jsonl"
-    row = {"image": "a.jpg", "label": "K\u00e4fer", "x": 1, "y": 1, "w": 5, "h": 5}
-    path.write_text((json.dumps(row, ensure_ascii=False) + "\n") * 2, "latin-1")
-    with pytest.raises(DatasetError, match="line 1: is not utf-8") as caught:
-        alone(path)
-    assert caught.value.advice == "Save it in utf-8."
-
-
-def test_parquet_without_boxes_asks_for_its_columns(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    parquet.write_table(pa.table({"text": ["a"]}), tmp_path / "a.parquet")
-    with pytest.raises(DatasetError, match="is a Parquet table; expected columns of images"):
-        read_coco(tmp_path / "a.parquet")

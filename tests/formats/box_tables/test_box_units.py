@@ -1,7 +1,5 @@
 """Boxes of tables in pixels or in shares of the image, of which some are beyond their image."""
 
-import json
-
 import numpy as np
 import pytest
 from support.tool_files import alone, found, write
@@ -31,12 +29,6 @@ def test_a_box_slightly_beyond_its_image_leaves_the_others_shares(tmp_path, quot
     ((_, line, _, message),) = found(path, "T003")
     assert line == 6
     assert message.endswith("line 6: x2 is 1.0096; expected 0 to 1, a share of the image")
-
-
-def test_rounding_beyond_the_image_is_no_finding(tmp_path):
-    path = table(tmp_path, SHARE, "0.4,0.2,1.000001,0.9")
-    assert found(path, "T003") == []
-    assert alone(path).annotations.bbox[0].tolist() == [20, 20, 80, 70]
 
 
 def test_a_row_of_pixels_among_shares_is_named_and_left_out(tmp_path):
@@ -77,21 +69,6 @@ def test_the_unit_of_one_box_can_be_said(tmp_path):
         assert alone(path).annotations.bbox.tolist() == [[0, 0, 200, 100]]
     with pytest.raises(ConfigError, match="alone or with '-shares' or '-pixels'"):
         bboxqa.reading(box_format="xyxy-percent").__enter__()
-
-
-def test_rows_that_stand_for_no_object_do_not_count(tmp_path):
-    # In data sets of radiographs, the box 0 0 1 1 means that nothing was found.
-    path = table(tmp_path, *["0,0,1,1"] * 30, "20.5,20,100,90")
-    assert [20.5, 20, 79.5, 70] in alone(path).annotations.bbox.tolist()
-
-
-def test_one_column_of_boxes_has_the_same_units(tmp_path):
-    rows = [{"image": f"{n}.jpg", "bbox": [0.1, 0.2, 0.5, 0.9]} for n in range(3)]
-    rows.append({"image": "3.jpg", "bbox": [0.9, 0.2, 0.5, 1.01]})
-    size = {"image_width": 200, "image_height": 100}
-    text = "".join(json.dumps(row | size) + "\n" for row in rows)
-    path = write(tmp_path, **{"a.jsonl": text}) / "a.jsonl"
-    assert alone(path).annotations.bbox[0].tolist() == [20, 20, 100, 90]
 
 
 def test_a_table_that_reads_as_shares_is_written_with_a_loss(tmp_path):

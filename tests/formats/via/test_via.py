@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.tool_files import alone, asked, drawn, found, write
 
-from bboxqa import agree, read_coco, validate
+from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of
 
@@ -133,6 +133,15 @@ def test_labels_are_an_attribute_that_is_named(tmp_path, said, names, note):
     data = only(tmp_path, *boxes)
     assert data.category_names == names
     assert data.notes == (() if note is None else (note,))
+
+
+def test_the_user_says_which_of_several_attributes_is_the_label(tmp_path):
+    boxes = [region(x=9, y=1, width=5, height=5, said={"age": "2", "kind": "cat"})]
+    path = write(tmp_path, **{"a.json": images(*boxes)}) / "a.json"
+    with pytest.raises(DatasetError, match=r"the attributes 'age', 'kind'(.|\n)*category=NAME"):
+        validate(path)
+    with reading(columns={"category": "kind"}):
+        assert alone(path).category_names == ("cat",)
 
 
 def test_a_region_without_the_label_is_a_finding(tmp_path):

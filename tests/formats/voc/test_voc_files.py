@@ -65,11 +65,6 @@ def test_a_first_pixel_that_is_neither_0_nor_1_is_refused(tmp_path, stated):
         read_coco(folder, min_annotators=1)
 
 
-def test_whole_xml_of_another_kind_is_left_out(tmp_path):
-    folder = written(tmp_path, a=xml(thing(11, 1, 30, 40)), b="<settings><size>3</size></settings>")
-    assert [each.code for each in translated(folder)[0].defects] == ["T012"]
-
-
 OF_DATUMARO = "<source><annotation>Unknown</annotation><image>Unknown</image></source>"
 
 
@@ -215,13 +210,6 @@ def test_sizes_that_are_missing_are_those_of_the_pictures_or_given(tmp_path):
     assert sizes == [(70, 50), (30, 20)]
 
 
-def test_both_boxes_of_a_pair_are_named_by_their_place(tmp_path):
-    written(tmp_path, a=xml(thing(1, 1, 40, 40), thing(1, 1, 40, 41), thing(50, 50, 60, 60)))
-    (found,) = (each for each in validate(tmp_path).findings if each.code == "D002")
-    assert found.message.startswith('bbox has an IoU of 0.976 with annotation "a.xml:4", of the')
-    assert found.ids["annotation"] == "a.xml:5"
-
-
 @pytest.mark.parametrize(("missing", "n_images"), [(None, 1), ("asked", 2)])
 def test_a_picture_without_a_file_is_asked_for_or_not(tmp_path, missing, n_images):
     written(tmp_path, Annotations__a=xml())
@@ -326,13 +314,3 @@ def test_pictures_of_masks_are_no_images(tmp_path, missing):
     assert found.defects == []
     note = "4 pictures of masks or labels left out, such as AnnotationsVisualization/a.png"
     assert note in found.notes
-
-
-def test_pictures_beside_labelled_ones_are_images_whatever_their_folder(tmp_path):
-    # A data set of people who wear masks.
-    written(tmp_path, Annotations__masks__a=xml(thing(1, 1, 9, 9)))
-    (tmp_path / "JPEGImages/masks").mkdir(parents=True)
-    for name in "ab":
-        (tmp_path / f"JPEGImages/masks/{name}.jpg").write_text("P6\n70 50\n255\n")
-    found, _ = translated(tmp_path, missing_txt="asked")
-    assert [each["file_name"] for each in found.images] == ["masks/a.jpg", "masks/b.jpg"]

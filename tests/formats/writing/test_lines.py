@@ -90,7 +90,8 @@ def test_lines_stay_in_labelme(tmp_path):
     for who in ("ann", "bob"):
         (tmp_path / "in" / who).mkdir(exist_ok=True)
         written(tmp_path / "in" / who / "a.json", content)
-    assert bboxqa.convert(tmp_path / "in", tmp_path / "out", to="labelme").losses == ()
+    found = bboxqa.convert(tmp_path / "in", tmp_path / "out", to="labelme", attribution="files")
+    assert found.losses == ()
     for who in ("ann", "bob"):
         (file,) = (tmp_path / "out" / who).rglob("*.json")
         found = json.loads(file.read_bytes())["shapes"]
@@ -110,27 +111,3 @@ def test_other_formats_lose_lines(to, tmp_path):
         "polylines": 1,
         "cuboids": 1,
     }.items()
-
-
-def test_labels_of_lines_are_renamed_as_those_of_boxes(tmp_path):
-    source = _project(tmp_path / "in", "ann", shapes=LANE.replace("lane", "car"))
-    bboxqa.convert(source, tmp_path / "out", to="cvat", category_map={"car": "vehicle"})
-    ((line,),) = _elements(tmp_path / "out", "polyline").values()
-    assert line.get("label") == "vehicle"
-
-
-def test_lines_of_a_file_each_are_by_its_annotator(tmp_path):
-    line = {"name": "polyline", "all_points_x": [1, 5], "all_points_y": [2, 6]}
-    box = {"name": "rect", "x": 1, "y": 2, "width": 3, "height": 4}
-    regions = [{"shape_attributes": each, "region_attributes": {"k": "v"}} for each in (line, box)]
-    for who in ("ann", "bob"):
-        content = {"a.jpg1": {"filename": "a.jpg", "size": 1, "regions": regions}}
-        written(tmp_path / f"{who}.json", content)
-    source = [tmp_path / "ann.json", tmp_path / "bob.json"]
-    with bboxqa.reading(image_size=(50, 40)):
-        bboxqa.convert(source, tmp_path / "out", to="cvat")
-    found = _elements(tmp_path / "out", "polyline")
-    assert {who: line.get("points") for who, (line,) in found.items()} == {
-        "ann": "1,2;5,6",
-        "bob": "1,2;5,6",
-    }

@@ -18,3 +18,11 @@ def test_a_link_is_not_replaced(tmp_path):
         bboxqa.convert(source, link, to="coco", force=True)
     assert link.is_symlink()
     assert target.read_text() == "{}"
+
+
+def test_a_link_to_itself_is_refused(tmp_path):
+    source, link = tmp_path / "a.json", tmp_path / "loop"
+    source.write_text(json.dumps(two_annotators()))
+    link.symlink_to(link)
+    with pytest.raises(OutputError, match="is a link that leads to itself"):
+        bboxqa.convert(source, link / "out.json", to="coco")

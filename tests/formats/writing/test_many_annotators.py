@@ -1,11 +1,8 @@
 """Writing very many annotators, labels and names takes work and space of their number."""
 
-from dataclasses import replace
-
 import pytest
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import normalised_name
 from bboxqa.formats.cvat.writer import CVAT_XML
 from bboxqa.formats.writing import names
 from bboxqa.formats.writing.content import Content
@@ -46,30 +43,6 @@ def test_annotations_are_not_gone_through_for_each_annotator():
     assert times[0] == times[1]
 
 
-def test_the_annotators_of_an_image_are_sorted_once():
-    places = []
-
-    class Counted(Content):
-        def works(self, place):
-            places.append(place)
-            return super().works(place)
-
-    content = _content(50)
-    counted = Counted(content.images, content.categories, content.annotations, asked=content.asked)
-    assert len([*CVAT_XML.files(counted, Options())]) == 50
-    assert places == [0]
-
-
-def test_categories_are_not_gone_through_for_each_annotator():
-    times = []
-    for n_annotators in (2, 50):
-        content = _content(n_annotators)
-        content = replace(content, categories=_Counted(content.categories))
-        assert [*YOLO.files(content, Options())]
-        times.append(content.categories.n)
-    assert times[0] == times[1]
-
-
 def test_all_labels_in_the_files_of_very_many_annotators_are_refused():
     content = _content(20_000, 20_000)
     with pytest.raises(DatasetError, match=r"YOLO needs all 20,000 labels in .*: 6\.8 GB"):
@@ -81,22 +54,6 @@ def test_all_labels_in_the_files_of_very_many_annotators_are_refused():
         "expected at most 1 GB\n"
         "Convert the annotations of fewer annotators at a time, or to COCO."
     )
-
-
-def test_very_many_names_alike_are_normalised_a_few_times_each(monkeypatch):
-    n_looked_up = 0
-
-    def counted(name):
-        nonlocal n_looked_up
-        n_looked_up += 1
-        return normalised_name(name)
-
-    monkeypatch.setattr(names, "normalised_name", counted)
-    cases = [f"{number:010b}".replace("1", "a").replace("0", "A") for number in range(1024)]
-    found = names.safe_paths(cases)
-    assert found[cases[0]] == ("AAAAAAAAAA",)
-    assert found[cases[1023]] == ("aaaaaaaaaa (1024)",)
-    assert n_looked_up < 10 * len(cases)
 
 
 def test_a_name_that_looks_numbered_gets_a_number_of_its_own():

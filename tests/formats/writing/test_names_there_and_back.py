@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from PIL import Image
-from support.converted import ENDINGS, document, written
+from support.converted import ENDINGS, by_folders, document, written
 
 import bboxqa
 from bboxqa.core.text import clean
@@ -51,7 +51,7 @@ def _back(tmp_path, content, to):
     out, back = tmp_path / f"out{ENDINGS.get(to, '')}", tmp_path / "back.json"
     found = bboxqa.convert(written(tmp_path / "source.json", content), out, to=to, lossy=True)
     with bboxqa.reading(image_size=(200, 100)):
-        bboxqa.convert(out, back, to="coco")
+        bboxqa.convert(out, back, to="coco", **by_folders(to, found))
     n_lost = Counter()
     for each in found.losses:
         n_lost[each.what] += each.n
@@ -109,18 +109,6 @@ def test_folders_of_images_are_no_annotators(to, tmp_path):
     assert data.annotator_names == ("ann", "bob")
     assert data.image_names == ("v1/1.jpg", "v2/1.jpg")
     assert len(data.annotations) == 4
-
-
-def test_a_name_that_differs_in_the_ending_is_called_so(tmp_path):
-    images = [(name, 200, 100, ["ann"]) for name in ("a.jpg", "a.png")]
-    source = written(tmp_path / "source.json", document(images, [(0, "ann", 0, BOX)]))
-    with pytest.raises(bboxqa.DatasetError) as error:
-        bboxqa.convert(source, tmp_path / "out", to="yolo")
-    (problem,) = error.value.problems
-    assert problem == (
-        "1 name of an image ('a.png'): YOLO detect names files after images without the ending, "
-        "and another image has this one; read as 'a (2).png'"
-    )
 
 
 @pytest.mark.parametrize("ids", [(0, 3), ("x", "y")], ids=str)

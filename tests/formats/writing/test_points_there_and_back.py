@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.converted import document, there_and_back, written
+from support.converted import by_folders, document, there_and_back, written
 
 import bboxqa
 from bboxqa import DatasetError
@@ -87,17 +87,6 @@ def test_joints_and_visibility_stay(to, then, levels, boxed, tmp_path):
         np.testing.assert_allclose(boxes, own, atol=ROUNDED)
 
 
-def test_points_without_names_are_a_point_set_of_cvat(tmp_path):
-    random = np.random.default_rng(1)
-    content = _document([*_people(random, [2], boxed=False)], names=())
-    source = written(tmp_path / "source.json", content)
-    bboxqa.convert(source, tmp_path / "out", to="cvat")
-    text = (tmp_path / "out/a.xml").read_text()
-    assert text.count("<points label=") == 4
-    assert "<skeleton" not in text
-    _same(there_and_back(source, tmp_path, "cvat"), content)
-
-
 def test_a_skeleton_of_cvat_has_its_labels_and_says_what_is_hidden(tmp_path):
     record = {"keypoints": [10, 20, 2, 30.5, 40, 1, 50, 60, 2, 0, 0, 0], "bbox": [10, 20, 40, 40]}
     content = _document([record])
@@ -146,17 +135,6 @@ def test_what_cannot_be_held_is_refused(to, problem, tmp_path):
     bboxqa.convert(source, out, to=to, lossy=True)
 
 
-@pytest.mark.parametrize("to", ["csv", "yolo", "voc"])
-def test_points_without_a_box_are_no_boxes(to, tmp_path):
-    content = _document([{"keypoints": [10, 20, 2, 30, 40, 2]}], NAMES[:2])
-    content["annotations"].append({**content["annotations"][0], "id": 7, "bbox": [1, 1, 9, 9]})
-    del content["annotations"][1]["keypoints"]
-    out = tmp_path / ("o.csv" if to == "csv" else "o")
-    found = bboxqa.convert(written(tmp_path / "s.json", content), out, to=to, lossy=True)
-    assert found.n_annotations == 1
-    assert any(loss.what == "skeletons" and loss.n == 1 for loss in found.losses)
-
-
 @pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
 @pytest.mark.parametrize(
     ("name", "to"),
@@ -179,9 +157,9 @@ def test_points_of_tools_stay(name, to, tmp_path):
     assert kept
     written(first, content)
     out, back = tmp_path / ("o.json" if to == "label-studio" else "o"), tmp_path / "back.json"
-    bboxqa.convert(first, out, to=to, lossy=True)
+    found = bboxqa.convert(first, out, to=to, lossy=True)
     with bboxqa.reading(image_size=(content["images"][0]["width"], content["images"][0]["height"])):
-        bboxqa.convert(out, back, to="coco", lossy=True)
+        bboxqa.convert(out, back, to="coco", lossy=True, **by_folders(to, found))
     points = [
         np.sort(np.concatenate([each["keypoints"] for each in one["annotations"]]))
         for one in (json.loads(back.read_bytes()), content)

@@ -11,9 +11,7 @@ from support.converted import ENDINGS, document, there_and_back, written
 
 import bboxqa
 from bboxqa import DatasetError
-from bboxqa.formats.writing import outlines
-from bboxqa.formats.writing.content import Content
-from bboxqa.model.shapes.rotated_boxes import bounds, corners, from_corners, smallest_angle
+from bboxqa.model.shapes.rotated_boxes import bounds, corners, smallest_angle
 
 DATA = Path(__file__).parents[4] / "shared/data/formats"
 # Formats in which rotated boxes are written and read.
@@ -100,14 +98,6 @@ def test_dota_and_yolo_have_four_corners(tmp_path):
     assert (yolo / "ann/labels/a.txt").read_text() == "0 0.55 0.4 0.55 0.6 0.45 0.6 0.45 0.4\n"
 
 
-@pytest.mark.parametrize("to", ["dota", "yolo-obb"])
-def test_outlines_of_more_corners_are_refused(to, tmp_path):
-    ring = [10, 10, 50, 10, 70, 30, 50, 60, 10, 60]
-    record = {"bbox": [10, 10, 60, 50], "segmentation": [ring]}
-    with pytest.raises(DatasetError, match=r"1 polygon .*four corners; its box is written"):
-        _one(tmp_path, record, to)
-
-
 @pytest.mark.parametrize("to", ["label-studio", "cvat", "voc", "csv"])
 def test_corners_that_are_moved_are_told(to, tmp_path):
     record = _rotated(np.array([100, 100, 40, 20, 30.0]))
@@ -131,21 +121,3 @@ def test_rotated_boxes_of_label_studio_stay(to, tmp_path):
     assert all(each["attributes"]["rotation"] for each in content["annotations"])
     there_and_back(written(first, content), tmp_path, to)
     np.testing.assert_allclose(_read(tmp_path / "step1.json"), _read(first), atol=1e-4)
-
-
-def test_rotated_boxes_are_computed_all_at_once(monkeypatch):
-    computed = []
-
-    def counted(points):
-        computed.append(len(points))
-        return from_corners(points)
-
-    monkeypatch.setattr(outlines, "from_corners", counted)
-    diamond = [2.0, 0.0, 4.25, 2.25, 2.25, 4.25, 0.0, 2.0]
-    drawn = [
-        {"id": number, "bbox": [0, 0, 4, 4], "segmentation": [[*diamond]]} for number in range(9)
-    ]
-    content = Content([], [], drawn)
-    found = [content.rotated(each, any_rectangle=True) for each in drawn * 2]
-    assert computed == [9]
-    np.testing.assert_array_equal(found, [found[0]] * 18)

@@ -13,9 +13,7 @@ import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
-from support.converted import asked_about, document, drawn, there_and_back, written
-from support.cvat_xml import head, image
-from support.cvat_xml import written as cvat_written
+from support.converted import asked_about, by_folders, document, drawn, there_and_back, written
 
 import bboxqa
 from bboxqa import DatasetError
@@ -109,32 +107,12 @@ def test_nobody_gets_a_name(to, tmp_path):
     assert [each.get("annotators") for each in back["images"]] == [None]
 
 
-def test_annotators_who_use_other_categories_may_have_folders(tmp_path):
-    # Each folder would call its only category number 1.
-    boxes = [(0, "ann", 0, [1, 1, 9, 9]), (0, "bob", 1, [1, 1, 9, 9])]
-    content = document([("a.jpg", 90, 90, ["ann", "bob"])], boxes)
-    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, "voc")
-    assert asked_about(back) == asked_about(content)
-    assert drawn(back) == drawn(content)
-
-
 def test_whole_pixels_stay_where_labels_of_yolo_were_rounded(tmp_path):
     # Shares of 10 digits times 352 and 288 pixels: 57.00000001 and the like.
     boxes = [[7.0 * n, 5.0 * n, 30.0 + n, 41.0] for n in range(1, 31)]
     for box in boxes[::2]:
         box[0], box[1] = box[0] + 1e-8, box[1] - 1e-8
     content = document([("a.jpg", 352, 288, ["ann"])], [(0, "ann", 0, box) for box in boxes])
-    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, "voc")
-    found = [each["bbox"] for each in back["annotations"]]
-    np.testing.assert_allclose(found, np.round(boxes), atol=1e-9)
-
-
-def test_whole_pixels_stay_where_only_rounding_makes_fractions(tmp_path):
-    # Shares times 200 and 90 pixels: 29.999999999999996 and the like, in more than a few places.
-    shares = [(0.15, 0.2, 0.3, 0.1), (0.55, 0.3, 0.1, 0.2), (0.7, 0.1, 0.15, 0.7)]
-    boxes = [[x * 200, y * 90, width * 200, height * 90] for x, y, width, height in shares]
-    assert sum(not each.is_integer() for box in boxes for each in box) >= 2
-    content = document([("a.jpg", 200, 90, ["ann"])], [(0, "ann", 0, box) for box in boxes])
     back = there_and_back(written(tmp_path / "source.json", content), tmp_path, "voc")
     found = [each["bbox"] for each in back["annotations"]]
     np.testing.assert_allclose(found, np.round(boxes), atol=1e-9)
@@ -153,14 +131,6 @@ def test_sides_below_one_pixel_stay(small, to, tmp_path):
     _check_same(back, content, ROUNDED[to], ids=False)
 
 
-@pytest.mark.parametrize("small", SMALL[:-1], ids=str)
-def test_whole_boxes_with_a_side_below_one_pixel_stay_where_no_number_tells(small, tmp_path):
-    boxes = [small, *([5 * n, 7 * n, 30, 40] for n in range(1, 18))]
-    content = document([("a.jpg", 200, 200, ["ann"])], [(0, "ann", 0, box) for box in boxes])
-    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, "voc")
-    _check_same(back, content, ROUNDED["voc"], ids=False)
-
-
 # In turn: bob's numbers look like edges, like pixels counted from 1, and like either.
 OF_BOB = [[0.5, 3, 30.25, 40.75], [0, 4, 30, 40], [5, 7, 30, 40]]
 
@@ -173,8 +143,7 @@ def test_all_people_of_an_output_of_pascal_voc_have_the_same_first_pixel(of_ann,
     )
     source, out = written(tmp_path / "source.json", content), tmp_path / "out"
     bboxqa.convert(source, out, to="voc", lossy=True)
-    assert bboxqa.read_coco(out).headlines == ()
-    bboxqa.convert(out, tmp_path / "back.json", to="coco")
+    bboxqa.convert(out, tmp_path / "back.json", to="coco", attribution="files")
     back = json.loads((tmp_path / "back.json").read_bytes())
     _check_same(back, content, ROUNDED["voc"], ids=False)
     assert len(set(re.findall("<first_pixel>(.)", "".join(_texts(out))))) == 1
@@ -223,10 +192,12 @@ def test_files_of_tools_stay(name, tmp_path):
 )
 def test_folders_of_tools_stay(name, to, tmp_path):
     first, again, second = (tmp_path / each for each in ("1.json", "again", "2.json"))
+    options = {}
     for source, out, written_as in (
         (DATA / name, first, "coco"), (first, again, to), (again, second, "coco"),
     ):  # fmt: skip
-        bboxqa.convert(source, out, to=written_as, lossy=True)
+        found = bboxqa.convert(source, out, to=written_as, lossy=True, **options)
+        options = by_folders(written_as, found)
     old, new = (json.loads(each.read_bytes()) for each in (first, second))
     assert len(old["annotations"]) > 0
     assert _boxes(new) == pytest.approx(_boxes(old), abs=1e-5)
@@ -282,24 +253,6 @@ def test_cvat_keeps_an_attribute_or_lists_it(key, value, back, tmp_path):
     assert annotation.get("attributes") == (None if back is None else {key: back})
 
 
-def test_cvat_keeps_flags_and_attributes_of_the_same_name(tmp_path):
-    box = (
-        '<box label="cat" occluded="{0}" xtl="1" ytl="1" xbr="9" ybr="{1}" group_id="{0}">{2}</box>'
-    )
-    said = '<attribute name="{0}">{1}</attribute>'
-    boxes = [
-        box.format(flag, 10 + place, "".join(said.format(key, answer) for key in SAID_TWICE))
-        for place, (flag, answer) in enumerate(product("01", ("true", "false", "1", "0")))
-    ]
-    source, out = (
-        cvat_written(tmp_path / "ann.xml", head("ann"), image("a.jpg", *boxes)),
-        tmp_path / "out",
-    )
-    assert bboxqa.convert(source, out, to="cvat").losses == ()
-    assert _said_of_boxes(out / "ann.xml") == _said_of_boxes(source)
-    assert len(_said_of_boxes(source)) == len(boxes)
-
-
 SAID_TWICE = ("occluded", "group_id", "z_order", "rotation", "truncated")
 
 
@@ -316,19 +269,6 @@ def _said_of_boxes(path):
         )
         for each in ET.fromstring(path.read_bytes()).iter("box")  # noqa: S314
     ]
-
-
-def test_control_characters_in_attributes_of_cvat_are_listed(tmp_path):
-    boxes = [{"bbox": [5, 5, 30, 40], "attributes": {"side": each}} for each in ("a\x01b", "ab")]
-    content = document([("a.jpg", 90, 90, ["ann"])], [(0, "ann", 0, box) for box in boxes])
-    source = written(tmp_path / "source.json", content)
-    with pytest.raises(
-        DatasetError, match=r"1 attribute with a control character \(annotation 100"
-    ):
-        bboxqa.convert(source, tmp_path / "out", to="cvat")
-    bboxqa.convert(source, tmp_path / "out", to="cvat", lossy=True)
-    text = (tmp_path / "out/ann.xml").read_text("utf-8")
-    assert '<attribute name="side">a\ufffdb</attribute>' in text
 
 
 def test_cvat_keeps_outlines_angles_and_attributes(tmp_path):

@@ -14,7 +14,7 @@ from support.cli import run
 from support.converted import ENDINGS, document, written
 
 import bboxqa
-from bboxqa import ConfigError, DatasetError, OutputError
+from bboxqa import DatasetError, OutputError
 
 IMAGES = [("a.jpg", 200, 100, ["ann", "7"]), ("b.jpg", 50, 50, None)]
 BOX = [20, 10, 60.5, 40]
@@ -70,27 +70,6 @@ def test_label_studio_gets_predictions_with_their_mean_score(tmp_path):
     assert [region["score"] for region in prediction["result"]] == [0.5, 0.75]
 
 
-def test_what_is_to_be_reviewed_says_why(tmp_path):
-    why = {"reason": "not drawn by cid", "gain": 0.25}
-    drawn = [(0, "ann", 0, {"bbox": BOX, **why}), (0, "bob", 0, {"bbox": BOX, **why})]
-    source = _source(tmp_path, drawn, [("a.jpg", 200, 100, ["ann", "bob", "cid"])])
-    content = json.loads(source.read_bytes())
-    content["images"][0]["gain"] = 0.75
-    source.write_text(json.dumps(content))
-    bboxqa.convert(source, tmp_path / "out.json", to="label-studio", as_predictions=True)
-    (task,) = json.loads((tmp_path / "out.json").read_bytes())
-    # That of the image; Label Studio sorts by the mean score of all predictions.
-    assert task["data"]["gain"] == 0.75
-    assert [each["score"] for each in task["predictions"]] == [0.75] * 3
-    assert task["predictions"][0]["result"][0]["meta"] == {"text": ["not drawn by cid"]}
-    bboxqa.convert(source, tmp_path / "out", to="cvat")
-    root = ET.fromstring((tmp_path / "out/ann.xml").read_text())  # noqa: S314
-    assert [each.text for each in root.iterfind("image/box/attribute")] == [
-        "not drawn by cid",
-        "0.25",
-    ]
-
-
 def test_a_table_has_a_row_for_each_box_and_for_each_who_drew_nothing(tmp_path):
     bboxqa.convert(_source(tmp_path), tmp_path / "out.csv", to="csv")
     with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
@@ -102,12 +81,6 @@ def test_a_table_has_a_row_for_each_box_and_for_each_who_drew_nothing(tmp_path):
     }  # fmt: skip
     assert (empty["annotator"], empty["category"], empty["x"]) == ("7", "", "")
     assert (by_nobody["image"], by_nobody["annotator"]) == ("b.jpg", "")
-
-
-def test_a_table_refuses_boxes_that_would_be_shares(tmp_path):
-    source = _source(tmp_path, [(0, "ann", 0, [0, 0, 0.5, 1])])
-    with pytest.raises(DatasetError, match=r"1 box of less than a pixel .*read as relative to"):
-        bboxqa.convert(source, tmp_path / "out.csv", to="csv")
 
 
 def test_parquet_has_the_same_table_with_types(tmp_path):
@@ -153,15 +126,6 @@ def test_cvat_has_a_task_for_each_annotator(tmp_path):
     assert [pixels.get(key) for key in ("left", "top", "width", "height")] == ["2", "5", "2", "3"]
     assert pixels.get("rle") == "0, 5, 1"
     assert len(empty.find("image")) == 0
-
-
-def test_cvat_of_one_annotator_may_be_a_file(tmp_path):
-    images = [("a.jpg", 200, 100, ["ann"])]
-    bboxqa.convert(_source(tmp_path, images=images), tmp_path / "out.xml", to="cvat")
-    assert (tmp_path / "out.xml").is_file()
-    source = _source(tmp_path, images=[("a.jpg", 200, 100, ["ann", "bob"])])
-    with pytest.raises(ConfigError, match="one for each of 2 annotators: name a folder"):
-        bboxqa.convert(source, tmp_path / "both.xml", to="cvat")
 
 
 def test_yolo_has_a_folder_for_each_annotator(tmp_path):
@@ -274,12 +238,6 @@ def test_what_a_format_cannot_hold_is_counted_and_refused(tmp_path):
     assert "1 annotation with 'track' (annotation 102): Label Studio has no place" in outcome.stderr
 
 
-def test_percent_needs_the_size_of_images(tmp_path):
-    source = _source(tmp_path, images=[("a.jpg", 0, 0, None)])
-    with pytest.raises(DatasetError, match="1 image without width and height"):
-        bboxqa.convert(source, tmp_path / "out.json", to="label-studio")
-
-
 @pytest.mark.parametrize(
     ("to", "n_without"),
     [("cvat", 2), ("voc", 2), ("labelme", 2), ("label-studio", 1), ("yolo", 1)],
@@ -323,34 +281,6 @@ def test_the_command_says_what_it_wrote(tmp_path):
     assert "did you mean 'label-studio'?" in outcome.stderr
 
 
-@pytest.mark.parametrize("name", ["", " "])
-@pytest.mark.parametrize("to", ["voc", "labelme", "cvat", "label-studio", "csv", "yolo", "dota"])
-def test_blank_names_are_losses(name, to, tmp_path):
-    path = _source(tmp_path)
-    content = json.loads(path.read_text())
-    content["images"][0]["file_name"], content["categories"][0]["name"] = "", name
-    path.write_text(json.dumps(content))
-    with pytest.raises(DatasetError) as caught:
-        bboxqa.convert(path, tmp_path / f"out{ENDINGS.get(to, '')}", to=to)
-    text = str(caught.value)
-    assert "1 image without a name (image 10)" in text
-    # YOLO keeps such a name.
-    assert (f"(such as {name!r})" in text or f"({name!r})" in text) == (to != "yolo")
-
-
-@pytest.mark.parametrize("name", ["ze\nbra  cat", " zebra cat ", "zebra\u2028cat"])
-def test_dota_has_a_category_in_one_line_with_single_blanks(name, tmp_path):
-    source = written(
-        tmp_path / "source.json", document(IMAGES[:1], [(0, "ann", 0, BOX)], [name, "dog"])
-    )
-    found = bboxqa.convert(source, tmp_path / "out", to="dota", lossy=True)
-    assert [each.n for each in found.losses if each.what == "names of categories"] == [1]
-    text = (tmp_path / "out/ann/labelTxt/a.txt").read_text("utf-8")
-    assert text == f"20 10 80.5 10 80.5 50 20 50 {' '.join(name.split())} 0\n"
-    data = bboxqa.read_coco(tmp_path / "out/ann", min_annotators=1)
-    assert data.category_names == (" ".join(name.split()),)
-
-
 @pytest.mark.parametrize(
     ("name", "read"), [("4", "class 4"), ("3 21", "class 3 21"), ("", "class")]
 )
@@ -362,11 +292,6 @@ def test_dota_has_no_category_that_is_a_number(name, read, tmp_path):
     data = bboxqa.read_coco(tmp_path / "out/ann", min_annotators=1)
     assert data.category_names == (read,)
     assert data.annotations.bbox.tolist() == [[20, 10, 60.5, 40]]
-
-
-def test_a_table_that_would_not_be_read_is_refused(tmp_path):
-    with pytest.raises(OutputError, match=r"ends in \.csv; try: .*/out\.csv"):
-        bboxqa.convert(_source(tmp_path), tmp_path / "out", to="csv")
 
 
 def test_images_without_a_size_have_the_one_that_is_given(tmp_path):
@@ -407,13 +332,6 @@ def test_names_that_spreadsheets_would_run_are_read_back(to, tmp_path):
     assert data.annotator_names == (*people,)
 
 
-def test_a_cell_with_a_carriage_return_is_quoted(tmp_path):
-    source = _source(tmp_path, [(0, "ann", 0, {"bbox": BOX, "note": "a\rb"})])
-    bboxqa.convert(source, tmp_path / "out.csv", to="csv")
-    rows = [*csv.DictReader(io.StringIO((tmp_path / "out.csv").read_bytes().decode(), newline=""))]
-    assert [row["note"] for row in rows if row["id"]] == ["a\rb"]
-
-
 def _repeated(tmp_path):
     """Write two tasks of Label Studio, one of which ann annotated twice."""
     value = {"x": 1, "y": 1, "width": 9, "height": 9, "rotation": 0, "rectanglelabels": ["cat"]}
@@ -430,16 +348,6 @@ def _repeated(tmp_path):
 REPEATS = "annotations of an image that a person repeated"
 
 
-def test_an_image_annotated_again_is_a_loss(tmp_path):
-    source, out = _repeated(tmp_path), tmp_path / "out.json"
-    with pytest.raises(DatasetError, match=r"that a person repeated \(tasks.json#/1/"):
-        bboxqa.convert(source, out, to="coco")
-    assert not out.exists()
-    found = bboxqa.convert(source, out, to="coco", lossy=True)
-    assert (found.n_annotations, [loss.what for loss in found.losses]) == (2, [REPEATS])
-    assert found.notes == ()
-
-
 def test_dota_loses_endings_and_leaves_sizes_to_the_pictures(tmp_path):
     source = _source(tmp_path, images=IMAGES[:1])
     with pytest.raises(DatasetError, match=r"1 ending of an image name \('a.jpg'\): DOTA"):
@@ -448,43 +356,6 @@ def test_dota_loses_endings_and_leaves_sizes_to_the_pictures(tmp_path):
         found = bboxqa.convert(source, tmp_path / to, to=to, lossy=True)
         (note,) = (each for each in found.notes if not each.startswith("left out: "))
         assert note.startswith("1 size of an image is not in the labels of ")
-
-
-def test_what_is_written_differently_is_not_called_left_out(tmp_path):
-    images = [("a:b.jpg", 200, 100, ["ann"])]
-    drawn = [(0, "ann", 0, {"bbox": BOX, "track_id": 7})]
-    source = _source(tmp_path, drawn, images)
-    out = run("convert", source, tmp_path / "out", "--to", "yolo", "--lossy")
-    assert "left out: 1 annotation with 'track_id' (annotation 100)" in out.stderr
-    assert (
-        "changed: 1 name of an image ('a:b.jpg'): YOLO detect names files after images, and has no "
-        "such paths; read as 'a%3Ab.jpg'"
-    ) in out.stderr
-
-
-def test_boxes_in_another_layout_are_noted(tmp_path):
-    rng = np.random.default_rng(4)
-    corner = rng.integers(100, 400, (40, 2))
-    boxes = np.hstack([corner, corner + rng.integers(20, 90, (40, 2))]).tolist()
-    images = [("a.jpg", 500, 500, ["ann"])]
-    path = _source(tmp_path, [(0, "ann", 0, box) for box in boxes], images)
-    found = bboxqa.convert(path, tmp_path / "out", to="voc", lossy=True)
-    assert "B005 error boxes look like x1, y1, x2, y2" in found.notes[0]
-    assert found.notes[0].endswith("; written as they are")
-    sound = _source(tmp_path, images=images)
-    notes = bboxqa.convert(sound, tmp_path / "sound", to="voc", lossy=True).notes
-    assert [each for each in notes if not each.startswith("left out: ")] == []
-
-
-def test_key_points_without_a_box_are_no_boxes_in_another_layout(tmp_path):
-    shapes = "".join(
-        f'<points label="eye" points="{100 + 7 * k},{90 + 5 * k}"/>' for k in range(40)
-    )
-    image = f'<image id="0" name="a.jpg" width="500" height="500">{shapes}</image>'
-    path = tmp_path / "a.xml"
-    path.write_text(f"<annotations><version>1.1</version>{image}</annotations>", "utf-8")
-    found = bboxqa.convert(path, tmp_path / "out.json", to="coco")
-    assert (found.n_annotations, found.notes) == (40, ())
 
 
 VIDEO = """<annotations><version>1.1</version><meta><task><size>2</size><mode>interpolation</mode>
@@ -559,29 +430,6 @@ def test_what_describes_a_file_is_noted_and_not_refused(to, tmp_path):
         }
 
 
-def test_numbers_that_readers_would_give_again_are_not_noted(tmp_path):
-    content = document([("a.jpg", 200, 100, ["ann"])], [(0, "ann", 0, BOX)], ["cat"])
-    content["images"][0]["id"] = content["annotations"][0]["image_id"] = 0
-    content["annotations"][0]["id"] = 1
-    source = written(tmp_path / "source.json", content)
-    assert bboxqa.convert(source, tmp_path / "out", to="cvat").notes == ()
-
-
-def test_descriptions_in_which_files_differ_are_noted(tmp_path):
-    people = {}
-    for who, year in (("ann", 2020), ("bob", 2021)):
-        content = document([("a.jpg", 200, 100, None)], [(0, None, 0, BOX)])
-        for each in content["annotations"]:
-            del each["annotator"]
-        content |= {"info": {"year": year}, "licenses": [{"id": 1, "name": "CC0"}]}
-        people[who] = written(tmp_path / f"{who}.json", content)
-    found = bboxqa.convert(people, tmp_path / "out.json", to="coco")
-    assert "left out: 'info', in which the files differ" in found.notes
-    back = json.loads((tmp_path / "out.json").read_bytes())
-    assert "info" not in back
-    assert back["licenses"] == [{"id": 1, "name": "CC0"}]
-
-
 @pytest.mark.parametrize(
     ("n", "words"),
     [
@@ -596,23 +444,6 @@ def test_losses_are_in_the_singular_or_the_plural(n, words, tmp_path):
         bboxqa.convert(source, tmp_path / "out.csv", to="csv")
     (problem,) = error.value.problems
     assert problem.startswith(words)
-
-
-@pytest.mark.parametrize("to", ["yolo", "dota", "voc"])
-def test_losses_name_one_thing_as_one(to, tmp_path):
-    """Nouns are given in both numbers: "1 name of annotators" and the like are no words."""
-    content = document(
-        [("a:b.jpg", 200, 100, ["../b"]), ("", 200, 100, ["../b"])],
-        [(0, "../b", 0, {"bbox": BOX, "keypoints": [1, 1, 2], "x": 1, "iscrowd": 1})],
-        [" cat", "dog"],
-    )
-    with pytest.raises(DatasetError) as error:
-        bboxqa.convert(written(tmp_path / "source.json", content), tmp_path / "out", to=to)
-    assert len(error.value.problems) > 4
-    for problem in error.value.problems:
-        assert re.match(r"1 (?:\w+) (?:without a name|with '|of an? \w+|\()", problem) or re.match(
-            r"2 \w+s ", problem
-        ), problem
 
 
 @pytest.mark.parametrize("to", ["yolo", "csv", "label-studio", "voc"])

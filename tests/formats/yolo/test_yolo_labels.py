@@ -1,8 +1,10 @@
 """Label files of YOLO: a folder for each annotator."""
 
 import json
+import os
 import re
 import shutil
+import sys
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -585,3 +587,15 @@ def test_paths_in_a_list_begin_at_its_folder_or_around_all_files(tmp_path):
         (folder / "val/train.txt").write_text("".join(f"{path.format(name)}\n" for name in "ab"))
         found, _ = translated(folder, image_size=(100, 80), missing_txt="asked")
         assert [each["file_name"] for each in found.images] == ["val/a.jpg", "val/b.jpg"], path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_names_that_are_not_utf_8_are_escaped(tmp_path):
+    made(tmp_path / "ann", data_yaml="names: [cat]\n", labels__a_txt=BOX)
+    label = tmp_path / "ann/labels/a.txt"
+    label.rename(label.with_name(os.fsdecode(b"caf\xe9.txt")))
+    assert run("validate", tmp_path, "--image-size", "100x80").returncode == 0
+    out = tmp_path / "out.json"
+    done = run("convert", tmp_path / "ann", out, "--to", "coco", "--image-size", "100x80")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(out.read_text())["images"][0]["file_name"] == "caf%E9"
