@@ -195,6 +195,18 @@ class LabelFolders:
         return 2 * n_labels > len(filled) if strict else n_labels > 0
 
 
+def has_empty_labels_only(folder: Path) -> bool:
+    """Return whether a folder has label files, all of which are empty."""
+    labels = (
+        here / each
+        for here, files in (files_by_folder(folder) if folder.is_dir() else ())
+        for each in files
+        if is_label_name(each)
+    )
+    heads = [bool(as_utf8(head_of(each)).strip()) for each in labels]
+    return bool(heads) and not any(heads)
+
+
 def files_by_folder(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     """Yield the folders of a data set, and the names of their files."""
     left = LOOKED_AT

@@ -30,6 +30,7 @@ from bboxqa.formats.damaged import (
 from bboxqa.formats.datumaro.format import DATUMARO, are_subsets
 from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.format import Format
+from bboxqa.formats.label_folders import has_empty_labels_only
 from bboxqa.formats.label_studio.format import LABEL_STUDIO
 from bboxqa.formats.member import ARCHIVES, READABLE, is_archive, is_picture
 from bboxqa.formats.own_files import RESULT_FILES, is_result
@@ -231,7 +232,8 @@ def refuse_repeated_files(files: Sequence[Path]) -> None:
 def refuse_formats(path: Path, files: Sequence[Path]) -> None:
     """Refuse a path whose sources have several formats, unless one of them is chosen."""
     first: dict[str, Path] = {}
-    for each in files:
+    # Empty label files are of any format: their annotator found nothing.
+    for each in [each for each in files if not has_empty_labels_only(each)] or files:
         for found in formats_of(each) or [COCO]:
             first.setdefault(short_name(found), each)
     if len(first) < 2 or choices().from_format in first:

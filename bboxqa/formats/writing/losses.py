@@ -344,7 +344,7 @@ def _path_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
         "read as {}"
     )
     yield from name_losses("image", filter(is_twin, places), read, why)
-    if to_format.folder != "labels":
+    if to_format.folder != "labels" and len(content.annotators) < 2:
         yield from _folders_as_people(files, title)
 
 
