@@ -12,12 +12,11 @@ from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Story
 from bboxqa.model.results import (
     Figure,
     MeasuredAgreement,
-    ReferenceAgreement,
     ThresholdResult,
 )
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.report.numbers import decimal, estimate_text, short_name
-from bboxqa.report.tables import Excerpt, columns_first, table_excerpt, table_lines
+from bboxqa.report.tables import Excerpt, columns_first, table_excerpt
 
 MISSING = {"category": "counts as a category", "ignore": "is ignored"}
 """What is said of missing annotations, by the setting."""
@@ -243,80 +242,26 @@ def reference_lines(
 ) -> Iterator[str]:
     """Yield the agreement of annotators with the reference, the lowest F1 first.
 
-    With `offsets`, a second table has the offsets of edges, or of rotated boxes, in the same order.
+    With `offsets`, a second table has the offsets of edges, or of rotated boxes.
     """
     found = part.reference
     if found is None:
         return
     order = np.argsort(found.annotators["f1"], kind="stable")
-    people = found.annotators.take(order[:_MOST_RIGHT]).records()
-    yield ""
-    yield f"Annotators against the reference {one_line(found.name)} at {part.threshold_label}"
-    yield f" {_images_of(found)}"
-    figures = ("precision", "recall", "f1", "class_share", "mean_similarity")
-    rows = [["annotator", "precision", "recall", "F1", "class", part.measure]]
-    rows += [
-        [one_line(row["annotator"]), *(_estimate(row, name) for name in figures)] for row in people
-    ]
-    yield from _in_parts(rows, width, 4, " Of what matches the reference")
-    if more := len(order) - len(people):
-        yield f" … and {count(more, 'more annotator')} (in reference.csv of --out DIR)"
-    if offsets and len(found.offsets) and people:
-        is_rotated = "measure" in found.offsets.columns
-        measure, value = ("measure", "offset") if is_rotated else ("edge", "offset_px")
-        whose = _by_annotator(found.offsets)
-        names = [row["annotator"] for row in people]
-        rows = [["annotator", *(row[measure] for row in whose[names[0]])]]
-        rows += [
-            [one_line(name), *(_estimate(row, value, 1) for row in whose[name])] for name in names
-        ]
-        what = "Boxes" if is_rotated else "Edges of boxes"
-        units = "right or down, and degrees clockwise" if is_rotated else "right, or down"
-        yield from ("", f"{what} against those of the reference, in px to the {units}")
-        yield from _in_parts(rows, width, 4 if is_rotated else 3)
-
-
-def _images_of(found: ReferenceAgreement) -> str:
-    """Return the number of images that count, and the objects of the reference in them."""
-    text = f"{found.n_images:,} of its {count(found.n_reference_images, 'image')}, "
-    text += f"{count(found.n_annotations, 'object')}"
+    title = f"Annotators against the reference {one_line(found.name)} at {part.threshold_label}"
+    title += f"\n {found.n_images:,} of its {count(found.n_reference_images, 'image')}, "
+    title += count(found.n_annotations, "object")
     if found.n_empty_images:
-        text += f"; {count(found.n_empty_images, 'image')} without any: all drawn there is wrong"
-    return text
-
-
-def _by_annotator(table: Table) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in table.records():
-        found.setdefault(row["annotator"], []).append(row)
-    return found
-
-
-def _in_parts(
-    rows: Sequence[Sequence[str]], width: int | None, place: int, title: str = ""
-) -> Iterator[str]:
-    """Yield a table, or, if it is too wide, the columns before a place and then the others."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    # Figures are aligned at their first digits, names are shortened.
-    padded = [
-        [row[0], *(cell.ljust(most) for cell, most in zip(row[1:], widths[1:], strict=True))]
-        for row in rows
-    ]
-    parts = [padded]
-    if width is not None and sum(widths) + 2 * len(widths) >= width:
-        parts = [[row[:place] for row in padded], [[row[0], *row[place:]] for row in padded]]
-    for number, part in enumerate(parts):
-        if number:
-            yield from ("", title) if title else ("",)
-        for line in table_lines(part, left=(0,), width=width and width - 1):
-            yield f" {line}"
-
-
-def _estimate(row: Mapping[str, Any], name: str, digits: int = 2) -> str:
-    """Return a figure of a row with its interval."""
-    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    bounds = "" if low is None else f" [{low:z.{digits}f}, {high:z.{digits}f}]"
-    return ("–" if value is None else f"{value:z.{digits}f}") + bounds
+        title += f"; {count(found.n_empty_images, 'image')} without any: all drawn there is wrong"
+    columns = ("annotator", "f1", "precision", "recall", "class_share", "mean_similarity")
+    shown = Excerpt(title, "reference", columns=columns)
+    yield from table_excerpt(found.annotators, order, width, shown)
+    if offsets and len(found.offsets):
+        is_rotated = "measure" in found.offsets.columns
+        of = ("measure", "unit", "offset") if is_rotated else ("edge", "offset_px")
+        title = f"{'Boxes' if is_rotated else 'Edges of boxes'} against those of the reference"
+        shown = Excerpt(title, "reference_offsets", 4 * _MOST_RIGHT, ("annotator", *of))
+        yield from table_excerpt(found.offsets, np.arange(len(found.offsets)), width, shown)
 
 
 def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:

@@ -160,7 +160,7 @@ def table_excerpt(
     words = [n for n, name in enumerate(names) if isinstance(rows.columns[name], Categorical)]
     if width is not None:
         lines = _fitting(lines, words, width - 1)
-    yield from ("", shown.title)
+    yield from ("", *shown.title.split("\n"))
     folded = [place for place, name in enumerate(lines[0]) if name == shown.folded]
     for line in table_lines(lines, words, width=width and width - 1, folded=folded):
         yield f" {line}"

@@ -83,10 +83,6 @@ def test_a_font_that_has_the_sign_is_used(installed, tmp_path):
             "no font has 日, 本 and 한, which PNG and PDF show as boxes: install fonts-noto-cjk, ",
         ),
         ("日本한국", "no font has 日, 本, 한 and 1 more sign, which PNG"),
-        (
-            "日🐑ꦎ",
-            "boxes: install fonts-noto and fonts-noto-cjk and fonts-symbola, or another font",
-        ),
     ],
 )
 def test_notes_about_missing_signs(signs, note):

@@ -1,12 +1,12 @@
 """Charts on matplotlib axes, in the style of the pages, with fonts for names in any script."""
 
-import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
 
 from bboxqa.core.text import count, joined
 from bboxqa.report.charts.chart import (
@@ -40,10 +40,6 @@ _STYLE: dict[str, Any] = {
 # Parameters of a user's session, which a style must not change.
 _OF_SESSION = ("backend", "interactive", "figure.max_open_warning")
 _DEFAULT_FONT = "DejaVu Sans"
-# A font with a box for every character, which helps nobody.
-_NO_FONT = "Last Resort"
-_FIRST_FONTS = ("Noto Sans CJK", "Noto Sans", "Noto")
-_IDEOGRAPHS = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC")
 
 
 @contextmanager
@@ -216,16 +212,22 @@ def _draw_keys(ax: "Axes", chart: Chart) -> None:
 def fonts_for(texts: Iterable[str]) -> Iterator[str]:
     """Use fonts that can show `texts` inside the context; yield the characters that no font has.
 
-    Fonts other than the default one are looked for only if they are needed.
+    Fonts other than the default one are looked for only if they are needed, Noto's first.
     """
     import matplotlib as mpl
     from matplotlib import font_manager
 
     signs = {sign for text in texts for sign in text if sign.isprintable()}
     missing = signs - _signs(str(font_manager.findfont(_DEFAULT_FONT)))
+    # A font with a box for every character helps nobody.
+    known = {
+        entry.name: entry.fname
+        for entry in (font_manager.fontManager.ttflist if missing else ())
+        if entry.style == "normal" and not entry.name.startswith("Last Resort")
+    }
     families = []
-    for family, path in _installed() if missing else ():
-        if shown := missing & _signs(path):
+    for family in sorted(known, key=lambda name: (not name.startswith("Noto"), name)):
+        if shown := missing & _signs(known[family]):
             families.append(family)
             missing -= shown
     before = mpl.rcParams["font.family"]
@@ -237,54 +239,6 @@ def fonts_for(texts: Iterable[str]) -> Iterator[str]:
         mpl.rcParams["font.family"] = before
 
 
-def missing_note(signs: str) -> str:
-    """Return a note on characters that no font has, with the remedy.
-
-    Examples
-    --------
-    >>> missing_note("日")
-    'no font has 日, which is a box in PNG and PDF: install fonts-noto-cjk, or another font'
-    """
-    more = [count(len(signs) - 3, "more sign")] if len(signs) > 3 else []
-    packages = " and ".join(sorted({_package(sign) for sign in signs}))
-    which = "which PNG and PDF show as boxes" if len(signs) > 1 else "which is a box in PNG and PDF"
-    return (
-        f"no font has {joined([*signs[:3], *more])}, {which}: install {packages}, or another font"
-    )
-
-
-def _package(sign: str) -> str:
-    """Return the package of Debian and Ubuntu with a font that can be drawn."""
-    if unicodedata.name(sign, "").startswith(_IDEOGRAPHS):
-        return "fonts-noto-cjk"
-    # Colour fonts hold bitmaps, which matplotlib does not draw.
-    return "fonts-symbola" if unicodedata.category(sign) == "So" else "fonts-noto"
-
-
-def _installed() -> list[tuple[str, str]]:
-    """Return the family and path of each font that can be drawn, large fonts first."""
-    from matplotlib import font_manager
-
-    manager = font_manager.fontManager
-    known = {entry.fname for entry in manager.ttflist}
-    # Matplotlib caches the list on disk; it may name fonts that no longer exist.
-    for path in sorted({*font_manager.findSystemFonts()} - known):
-        with suppress(OSError, RuntimeError):
-            manager.addfont(path)
-    found = {
-        entry.name: entry.fname
-        for entry in reversed(manager.ttflist)
-        if entry.style == "normal" and not entry.name.startswith(_NO_FONT)
-    }
-    return sorted(found.items(), key=lambda each: (_rank(each[0]), each[0]))
-
-
-def _rank(family: str) -> int:
-    """Return the index of the first prefix that matches a family."""
-    fitting = [place for place, begin in enumerate(_FIRST_FONTS) if family.startswith(begin)]
-    return min(fitting, default=len(_FIRST_FONTS))
-
-
 @cache
 def _signs(path: str) -> frozenset[str]:
     """Return the characters of a font; none if it cannot be read."""
@@ -294,3 +248,18 @@ def _signs(path: str) -> frozenset[str]:
         return frozenset(map(chr, font_manager.get_font(path).get_charmap()))
     except (OSError, RuntimeError):
         return frozenset()
+
+
+def missing_note(signs: str) -> str:
+    """Return a note on characters that no font has, with the remedy.
+
+    Examples
+    --------
+    >>> missing_note("日")
+    'no font has 日, which is a box in PNG and PDF: install fonts-noto-cjk, or another font'
+    """
+    more = [count(len(signs) - 3, "more sign")] if len(signs) > 3 else []
+    is_wide = any(east_asian_width(sign) in "WF" for sign in signs)
+    package = "fonts-noto-cjk" if is_wide else "fonts-noto"
+    which = "which PNG and PDF show as boxes" if len(signs) > 1 else "which is a box in PNG and PDF"
+    return f"no font has {joined([*signs[:3], *more])}, {which}: install {package}, or another font"

@@ -1,7 +1,6 @@
 """The page of the findings of `validate`, with pictures of the boxes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from pathlib import PurePath
 from typing import Any
@@ -28,31 +27,6 @@ _SMALL = 0.01
 _STYLES = ("stroke-series-1", "stroke-series-0 dash-1", "stroke-series-2 dash-2")
 # The most records of a summary that a cell of the table shows, and names when it is opened.
 _MOST_SHOWN, _MOST_NAMED = 20, 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class FoundPicture:
-    """The boxes of a finding on their image."""
-
-    caption: str
-    view: str
-    """The part of the plane that is drawn, as the viewBox of an svg: the image and its boxes."""
-    width: float
-    height: float
-    pixels: Pixels | None
-    note: str
-    """Why there are no pixels, or what is wrong with them; may be empty."""
-    paths: Sequence[str]
-    outlines: Sequence[str]
-    """The outline of each box; empty where the finding is not about it."""
-    number: int
-    """Number of the image on the page, from 1."""
-    is_repeated: bool
-    """Whether an earlier picture has the pixels."""
-
-    def style(self, place: int) -> str:
-        """Return the classes of the line of a path: boxes that coincide differ."""
-        return _STYLES[place % len(_STYLES)]
 
 
 def html_lines(report: FoundReport) -> Iterator[str]:
@@ -177,7 +151,7 @@ def _groups(
             "more": group.total - len(group.listed),
             "hidden": hidden_by(report, group.rule.code),
             "pictures": pictures,
-            "has_outlines": any(any(picture.outlines) for picture in pictures),
+            "has_outlines": any(any(picture["outlines"]) for picture in pictures),
         }
 
 
@@ -199,7 +173,7 @@ def _pictures(
     number: Mapping[str, int],
     pixels: Mapping[str, Pixels],
     drawn: set[str],
-) -> Iterator[FoundPicture]:
+) -> Iterator[dict[str, Any]]:
     """Yield a picture for each finding and numbered image that has boxes to show.
 
     Images whose pixels were `drawn` before are included by reference.
@@ -211,16 +185,17 @@ def _pictures(
                 of_image.setdefault(box.image, []).append(box)
         for name, boxes in of_image.items():
             caption = ", ".join(filter(None, (about_record(finding), name)))
-            picture = _picture(caption or finding.pointer, boxes, pixels.get(name), number[name])
-            if picture.pixels is not None and name in drawn:
-                picture = replace(picture, is_repeated=True)
+            yield {
+                "caption": caption or finding.pointer,
+                "number": number[name],
+                "is_repeated": name in drawn and name in pixels and pixels[name].address,
+                **_picture(boxes, pixels.get(name)),
+            }
             drawn.add(name)
-            yield picture
 
 
-def _picture(
-    caption: str, boxes: Sequence[FoundBox], found: Pixels | None, number: int
-) -> FoundPicture:
+def _picture(boxes: Sequence[FoundBox], found: Pixels | None) -> dict[str, Any]:
+    """Return the part of the plane that is drawn, the image and its boxes, and their paths."""
     width, height = boxes[0].width, boxes[0].height
     pixels = found if found is not None and found.address else None
     if pixels is not None:
@@ -231,18 +206,17 @@ def _picture(
     far = _BEYOND * max(width, height)
     left, top = max(min(left, 0.0), -far), max(min(top, 0.0), -far)
     right, bottom = min(max(right, width), far), min(max(bottom, height), far)
-    return FoundPicture(
-        caption=caption,
-        view=f"{left:.7g} {top:.7g} {right - left:.7g} {bottom - top:.7g}",
-        width=width,
-        height=height,
-        pixels=pixels,
-        note="" if found is None else found.note,
-        paths=[_path(box.bbox, max(right - left, bottom - top)) for box in boxes],
-        outlines=[outline_path({"rings": box.rings}) if box.rings else "" for box in boxes],
-        number=number,
-        is_repeated=False,
-    )
+    return {
+        "view": f"{left:.7g} {top:.7g} {right - left:.7g} {bottom - top:.7g}",
+        "width": width,
+        "height": height,
+        "pixels": pixels,
+        "note": "" if found is None else found.note,
+        "paths": [_path(box.bbox, max(right - left, bottom - top)) for box in boxes],
+        "outlines": [outline_path({"rings": box.rings}) if box.rings else "" for box in boxes],
+        # Boxes that coincide differ.
+        "styles": [_STYLES[place % len(_STYLES)] for place in range(len(boxes))],
+    }
 
 
 def _bounds(boxes: Sequence[FoundBox]) -> tuple[float, float, float, float]:
