@@ -11,18 +11,15 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT
+from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_split
 from bboxqa.core.text import clean, one_line
 from bboxqa.formats.coco.heads import LOOKED_AT, is_coco
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.content_kinds import CLASS_NAMES
-from bboxqa.formats.damaged import damage_of, damaged
-from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.member import ARCHIVES
-from bboxqa.formats.own_files import RESULT_FILES, WRITTEN_FILES
 from bboxqa.formats.registry import format_of, is_source, suffixes
 from bboxqa.formats.sources import list_files
-from bboxqa.formats.splits import is_split
+from bboxqa.formats.unreadable import RESULT_FILES, WRITTEN_FILES, damage_of, damaged, foreign_kind
 
 _File = TypeVar("_File")
 

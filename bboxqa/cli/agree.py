@@ -228,7 +228,7 @@ def _write_targets(
     """Write the requested folder and page; none of the inputs is replaced."""
     if out is None and page is None:
         return [], ()
-    from bboxqa.formats.read_files import files_read
+    from bboxqa.formats.sources import files_read
     from bboxqa.report.agreement_summary import summary
     from bboxqa.report.result_files import documents_of, write_folder
 

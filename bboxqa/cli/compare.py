@@ -107,7 +107,7 @@ def compare(
         return 0
     written = []
     if out is not None:
-        from bboxqa.formats.read_files import files_read
+        from bboxqa.formats.sources import files_read
         from bboxqa.report.comparison import write_comparison
 
         kept = files_read([before, after, config])

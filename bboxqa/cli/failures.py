@@ -54,7 +54,7 @@ def refuse_inputs(
     --image-size is an input as well.
     """
     from bboxqa.core.files import refuse_replacing
-    from bboxqa.formats.read_files import files_read
+    from bboxqa.formats.sources import files_read
 
     refuse_replacing(outputs, files_read([*inputs, file_of_sizes()], images or ()))
 

@@ -43,7 +43,7 @@ def report(
     from bboxqa.cli.console import show_notes, tracking
     from bboxqa.core.file_names import folder_problem
     from bboxqa.core.pseudonyms import check_key
-    from bboxqa.formats.foreign import refuse_address
+    from bboxqa.formats.unreadable import refuse_address
     from bboxqa.pipelines.result_pages import write_saved
     from bboxqa.report.pages.page_file import PageTarget
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Literal
 from unicodedata import normalize
 
-from bboxqa.core.file_names import folder_problem, folders_in
+from bboxqa.core.file_names import folder_problem, folders_in, is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.choices import GivenSize, choices
@@ -22,7 +22,6 @@ from bboxqa.formats.label_folders import (
 )
 from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
 from bboxqa.formats.source import files_in, members_of
-from bboxqa.formats.splits import is_split
 from bboxqa.formats.translation.collector import Collector, Record
 
 

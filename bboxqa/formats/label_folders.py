@@ -12,10 +12,9 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TypeVar
 from unicodedata import normalize
 
-from bboxqa.core.file_names import SPLIT, is_folder
+from bboxqa.core.file_names import SPLIT, is_folder, is_split
 from bboxqa.formats.member import Member, as_utf8, is_archive
 from bboxqa.formats.source import head_of, readable_members
-from bboxqa.formats.splits import is_split
 
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 OF_CONTENT = rf"{_OF_LABELS.pattern}|images|jpegimages|data|obj_.*_data"

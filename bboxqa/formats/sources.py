@@ -4,13 +4,14 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
 from typing import Any, cast
 
-from bboxqa.core.errors import DatasetError, NothingToCompareError
+from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in, own_name
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
@@ -21,19 +22,11 @@ from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, is_surely_coco
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, WHAT, json_kind_of
 from bboxqa.formats.cvat.format import CVAT
-from bboxqa.formats.damaged import (
-    refuse_damaged,
-    refuse_damaged_file,
-    refuse_damaged_members,
-    refuse_damaged_others,
-)
 from bboxqa.formats.datumaro.format import DATUMARO, are_subsets
-from bboxqa.formats.foreign import foreign_kind, refuse_foreign
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_folders import has_empty_labels_only
 from bboxqa.formats.label_studio.format import LABEL_STUDIO
 from bboxqa.formats.member import ARCHIVES, READABLE, is_archive, is_picture
-from bboxqa.formats.own_files import RESULT_FILES, is_result
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import (
     FORMATS,
@@ -47,6 +40,16 @@ from bboxqa.formats.registry import (
     title_of,
 )
 from bboxqa.formats.source import head_of, members_of, members_with
+from bboxqa.formats.unreadable import (
+    RESULT_FILES,
+    foreign_kind,
+    is_result,
+    refuse_damaged,
+    refuse_damaged_file,
+    refuse_damaged_members,
+    refuse_damaged_others,
+    refuse_foreign,
+)
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 # Formats of one file for all images, several of which may be in an archive.
@@ -545,3 +548,42 @@ def refuse_archive(path: Path) -> None:
         [f"{path}: is an archive {found if inside else 'without files'}"],
         "Name the archive, file or folder that holds annotations.",
     )
+
+
+# Pages of results may be beside annotations, and are read by no format.
+_PAGE = ".html"
+
+
+def files_read(paths: Iterable[AnyPath | None], images: Iterable[AnyPath] = ()) -> Iterator[Path]:
+    """Yield the files of sources of annotations, and the image files of folders.
+
+    A path that cannot be read is left out.
+
+    Parameters
+    ----------
+    paths : iterable of path or None
+        Files, folders of annotations, and files in archives, which stand for the archive.
+    images : iterable of path
+        Folders of images.
+    """
+    for path in (Path(each) for each in paths if each is not None):
+        if path.is_dir():
+            yield from _files_listed(path)
+        else:
+            yield from (each for each in (path, *path.parents) if each.is_file())
+    for folder in images:
+        yield from (
+            each for each in _files_below(Path(folder)) if each.suffix.lower() in IMAGE_SUFFIXES
+        )
+
+
+def _files_listed(folder: Path) -> Iterator[Path]:
+    for only_checked in (False, True):
+        with suppress(BboxqaError, OSError):
+            for source in list_files([folder], only_checked=only_checked):
+                yield from _files_below(source) if source.is_dir() else files_read([source])
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    for place, _, names in os.walk(folder):
+        yield from (Path(place, name) for name in names if not name.endswith(_PAGE))

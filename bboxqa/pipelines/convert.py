@@ -16,9 +16,8 @@ from bboxqa.formats.choices import choices
 from bboxqa.formats.dataset.categories import left_out_by
 from bboxqa.formats.dataset.join import left_out_category_notes
 from bboxqa.formats.member import ARCHIVES
-from bboxqa.formats.own_files import is_review_queue
-from bboxqa.formats.read_files import files_read
-from bboxqa.formats.sources import paths_in
+from bboxqa.formats.sources import files_read, paths_in
+from bboxqa.formats.unreadable import is_review_queue
 from bboxqa.formats.writers import WRITERS, writer
 from bboxqa.formats.writing.content import Content, without_categories, without_points
 from bboxqa.formats.writing.gathering import Gathering

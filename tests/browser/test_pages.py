@@ -280,40 +280,6 @@ def test_images_are_found_filtered_and_sorted(page):
     assert shown.first.get_attribute("data-name") == first
 
 
-def test_a_table_is_sorted_by_keyboard(page):
-    page.get_by_text("Pairs as a table", exact=True).press("Enter")
-    table = page.locator("table[data-name=Pairs]")
-    head = table.get_by_role("button", name="f1", exact=True)
-    head.focus()
-    head.press("Enter")
-    place = head.evaluate("(button) => button.closest('th').cellIndex")
-    values = table.locator(f"tbody td:nth-child({place + 1})").all_inner_texts()
-    assert [float(each) for each in values] == sorted(float(each) for each in values)
-    assert head.evaluate("(button) => button.closest('th').ariaSort") == "ascending"
-
-
-def test_keys_go_from_image_to_image(page):
-    page.locator("#images").scroll_into_view_if_needed()
-
-    def current():
-        return page.evaluate(
-            "() => [...document.querySelectorAll('.image')]"
-            ".findIndex((image) => Math.abs(image.getBoundingClientRect().top) < 120)"
-        )
-
-    page.keyboard.press("j")
-    start = current()
-    page.keyboard.press("j")
-    assert current() == start + 1
-    assert page.evaluate(
-        "(n) => document.activeElement.matches('h3')"
-        " && document.querySelectorAll('.image')[n].contains(document.activeElement)",
-        start + 1,
-    )
-    page.keyboard.press("k")
-    assert current() == start
-
-
 def test_without_a_script_everything_is_shown(browser, agreement):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
@@ -356,33 +322,3 @@ def test_a_tile_leads_to_what_was_drawn_and_back(opened, split):
     page.get_by_role("link", name="Back to the result").click()
     page.wait_for_url("**/index.html#images")
     assert page.complaints == []
-
-
-def test_figures_and_charts_can_be_read_on_a_phone(browser, agreement):
-    context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
-    page = context.new_page()
-    page.goto(agreement.as_uri())
-    sizes = page.locator(".wide .chart text").evaluate_all(
-        "(all) => all.map((text) => parseFloat(getComputedStyle(text).fontSize)"
-        " * Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b))"
-    )
-    assert min(sizes) > 7
-    ends = page.locator("[data-name=Figures] td").evaluate_all(
-        "(all) => all.map((cell) => cell.getBoundingClientRect().right)"
-    )
-    assert max(ends) <= 390
-    context.close()
-
-
-@pytest.mark.parametrize("name", ["hostile", "batch"])
-def test_all_stays_on_the_paper(name, browser, request):
-    context = browser.new_context(viewport={"width": 680, "height": 900}, offline=True)
-    page = context.new_page()
-    page.goto(request.getfixturevalue(name).as_uri())
-    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    page.emulate_media(media="print")
-    ends = page.locator("main *:not(svg *)").evaluate_all(
-        "(all) => all.map((each) => [each.getBoundingClientRect().right, each.outerHTML])"
-    )
-    context.close()
-    assert [html[:80] for end, html in ends if end > 681] == []

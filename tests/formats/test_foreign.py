@@ -11,8 +11,8 @@ from support.datasets import write
 from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.content_kinds import content_words, json_kind_of
-from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.sources import list_files
+from bboxqa.formats.unreadable import foreign_kind
 
 
 def packed(name, content):

@@ -8,7 +8,7 @@ from support.converted import document, written
 from support.tool_files import asked, drawn, write
 
 import bboxqa
-from bboxqa.formats.own_files import is_result
+from bboxqa.formats.unreadable import is_result
 from bboxqa.formats.writers import names
 
 BOX = {"x": 10, "y": 20, "w": 30, "h": 40}

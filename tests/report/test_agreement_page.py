@@ -21,7 +21,6 @@ from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.pages.agreement_page import agreement_page, measure_of
 from bboxqa.report.pages.page_file import PageTarget
-from bboxqa.report.pages.pictures import Pixels
 from bboxqa.report.pages.verdict import verdict
 from bboxqa.report.result_files import documents_of
 
@@ -114,16 +113,6 @@ def test_every_figure_is_that_of_the_summary(found, page):
     }
 
 
-def test_story_warnings_and_reasons_are_those_of_the_documents(found, page):
-    shown = texts(page)
-    for text in (*found["diagnosis"]["story"], *found["diagnosis"]["warnings"]):
-        assert text in shown
-    for image in found["worst_images"]["images"]:
-        assert image["file_name"] in shown
-        for each in image["objects"]:
-            assert each["reason"] in shown
-
-
 def test_every_annotation_is_drawn_where_it_is(found, page):
     paths = re.findall(r'<path class="stroke-[^"]*" d="M(\S+) (\S+)h(\S+)v(\S+)H', page)
     drawn = sorted(tuple(map(float, path)) for path in paths)
@@ -188,23 +177,9 @@ def test_hostile_names_are_text(hostile):
     assert "49" not in re.findall(r"\b49\b", texts(hostile.split("</style>")[1].split("<nav")[0]))
 
 
-def test_pixels_are_behind_the_boxes(found):
-    figures = {name: found[name] for name in ("summary", "manifest", "worst_images")}
-    name = found["worst_images"]["images"][0]["file_name"]
-    page = agreement_page(figures, {name: Pixels("data:image/webp;base64,AAAA", 40, 30)})
-    assert page.count('<image href="data:image/webp;base64,AAAA"') == 1
-    assert "--images FOLDER" not in page
-
-
 @pytest.mark.parametrize("name", SIMILARITIES)
 def test_a_page_calls_values_of_similarities_what_results_call_them(name):
     assert measure_of(name) == measure_name(name)
-
-
-def test_without_a_diagnosis_the_page_says_how_to_make_one(found):
-    page = agreement_page({name: found[name] for name in ("summary", "manifest")})
-    assert "--diagnose" in page
-    assert 'id="annotators"' not in page
 
 
 def part(**changes):
@@ -396,17 +371,6 @@ def test_report_of_an_edited_result(name, change, message, saved, tmp_path):
         write_saved(folder, PageTarget(tmp_path / "page.html"))
     assert re.search(message, str(raised.value))
     assert "make the result again with `bboxqa agree … --out FOLDER`" in str(raised.value)
-
-
-def test_report_of_files_that_do_not_fit(tmp_path):
-    summary_text = '{"thresholds": [{}]}'
-    (tmp_path / "summary.json").write_text(summary_text)
-    digest = blake2b(summary_text.encode()).hexdigest()
-    outputs = [{"name": "summary.json", "size": len(summary_text), "blake2b": digest}]
-    (tmp_path / "manifest.json").write_text(json.dumps({"settings": 5, "outputs": outputs}))
-    done = run("report", tmp_path)
-    assert done.returncode == 2
-    assert "its files do not fit together" in done.stderr
 
 
 def test_a_long_table_is_cut_and_says_so(found):

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import warnings
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from io import BytesIO
 from math import inf
 from urllib.parse import unquote
@@ -188,16 +187,6 @@ def test_pairs_are_cells_in_the_order_given_and_hatched_where_nothing_is_shared(
     ]  # fmt: skip
 
 
-def test_of_many_annotators_those_who_share_most_are_drawn_without_numbers():
-    names = [f"w{each:02}" for each in range(42)]
-    shared = [pair(name, "w41", 0.5, 100 - place) for place, name in enumerate(names[:41])]
-    chart = pair_matrix(names, shared)
-    assert chart.rows == [*names[:39], "w41"]
-    assert "40 of 42 annotators, with most units" in chart.legend
-    assert texts(chart) == []
-    assert chart.legend[-1].startswith("darkest: 0.48")
-
-
 def test_confusions_are_shares_of_a_row():
     found = [
         confusion("a", "cow", "cow", 3), confusion("b", "cow", "cow", 3),
@@ -320,23 +309,6 @@ def test_axes_show_the_figures_of_the_first_threshold(result):
     assert [label.get_text() for label in ax.get_yticklabels()] == order
 
 
-def test_the_diagnosis_is_made_once(result):
-    assert result.plot is result.plot
-    calls = []
-
-    class Counted:
-        def diagnosis(self, of):
-            calls.append(of)
-            return result.diagnoser.diagnosis(of)
-
-    counted = replace(result, diagnoser=Counted())
-    for _ in range(2):
-        counted.plot.decomposition(Figure().subplots())
-        counted.plot.offsets("Ann2", Figure().subplots())
-        counted.diagnose()
-    assert len(calls) == 1
-
-
 def test_without_axes_pyplot_shows_the_chart_and_settings_of_the_session_stay(result):
     before = dict(mpl.rcParams)
     ax = result.plot.decomposition()
@@ -353,13 +325,6 @@ def test_names_of_any_kind_are_drawn_on_axes_without_a_warning():
         warnings.simplefilter("error")
         ax.figure.savefig(BytesIO(), bbox_inches="tight")
     plt.close(ax.figure)
-
-
-def test_names_that_do_not_exist_are_refused(result):
-    with pytest.raises(bboxqa.ConfigError, match="annotator is 'Bob'; expected one of Ann1, Ann2"):
-        result.plot.confusion_matrix("Bob")
-    with pytest.raises(bboxqa.ConfigError, match="figure is 'F1'; expected one of f1, alpha"):
-        result.plot.pair_matrix(figure="F1")
 
 
 def test_a_notebook_shows_the_intervals_as_a_picture(result):

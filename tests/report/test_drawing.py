@@ -137,18 +137,6 @@ def test_each_annotator_who_was_asked_has_a_panel():
     assert [color for color, _ in drawn_paths(figure.axes[1])] == [SERIES[1]] * 2
 
 
-def test_no_text_is_wider_than_the_figure():
-    name = "annotator with a long name"
-    of = scene(width=10, height=2000, shapes=(), annotators=(name,), asked=(name,))
-    for side_by_side in (False, True):
-        with page_style():
-            figure, _ = scene_figure(of, "annotator", side_by_side=side_by_side)
-            figure.draw_without_rendering()
-        texts = [*figure.texts, *(text for each in figure.legends for text in each.get_texts())]
-        assert [text.get_text().startswith(name) for text in texts] == [True]
-        assert texts[0].get_window_extent().x1 <= figure.bbox.x1
-
-
 def drawing(name="a.png", **changes):
     of = scene(name=name, **changes)
     with page_style():
@@ -164,15 +152,6 @@ def test_files_are_of_the_format_of_their_name_and_the_same_each_time(tmp_path, 
     first = drawing().save(tmp_path / f"first{suffix}").read_bytes()
     assert first.startswith(FORMATS[suffix])
     assert first == drawing().save(tmp_path / f"second{suffix}").read_bytes()
-
-
-def test_names_of_any_kind_are_drawn_as_they_are(tmp_path):
-    name = "$x_1$ <b> & \U0001f34e שלום"
-    shape = Shape((10, 10, 50, 50), (), name, "cat")
-    of = drawing(shapes=(shape,), annotators=(name,), asked=(name,))
-    text = of.save(tmp_path / "a.svg").read_text("utf-8")
-    assert "\u2068$x_1$ &lt;b&gt; &amp; \U0001f34e שלום\u2069 (1)" in text
-    of.save(tmp_path / "a.png")
 
 
 def test_other_files_and_existing_ones_are_refused(tmp_path):

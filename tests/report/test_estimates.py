@@ -106,24 +106,6 @@ def test_json_has_pairs_annotators_and_values():
     }  # fmt: skip
 
 
-def test_text_of_one_task_shows_what_it_is_made_of():
-    lines = list(text_lines([detailed()]))
-    rows = [line.split() for line in lines]
-    assert "\x1b" not in "".join(lines)
-    start = rows.index(["first", "second", "compared", "kappa", "95", "%", "interval"])
-    # The lowest first, what is undefined last.
-    assert [row[-1] for row in rows[start + 1 : start + 4]] == ["0.2500", "0.5000]", "0"]
-    assert rows[start + 2][-4:] == ["1,200", "0.3750", "[0.2500,", "0.5000]"]
-    start = rows.index(["annotator", "alpha", "without"])
-    shown = [row for row in rows[start + 1 : start + 4] if len(row) == 2]
-    # Without whom it rises most comes first.
-    assert shown == [["cid", "0.7500"], ["ann", "0.2500"]]
-    titles = ["of", "value", "fleiss_kappa", "of", "it", "95", "%", "interval", "alpha", "without"]
-    start = rows.index(titles)
-    assert rows[start + 1] == ["dog", "-0.2500"]
-    assert rows[start + 2] == ["cat", "0.5000", "[0.3750,", "0.6250]", "0.1250"]
-
-
 def test_csv_has_a_row_for_each_task_and_coefficient():
     rows = list(csv.DictReader(io.StringIO(as_csv([task("a,b"), task()]))))
     assert len(rows) == 6

@@ -3,7 +3,6 @@
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
-import pytest
 from support.datasets import annotation, document
 from support.reports import HOSTILE, finding, report
 
@@ -79,18 +78,6 @@ def page_of(found):
     return Page("\n".join(view(FINDING_VIEWS, "html")(found)))
 
 
-def test_the_page_is_whole_and_needs_nothing_else():
-    found = report(finding(), finding("B004"), unlisted={"B004": 1480})
-    page = page_of(found)
-    assert not page.open
-    assert all(link.startswith("#") for link in page.links)
-    assert not {"img", "link", "iframe"} & set(page.tags)
-    assert page.tags.count("script") == 1
-    for text in ("1 error, 0 warnings, 1,481 info", "Losses become NaN.", "export.json:1:7",
-                 "annotation 1 (image 5)", "… and 1,480 more"):  # fmt: skip
-        assert text in page.text
-
-
 def test_values_are_no_markup():
     hostile = "<script>alert(1)</script>"
     odd = finding(file=hostile, message=hostile, ids={"image": hostile}, examples=(hostile,))
@@ -114,20 +101,6 @@ def test_boxes_of_a_finding_are_drawn_on_their_image():
     )
     # The size of the file itself: that in the record may be what is wrong.
     assert '<image href="data:image/webp;base64,AA" width="80.0" height="60.0"' in shown
-
-
-@pytest.mark.parametrize(
-    ("bbox", "view"),
-    [
-        ((-20.0, 5.0, 30.0, 6.0), "-20 0 60 30"),
-        ((30.0, 20.0, 20.0, 30.0), "0 0 50 50"),
-        ((30.0, 20.0, -40.0, 5.0), "-10 0 50 30"),
-        # Boxes that are far away would make the image a point.
-        ((1e6, 0.0, 5.0, 5.0), "0 0 160 30"),
-    ],
-)
-def test_boxes_outside_of_the_image_are_in_view(bbox, view):
-    assert f'viewBox="{view}"' in findings_page(report(boxed(("a.jpg", 40.0, 30.0, bbox))))
 
 
 def test_findings_have_the_boxes_of_the_annotations_they_name():

@@ -14,10 +14,6 @@ def lines_of(*args, **more):
     return list(text_lines(report(*args, **more), verbose=True))
 
 
-def brief_lines_of(*args, **more):
-    return list(text_lines(report(*args, **more)))
-
-
 def test_each_file_has_a_line():
     lines = lines_of(files=("a.json", "b.json"))
     assert lines[0] == "a.json (CVAT): 1,500 images, 4,784 annotations, 60 categories"
@@ -34,12 +30,6 @@ def test_a_group_says_what_breaks_and_where():
         '    {"id": 1, "bbox": [10, 10, 0, 20]}',
         "  export.json:21:7  [?] annotation 21 (image 5): bbox width is 0; expected more than 0",
     ]
-
-
-def test_worse_groups_come_first():
-    lines = lines_of(finding("B004"), finding("C002"), finding("B001"))
-    codes = [line[:4] for line in lines if re.match(r"[A-Z]\d{3} ", line)]
-    assert codes == ["B001", "C002", "B004"]
 
 
 def test_what_is_not_listed_is_counted():
@@ -66,21 +56,6 @@ def test_the_end_counts_and_says_how_to_go_on():
 
 def test_nothing_found_is_said():
     assert lines_of()[-1] == "Nothing found: 4 rules, 1 file"
-
-
-def test_without_verbose_a_rule_has_three_places_and_infos_share_a_line():
-    wrong = [finding(row=row) for row in range(5)]
-    lines = brief_lines_of(*wrong, finding("B004"), finding("B004", row=1), unlisted={"B001": 10})
-    start = lines.index("B001 error: box without area (15)")
-    assert lines[start + 1 : start + 8] == [
-        "  Losses become NaN.",
-        "  export.json:1:7  annotation 1 (image 5): bbox width is 0; expected more than 0",
-        "  export.json:2:7  annotation 2 (image 5): bbox width is 0; expected more than 0",
-        "  export.json:3:7  annotation 3 (image 5): bbox width is 0; expected more than 0",
-        "  … and 12 more; --verbose lists them",
-        "",
-        "Info: B004 (2); --verbose lists them",
-    ]
 
 
 def rows_of_a_screen(lines, width):

@@ -6,7 +6,6 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib import font_manager
 
 import bboxqa
-from bboxqa.report.charts.axes import missing_note
 
 # Of a script of the Bronze Age, which hardly any font has.
 RARE = "\U00012f90"
@@ -72,18 +71,3 @@ def test_a_font_that_has_the_sign_is_used(installed, tmp_path):
     assert not [each for each in drawing.notes if RARE in each]
     assert "Bronze" in drawing.axes[0].texts[0].get_fontfamily()
     assert b"+Bronze" in drawing.save(tmp_path / "1.pdf").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("signs", "note"),
-    [
-        ("日", "no font has 日, which is a box in PNG and PDF: install fonts-noto-cjk, "),
-        (
-            "日本한",
-            "no font has 日, 本 and 한, which PNG and PDF show as boxes: install fonts-noto-cjk, ",
-        ),
-        ("日本한국", "no font has 日, 本, 한 and 1 more sign, which PNG"),
-    ],
-)
-def test_notes_about_missing_signs(signs, note):
-    assert note in missing_note(signs)

@@ -140,14 +140,6 @@ def test_a_folder_with_anything_else_stays(name, message, found, tmp_path):
     assert not [each for each in tmp_path.iterdir() if each != path]
 
 
-def test_a_file_is_no_folder_and_a_folder_no_file(tmp_path):
-    (tmp_path / "page").write_text("mine")
-    with pytest.raises(OutputError, match="is a file; name a folder, or leave out --split"):
-        PageTarget(tmp_path / "page", split=True).check(force=True)
-    with pytest.raises(OutputError, match="is a folder; name a file, or give --split"):
-        PageTarget(tmp_path).check(force=True)
-
-
 def test_report_of_a_saved_run_is_the_folder_of_agree(tmp_path):
     data = Path(__file__).parents[1] / "data/simulated.json"
     done = run(

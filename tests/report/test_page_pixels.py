@@ -111,18 +111,3 @@ def test_a_page_of_findings_says_how_to_make_it_again(noise, tmp_path):
     (settings,) = re.findall(r'data-name="Settings and versions".*?</table>', page, re.DOTALL)
     for name, value in (("duplicate_iou", "0.9"), ("bboxqa", bboxqa.__version__)):
         assert re.search(rf"<td>{name}</td><td>{value}</td>", settings)
-
-
-def test_findings_show_the_first_image_of_each_rule_and_its_pixels_once(noise, tmp_path):
-    place, file = noise
-    report = bboxqa.validate(file, select=["B001", "B002"])
-    write_report(report, PageTarget(tmp_path / "a.html", (place,)))
-    page = (tmp_path / "a.html").read_text()
-    assert page.count("<figure>") == 6
-    assert [page.count(each) for each in ("data:image/webp", "<use")] == [3, 3]
-    assert re.findall(r'id="pixels-(\d)"', page) == re.findall(r'<use href="#pixels-(\d)"', page)
-    assert "Pictures show" not in page
-    write_report(report, PageTarget(tmp_path / "a.html", (place,), n_images=1))
-    page = (tmp_path / "a.html").read_text()
-    assert page.count("<figure>") == 2
-    assert "Pictures show 1 of 3 images" in page

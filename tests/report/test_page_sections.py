@@ -13,7 +13,6 @@ from bboxqa.report.pages.reproduce import command
 from bboxqa.report.result_files import documents_of
 
 OPTIONS = {"images": 8, "annotators": 3, "categories": ("cow", "sheep"), "seed": 1}
-REPORT = "--report report.html"
 FURTHER = {"reference", "model", "repeats", "time"}
 
 
@@ -130,19 +129,6 @@ def test_a_value_of_python_is_reproduced_in_python():
     )
 
 
-def test_the_section_of_time_has_speed_and_changes(full, page):
-    shown = texts_of(page, "time")
-    for row in full["diagnosis"]["work"]:
-        assert_figures([row["per_minute"], row["drift"], row["fatigue"]], shown)
-    everyone = full["diagnosis"]["work"][0]
-    assert everyone["drift"]["value"] is None
-    reason = everyone["drift"]["status"]
-    assert (
-        f"How F1 changes from one session to the next is unknown: each annotator has {reason}."
-        in shown
-    )
-
-
 def test_the_section_of_repeats_has_agreement_with_oneself(again):
     everyone, ann, bob = again["summary"]["thresholds"][0]["repeats"]
     # Ann moved boxes of 30 x 30 px by 3 px: 27 / 33 of them overlap. Bob's are the same.
@@ -151,19 +137,3 @@ def test_the_section_of_repeats_has_agreement_with_oneself(again):
     for row in (everyone, ann, bob):
         assert_figures([row["f1"], row["mean_iou"]], shown)
     assert "all annotators" in shown
-
-
-def test_the_command_names_annotators_and_a_reference_among_them(tmp_path):
-    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9]}
-    image = {"id": 1, "file_name": "1.png", "width": 20, "height": 20}
-    document = {"images": [image], "categories": [{"id": 1, "name": "k"}], "annotations": [box]}
-    paths = {name: tmp_path / f"{number}.json" for number, name in enumerate(("ann", "bob", "eve"))}
-    for path in paths.values():
-        path.write_text(json.dumps(document))
-    found = documents(bboxqa.read_coco(paths), reference="eve")
-    settings = json.loads(json.dumps(found["manifest"]["settings"]))
-    told = command(
-        found["manifest"], settings, found["summary"]["thresholds"][0]["reference"]["name"]
-    )
-    words = [f"--annotator {name}={path}" for name, path in paths.items()]
-    assert told == f"bboxqa agree {' '.join(words)} --reference eve {REPORT}"

@@ -112,18 +112,6 @@ def assert_is(table, columns, rows):
     assert rows
 
 
-def flat(record):
-    """Return figures with intervals as three columns."""
-    cells = {}
-    for key, value in record.items():
-        if isinstance(value, dict):
-            low, high = value["interval"] or (None, None)
-            cells |= {key: value["value"], f"{key}_low": low, f"{key}_high": high}
-        elif not isinstance(value, list):
-            cells[key] = value
-    return cells
-
-
 def test_all_tables_of_the_page_are_compared(tables):
     others = {"Figures", "Pairs with the model", "Confusions", "Images", "Files"}
     others |= {OF_REFERENCE, EDGES, "Settings and versions"}
@@ -152,26 +140,6 @@ def test_tables_are_those_of_the_csv_files(name, key, tables, folder):
         assert {column: cell for column, (cell, _) in zip(columns, row, strict=True)} == {
             column: record[column] for column in columns
         }
-
-
-def test_pairs_with_the_model(tables, documents):
-    records = [
-        each for each in documents["summary"]["thresholds"][0]["pairs"]
-        if "net" in (each["annotator_1"], each["annotator_2"])
-    ]  # fmt: skip
-    assert_is(tables["Pairs with the model"], records[0], [[*each.values()] for each in records])
-
-
-def test_the_reference(tables, documents):
-    people = documents["summary"]["thresholds"][0]["reference"]["annotators"]
-    records = [flat(each) for each in people]
-    assert_is(tables[OF_REFERENCE], records[0], [[*each.values()] for each in records])
-    edges = ("left", "top", "right", "bottom")
-    offsets = [
-        flat({"name": each["name"], **dict(zip(edges, each["offset_px"], strict=True))})
-        for each in people
-    ]
-    assert_is(tables[EDGES], offsets[0], [[*each.values()] for each in offsets])
 
 
 def test_files_settings_and_versions(tables, documents):

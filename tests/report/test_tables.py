@@ -5,8 +5,6 @@ from hypothesis import strategies as st
 
 from bboxqa.report.tables import table_lines
 
-ROWS = [["id", "name"], ["7", "Apple"], ["12", "Fig"]]
-
 
 def test_a_wide_character_takes_two_columns():
     assert list(table_lines([["名", "n"], ["abc", "1"]], [0])) == ["名   n", "abc  1"]

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import as_written, clean, count, first_few, folded, joined, nearest, one_line
-from bboxqa.formats.records import AnnotationFile
-from bboxqa.formats.registry import format_of
+from bboxqa.core.text import as_written, clean, first_few, folded, nearest, one_line
+from bboxqa.formats.records import AnnotationFile, id_number
 
 _SHOWN = 3
 _MAP = "--map "
@@ -128,121 +126,29 @@ def joining_map(
     return {name: kept for name, kept in most.items() if name != kept}
 
 
-def list_notes(files: Sequence[AnnotationFile]) -> list[str]:
-    """Return which categories are not in the lists of all files, and which have several ids.
-
-    Of files with lists and ids of their own; categories that no annotation has make no difference.
-    """
+def list_notes(files: Sequence[AnnotationFile]) -> Iterator[str]:
+    """Yield a note on categories of annotations that are not in the lists of all files."""
     own = [each for each in files if not each.numbers_categories and each.source.role != _MODEL]
-    ids: dict[str, dict[str, set[int | str]]] = {}
-    used = set()
-    for file in own:
-        present = set(np.unique(file.columns.category_id).tolist())
-        for category in file.categories:
-            name = clean(category.name)
-            of_files = ids.setdefault(name, {})
-            of_files.setdefault(one_line(file.source.name), set()).add(category.id)
-            used |= {name} if category.id in present else set()
-    known = {name: of_files for name, of_files in sorted(ids.items()) if name in used}
-    return [*_missing_in_lists(known, [one_line(file.source.name) for file in own]), *_ids(known)]
+    lists = [{clean(category.name) for category in file.categories} for file in own]
+    variants = [{folded(as_written(name)) for name in names} for names in lists]
+    for file, names in zip(own, variants, strict=True):
+        used = {
+            name
+            for other in own
+            for name in _used_names(other)
+            if folded(as_written(name)) not in names
+        }
+        if used:
+            shown = first_few(sorted(used), _SHOWN, repr)
+            yield (
+                f"category lists differ: {one_line(file.source.name)} lacks {shown}; who annotated "
+                "with this list may not have had these categories"
+            )
 
 
-def _missing_in_lists(
-    known: Mapping[str, Mapping[str, AbstractSet[int | str]]], files: Sequence[str]
-) -> Iterator[str]:
-    """Yield in whose lists categories are, where some files have none of their variants."""
-    groups: dict[tuple[str, ...], list[str]] = {}
-    variants: dict[str, set[str]] = {}
-    for name, of_files in known.items():
-        variants.setdefault(folded(as_written(name)), set()).update(of_files)
-    for name, of_files in known.items():
-        if len(variants[folded(as_written(name))]) < len(files):
-            groups.setdefault(tuple(of_files), []).append(name)
-    parts = []
-    for having, names in groups.items():
-        shown = _and([*map(repr, names)])
-        lacking = [name for name in files if name not in having]
-        verb = "is" if len(names) == 1 else "are"
-        if len(having) <= len(lacking):
-            parts.append(f"{shown} {verb} in the list of {_and(having)} only")
-        else:
-            parts.append(f"{shown} {verb} not in the list of {_and(lacking)}")
-    if parts:
-        more = f", and {len(parts) - _SHOWN:,} more such lists" if len(parts) > _SHOWN else ""
-        yield (
-            f"category lists differ: {', '.join(parts[:_SHOWN])}{more}. Who annotated with another "
-            "list may not have had these categories"
-        )
-
-
-def lacking_notes(files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield which categories of other files a file in another format does not have.
-
-    An export to a format without a place for the shapes of a category lacks all of it.
-    """
-    numbers = [_numbers_by_name(each) for each in files]
-    lacking = [sorted(set().union(*numbers) - {*own}) for own in numbers]
-    if not any(lacking) or len({format_of(Path(file.source.name)).name for file in files}) < 2:
-        return
-    others = "the other file has" if len(files) == 2 else "other files have"
-    notes = [
-        f"{one_line(file.source.name)} has no annotations of {_and([*map(repr, names)])}, and "
-        f"{others} {sum(own[name] for own in numbers for name in names):,}: if the files are "
-        f"exports of one project, its format may not hold these shapes; {_left_out(names)}"
-        for file, names in zip(files, lacking, strict=True)
-        if names
-    ]
-    yield from notes[:_SHOWN]
-
-
-def _left_out(names: Sequence[str]) -> str:
-    """Return how to leave out the annotations of categories."""
-    if len(names) > _SHOWN:
-        return "--map NAME= leaves a category out"
-    return f"to leave them out: {map_options(dict.fromkeys(names, ''))}"
-
-
-def _numbers_by_name(file: AnnotationFile) -> Counter[str]:
-    """Return the number of annotations by category, without crowds and empty categories."""
-    columns = file.columns
-    ids, counts = np.unique(columns.category_id[~columns.iscrowd], return_counts=True)
-    numbers = dict(zip(ids.tolist(), counts.tolist(), strict=True))
-    found: Counter[str] = Counter()
-    for category in file.categories:
-        found[clean(category.name)] += numbers.get(category.id, 0)
-    return +found
-
-
-def _ids(known: Mapping[str, Mapping[str, AbstractSet[int | str]]]) -> Iterator[str]:
-    """Yield which categories have other ids in another file."""
-    found = [
-        f"{name!r} is {_id(first)} in {one} and {_id(second)} in {other}"
-        for name, of_files in known.items()
-        for (one, first), (other, second) in [_first_apart([*of_files.items()])]
-        if one != other
-    ]
-    if found:
-        more = f" (and {count(len(found) - 1, 'other')})" if len(found) > 1 else ""
-        yield f"category ids differ: {found[0]}{more}. Categories are joined by their names"
-
-
-def _first_apart(
-    of_files: Sequence[tuple[str, AbstractSet[int | str]]],
-) -> tuple[tuple[str, AbstractSet[int | str]], tuple[str, AbstractSet[int | str]]]:
-    """Return the first file with its ids, and the first that has none of them; or itself."""
-    first = of_files[0]
-    return first, next((each for each in of_files if each[1].isdisjoint(first[1])), first)
-
-
-def _id(ids: AbstractSet[int | str]) -> str:
-    return str(min(ids, key=str))
-
-
-def _and(names: Sequence[str]) -> str:
-    """Return names in a sentence: the first of many, and the number of the others."""
-    if len(names) > _SHOWN:
-        names = [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1:,} more"]
-    return joined(names)
+def _used_names(file: AnnotationFile) -> set[str]:
+    present = {*np.unique(file.columns.category_id).tolist()}
+    return {clean(each.name) for each in file.categories if id_number(each.id) in present}
 
 
 def variant_remark(users: Mapping[str, AbstractSet[int]]) -> str:

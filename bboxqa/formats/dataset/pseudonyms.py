@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.file_names import IMAGE_SUFFIXES, own_name
+from bboxqa.core.file_names import IMAGE_SUFFIXES, is_split, own_name, split_in
 from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_examples, without_names
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.label_folders import INSIDE
 from bboxqa.formats.sources import names_of
-from bboxqa.formats.splits import is_split, split_in
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.file_places import FilePlaces
 

@@ -30,7 +30,7 @@ from bboxqa.formats.dataset.predictions import (
     without_empty,
 )
 from bboxqa.formats.dataset.pseudonyms import people_in_names, with_pseudonyms, without_people
-from bboxqa.formats.dataset.sessions import read_sessions, session_notes
+from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
 from bboxqa.formats.records import ANNOTATOR_KEYS, LOWEST_SCORE, AnnotationFile, ReadSettings
@@ -127,8 +127,6 @@ def read_dataset(
         # What is left out, or is read as one annotator's, may be the work of others.
         raise error.with_advice(found.notes) from None
     notes = [*found.notes, *data.notes, *unused.values(), *trackless_notes(data.annotations.track)]
-    if session_key is None and not any(map(are_results, read)):
-        notes += session_notes(files, _annotator_keys(annotator_key))
     if time_key is not None and seconds is not None:
         notes += untimed_notes(seconds, time_key)
     notes += result_notes(read, tables)

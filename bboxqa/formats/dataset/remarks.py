@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, compact
 from bboxqa.core.text import as_written, count, folded, joined, one_line
-from bboxqa.formats.dataset.categories import lacking_notes, list_notes, variant_remark
+from bboxqa.formats.dataset.categories import list_notes, variant_remark
 from bboxqa.formats.dataset.image_names import case_remark, names_of_images, unjoined_advice
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.document import apart_note
@@ -18,9 +18,6 @@ from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.shapes.rotated_boxes import equal_edges
 
 _NAMED = 3
-# What programs write for missing values. Nan is a name of people, and nan rarely one.
-_MISSING = ("nan", "NaN", "None", "<NA>", "NULL", "null", "undefined")
-
 # Fewer annotations may be equal by chance, or on purpose.
 _MANY = 20
 
@@ -46,8 +43,7 @@ def headlines_of(
         more = f" ({len(copies) - _NAMED:,} more such pairs)" if len(copies) > _NAMED else ""
         result += [*copies[: _NAMED - 1], *(each + more for each in copies[_NAMED - 1 : _NAMED])]
     spellings = _spellings(data.annotator_names)
-    missing = _missing_names(data.annotator_names)
-    return tuple(filter(None, [spellings, missing, *result, variant_remark(_users(data))]))
+    return tuple(filter(None, [spellings, *result, variant_remark(_users(data))]))
 
 
 def _spellings(names: Sequence[str]) -> str:
@@ -74,26 +70,6 @@ and count as different people: bboxqa validate shows where (A001)"
         f"annotators {'; '.join(groups[:_NAMED])}{more} differ only in case, blanks or invisible "
         "characters, and count as different people: bboxqa validate shows where (A001)"
     )
-
-
-def _missing_names(names: Sequence[str]) -> str:
-    """Return which annotators may be missing values that a program wrote; empty if none may.
-
-    Examples
-    --------
-    >>> _missing_names(["ann", "nan"])
-    "annotator 'nan' counts as a person, and may be a missing value: if so, leave these \
-annotations out, or name who drew them"
-    >>> _missing_names(["ann", "Nan"])
-    ''
-    """
-    found = [f"'{each}'" for each in names if each in _MISSING]
-    if not found:
-        return ""
-    who = f"annotator {found[0]} counts as a person, and may be a missing value"
-    if len(found) > 1:
-        who = f"annotators {joined(found)} count as people, and may be missing values"
-    return f"{who}: if so, leave these annotations out, or name who drew them"
 
 
 def with_machine_remark(
@@ -131,25 +107,22 @@ def _copies(data: Dataset) -> Iterator[str]:
     each, n_annotators = data.annotations, len(data.annotator_names)
     place = each.image.astype(np.int64) * n_annotators + each.annotator
     number = np.bincount(place, minlength=data.assigned.size).reshape(data.assigned.shape)
-    twins = {*_twins(data.annotator_names)}
     with_many = np.flatnonzero(number.sum(0) >= _MANY).tolist()
-    for pair in sorted(twins.union(combinations(with_many, 2))):
+    for pair in combinations(with_many, 2):
         both = data.assigned[:, pair[0]] & data.assigned[:, pair[1]]
         of_first, of_second = number[both][:, pair].T
         n_equal = int(of_first.sum())
         if not n_equal or (of_first != of_second).any():
             continue
-        if n_equal < _MANY and pair not in twins:
+        if n_equal < _MANY:
             continue
         first, second = (np.flatnonzero((each.annotator == who) & both[each.image]) for who in pair)
         if _are_equal(each, first, second):
-            question = "are they copies or splits of one data set?"
-            if pair in twins:
-                question = "are they one person's in two formats? Then name one of the files"
             who = " and ".join(one_line(data.annotator_names[place]) for place in pair)
             yield (
                 f"{who} have the same {count(n_equal, 'annotation')} on the "
-                f"{count(int(both.sum()), 'image')} that both have: {question}"
+                f"{count(int(both.sum()), 'image')} that both have: "
+                "are they copies or splits of one data set?"
             )
 
 
@@ -164,23 +137,6 @@ def _are_equal(each: Annotations, first: IndexArray, second: IndexArray) -> bool
         edges.append((box[order], each.category[own][order]))
     (left, category), (right, other_category) = edges
     return bool((category == other_category).all() and equal_edges(left, right).all())
-
-
-def _twins(names: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield each two annotators whose names differ only by suffix, as of one file in two formats.
-
-    Examples
-    --------
-    >>> [*_twins(["ann.json", "bob.json", "ann.xml"])]
-    [(0, 2)]
-    """
-    alike: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        stem, _, suffix = name.rpartition(".")
-        if stem and suffix.isalpha():
-            alike.setdefault(stem, []).append(place)
-    for places in alike.values():
-        yield from combinations(places, 2)
 
 
 def _users(data: Dataset) -> dict[str, set[int]]:
@@ -254,8 +210,6 @@ def notes_of(
 ) -> tuple[str, ...]:
     """Return notes on the data for readers of a result."""
     notes = [*file_notes(files, attribution), *_same_files(files), *list_notes(files)]
-    if attribution.of_files:
-        notes += lacking_notes(files)
     n_asked = assigned.sum(1)
     single = int((n_asked < 2).sum()) if min_annotators > 1 else 0
     bare = int((n_asked == 0).sum())

@@ -1,22 +1,17 @@
 """Images that somebody annotated in several sessions, files, or records."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray, compact, find, run_starts
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order, one_line
-from bboxqa.formats.coco.reader import COCO_JSON, sample_records
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.dataset.merge import IndexedAnnotations, image_label, merge
 from bboxqa.formats.dataset.people import Attribution, listed_files, way_by_key
 from bboxqa.formats.records import AnnotationFile, annotator_name, ids_of, image_field
-from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset, Repeats
 from bboxqa.model.file_places import ShownIds
 
@@ -455,39 +450,3 @@ def _listed(
 
 
 _SESSION = "session"
-
-
-def session_notes(paths: Iterable[Path], keys: Sequence[str]) -> Iterator[str]:
-    """Yield a note on the session key if an annotator annotated an image in several sessions.
-
-    Only a sample of the annotations is examined. `keys` are the keys that may name the annotator.
-    """
-    files = (path for path in paths if not path.is_dir() and format_of(path) in COCO_JSON)
-    if any(_has_two(path, keys) for path in files):
-        yield (
-            f"annotations have a key '{_SESSION}', and images were annotated again: --session-key "
-            f"{_SESSION} tells repeated images from boxes drawn twice"
-        )
-
-
-def _has_two(path: Path, keys: Sequence[str]) -> bool:
-    """Return whether an annotator has annotations of two sessions in one image."""
-    first: dict[tuple[str, ...], str] = {}
-    with closing(sample_records(path)) as pieces:
-        for records in pieces:
-            known = [record for record in records if record.get(_SESSION) is not None]
-            if not known:
-                return False
-            for record in known:
-                cell = (repr(record["image_id"]), *(_value_of(record, key) for key in keys))
-                session = repr(record[_SESSION])
-                if first.setdefault(cell, session) != session:
-                    return True
-    return False
-
-
-def _value_of(record: dict[str, Any], key: str) -> str:
-    """Return the value of a key as text; "a.b" means key b of the object under a."""
-    first, _, rest = key.partition(".")
-    value = record.get(first)
-    return repr(value.get(rest) if rest and isinstance(value, dict) else value)

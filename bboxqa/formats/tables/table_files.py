@@ -14,8 +14,8 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.content_kinds import PARQUET
-from bboxqa.formats.foreign import NOT_A_FOLDER, refuse_foreign
 from bboxqa.formats.opening import decoded, named_errors, parquet_errors, read_whole
+from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign
 from bboxqa.model.labels import Coder, LabelColumn, label_of
 
 # Number of rows per chunk, few enough to stay in the processor's cache.

@@ -12,10 +12,9 @@ from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import count, unknown_name
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.document import RawDocument
-from bboxqa.formats.read_files import files_read
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import read_bytes
-from bboxqa.formats.sources import as_paths, list_files, paths_in
+from bboxqa.formats.sources import as_paths, files_read, list_files, paths_in
 from bboxqa.geometry.similarities.registry import needs_keypoints
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings

@@ -7,10 +7,9 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from bboxqa.core.file_names import SPLIT, folders_in
+from bboxqa.core.file_names import SPLIT, folders_in, split_in
 from bboxqa.formats.images import folders_around, picture_folders
 from bboxqa.formats.label_folders import OF_CONTENT, OF_PICTURES
-from bboxqa.formats.splits import split_in
 
 _OF_CONTENT = re.compile(rf"{OF_CONTENT}|{OF_PICTURES.pattern}", re.IGNORECASE)
 _OF_SPLIT = re.compile(SPLIT, re.IGNORECASE)
