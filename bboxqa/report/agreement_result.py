@@ -55,7 +55,7 @@ class AgreementResult(MeasuredAgreement):
     def _repr_html_(self) -> str:
         from bboxqa.report.agreement_summary import summary
         from bboxqa.report.agreement_text import MISSING
-        from bboxqa.report.charts.intervals import intervals
+        from bboxqa.report.charts.charts import intervals
         from bboxqa.report.charts.svg import chart_image
 
         parts = self.thresholds

@@ -18,16 +18,14 @@ from bboxqa.examples import example_file
 from bboxqa.report.charts.axes import draw_chart
 from bboxqa.report.charts.chart import Dot, Path, Text, layout, text_width
 from bboxqa.report.charts.charts import (
+    annotator_intervals,
+    category_intervals,
     confusion_matrix,
     decomposition,
     image_costs,
+    intervals,
     offsets,
     pair_matrix,
-)
-from bboxqa.report.charts.intervals import (
-    annotator_intervals,
-    category_intervals,
-    intervals,
     sensitivity,
 )
 from bboxqa.report.charts.palette import CLASSES

@@ -75,20 +75,9 @@ def pictures(
 
     Raises DatasetError unless all folders can be read.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Relative to one of the folders; nothing outside them is opened.
-    folders : sequence of Path
-    side : int
-        Pixels of the longer side, at most.
-    sizes : sequence of (int, int), optional
-        Width and height according to the data, as for `read_pixels`.
-    sources : sequence of str
-        Files and folders of annotations, beside which images are looked for as well, if they are
-        below one of the folders.
-    progress : callable, optional
-        Called as progress("images", done, total) after each.
+    `names` are relative to one of the folders, outside of which nothing is opened; images are
+    looked for as well beside `sources`, files and folders of annotations below one of them. `sizes`
+    are those in the data. `progress` is called as progress("images", done, total) after each.
     """
     check_folders(folders)
     known = sizes or [(0, 0)] * len(names)
@@ -136,14 +125,8 @@ def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Pictur
 
     Images of more than 8 bits are scaled so that 96 % of their values lie between black and white.
 
-    Parameters
-    ----------
-    path : Path
-    side : int
-        Pixels of the longer side, at most; larger images are reduced.
-    size : (int, int)
-        Width and height according to the data. EXIF's orientation is applied, unless only the image
-        without it has this size.
+    Images with more than `side` pixels on a side are reduced. EXIF's orientation is applied, unless
+    only the image without it has the `size` of the data.
     """
     try:
         with path.open("rb") as file, warnings.catch_warnings(), silent_libtiff():

@@ -230,12 +230,7 @@ def chosen_image(
 
     Raises DatasetError if no image matches, or several images have the id.
 
-    Parameters
-    ----------
-    wanted : str or int
-    names : sequence of str
-    records : callable
-        Returns the image records, which are read only to look for an id.
+    `records` returns the image records, which are read only to look for an id.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.charts import charts, intervals
+from bboxqa.report.charts import charts
 from bboxqa.report.charts.axes import draw_chart
 from bboxqa.report.charts.chart import Chart
 from bboxqa.report.numbers import others_of
@@ -58,12 +58,12 @@ class Plots:
 
         At most 30 categories are drawn. Where none has an alpha, F1 is drawn.
         """
-        return draw_chart(intervals.category_intervals(self._threshold["categories"]), ax)
+        return draw_chart(charts.category_intervals(self._threshold["categories"]), ax)
 
     def sensitivity(self, ax: "Axes | None" = None) -> "Axes":
         """Draw alpha, F1 and class alpha by threshold, with 95 % bands and the chosen threshold."""
         chosen = self._threshold["iou_threshold"]
-        return draw_chart(intervals.sensitivity(self._rows("sensitivity"), chosen), ax)
+        return draw_chart(charts.sensitivity(self._rows("sensitivity"), chosen), ax)
 
     def pair_matrix(
         self, ax: "Axes | None" = None, *, figure: Literal["f1", "alpha"] = "f1"
@@ -159,7 +159,7 @@ class Plots:
         settings = self._result.settings
         measure = self._result.thresholds[0].measure
         gates = {"min_alpha": settings.min_alpha, "min_f1": settings.min_f1}
-        return intervals.intervals(self._threshold, measure=measure, **gates)
+        return charts.intervals(self._threshold, measure=measure, **gates)
 
     def _rows(self, table: str) -> list[dict[str, Any]]:
         return self._result.diagnose().tables[table].records()

@@ -92,18 +92,9 @@ def draw_outlines(
 ) -> int:
     """Draw annotations on their image, and return the number of labels without room.
 
-    Parameters
-    ----------
-    ax : Axes
-    size : (float, float)
-        Width and height of the image in the pixels of the annotations.
-    outlines : sequence of Outline
-    pixels : (H, W, 3) uint8, optional
-        The whole image, perhaps reduced.
-    part : (left, top, right, bottom), optional
-        The part of the plane that is drawn; by default the result of `visible`.
-    scale : Scale, optional
-        By default one that fits the axes and the annotations.
+    `size` is width and height of the image in the pixels of the annotations; `pixels` are those of
+    the whole image, perhaps reduced. By default, `part` is the result of `visible`, and `scale`
+    fits the axes and the annotations.
     """
     from matplotlib.patches import Rectangle as Patch
 
@@ -254,15 +245,7 @@ def place_labels(
     Places above the box are tried first, then below it and inside; those that cover a smaller box
     come last. Small boxes come before large ones. None stands for a label without a place.
 
-    Parameters
-    ----------
-    boxes : sequence of (left, top, right, bottom)
-    sizes : sequence of (width, height)
-        The size of the label of each box.
-    bounds : (left, top, right, bottom)
-        Labels stay inside these.
-    gap : float
-        Smallest distance between two labels.
+    `sizes` are width and height of labels, which stay inside `bounds`, and `gap` apart.
 
     Examples
     --------

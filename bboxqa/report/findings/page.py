@@ -46,21 +46,9 @@ def findings_page(
 ) -> str:
     """Return the page of a report: its files and the findings of each rule.
 
-    Parameters
-    ----------
-    report : FoundReport
-    pixels : mapping of str to Pixels, optional
-        The pixels of images by file name; others are blank.
-    top : int
-        The most images with pictures; see `pictured_images`.
-    manifest : mapping of str to object, optional
-        Settings, versions and files, as in the file of this name of a result of `agree`.
-    command : str
-        The command that reproduces the report.
-    linked : bool
-        Whether style and script are files beside the page.
-    above : str
-        URL of a parent page to link to; empty for none.
+    At most `top` images have pictures, with their `pixels` by file name. `manifest` and `command`
+    are those of the page's section on how to reproduce it. Of a `linked` page, style and script are
+    files beside it; `above` is the URL of a parent page.
     """
     found, pixels = groups(report), pixels or {}
     names, files = _with_boxes(found), {file.name for file in report.files}

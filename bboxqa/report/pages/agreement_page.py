@@ -11,7 +11,7 @@ from bboxqa.core.text import count
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.agreement_text import note_left_out
-from bboxqa.report.charts import charts, intervals
+from bboxqa.report.charts import charts
 from bboxqa.report.charts.svg import chart_svg
 from bboxqa.report.numbers import interval, number, percent, percents
 from bboxqa.report.pages.cards import annotator_cards, group_sentences
@@ -88,17 +88,9 @@ def agreement_page(
 
     Every number on it comes from the documents.
 
-    Parameters
-    ----------
-    documents : mapping of str to mapping
-        "summary" and "manifest", and "diagnosis" and "worst_images" if they exist: the contents of
-        the files of these names that ``bboxqa agree --out`` writes.
-    pixels : mapping of str to Pixels, optional
-        The pixels of images by file name; others are blank.
-    top : int
-        The number of worst images that are shown.
-    above : str
-        URL of a parent page to link to; empty for none.
+    `documents` are "summary" and "manifest", and "diagnosis" and "worst_images" if they exist: the
+    contents of the files of these names that ``bboxqa agree --out`` writes. `pixels` are those of
+    images by file name, of which the `top` worst are shown; `above` is the URL of a parent page.
     """
     return _page(documents, _images(documents, pixels or {}, top, every=False), above)
 
@@ -222,7 +214,7 @@ def _charts(documents: Documents, measure: str) -> dict[str, tuple[Any, str]]:
     """Return the charts of a page with their labels, by name."""
     settings, part = documents["manifest"]["settings"], documents["summary"]["thresholds"][0]
     gates = {"min_alpha": settings["min_alpha"], "min_f1": settings["min_f1"]}
-    found = intervals.intervals(part, measure=measure, **gates)
+    found = charts.intervals(part, measure=measure, **gates)
     drawn: dict[str, tuple[Any, str]] = {"intervals": (found, "Figures with intervals")}
     worst = documents.get("worst_images")
     if worst is not None:
@@ -235,12 +227,12 @@ def _charts(documents: Documents, measure: str) -> dict[str, tuple[Any, str]]:
     names = ("decomposition", "confusion_matrix", "copies", "sensitivity", "agreement_matrix")
     tables = documents["diagnosis"]["tables"]
     kinds, confused, copies, thresholds, order = (table_rows(tables[name]) for name in names)
-    sensitivity = intervals.sensitivity(thresholds, part["iou_threshold"])
+    sensitivity = charts.sensitivity(thresholds, part["iou_threshold"])
     drawn |= {
         "decomposition": (charts.decomposition(kinds), "Objects by kind of disagreement"),
         "sensitivity": (sensitivity, "Agreement by threshold"),
         "category_intervals": (
-            intervals.category_intervals(part["categories"]), "Agreement by category"
+            charts.category_intervals(part["categories"]), "Agreement by category"
         ),
         "confusion_matrix": (
             charts.confusion_matrix(confused, copies=copies), "Confusion of categories"

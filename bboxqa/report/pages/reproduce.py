@@ -21,14 +21,8 @@ def command(
 ) -> str:
     """Return the shell command that reproduces the page of a manifest's result.
 
-    Parameters
-    ----------
-    manifest : mapping of str to object
-        The document "manifest" of a result of `agree`.
-    defaults : mapping of str to object
-        Default settings; equal settings are left out.
-    reference : str, optional
-        The reference; an annotator if it is not a file of the manifest.
+    Settings equal to the `defaults` are left out. `reference` is an annotator if it is not a file
+    of the manifest.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from bboxqa.core.text import count, names_in_words
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import CHANGE_UNITS
 from bboxqa.report.charts.chart import Chart
-from bboxqa.report.charts.intervals import annotator_intervals
+from bboxqa.report.charts.charts import annotator_intervals
 from bboxqa.report.numbers import (
     figure_text,
     json_figure,
