@@ -48,7 +48,7 @@ from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.findings import FoundReport, Severity
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with
-from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.validate import validate_with
 from bboxqa.report.agreement_result import AgreementResult
 from bboxqa.report.agreement_summary import summary
@@ -241,10 +241,11 @@ def _read_objects(
     Other files are skipped. So are lists of results beside files that can be measured without
     them, since results of a model in a folder should not change how far people agree.
     """
-    read = partial(
-        read_for, settings=agree, pseudonyms=settings.pseudonyms,
-        outlines=shapes, keypoints=shapes, within=within,
+    reading = replace(
+        AS_COMPARED, pseudonyms=settings.pseudonyms, outlines=shapes, keypoints=shapes,
+        within=within,
     )  # fmt: skip
+    read = partial(read_for, settings=agree, reading=reading)
     lists = [file for file in files if is_results_list(file)]
     if 0 < len(lists) < len(files):
         with suppress(NothingToCompareError):

@@ -59,9 +59,11 @@ def plan(
     \b
     Exit code 0: planned. 2: could not plan or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
+    from dataclasses import replace
+
     from bboxqa.cli.console import tracking
     from bboxqa.pipelines.plan import plan_images
-    from bboxqa.pipelines.read import read_for
+    from bboxqa.pipelines.read import AS_COMPARED, read_for
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")
@@ -71,7 +73,8 @@ def plan(
     if given.get("bootstrap") == 0:
         raise click.UsageError("--bootstrap is 0; expected 40 to 100,000: a plan needs an interval")
     with tracking() as progress:
-        data = read_for(paths, settings, digest=False, pseudonyms=pseudonyms, progress=progress)
+        reading = replace(AS_COMPARED, digest=False, pseudonyms=pseudonyms, progress=progress)
+        data = read_for(paths, settings, reading)
         planned = plan_images(data, target_width, settings, progress)
     for note in (*data.left_out, *data.map_notes.values()):
         click.echo(f"note: {note}", err=True)

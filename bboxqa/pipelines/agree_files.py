@@ -1,8 +1,9 @@
 """Agreement of files: reading, checks and measuring."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,9 +11,10 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.dataset.predictions import Predictions
+from bboxqa.formats.records import LOWEST_SCORE
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
-from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.report.agreement_result import AgreementResult
 
 if TYPE_CHECKING:
@@ -37,16 +39,20 @@ def agree_files(
     `predictions` are the results of a model, which is one more annotator. `score` is the lowest one
     that counts in lists of results among the files. `pseudonyms` is the key file of `read_coco`.
     """
-    reading: dict[str, Any] = {"digest": digest, "progress": progress}
-    annotated = reading | {"predictions": predictions, "pseudonyms": pseudonyms}
-    if reference is not None and Path(reference).is_file():
-        annotated["truth"] = Path(reference)
-    if score is not None:
-        annotated["score"] = score
-    # With a reference, one annotator is enough.
-    least = 2 if reference is None else 1
-    annotated |= {"min_annotators": least, "by_files": "all"}
-    data = read_for(source, settings, **annotated)
+    is_file = reference is not None and Path(reference).is_file()
+    reading = replace(
+        AS_COMPARED,
+        predictions=predictions,
+        pseudonyms=pseudonyms,
+        truth=Path(str(reference)) if is_file else None,
+        score=LOWEST_SCORE if score is None else score,
+        # With a reference, one annotator is enough.
+        min_annotators=2 if reference is None else 1,
+        by_files="all",
+        digest=digest,
+        progress=progress,
+    )
+    data = read_for(source, settings, reading)
     if score is not None and all(each.score is None for each in data.sources):
         raise ConfigError(
             "--score is for results: --predictions FILE, or a list of results among the files"
@@ -57,17 +63,16 @@ def agree_files(
 
         if pseudonyms is not None:
             reference = pseudonyms_of(pseudonyms, ()).get(reference, reference)
-        beside = read_reference(reference, data, settings, pseudonyms=pseudonyms, **reading)
-    reread = partial(read_for, source, **annotated | {"digest": False})
+        beside = read_reference(
+            reference, data, settings, pseudonyms=pseudonyms, digest=digest, progress=progress
+        )
+    shapes = replace(reading, digest=False, outlines=True, keypoints=True)
     return agree_with(
         data,
         settings,
         reference=beside,
         read_shapes=partial(
-            reread,
-            msgspec.structs.replace(settings, checks=False),
-            outlines=True,
-            keypoints=True,
+            read_for, source, msgspec.structs.replace(settings, checks=False), shapes
         ),
         progress=progress,
     )

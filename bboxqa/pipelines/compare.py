@@ -1,7 +1,7 @@
 """Differences between two versions of a data set."""
 
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
@@ -25,7 +25,7 @@ from bboxqa.pipelines.agree import (
     settings_of_keywords,
 )
 from bboxqa.pipelines.notes import few_images_note, shift_note
-from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions.agreement import agreement_changes
 from bboxqa.pipelines.versions.matched import match_versions
@@ -118,16 +118,16 @@ def compare_files(
     `read_coco`. Raises DatasetError if nothing is compared, as no image is in both versions and not
     both of them have agreement.
     """
-    read = partial(
-        read_for, settings=settings, score=0, min_annotators=1, by_files="any",
-        pseudonyms=pseudonyms, digest=digest, progress=progress,
+    reading = replace(
+        AS_COMPARED, score=0, min_annotators=1, by_files="any", pseudonyms=pseudonyms,
+        digest=digest, progress=progress,
     )  # fmt: skip
-    first, second = read(before), read(after)
+    first, second = (read_for(path, settings, reading) for path in (before, after))
     # What somebody drew on in one version, annotators were shown in the other as well.
     if not first.unshown_images.isdisjoint(second.shown_images):
-        first = read(before, shown=second.shown_images)
+        first = read_for(before, settings, replace(reading, shown=second.shown_images))
     if not second.unshown_images.isdisjoint(first.shown_images):
-        second = read(after, shown=first.shown_images)
+        second = read_for(after, settings, replace(reading, shown=first.shown_images))
     if pseudonyms is not None:
         # A file that is alone may be named after a person of the other version.
         first = without_later_people(first, pseudonyms, Path(before))

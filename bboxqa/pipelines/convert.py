@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
 from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
-from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.refusals import doubts_of
 
 _UNFINISHED = ".unfinished"
@@ -216,9 +216,8 @@ def gather(
         doubts.extend(doubts_of(*read))
         return gathering.keep(*read)
 
-    data = read_for(
-        source,
-        settings,
+    reading = replace(
+        AS_COMPARED,
         digest=False,
         min_annotators=1,
         refuse_equal=True,
@@ -230,6 +229,7 @@ def gather(
         check=check,
         pseudonyms=pseudonyms,
     )
+    data = read_for(source, settings, reading)
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
     said = [*doubts, *gathering.notes, *data.map_notes.values()]
     notes = said if pseudonyms is None else without_examples(without_names(said, given))

@@ -13,9 +13,9 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress, Rows
 from bboxqa.formats.choices import choices
-from bboxqa.formats.dataset.people import Attribution, ByFiles
+from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.predictions import Predictions
-from bboxqa.formats.dataset.reader import Check, read_dataset
+from bboxqa.formats.dataset.reader import Check, Reading, read_dataset
 from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile
 from bboxqa.geometry.similarities.registry import (
     needs_keypoints,
@@ -127,51 +127,51 @@ def read_coco(
     >>> read_coco(rows).annotator_names
     ('ann', 'bob')
     """
-    options: dict[str, Any] = {
-        "annotator_key": annotator_key,
-        "attribution": attribution,
-        "outlines": segmentation,
-        "keypoints": keypoints,
-        "rotated": segmentation,
-        "pattern": pattern,
-        "join_by": join,
-        "category_map": category_map,
-        "min_annotators": min_annotators,
-        "asked": asked,
-        "session_key": session_key,
-        "time_key": time_key,
-        "tracks": tracks,
-        "predictions": None if predictions is None else Predictions(Path(predictions), score),
-        "score": score,
-        "pseudonyms": None if pseudonyms is None else Path(pseudonyms),
-        "digest": digest,
-        "progress": progress,
-    }
     if category_map is not None and not isinstance(category_map, Mapping):
         raise ConfigError(f"is {category_map!r}; expected such as {{'Cat': 'cat'}}", "category_map")
+    reading = Reading(
+        annotator_key=annotator_key,
+        attribution=attribution,
+        outlines=segmentation,
+        keypoints=keypoints,
+        rotated=segmentation,
+        pattern=pattern,
+        join_by=join,
+        category_map=category_map or {},
+        min_annotators=min_annotators,
+        asked=asked,
+        session_key=session_key,
+        time_key=time_key,
+        tracks=tracks,
+        predictions=None if predictions is None else Predictions(Path(predictions), score),
+        score=score,
+        pseudonyms=None if pseudonyms is None else Path(pseudonyms),
+        digest=digest,
+        progress=progress,
+    )
     if isinstance(source, Mapping) and not source:
         raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
     if isinstance(source, Mapping) and any(
         isinstance(source.get(name), list | tuple) for name in LISTS
     ):
-        return _read_bytes(document_bytes(source), "document.json", **options)
+        return _read_bytes(document_bytes(source), "document.json", reading)
     if not isinstance(source, str | PathLike | Mapping):
         from bboxqa.formats.box_tables.frames import rows_in, table_bytes
 
         rows = rows_in(source)
         if rows is not None:
-            return _read_bytes(table_bytes(rows), "table.jsonl", **options)
-    return _read(cast("Files", source), **options)
+            return _read_bytes(table_bytes(rows), "table.jsonl", reading)
+    return _read(cast("Files", source), reading)
 
 
-def _read_bytes(content: bytes, file: str, **options: Any) -> Dataset:
+def _read_bytes(content: bytes, file: str, reading: Reading) -> Dataset:
     """Return the data set of a file in memory; messages call it by the stem of `file`."""
     name = Path(file).stem
     with TemporaryDirectory() as folder:
         path = Path(folder, file)
         path.write_bytes(content)
         try:
-            data = _read(path, **options)
+            data = _read(path, reading)
         except DatasetError as error:
             texts = [problem.replace(str(path), name) for problem in error.problems]
             problems = [re.sub(rf"{re.escape(file)}:(\d+)", r"of row \1", each) for each in texts]
@@ -182,53 +182,34 @@ def _read_bytes(content: bytes, file: str, **options: Any) -> Dataset:
     return replace(data, sources=tuple(replace(each, name=name) for each in data.sources))
 
 
-def read_for(
-    source: Files,
-    settings: AgreeSettings,
-    *,
-    digest: bool = True,
-    min_annotators: int = 2,
-    by_files: ByFiles = "none",
-    refuse_equal: bool = False,
-    within: Path | None = None,
-    outlines: bool = False,
-    keypoints: bool = False,
-    predictions: Predictions | None = None,
-    score: float = LOWEST_SCORE,
-    truth: Path | None = None,
-    progress: Progress | None = None,
-    check: Check | None = None,
-    pseudonyms: Path | None = None,
-    shown: frozenset[tuple[str, str]] = frozenset(),
-    records: bool = False,
-) -> Dataset:
+AS_COMPARED = Reading(outlines=False, by_files="none")
+"""Outlines and key points are read if the similarity needs them, or on request."""
+
+
+def read_for(source: Files, settings: AgreeSettings, reading: Reading = AS_COMPARED) -> Dataset:
     """Return the data set of files after checks for defects that would falsify agreement.
 
-    Outlines and key points are read if the similarity needs them, or on request. `score` is the
-    lowest one that counts in lists of results, which take images and categories from `truth` if no
-    other file has them. `check` replaces the checks that the settings ask
-    for. `shown` are images of another version; see `Dataset.shown_images`. `by_files`,
-    `refuse_equal` and `within` are those of `read_dataset`.
+    What the settings say comes before `reading`, whose `check` replaces the checks of the settings.
     """
     if choices().rotated is not None and needs_keypoints(settings.similarity):
         raise ConfigError(
             "--rotated says what boxes of five numbers hold, but --similarity keypoints does not "
             "compare boxes; leave --rotated out, or compare with --similarity obb"
         )
-    rotated = outlines or needs_rotated_boxes(settings.similarity)
-    outlines = outlines or needs_outlines(settings.similarity)
+    similarity, check = settings.similarity, reading.check
+    outlines = reading.outlines or needs_outlines(similarity)
     if check is None and settings.checks:
         sessions = settings.session_key is not None
         check = partial(check_files, boxes=not outlines, sessions=sessions)
-    if needs_outlines(settings.similarity):
-        check = partial(_with_outlines, settings.similarity, check)
-    return _read(
-        source,
+    if needs_outlines(similarity):
+        check = partial(_with_outlines, similarity, check)
+    reading = replace(
+        reading,
         annotator_key=settings.annotator_key,
         attribution=settings.attribution,
         outlines=outlines,
-        keypoints=keypoints or needs_keypoints(settings.similarity),
-        rotated=rotated,
+        keypoints=reading.keypoints or needs_keypoints(similarity),
+        rotated=reading.outlines or needs_rotated_boxes(similarity),
         pattern=settings.filter,
         join_by=settings.join,
         category_map=settings.category_map,
@@ -236,20 +217,9 @@ def read_for(
         session_key=settings.session_key,
         time_key=settings.time_key,
         tracks=settings.tracks,
-        predictions=predictions,
-        score=score,
-        truth=truth,
-        pseudonyms=pseudonyms,
-        shown=shown,
-        records=records,
-        min_annotators=min_annotators,
-        by_files=by_files,
-        refuse_equal=refuse_equal,
-        within=within,
-        digest=digest,
-        progress=progress,
         check=check,
     )
+    return _read(source, reading)
 
 
 def _with_outlines(
@@ -271,15 +241,15 @@ def _with_outlines(
     return () if check is None else check(paths, files, attribution)
 
 
-def _read(source: Files, **options: Any) -> Dataset:
+def _read(source: Files, reading: Reading) -> Dataset:
     """Return the data set of files; errors of refused files have the findings of the rules."""
-    with names_hidden(options["pseudonyms"], source, options["pattern"]):
+    with names_hidden(reading.pseudonyms, source, reading.pattern):
         try:
-            return read_dataset(source, **options)
+            return read_dataset(source, reading)
         except DatasetError as error:
             if not any(error.files):
                 raise
-            predictions: Predictions | None = options.get("predictions")
+            predictions = reading.predictions
             if predictions is not None and predictions.path in error.files:
                 raise of_predictions(error, predictions.path, source) from None
             raise with_findings(error) from None

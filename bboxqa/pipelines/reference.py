@@ -43,7 +43,7 @@ from bboxqa.model.table import Table
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
 from bboxqa.pipelines.counting import ImagePart, split_images
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
-from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.report.agreement_result import AgreementResult
 
 _MOST_NAMED = 3
@@ -532,10 +532,10 @@ def read_reference(
         time_key=None,
         tracks=False,
     )
-    found = read_for(
-        reference, own, digest=digest, min_annotators=1, pseudonyms=pseudonyms,
-        progress=progress,
-    )  # fmt: skip
+    reading = replace(
+        AS_COMPARED, digest=digest, min_annotators=1, pseudonyms=pseudonyms, progress=progress
+    )
+    found = read_for(reference, own, reading)
     if pseudonyms is not None:
         found = without_later_people(found, pseudonyms, Path(reference))
     names = tuple(settings.category_map.get(name) or name for name in found.category_names)

@@ -14,6 +14,7 @@ from bboxqa.core.errors import BboxqaError, ConfigError
 from bboxqa.core.pseudonyms import has_pseudonym, pseudonyms_of, spellings, without_names
 from bboxqa.core.text import one_line
 from bboxqa.core.types import AnyPath, Files, Progress
+from bboxqa.formats.dataset.reader import Reading
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.formats.source import is_there
 from bboxqa.model.annotations import Dataset, Source
@@ -22,7 +23,7 @@ from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.compare import compare_with
-from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions.matched import COUNTED, count_up, given_ids
 
@@ -76,12 +77,13 @@ def compare_result(
         If saved figures are compared that were measured with other settings.
     """
     saved = read_saved(folder)
-    reading: dict[str, Any] = {"min_annotators": 1, "by_files": "any"}
-    reading["pseudonyms"] = pseudonyms
+    reading = replace(
+        AS_COMPARED, min_annotators=1, by_files="any", pseudonyms=pseudonyms, progress=progress
+    )
     scores = (each.get("score") for each in saved["manifest"]["inputs"])
     if (score := next((each for each in scores if each is not None), None)) is not None:
-        reading["score"] = score
-    present = read_for(after, settings, digest=True, progress=progress, **reading)
+        reading = replace(reading, score=score)
+    present = read_for(after, settings, reading)
     key = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
     before, reason = _former(saved["manifest"], settings, reading, key)
     if before is not None:
@@ -133,7 +135,7 @@ def _figures(
 def _former(
     manifest: Mapping[str, Any],
     settings: AgreeSettings,
-    reading: dict[str, Any],
+    reading: Reading,
     key: Mapping[str, str],
 ) -> tuple[Dataset | None, str]:
     """Return the data that were measured, or None and why they cannot be read again."""
@@ -155,7 +157,7 @@ def _former(
             of_people.setdefault(str(each.annotator), []).append(each.name)
         files = of_people
     try:
-        data = read_for(files, settings, digest=True, **reading)
+        data = read_for(files, settings, reading)
     except BboxqaError:
         return None, "the files that were measured can no longer be read"
     for old, new in zip(sources, data.sources, strict=True):

@@ -6,7 +6,7 @@ from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.column_builder import ColumnsBuilder
-from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.dataset.reader import Reading, read_dataset
 from bboxqa.formats.records import ReadSettings
 from bboxqa.formats.sources import list_files, names_of
 
@@ -44,7 +44,7 @@ def keyed(key, *values, nested=False):
 
 
 def read(tmp_path, content, **more):
-    return read_dataset(write(tmp_path / "export.json", content), **more)
+    return read_dataset(write(tmp_path / "export.json", content), Reading(**more))
 
 
 KEYS = ["annotator", "annotator_id", "rater", "rater_id", "created_by", "attributes.annotator"]
@@ -217,7 +217,7 @@ def test_repeated_records_without_names_are_numbered_by_id(tmp_path):
 def test_a_key_whose_name_speaks_of_numbers_is_a_key(tmp_path):
     records = [annotation(1, numbered_by="ann"), annotation(2, numbered_by="bob")]
     path = write(tmp_path / "a.json", document(records))
-    assert read_dataset(path, annotator_key="numbered_by").notes == ()
+    assert read_dataset(path, Reading(annotator_key="numbered_by")).notes == ()
 
 
 def test_a_key_comes_before_repeated_records_unless_the_user_chooses(tmp_path):
@@ -303,9 +303,12 @@ def test_folders_named_by_annotator(tmp_path):
 
 def test_a_pattern_chooses_files_of_a_folder(tmp_path):
     files(tmp_path, ann_v1=ONE, ann_v2=ONE, bob_v2=OTHER)
-    assert read_dataset(tmp_path, pattern="*_v2.json").annotator_names == ("ann_v2", "bob_v2")
+    assert read_dataset(tmp_path, Reading(pattern="*_v2.json")).annotator_names == (
+        "ann_v2",
+        "bob_v2",
+    )
     with pytest.raises(DatasetError, match=r"no json.* file that matches '\*_v3.json' in this fo"):
-        read_dataset(tmp_path, pattern="*_v3.json")
+        read_dataset(tmp_path, Reading(pattern="*_v3.json"))
 
 
 def test_an_empty_folder(tmp_path):
@@ -348,7 +351,7 @@ def test_named_files(tmp_path):
     data = read_dataset({"Zoë": one, "Max M.": two})
     assert data.annotator_names == ("Max M.", "Zoë")
     with pytest.raises(ConfigError, match="named files are one annotator each, not 'annotator-"):
-        read_dataset({"a": one, "b": two}, attribution="annotator-key")
+        read_dataset({"a": one, "b": two}, Reading(attribution="annotator-key"))
 
 
 def test_files_that_all_name_annotators_are_shards(tmp_path):
@@ -387,7 +390,7 @@ def test_a_file_in_which_nobody_drew_anything_names_who_was_asked(tmp_path):
 
 def test_the_user_may_choose_files_all_the_same(tmp_path):
     paths = files(tmp_path, x=two_annotators(), y=two_annotators())
-    assert read_dataset(paths, attribution="files").annotator_names == ("x", "y")
+    assert read_dataset(paths, Reading(attribution="files")).annotator_names == ("x", "y")
 
 
 def test_a_file_twice(tmp_path):
@@ -611,14 +614,14 @@ def test_one_annotator_in_two_sessions_is_told_how_to_compare_them(tmp_path):
     ]
     file = write(tmp_path / "a.json", document(boxes))
     with pytest.raises(DatasetError, match="one annotator only, 'ann'") as error:
-        read_dataset(file, session_key="session")
+        read_dataset(file, Reading(session_key="session"))
     assert error.value.advice == (
         "To measure how far one annotator agrees across sessions, take each session as an "
         "annotator: --annotator-key session"
     )
-    assert read_dataset(file, annotator_key="session").annotator_names == ("1", "2")
+    assert read_dataset(file, Reading(annotator_key="session")).annotator_names == ("1", "2")
     with pytest.raises(DatasetError) as error:
-        read_dataset(file, session_key="file")
+        read_dataset(file, Reading(session_key="file"))
     assert error.value.advice.endswith("--attribution files")
 
 

@@ -12,14 +12,14 @@ from support.forks import forked
 from bboxqa import validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import opening
-from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.dataset.reader import Reading, read_dataset
 
 SQUARE = [10, 10, 30, 10, 30, 30, 10, 30]
 
 
 def refused(path, **more):
     with pytest.raises(DatasetError) as caught:
-        read_dataset(path, **more)
+        read_dataset(path, Reading(**more))
     return caught.value
 
 
@@ -357,7 +357,7 @@ def test_outlines_that_are_not_sound(outline, expected, tmp_path):
     content = document([*pair(segmentation=outline)[:1], annotation(2, rater="bob")])
     (problem,) = problems(tmp_path, content)
     assert problem.partition(": ")[2] == expected
-    assert len(read_dataset(tmp_path / "export.json", outlines=False).annotations) == 2
+    assert len(read_dataset(tmp_path / "export.json", Reading(outlines=False)).annotations) == 2
 
 
 @pytest.mark.parametrize(

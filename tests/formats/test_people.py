@@ -10,7 +10,7 @@ from support.datasets import annotation, document, image, write
 
 from bboxqa import convert, reading, validate
 from bboxqa.core.errors import DatasetError, NothingToCompareError
-from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.dataset.reader import Reading, read_dataset
 from bboxqa.formats.sources import listed, sources_of
 
 FIRST, SECOND = [0, 1, 2, 3], [4, 5, 6, 7]
@@ -73,7 +73,7 @@ def test_jobs_of_nobody_in_groups_of_images_are_refused_with_lines_to_edit(tmp_p
         for n, who in enumerate(("ann", "bob", "cid"))
     }
     assert read_dataset(named).annotator_names == ("ann", "bob", "cid")
-    assert len(read_dataset(tmp_path, attribution="files").annotator_names) == 6
+    assert len(read_dataset(tmp_path, Reading(attribution="files")).annotator_names) == 6
 
 
 def test_jobs_with_assignees_may_share_no_image(tmp_path):
@@ -89,7 +89,7 @@ def test_splits_of_one_person_are_refused(tmp_path):
     with pytest.raises(NothingToCompareError, match="nobody is named") as error:
         read_dataset(tmp_path)
     assert len(lines(error)) == 2
-    assert len(read_dataset(tmp_path, min_annotators=1).image_names) == 8
+    assert len(read_dataset(tmp_path, Reading(min_annotators=1)).image_names) == 8
 
 
 def test_the_only_folder_with_annotations_is_entered(tmp_path):
@@ -176,7 +176,7 @@ def test_annotators_who_are_named_in_part_are_refused(tmp_path):
     coco(tmp_path / "c.json", FIRST)
     with pytest.raises(DatasetError, match=r"c\.json: names nobody, while the key 'annotator'"):
         read_dataset(tmp_path)
-    assert read_dataset(tmp_path, attribution="files").annotator_names == ("a", "b", "c")
+    assert read_dataset(tmp_path, Reading(attribution="files")).annotator_names == ("a", "b", "c")
 
 
 def test_the_field_of_a_tool_counts_where_it_names_one_person(tmp_path):
@@ -209,7 +209,7 @@ def test_splits_of_yolo_by_nobody_are_one_data_set(tmp_path):
         found = convert(tmp_path, tmp_path.with_name("out.json"), to="coco", force=True)
         assert (found.n_images, found.annotators) == (12, ())
         assert len(validate(tmp_path).files) == 1
-        assert read_dataset(tmp_path, min_annotators=1).annotator_names == ("(not named)",)
+        assert read_dataset(tmp_path, Reading(min_annotators=1)).annotator_names == ("(not named)",)
         with pytest.raises(NothingToCompareError, match="no annotator is named"):
             read_dataset(tmp_path)
 
@@ -252,8 +252,8 @@ def test_one_folder_or_archive_of_labels_in_two_formats_is_asked_about(tmp_path)
     for source in (folder, archive):
         with reading(image_size=(100, 100)):
             with pytest.raises(NothingToCompareError, match=r"in several formats: YOLO .*LabelMe"):
-                read_dataset(source, min_annotators=1)
+                read_dataset(source, Reading(min_annotators=1))
             assert len(validate(source).files) == 2
         for name in ("yolo", "labelme"):
             with reading(from_format=name, image_size=(100, 100)):
-                assert len(read_dataset(source, min_annotators=1).annotations) == 4
+                assert len(read_dataset(source, Reading(min_annotators=1)).annotations) == 4

@@ -14,14 +14,14 @@ from support.reference import data_file
 from bboxqa import convert
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import scanner
-from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.dataset.reader import Reading, read_dataset
 from bboxqa.model.outlines import SegmentationKind
 
 SQUARE = [10, 10, 30, 10, 30, 30, 10, 30]
 
 
 def read(tmp_path, content, **more):
-    return read_dataset(write(tmp_path / "export.json", content), **more)
+    return read_dataset(write(tmp_path / "export.json", content), Reading(**more))
 
 
 def pair(**more):
@@ -442,7 +442,7 @@ def test_records_of_sessions_are_no_repeats(tmp_path):
 def test_progress_grows_up_to_the_size_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(scanner, "WINDOW", 300)
     path, told = write(tmp_path / "export.json", shuffled(1)), []
-    read_dataset(path, progress=lambda *step: told.append(step))
+    read_dataset(path, Reading(progress=lambda *step: told.append(step)))
     done = [step for _, step, _ in told]
     assert {stage for stage, *_ in told} == {"reading"}
     assert done == sorted(done)
@@ -466,7 +466,7 @@ def test_order_by_image_and_annotator_of_many(tmp_path):
     drawn += [annotation(300 + n, bbox=(9 - n, 1, 5, 5), annotator="299") for n in range(4)]
     images = [image(n, f"{n:03}.jpg") for n in range(1, 301)]
     found = read_dataset(
-        [write(tmp_path / "a.json", document(drawn, images))], min_annotators=1
+        [write(tmp_path / "a.json", document(drawn, images))], Reading(min_annotators=1)
     ).annotations
     order = [*zip(found.image, found.annotator, found.bbox[:, 0], strict=True)]
     assert order == sorted(order)
@@ -549,7 +549,7 @@ def test_key_points_beside_boxes_are_counted_and_left_out(tmp_path):
     assert data.annotations.id.tolist() == [0, 1]
     said = "2 annotations with key points and no box are not compared; --similarity keypoints"
     assert any(said in note for note in data.notes)
-    with_points = read_dataset(path, keypoints=True)
+    with_points = read_dataset(path, Reading(keypoints=True))
     assert sorted(with_points.annotations.id.tolist()) == [0, 1, 7, 8]
     path.write_text(json.dumps({**document, "annotations": alone}))
     with pytest.raises(DatasetError) as caught:

@@ -1,6 +1,7 @@
 """Rotated boxes of COCO files: five numbers, eight numbers, outlines, and angles beside boxes."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.stating import reading
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
 from bboxqa.pipelines.drawing.scenes import data_scene
-from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.rules.facts.document import Document
 
@@ -74,7 +75,7 @@ def read(path, shapes, **more):
     """Return the data set of shapes that two people drew alike."""
     path.write_text(json.dumps(document(shapes)))
     settings = agree_settings_from({"similarity": "obb", "checks": False})
-    return read_for(path, settings, **more)
+    return read_for(path, settings, replace(AS_COMPARED, **more))
 
 
 def rectangles(data):

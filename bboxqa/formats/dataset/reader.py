@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -47,81 +47,118 @@ _NO_SESSIONS = "a model has no sessions: give either a session key or prediction
 Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[str, ...]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What is read into a data set, and how files are joined; see `bboxqa.read_coco`.
+
+    Attributes
+    ----------
+    within : Path or None
+        The one folder of all files.
+    by_files : {"any", "typed", "none"}
+        Where one annotator is enough: which files may be people if they share images.
+    refuse_equal : bool
+        Whether images of equal names in files that name nobody are refused.
+    truth : Path or None
+        The file whose images and categories lists of results take if no other file has them.
+    shown : set of (str, str)
+        Images of another version; see `Dataset.shown_images`.
+    check : callable or None
+        Called with the paths, the files and the attribution. It raises an error for files that must
+        not be measured, and returns headlines for the others.
+    """
+
+    annotator_key: str | None = None
+    attribution: str | None = None
+    outlines: bool = True
+    keypoints: bool = False
+    rotated: bool = False
+    pattern: str | None = None
+    join_by: JoinBy = "path"
+    category_map: Mapping[str, str] = field(default_factory=dict)
+    min_annotators: int = 2
+    by_files: ByFiles = "any"
+    within: Path | None = None
+    refuse_equal: bool = False
+    asked: Asked = "authors"
+    session_key: str | None = None
+    time_key: str | None = None
+    tracks: bool = False
+    predictions: Predictions | None = None
+    score: float = LOWEST_SCORE
+    truth: Path | None = None
+    pseudonyms: Path | None = None
+    shown: AbstractSet[tuple[str, str]] = frozenset()
+    digest: bool = True
+    records: bool = False
+    progress: Progress | None = None
+    check: Check | None = None
+
+    def settings(self) -> ReadSettings:
+        """Return what is read of each file."""
+        return ReadSettings(
+            keys=_keys(self.annotator_key, self.session_key, self.time_key, tracks=self.tracks),
+            outlines=self.outlines,
+            keypoints=self.keypoints,
+            rotated=self.rotated,
+            score=self.score,
+            shown=self.shown,
+            digest=self.digest,
+            records=self.records,
+            progress=None if self.progress is None else partial(self.progress, "reading"),
+        )
+
+
+EVERYTHING = Reading()
+
+
 # Reading creates millions of objects, which the garbage collector would visit while joining.
 @gc_paused()
-def read_dataset(
-    source: Files,
-    *,
-    annotator_key: str | None = None,
-    attribution: str | None = None,
-    outlines: bool = True,
-    keypoints: bool = False,
-    rotated: bool = False,
-    pattern: str | None = None,
-    join_by: JoinBy = "path",
-    category_map: Mapping[str, str] | None = None,
-    min_annotators: int = 2,
-    by_files: ByFiles = "any",
-    within: Path | None = None,
-    refuse_equal: bool = False,
-    asked: Asked = "authors",
-    session_key: str | None = None,
-    time_key: str | None = None,
-    tracks: bool = False,
-    predictions: Predictions | None = None,
-    score: float = LOWEST_SCORE,
-    truth: Path | None = None,
-    pseudonyms: Path | None = None,
-    shown: AbstractSet[tuple[str, str]] = frozenset(),
-    digest: bool = True,
-    records: bool = False,
-    progress: Progress | None = None,
-    check: Check | None = None,
-) -> Dataset:
+def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     """Return the data set of one or several files; see `bboxqa.read_coco`.
-
-    Lists of results take images and categories from `truth` if no other file has them. `check` is
-    called with the paths, the files and the attribution. It raises an error for files that must not
-    be measured, and returns headlines for the others. `shown` are images of another version; see
-    `Dataset.shown_images`. `within` is the one folder of all files.
-
-    Where one annotator is enough, `by_files` says which files may be people if they share images,
-    and `refuse_equal` whether images of equal names in files that name nobody are refused.
 
     Raises DatasetError with every problem that would falsify a result.
     """
-    left_out = left_out_by(category_map or {})
-    if predictions is not None and session_key is not None:
+    session_key, time_key = reading.session_key, reading.time_key
+    left_out = left_out_by(reading.category_map)
+    if reading.predictions is not None and session_key is not None:
         raise ConfigError(_NO_SESSIONS)
-    options = ReadSettings(
-        keys=_keys(annotator_key, session_key, time_key, tracks=tracks),
-        outlines=outlines, keypoints=keypoints, rotated=rotated, score=score, shown=shown,
-        digest=digest, records=records,
-        progress=None if progress is None else partial(progress, "reading"),
-    )  # fmt: skip
-    naming = Naming(annotator_key, attribution, min_annotators, session_key, by_files)
-    are_people = min_annotators > 1 or attribution == "files" or by_files == "any"
+    options = reading.settings()
+    naming = Naming(
+        reading.annotator_key,
+        reading.attribution,
+        reading.min_annotators,
+        session_key,
+        reading.by_files,
+    )
+    are_people = (
+        reading.min_annotators > 1 or reading.attribution == "files" or reading.by_files == "any"
+    )
     sources = sources_of(
-        source, pattern, within=within, are_people=are_people, hidden=pseudonyms is not None
+        source,
+        reading.pattern,
+        within=reading.within,
+        are_people=are_people,
+        hidden=reading.pseudonyms is not None,
     )
     found, read = _read_source(sources, options)
     if session_key is not None and any(map(are_results, read)):
         raise ConfigError(_NO_SESSIONS)
-    files = found.files if predictions is None else [*found.files, predictions.path]
-    read, tables = _with_results(read, found.tables, predictions, truth, options)
-    read = with_join_names(read, join_by, found.names)
-    unused = unused_map_notes(read, category_map or {})
-    read = with_one_order(with_category_map(read, category_map or {}))
-    attributed, given = _attributed(read, found, naming, predictions, pseudonyms)
-    if refuse_equal and join_by == "path" and attributed.names == (UNNAMED,):
+    files = found.files if reading.predictions is None else [*found.files, reading.predictions.path]
+    read, tables = _with_results(read, found.tables, reading.predictions, reading.truth, options)
+    read = with_join_names(read, reading.join_by, found.names)
+    unused = unused_map_notes(read, reading.category_map)
+    read = with_one_order(with_category_map(read, reading.category_map))
+    attributed, given = _attributed(read, found, naming, reading.predictions, reading.pseudonyms)
+    if reading.refuse_equal and reading.join_by == "path" and attributed.names == (UNNAMED,):
         refuse_equal_names(read)
-    doubts = check(files, read, attributed) if check is not None else ()
+    doubts = reading.check(files, read, attributed) if reading.check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
     try:
         data = join(
-            read, files, attributed, min_annotators, asked,
-            left_out=left_out, sessions=sessions, seconds=seconds, with_tracks=tracks,
+            read, files, attributed, reading.min_annotators, reading.asked,
+            left_out=left_out, sessions=sessions, seconds=seconds, with_tracks=reading.tracks,
         )  # fmt: skip
     except NothingToCompareError as error:
         # What is left out, or is read as one annotator's, may be the work of others.
@@ -138,7 +175,7 @@ def read_dataset(
     )  # fmt: skip
     del read
     trim_memory()
-    return data if pseudonyms is None else without_people(data, given)
+    return data if reading.pseudonyms is None else without_people(data, given)
 
 
 def _read_source(sources: Sources, options: ReadSettings) -> tuple[Sources, list[AnnotationFile]]:

@@ -21,7 +21,7 @@ from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.agree import settings_of_keywords
 from bboxqa.pipelines.drawing.pictures import other_size, pictures
 from bboxqa.pipelines.drawing.scenes import chosen_image, data_scene, finding_scene
-from bboxqa.pipelines.read import read_coco, read_for
+from bboxqa.pipelines.read import AS_COMPARED, read_coco, read_for
 from bboxqa.report.charts.axes import fonts_for, missing_note, page_style
 from bboxqa.report.drawing.canvas import bounds
 from bboxqa.report.drawing.drawing import Drawing, draw_scene, drawn_texts, scene_figure
@@ -165,10 +165,10 @@ def _scene(
     else:
         # No checks: a drawing should show defects as well.
         unchecked = msgspec.structs.replace(settings, checks=False)
-        data = read_for(
-            source, unchecked, digest=False, min_annotators=1, by_files="typed", outlines=True,
-            **reading,
-        )  # fmt: skip
+        wanted = replace(
+            AS_COMPARED, digest=False, min_annotators=1, by_files="typed", outlines=True, **reading
+        )
+        data = read_for(source, unchecked, wanted)
     try:
         name = chosen_image(image, data.image_names, lambda: _records(source, settings.filter))
     except DatasetError as error:
