@@ -1,5 +1,6 @@
 """The jobs, annotators and labels in the header of a CVAT file."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -33,19 +34,14 @@ class Job:
 
 
 class Label(NamedTuple):
-    """A label of a task other than the labels of skeleton points."""
+    """A label of a task, or a joint of a label that is a skeleton."""
 
     name: str
     line: int
     has_box: bool
-
-
-class Skeleton(NamedTuple):
-    """A label that is a skeleton."""
-
-    joints: tuple[str, ...]
-    limbs: tuple[tuple[str, str], ...]
-    """The names of the two joints of each limb."""
+    joints: tuple[str, ...] = ()
+    """The joints of a skeleton, and the two joints that each limb connects."""
+    limbs: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +49,7 @@ class Header:
     """The header of a file."""
 
     jobs: tuple[Job, ...] = ()
-    labels: tuple[Label, ...] = ()
-    skeletons: Mapping[str, Skeleton] = field(default_factory=dict)
-    """The labels that are skeletons, by name."""
+    labels: Mapping[str, Label] = field(default_factory=dict)
 
     def job_of(self, values: Mapping[str, str]) -> Job | None:
         """Return the job of an image or track; None if the file does not say."""
@@ -74,9 +68,7 @@ def header_of(meta: Element) -> Header:
             listed = whole.find("tasks")
             tasks = [] if listed is None else listed.all("task")
             jobs = tuple(_job(each, whole, meta) for each in tasks or [whole])
-            labels = whole.find("labels")
-            inside = [] if labels is None else labels.inside
-            return Header(jobs, (*_labels(inside),), _skeletons(inside))
+            return Header(jobs, {each.name: each for each in _labels(whole.find("labels"))})
     return Header()
 
 
@@ -118,22 +110,17 @@ def _frames(work: Element) -> range | None:
     return found if len(found) == n_frames else None
 
 
-def _labels(listed: list[Element]) -> Iterator[Label]:
-    for label in listed:
-        name = label.said("name")
+def _labels(listed: Element | None) -> Iterator[Label]:
+    joints: dict[str, list[str]] = defaultdict(list)
+    labels = [] if listed is None else listed.inside
+    for label in labels:
+        joints[label.said("parent")].append(label.said("name"))
+    for label in labels:
+        name, kind = label.said("name"), label.said("type")
         if name and not label.said("parent"):
-            yield Label(name, label.line, label.said("type") not in _WITHOUT_BOX)
-
-
-def _skeletons(listed: list[Element]) -> dict[str, Skeleton]:
-    joints: dict[str, list[str]] = {}
-    for label in listed:
-        if parent := label.said("parent"):
-            joints.setdefault(parent, []).append(label.said("name"))
-    drawings = {label.said("name"): label.said("svg") for label in listed}
-    return {
-        name: Skeleton((*own,), (*_limbs(drawings.get(name, "")),)) for name, own in joints.items()
-    }
+            own = (*joints[name],)
+            limbs = (*_limbs(label.said("svg")),) if own else ()
+            yield Label(name, label.line, kind not in _WITHOUT_BOX, own, limbs)
 
 
 def _limbs(drawing: str) -> Iterator[tuple[str, str]]:

@@ -117,7 +117,6 @@ class _Records:
         self._masks = Masks(outlines=wanted.outlines)
         self._tally: Counter[str] = Counter()
         self._header = Header()
-        self._labels: set[str] = set()
         # Labels of shapes without a box.
         self._apart: set[str] = set()
         self._names_people = False
@@ -155,9 +154,9 @@ class _Records:
 
     def _begin_file(self, header: Header) -> None:
         self._header = header
-        self._labels = {label.name for label in header.labels}
-        for name, skeleton in header.skeletons.items():
-            self._into.skeleton(name, skeleton.joints, skeleton.limbs)
+        for label in header.labels.values():
+            if label.joints:
+                self._into.skeleton(label.name, label.joints, label.limbs)
         self._names_people = any(job.assignee for job in header.jobs)
         for job in header.jobs:
             if not job.assignee:
@@ -303,18 +302,17 @@ class _Records:
         n_joints = len(record.get("joints", ()))
         row = self._into.annotation(record, where)
         self._check_label(element.name, name, where, row)
-        if element.name == "skeleton" and name in self._header.skeletons:
-            expected = len(self._header.skeletons[name].joints)
-            if n_joints != expected:
-                has = f"skeleton has {count(n_joints, 'point')}"
-                problem = f"{has}; its label {one_line(name)!r} has {expected}"
-                self._into.defect("K001", problem, where, row)
+        known = self._header.labels.get(name)
+        if element.name == "skeleton" and known and known.joints and n_joints != len(known.joints):
+            has = f"skeleton has {count(n_joints, 'point')}"
+            problem = f"{has}; its label {one_line(name)!r} has {len(known.joints)}"
+            self._into.defect("K001", problem, where, row)
 
     def _check_label(self, what: str, name: str, where: Where, row: int) -> None:
         """Report a missing or unknown label of the annotation with index `row`."""
         if name == UNLABELLED:
             self._into.defect("T004", f"{what}: has no label", where, row)
-        elif self._labels and name not in self._labels:
+        elif self._header.labels and name not in self._header.labels:
             problem = f"label {one_line(name)!r} is not among the labels at the beginning"
             self._into.defect("T041", f"{problem} of the file", where, row)
 
@@ -348,7 +346,7 @@ class _Records:
     def done(self) -> Translated:
         """Return the translation, with unused labels and the frames without shapes."""
         self._end_track()
-        for label in self._header.labels:
+        for label in self._header.labels.values():
             # Labels of points and lines have no boxes, which is not a defect.
             if label.has_box and label.name not in self._apart:
                 self._into.category(label.name, Where(self._member, label.line))

@@ -15,6 +15,7 @@ from bboxqa.formats.label_studio.format import studio_members
 from bboxqa.formats.label_studio.images import (
     ImageKey,
     Images,
+    TaskImages,
     image_of,
     short_path,
     tag_of,
@@ -27,7 +28,6 @@ from bboxqa.formats.label_studio.regions import (
     regions_of,
     shape_of,
 )
-from bboxqa.formats.label_studio.task_images import TaskImages
 from bboxqa.formats.label_studio.tasks import GROUND_TRUTH, Task, Work, names_in, person, tasks_of
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import whole_number
