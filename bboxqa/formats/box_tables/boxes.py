@@ -292,10 +292,7 @@ def _listed(objects: object) -> list[Any]:
 
 
 def _by_rows(objects: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the objects in parallel lists.
-
-    Raises ValueProblemError if there are no boxes, or not as many as of anything else.
-    """
+    """Yield the objects in parallel lists."""
     names = {key: name for key, name in _names_in(objects).items() if objects[name] is not None}
     if "bbox" not in names:
         if any(map(_holds, objects.values())):
@@ -320,10 +317,7 @@ def _by_rows(objects: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _names_in(given: dict[str, Any]) -> dict[str, str]:
-    """Return the name of each known key of objects: the best one that holds anything.
-
-    Raises ValueProblemError if two names hold different boxes.
-    """
+    """Return the name of each known key of objects: the best one that holds anything."""
     plain = {plain_name(name): name for name in reversed(given)}
     found = {}
     for key, usual in _OF_OBJECTS.items():
@@ -339,10 +333,7 @@ def _names_in(given: dict[str, Any]) -> dict[str, str]:
 
 
 def _cells_of(given: object) -> Cells:
-    """Return the known values of an object, by the keys of `NAMES`.
-
-    What cannot be read has the key "problem", so that the other objects of the row are read.
-    """
+    """Return the known values of an object, by the keys of `NAMES`."""
     if not isinstance(given, dict):
         return {"problem": f"is {str(given)[:40]}; {_EXPECTED}"} if _holds(given) else {}
     try:

@@ -360,10 +360,7 @@ def _is_named(cells: Mapping[str, object]) -> bool:
 
 
 def _size_beside(table: Path, name: str) -> tuple[int, int] | None:
-    """Return the size of a picture that a table called metadata names by its path from there.
-
-    None for other tables, and where there is no such picture in the folder of the table.
-    """
+    """Return the size of a picture that a table called metadata names by its path from there."""
     if table.stem != "metadata" or not is_picture(name):
         return None
     try:

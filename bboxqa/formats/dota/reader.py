@@ -182,13 +182,7 @@ def _problem_of_words(line: str) -> bool:
 
 
 def _problem(line: str) -> str:
-    """Return why a line is not a label as DOTA writes it; "" if it is.
-
-    Examples
-    --------
-    >>> _problem("1 1 5 1 5 3 1 3 small vehicle 1"), _problem("1 1 5 1 plane")
-    ('', "'1 1 5 1 plane' has 5 values; expected 8 and a category")
-    """
+    """Return why a line is not a label as DOTA writes it; "" if it is."""
     words = line.split()
     shown = repr(line.strip()[:_SHOWN])
     if len(words) <= _NUMBERS:
@@ -202,13 +196,7 @@ def _problem(line: str) -> str:
 
 
 def _category_in(rest: str) -> tuple[str, int]:
-    """Return the category and the mark of difficult objects at the end of a line.
-
-    Examples
-    --------
-    >>> _category_in("small vehicle 1"), _category_in("plane"), _category_in("7")
-    (('small vehicle', 1), ('plane', 0), ('7', 0))
-    """
+    """Return the category and the mark of difficult objects at the end of a line."""
     words = rest.split()
     has_mark = len(words) > 1 and words[-1].isdecimal() and len(words[-1]) == 1
     return " ".join(words[: len(words) - has_mark]), int(words[-1]) if has_mark else 0

@@ -224,11 +224,7 @@ class _LabelmeRecords:
 def _shape_of(
     value: dict[str, Any], size: tuple[int, int] | None, masks: Masks, *, keypoints: bool
 ) -> Record:
-    """Return the COCO geometry keys of a shape.
-
-    `masks` says whether outlines are requested, and `keypoints` whether the coordinates of points
-    are. Raises ValueProblemError if the shape is not as LabelMe writes it.
-    """
+    """Return the COCO geometry keys of a shape."""
     # Old versions have polygons only, without a `shape_type`.
     kind = plain_text(value.get("shape_type")) or "polygon"
     if kind == "mask":
@@ -281,18 +277,7 @@ def _group_of(shape: dict[str, Any]) -> int | str | None:
 
 
 def _groups(given: Sequence[Any]) -> tuple[dict[int, list[int]], int]:
-    """Return the points of each shape that has points, and the number of other grouped shapes.
-
-    A shape has the points of its group if it is the only shape with an area in the group, or the
-    only rectangle. Others are those with an area that share a group with shapes other than points.
-
-    Examples
-    --------
-    >>> box = {"shape_type": "rectangle", "group_id": 4}
-    >>> nose = {"shape_type": "point", "group_id": 4}
-    >>> _groups([nose, box, {**nose, "group_id": None}]), _groups([box, nose, box])
-    (({1: [0]}, 0), ({}, 2))
-    """
+    """Return the points of each shape that has points, and the number of other grouped shapes."""
     groups: dict[int | str, list[int]] = defaultdict(list)
     kinds: dict[int, str] = {}
     for number, shape in enumerate(given):

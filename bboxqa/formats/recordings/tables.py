@@ -95,10 +95,7 @@ def headed_layout(name: str, line: int, header: Sequence[str]) -> Layout:
 def _named_columns(
     where: str, header: Sequence[str]
 ) -> tuple[dict[str, int], dict[str, TimeUnit], list[str]]:
-    """Return the index of each known column, the units of times, and ambiguities as problems.
-
-    The name itself takes precedence over an alias.
-    """
+    """Return the index of each known column, the units of times, and ambiguities as problems."""
     found: dict[str, int] = {}
     units: dict[str, TimeUnit] = {}
     problems = []
@@ -123,11 +120,7 @@ def _named_columns(
 
 
 def _plain(field: str) -> tuple[str, TimeUnit | None]:
-    """Return the name of a column in lower case without a unit, and the unit.
-
-    >>> _plain("Start_Time (ms)"), _plain("end")
-    (('start time', 'ms'), ('end', None))
-    """
+    """Return the name of a column in lower case without a unit, and the unit."""
     field = field.strip().lower()
     match = _UNIT.fullmatch(field)
     base = re.sub(r"[\W_]+", " ", match[1] if match else field).strip()
@@ -143,10 +136,7 @@ def is_elan_header(header: Sequence[str]) -> bool:
 
 
 def _headed_by_elan(where: str, header: Sequence[str]) -> Layout:
-    """Return the layout of ELAN's export with a header.
-
-    ELAN translates the header into the user's language, except for the formats of times.
-    """
+    """Return the layout of ELAN's export with a header."""
     start, end, unit, times = _elan_times(where, header)
     others = {
         place: field.strip()

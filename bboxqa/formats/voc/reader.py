@@ -256,10 +256,7 @@ class _VocRecords:
 
 
 def _box_of(element: Element, base: int) -> tuple[Record, bool]:
-    """Return the COCO geometry keys of a `bndbox`, and whether its corners were swapped.
-
-    Raises ValueProblemError if a value is not a number.
-    """
+    """Return the COCO geometry keys of a `bndbox`, and whether its corners were swapped."""
     left, top, right, bottom = (_number(element, side) for side in _BOX_SIDES)
     is_turned = left > right or top > bottom
     left, right = sorted((left, right))
@@ -279,11 +276,7 @@ def _rotated_box(element: Element, base: int) -> Record:
 
 
 def _web_shape(found: Element) -> Record:
-    """Return the COCO geometry keys of an object of the LabelMe web tool, with edges from 0.
-
-    A mask is stored in a separate image, so only its box is used. Raises ValueProblemError if the
-    numbers are missing.
-    """
+    """Return the COCO geometry keys of an object of the LabelMe web tool, with edges from 0."""
     if (mask := found.find("segm")) is not None:
         if (box := mask.find("box")) is None:
             raise ValueProblemError("its mask has no box")
@@ -298,10 +291,7 @@ def _web_shape(found: Element) -> Record:
 
 
 def _points_of(element: Element) -> FloatArray:
-    """Return the (K, 2) points of a `polygon`; none where x and y are not as many.
-
-    Raises ValueProblemError if it has anything but numbers.
-    """
+    """Return the (K, 2) points of a `polygon`; none where x and y are not as many."""
     numbers = []
     for each in element.inside:
         if re.fullmatch(r"[xy]\d*", each.name):

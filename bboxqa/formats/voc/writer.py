@@ -41,11 +41,7 @@ def _read_name(name: str, place: str) -> str:
 
 
 def _base(content: Content) -> int:
-    """Return the coordinate of the first pixel, the same for all annotators.
-
-    It is 1, as the format defines, if nearly all corners are whole numbers other than 0 and each
-    side has a pixel, which both corners include; else 0.
-    """
+    """Return the coordinate of the first pixel, the same for all annotators."""
     drawn = content.annotations
     upright = [each for each in drawn if content.rotated(each, any_rectangle=True) is None]
     edges = _corners(upright, base=1)

@@ -150,10 +150,7 @@ def key_losses(
 
 
 def _said(record: Record) -> Iterator[tuple[str, object]]:
-    """Yield the keys and values of a record, and those of its attributes, that say something.
-
-    A supercategory that is the name of the category, or "none", says nothing.
-    """
+    """Yield the keys and values of a record, and those of its attributes, that say something."""
     own_name = record.get("name")
     for key, value in record.items():
         if key == ATTRIBUTES and isinstance(value, dict):
@@ -349,10 +346,7 @@ def _path_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
 
 
 def _folders_as_people(files: dict[str, tuple[str, ...]], title: str) -> Iterator[Loss]:
-    """Yield the images whose folders readers may take for those of annotators.
-
-    These hold label files of the same names, as do the folders of a name such as v1/1.jpg.
-    """
+    """Yield the images whose folders readers may take for those of annotators."""
     folders: dict[str, set[str]] = defaultdict(set)
     for parts in files.values():
         if len(parts) > 1 and not INSIDE.fullmatch(parts[0]):

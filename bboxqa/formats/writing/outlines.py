@@ -166,10 +166,7 @@ def _of_corners(annotations: Sequence[Record], points: FloatArray) -> list[Outli
 
 
 def _rectangles(points: FloatArray, said: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return the rotated boxes of N quadrilaterals, and which of these are rectangles.
-
-    `said` are their angles in degrees, (N,) float64; NaN where missing.
-    """
+    """Return the rotated boxes of N quadrilaterals, and which of these are rectangles."""
     boxes, is_rectangle = from_corners(points)
     is_rectangle &= boxes[:, 2] * boxes[:, 3] != 0
     rows = np.flatnonzero(~np.isnan(said))

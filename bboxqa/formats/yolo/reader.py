@@ -100,11 +100,7 @@ class _Files:
 
 
 def _files_of(path: Path, members: list[Member]) -> _Files:
-    """Sort the files of a source by kind.
-
-    Images and class names may be next to a label folder, shared by all annotators. Raises
-    DatasetError if folders with labels have class names of their own that differ.
-    """
+    """Sort the files of a source by kind."""
     texts: list[Member] = []
     others: list[Member] = []
     for each in members:
@@ -133,26 +129,23 @@ def _files_of(path: Path, members: list[Member]) -> _Files:
 def _names_and_shapes(members: Iterable[Member]) -> tuple[list[Member], list[Member]]:
     """Return the files with class names, and those that say how many key points there are.
 
-    Without class names, the files that should have them but cannot be read are returned: by their
-    name, or as the only YAML file.
+    Without class names, these are the files that should have them and cannot be read.
     """
     heads = [(each, each.head()) for each in members if is_names_file(each.name)]
     names = [each for each, head in heads if is_names_head(each.name, head)]
     key_point_shapes = [each for each, head in heads if is_shape_head(each.name, head)]
-    if names:
-        return names, key_point_shapes
     yamls = [each for each, _ in heads if is_yaml(each.name)]
-    expected = [
-        each
-        for each, _ in heads
-        if (yamls == [each] or PurePosixPath(each.name).name.lower() in _ORDER)
-        and each not in key_point_shapes
-    ]
-    return [*filter(_is_damaged, expected)], key_point_shapes
+    if not names:
+        names = [
+            each
+            for each, _ in heads
+            if yamls == [each] or PurePosixPath(each.name).name.lower() in _ORDER
+            if each not in key_point_shapes and _is_damaged(each)
+        ]
+    return names, key_point_shapes
 
 
 def _is_damaged(member: Member) -> bool:
-    """Return whether a file that should have class names cannot be read."""
     try:
         return class_names_of(member).problem != ""
     except DatasetError:
@@ -162,21 +155,24 @@ def _is_damaged(member: Member) -> bool:
 def _longest_names(
     path: Path, names: Sequence[Member], label_folders: Collection[str]
 ) -> Member | None:
-    """Return the longest of the lists of class names in folders with labels, if that one is read.
+    """Return the longest of several lists of class names in folders with labels.
 
     LabelImg appends classes to a list when they occur, so one list may be the beginning of another.
     Folders with others are refused, as they are data sets of their own.
     """
     inside = {str(above) for each in label_folders for above in PurePosixPath(each, "x").parents}
-    own = sorted((each for each in names if (each.folder or ".") in inside - {"."}), key=_rank)
-    alike = [each for each in own if _rank(each)[:2] == _rank(own[0])[:2]]
-    if len(alike) < 2:
+    held = sorted((each for each in names if (each.folder or ".") in inside - {"."}), key=_rank)
+    alike = [each for each in held if _rank(each)[:2] == _rank(held[0])[:2]]
+    if len(alike) < 2 or min(names, key=_rank) not in alike:
         return None
-    classes = [class_names_of(each).names for each in alike]
-    longest = max(range(len(alike)), key=lambda place: len(classes[place]))
-    for place, each in enumerate(classes):
-        if not each or not each.items() <= classes[longest].items():
-            first, other = (alike[at] for at in sorted((longest, place)))
+    classes = {each.name: class_names_of(each).names for each in alike}
+    longest = max(alike, key=lambda each: len(classes[each.name]))
+    for each in alike:
+        if (
+            not classes[each.name]
+            or not classes[each.name].items() <= classes[longest.name].items()
+        ):
+            first, other = sorted((longest, each), key=alike.index)
             problem = f"{path}: {first.name} and {other.name} have different classes"
             problem += "; expected the same in all folders that are read as one annotator"
             is_packed = path.is_file()
@@ -184,7 +180,7 @@ def _longest_names(
             typed = typed_paths([around / each.folder for each in (first, other)])
             todo = "Unpack the archive into FOLDER, and name" if is_packed else "Name"
             raise DatasetError([problem], f"{todo} each of these folders: {typed}")
-    return alike[longest] if min(names, key=_rank) in alike else None
+    return longest
 
 
 def _rank(member: Member) -> tuple[int, int, str]:
@@ -194,11 +190,7 @@ def _rank(member: Member) -> tuple[int, int, str]:
 
 
 def _listed_images(member: Member, known: Collection[str]) -> dict[str, str]:
-    """Return the image names in a list such as train.txt, by place.
-
-    Paths begin at the folder of the list, or at the folder around all files if so more of the known
-    places of labels and pictures are found.
-    """
+    """Return the image names in a list such as train.txt, by place."""
     lines = member.text().decode("utf-8", "replace").splitlines()
     paths = [each for line in lines if is_picture(each := line.strip().replace("\\", "/"))]
     found = [dict(_by_place(paths, each)) for each in (member.inner.rpartition("/")[0], "")]
@@ -424,24 +416,18 @@ class _LabelRecords:
                 self._add_label(label, image["id"], size, where)
 
     def _refuse_size(self, member: Member, where: Where) -> None:
-        reason = "there is no image file next to it"
-        todo = "--image-size gives it: 1920x1080, or the folder of images"
-        place, pictures = place_of(member.inner), self._files.pictures
-        if place in pictures and self._files.labels.get(place) is not member:
-            reason = "label files in several folders have the name of its image file"
-            todo = "name each folder if these are of annotators, or else the one to read"
-        elif place in pictures:
-            reason = "its image file cannot be opened"
-        elif pictures:
+        reason, place = "there is no image file next to it", place_of(member.inner)
+        if place in self._files.pictures:
+            reason = "its image file cannot be opened, or belongs to several label files"
+        elif (elsewhere := self._images.alike(place)) is not None:
+            reason = f"a picture of its name is in another folder, {one_line(elsewhere.name)}"
+        elif self._files.pictures:
             reason = "no image file has its name"
-            if (elsewhere := self._images.alike(place)) is not None:
-                reason = f"a picture of its name is in another folder, {one_line(elsewhere.name)}"
-                if "/" in place:
-                    reason += " (if the folders of labels are those of annotators, name each)"
         if choices().image_size is not None:
             reason += ", and the given sizes do not include it, or have several of its name"
-        problem = f"{member.name}: the size of its image is not known: {reason}; {todo}"
-        self._into.defect("T002", problem, where)
+        problem = f"{member.name}: the size of its image is not known: {reason}"
+        todo = "--image-size gives it: 1920x1080, or the folder of images"
+        self._into.defect("T002", f"{problem}; {todo}", where)
 
     def _add_label(self, label: Label, image: int, size: tuple[int, int], where: Where) -> None:
         record = _shape_of(label, size, self._classes.keypoints, outlines=self._wanted.outlines)

@@ -67,10 +67,7 @@ def _files(content: Content, points: Points, n_joints: int = 0) -> Iterator[Writ
 
 
 def _paths(content: Content) -> dict[str, tuple[str, ...]]:
-    """Return the path of each image below its folder, without folders that belong to the format.
-
-    Trainers take the last folder images of a path for that of the pictures.
-    """
+    """Return the path of each image below its folder, without folders that belong to the format."""
     full = safe_paths(image_name(each) for each in content.images)
     places = {name: place_of(f"{'/'.join(('labels', *path))}.txt") for name, path in full.items()}
     known = Counter(map(normalised_name, places.values()))

@@ -261,7 +261,7 @@ def test_a_picture_in_another_folder_than_labels_is_told(tmp_path):
     Image.new("RGB", (100, 80)).save(tmp_path / "images/a.png")
     reason = (
         "the size of its image is not known: a picture of its name is in another folder, "
-        "images/a.png (if the folders of labels are those of annotators, name each)"
+        "images/a.png; --image-size gives it"
     )
     with pytest.raises(DatasetError, match=re.escape(reason)):
         read_coco({"x": tmp_path})
@@ -569,14 +569,6 @@ def test_a_list_of_classes_may_be_the_beginning_of_another(tmp_path, longer):
     used = zip(data.annotations.image, data.annotations.category, strict=True)
     named = {data.image_names[image][-1]: data.category_names[label] for image, label in used}
     assert named == {"a": "dog", "b": "cat"}
-
-
-def test_an_export_in_folders_of_splits_stays_one_source(tmp_path):
-    """Labels of another format in folders of the data set are not those of a person."""
-    voc = "<annotation><filename>a.jpg</filename></annotation>"
-    made(tmp_path, data_yaml="names: [cat]\n", train__labels__a_txt=BOX, Annotations__a_xml=voc)
-    with bboxqa.reading(image_size=(100, 80)):
-        assert read_coco(tmp_path, min_annotators=1).image_names == ("train/a",)
 
 
 def test_paths_in_a_list_begin_at_its_folder_or_around_all_files(tmp_path):
