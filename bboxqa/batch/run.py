@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bboxqa.batch.cluster import is_local
 from bboxqa.batch.discovery import Discovered, Project, Unreadable, discover, home_of
@@ -134,10 +134,8 @@ def run_batch(
         names = {row.project for row in unusable}
         projects = [project for project in found.projects if project.name not in names]
         try:
-            rows, n_reused = _rows(
-                run, projects, unusable, settings, out,
-                jobs=jobs, fresh=fresh, fail_fast=fail_fast, on_project=on_project,
-            )  # fmt: skip
+            how = _How(jobs, fresh, fail_fast, on_project)
+            rows, n_reused = _rows(run, projects, unusable, settings, out, how)
         finally:
             # Worker processes that died or were ended may have left some as well.
             remove_unfinished(out)
@@ -176,17 +174,22 @@ def _check_out(out: Path, root: str | Path) -> None:
         )
 
 
+class _How(NamedTuple):
+    """How many projects run at a time, which ones, and who is told."""
+
+    jobs: int
+    fresh: bool
+    fail_fast: bool
+    on_project: Callable[[Step], None] | None
+
+
 def _rows(
     run: _Engine,
     projects: Sequence[Project],
     unusable: Sequence[Row],
     settings: Settings,
     out: Path,
-    *,
-    jobs: int,
-    fresh: bool,
-    fail_fast: bool,
-    on_project: Callable[[Step], None] | None,
+    how: _How,
 ) -> tuple[tuple[Row, ...], int]:
     """Return the row of each project, sorted, and the number of unchanged projects."""
     rows: dict[str, Row] = {}
@@ -194,22 +197,22 @@ def _rows(
 
     def done(row: Row, *, reused: bool) -> None:
         rows[row.project] = row
-        if on_project is not None:
-            on_project(Step(row, reused, len(rows), n_projects))
+        if how.on_project is not None:
+            how.on_project(Step(row, reused, len(rows), n_projects))
 
     for row in unusable:
         _explain(out, row)
         done(row, reused=False)
     pending, n_reused = [], 0
-    for project, key, last in _last_results(projects, settings, out, jobs):
-        if last is not None and (key is None or not fresh):
+    for project, key, last in _last_results(projects, settings, out, how.jobs):
+        if last is not None and (key is None or not how.fresh):
             n_reused += key is not None
             done(last, reused=key is not None)
         elif key is not None:
             pending.append((project, key))
     # The largest first: a long one at the end would leave the other processes idle.
     pending.sort(key=lambda task: (-task[0].size, task[0].name))
-    if fail_fast and any(not row.passed for row in rows.values()):
+    if how.fail_fast and any(not row.passed for row in rows.values()):
         pending = []
     # Closing the generator ends its processes.
     with closing(run(pending, settings, out)) as outcomes:
@@ -218,7 +221,7 @@ def _rows(
             row = shown_row(row, settings)
             _explain(out, row)
             done(row, reused=False)
-            if fail_fast and not row.passed:
+            if how.fail_fast and not row.passed:
                 break
     return tuple(rows[name] for name in sorted(rows)), n_reused
 

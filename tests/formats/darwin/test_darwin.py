@@ -1,7 +1,6 @@
 """Darwin JSON of V7: who drew, shapes, holes, masks in layers, slots."""
 
 import json
-import math
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,6 @@ from support.tool_files import alone, asked, drawn, found, write
 
 from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.darwin.reader import Raster
-from bboxqa.formats.registry import format_of
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/darwin/all_shapes"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Darwin here")
@@ -58,22 +55,6 @@ def test_annotations_are_by_those_who_drew_them(tmp_path):
     assert data.notes == ("1 annotation by several people, here by the first",)
 
 
-def test_only_annotations_say_that_annotators_are_named(tmp_path):
-    given = item(shape(**box(1, 2, 3, 4)))
-    given["item"]["annotators"] = [{"email": "boss@x.org"}]
-    folder = write(tmp_path / "ann", **{"a.json": given})
-    assert found(folder, "T005") == []
-    write(folder, **{"b.json": item(ANN, name="b.jpg")})
-    assert len(found(folder, "T005")) == 1
-
-
-def test_a_folder_whose_only_file_is_broken_says_so(tmp_path):
-    text = json.dumps(item(ANN))
-    folder = write(tmp_path / "ann", **{"a.json": text[: len(text) - 9]})
-    with pytest.raises(DatasetError, match=r"T001 error a\.json: cannot be read: "):
-        alone(folder)
-
-
 def test_a_downloaded_data_set_is_one_source(tmp_path):
     files = {"a.json": item(shape(**box(1, 2, 3, 4))), "b.json": item(name="b.jpg")}
     write(tmp_path / "birds/releases/first/annotations", **files)
@@ -81,13 +62,6 @@ def test_a_downloaded_data_set_is_one_source(tmp_path):
     data = alone(tmp_path / "birds")
     assert drawn(data) == [("a.jpg", "(not named)", "cat", 1, 2, 3, 4)]
     assert asked(data).keys() == {"a.jpg", "b.jpg"}
-
-
-def test_images_of_different_folders_are_not_joined(tmp_path):
-    for who in ("ann", "bob"):
-        write(tmp_path / who, **{"a.json": item(shape(**box(1, 2, 3, 4)), path=f"/{who}")})
-    with pytest.raises(DatasetError, match=r"--join name would join 1 more .* 'ann/a.jpg'"):
-        read_coco(tmp_path)
 
 
 def test_one_person_was_asked_about_all_images(tmp_path):
@@ -124,36 +98,8 @@ def test_ellipses_are_turned_in_radians(tmp_path):
     assert data.annotations.bbox.round(6).tolist() == [[4, 1, 2, 6]]
 
 
-def test_ellipses_between_two_directions_have_exact_bounds(tmp_path):
-    turn, (along, across) = 0.7, (3, 1)
-    ellipse = {"center": {"x": 5, "y": 4}, "radius": {"x": along, "y": across}, "angle": turn}
-    data = alone(write(tmp_path, **{"a.json": item(shape(ellipse=ellipse))}))
-    right = math.hypot(along * math.cos(turn), across * math.sin(turn))
-    down = math.hypot(along * math.sin(turn), across * math.cos(turn))
-    expected = [5 - right, 4 - down, 2 * right, 2 * down]
-    assert data.annotations.bbox[0].tolist() == pytest.approx(expected, abs=1e-9)
-
-
 def layer(rle, **numbers):
     return {"dense_rle": rle, "mask_annotation_ids_mapping": numbers, "total_pixels": 80}
-
-
-def test_each_mask_is_looked_for_in_one_layer(tmp_path, monkeypatch):
-    # 9,000 masks were looked for in 6,000 layers.
-    asked_for = []
-    shape_of = Raster.shape_of
-
-    def counted(raster, own_id, masks):
-        asked_for.append(own_id)
-        return shape_of(raster, own_id, masks)
-
-    monkeypatch.setattr(Raster, "shape_of", counted)
-    rle = [1, 10, 0, 70]
-    layers = (shape(raster_layer=layer(rle, **{f"i{number}": 1})) for number in range(20))
-    masks = ({**shape(mask={}), "id": f"i{number}"} for number in range(20))
-    data = alone(write(tmp_path, **{"a.json": item(*layers, *masks)}))
-    assert len(data.annotations) == 20
-    assert sorted(asked_for) == sorted(f"i{number}" for number in range(20))
 
 
 def test_masks_stand_in_layers(tmp_path):
@@ -221,12 +167,6 @@ def test_videos_are_left_out(tmp_path):
     assert alone(tmp_path).notes == ("1 file of videos or documents left out",)
     with pytest.raises(DatasetError, match="has 1 file of V7 Darwin, none of an image"):
         alone(tmp_path / "v.json")
-
-
-def test_keys_in_any_order_are_darwin(tmp_path):
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(item(ANN), sort_keys=True))
-    assert format_of(path).name == "darwin"
 
 
 @needs_shared

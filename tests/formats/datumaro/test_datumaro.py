@@ -134,12 +134,6 @@ def test_images_keep_their_folder(tmp_path, own, path, name):
     assert alone(write(tmp_path, **{"a.json": file(given)}) / "a.json").image_names == (name,)
 
 
-def test_images_of_different_folders_are_not_joined(tmp_path):
-    write(tmp_path, **{f"{who}.json": file(item(BOX, name=f"{who}/1")) for who in ("ann", "bob")})
-    with pytest.raises(DatasetError, match=r"--join name would join 1 more .* 'ann/1.jpg'"):
-        read_coco(tmp_path)
-
-
 @needs_shared
 def test_real_files():
     noisy = alone(SHARED / "noisy_boxes")
@@ -164,11 +158,3 @@ def test_items_of_one_id_are_one_image(tmp_path):
     assert data.image_names == ("a.jpg",)
     assert len(data.annotations) == 2
     assert "1 item with the id of another in its subset, which are merged" in data.notes
-
-
-def test_an_image_in_two_subsets_is_two_images(tmp_path):
-    files = {f"set/annotations/{each}.json": file(item(BOX)) for each in ("train", "val")}
-    data = alone(write(tmp_path, **files) / "set")
-    # As one name, they would count as the work of two people.
-    assert data.image_names == ("train/a.jpg", "val/a.jpg")
-    assert data.annotator_names == ("(not named)",)

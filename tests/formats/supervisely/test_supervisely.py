@@ -3,7 +3,6 @@
 import base64
 import io
 import json
-import tarfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from PIL import Image
 from support.tool_files import alone, asked, drawn, found, translation_of, write
 
-from bboxqa import read_coco, validate
+from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.supervisely.reader import translate
@@ -96,24 +95,6 @@ def test_only_objects_say_who_was_asked(tmp_path, objects, more):
     translation, records = translation_of(translate, write(tmp_path, **files))
     assert [each["annotators"] for each in translation.images] == [["ann"], ["ann"]]
     assert {each["annotator"] for each in records if "bbox" in each} == {"ann"}
-
-
-def test_videos_do_not_say_who_was_asked(tmp_path):
-    video = {"frames": [], "objects": [{"labelerLogin": "boss"}]}
-    files = {"ds0/ann/a.png.json": image(ANN), "ds0/ann/b.mp4.json": video}
-    assert asked(alone(write(tmp_path, **files))) == {"a.png": ["ann"]}
-
-
-def test_projects_of_several_people_are_joined(tmp_path):
-    for who, objects in (("ann", [ANN]), ("bob", [box("bob", [10, 20], [50, 40])])):
-        files = {"meta.json": META, "ds0/ann/a.png.json": image(*objects)}
-        write(tmp_path / who, **files, **{"ds0/ann/b.png.json": image()})
-    assert asked(read_coco(tmp_path)) == {"a.png": ["ann", "bob"], "b.png": ["ann", "bob"]}
-
-
-def test_images_beside_annotations_are_no_people(tmp_path):
-    files = {"ann/a.png.json": image(ANN), "img_info/a.png.json": {"id": 1, "name": "a.png"}}
-    assert asked(alone(write(tmp_path, **files))) == {"a.png": ["ann"]}
 
 
 def test_an_object_without_a_name_among_others_is_a_finding(tmp_path):
@@ -245,24 +226,6 @@ def test_findings_stand_in_the_file_of_the_image(tmp_path):
     assert text.splitlines()[line - 1] == "  {"
 
 
-def test_other_json_is_not_of_supervisely(tmp_path):
-    files = {
-        "coco.json": {"images": [], "objects": [{"classTitle": 1}], "size": 1},
-        "list.json": [image(ANN)],
-        "other.json": {"objects": [{"name": 1}]},
-    }
-    write(tmp_path, **files)
-    assert {format_of(each).name for each in tmp_path.iterdir()} == {"coco"}
-
-
-@needs_shared
-def test_point_clouds_are_refused():
-    with pytest.raises(DatasetError, match="with 2 files of videos or point clouds"):
-        alone(SHARED / "supervisely/point_clouds")
-    with pytest.raises(DatasetError, match="expected images"):
-        validate(SHARED / "supervisely/point_clouds")
-
-
 def test_a_class_that_the_project_does_not_list_is_a_finding(tmp_path):
     files = {
         "meta.json": META,
@@ -284,30 +247,3 @@ def test_objects_that_a_network_made_are_marked(tmp_path):
     files = {"meta.json": META, "ds0/ann/a.png.json": image(ANN | {"nnCreated": True}, BOB)}
     (headline,) = read_coco(write(tmp_path, **files)).headlines
     assert "machine" in headline
-
-
-def test_a_mask_in_an_image_of_a_size_that_cannot_be_is_refused(tmp_path):
-    path = write(tmp_path, **{"a.json": image(mask(), size={"width": 100, "height": 10**9})})
-    ((_, _, _, message),) = found(path / "a.json", "T008")
-    assert "is of an image of 100 × 1,000,000,000 pixels; expected fewer than" in message
-
-
-def test_a_project_in_a_tar_as_it_is_downloaded_is_read_in_place(tmp_path):
-    files = {"meta.json": META, "ds0/ann/a.png.json": image(ANN, BOB), "ds0/ann/.x.json": "?"}
-    write(tmp_path / "project", **files)
-    with tarfile.open(tmp_path / "a.tar", "w") as archive:
-        archive.add(tmp_path / "project", "project")
-    data = read_coco(tmp_path / "a.tar")
-    assert (data.image_names, len(data.annotations)) == (("a.png",), 2)
-    content = (tmp_path / "a.tar").read_bytes()
-    (tmp_path / "cut.tar").write_bytes(content[:1500])
-    (tmp_path / "bad.tar").write_bytes(content.replace(b"project/meta", b"/project/met"))
-    assert {format_of(tmp_path / f"{name}.tar").name for name in ("cut", "bad")} == {"coco"}
-
-
-def test_a_project_whose_only_file_is_broken_says_so(tmp_path):
-    text = json.dumps(image(box("ann", (1, 2), (5, 9))))
-    folder = write(tmp_path, **{"meta.json": META, "ds/ann/a.jpg.json": text[: len(text) // 2]})
-    assert [finding.code for finding in validate(folder).findings] == ["T001"]
-    with pytest.raises(DatasetError, match=r"T001 error ds/ann/a\.jpg\.json: cannot be read: "):
-        read_coco(folder, min_annotators=1)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.tool_files import alone, asked, drawn, found, write
+from support.tool_files import alone, drawn, found, write
 
 from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
@@ -74,26 +74,11 @@ def test_regions_are_a_list_or_an_object(tmp_path):
     assert drawn(alone(path)) == [("a.jpg", "(not named)", "cat", 10, 20, 30, 40)]
 
 
-@pytest.mark.parametrize("regions", [None, 3, "x"])
-def test_regions_that_are_no_list_are_none(tmp_path, regions):
-    path = write(tmp_path, **{"a.json": images(regions=regions)}) / "a.json"
-    assert len(alone(path).annotations) == 0
-
-
 def test_projects_are_read(tmp_path):
     project = {"_via_settings": {"ui": {}}, "_via_img_metadata": images(BOX), "_via_attributes": {}}
     path = write(tmp_path, **{"a.json": project}) / "a.json"
     assert format_of(path).name == "via"
     assert alone(path).annotations.bbox.tolist() == [[10, 20, 30, 40]]
-
-
-def test_a_file_is_a_person(tmp_path):
-    for who, shift in (("ann", 0), ("bob", 1)):
-        box = region(x=10 + shift, y=20, width=30, height=40)
-        write(tmp_path, **{f"{who}.json": images(box) | images(name="b.jpg")})
-    data = read_coco(tmp_path)
-    assert data.annotator_names == ("ann", "bob")
-    assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["ann", "bob"]}
 
 
 def test_annotators_may_be_an_attribute(tmp_path):
@@ -201,12 +186,6 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
         alone(tmp_path / "none.csv")
 
 
-def test_other_files_are_not_of_via(tmp_path):
-    coco = {"images": [{"filename": "a", "regions": []}], "annotations": []}
-    write(tmp_path, **{"a.json": coco, "b.csv": "filename,region_count\n", "c.json": {"a": {}}})
-    assert {format_of(each).name for each in tmp_path.iterdir()} == {"coco"}
-
-
 @needs_shared
 def test_json_and_csv_of_one_annotation_agree(tmp_path):
     both = read_coco([SHARED / "via_region_data.json", SHARED / "via_region_data.csv"])
@@ -232,9 +211,3 @@ def test_blank_lines_before_the_header_of_csv_are_skipped(tmp_path, blank, mark)
     assert (line, message.split(":")[0]) == (4 + blank.count("\n"), "a.jpg, region 2")
     path.write_text("\n".join(text.split("\n")[:-1]), "utf-8")
     assert drawn(alone(path)) == [("a.jpg", "(not named)", "cat", 10, 20, 30, 40)]
-
-
-def test_json_in_utf_16_is_called_json(tmp_path):
-    text = json.dumps(images(BOX))
-    path = write(tmp_path, **{"a.json": text.encode("utf-16")}) / "a.json"
-    assert validate(path).files[0].kind == "VIA JSON"
