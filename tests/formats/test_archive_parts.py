@@ -142,21 +142,6 @@ def test_one_file_can_be_named(tmp_path):
     assert "2 annotators" in done.output
 
 
-@pytest.mark.parametrize("kind", ["coco", "table", "studio"])
-def test_all_files_of_a_named_annotator_are_read(tmp_path, kind):
-    path = zipped(of_people(tmp_path, kind))
-    with pytest.raises(DatasetError, match=r"is in .*ann.* and in .*bob"):
-        bboxqa.read_coco({"x": path, "y": path.parent / f"all/ann.{KINDS[kind][1]}"})
-
-
-def test_a_broken_file_is_shown_with_its_place(tmp_path):
-    folder = of_people(tmp_path, "studio")
-    text = (folder / "bob.json").read_text()
-    (folder / "bob.json").write_text(text[:-40])
-    found = bboxqa.validate(zipped(folder)).findings
-    assert {each.file for each in found if each.code == "F001"} == {f"{tmp_path}/all.zip/bob.json"}
-
-
 @pytest.mark.parametrize(
     ("names", "n_images", "people"),
     [
@@ -189,58 +174,6 @@ def test_classes_of_open_images_have_the_names_in_the_archive(tmp_path):
             data = bboxqa.read_coco(source, min_annotators=1)
         assert data.category_names == ("Cat",)
         assert len(data.image_names) == 2
-
-
-def test_files_of_other_programs_beside_one_are_no_parts(tmp_path):
-    whole = coco(10, "")
-    folder = placed(tmp_path / "all", ann__json=whole, info__json='{"version": 1}', a__txt="x")
-    path = zipped(folder)
-    assert [each.name for each in bboxqa.validate(path).files] == [f"{path}/ann.json"]
-
-
-@pytest.mark.parametrize("options", [[], ["--pseudonyms", "key.json"]])
-def test_changes_since_a_result_are_found(tmp_path, options):
-    path = zipped(of_people(tmp_path, "table"))
-    cli.run("agree", path, "--out", "result", *options, cwd=tmp_path)
-    done = cli.run("compare", "result", path, *options, cwd=tmp_path)
-    assert "in the 2 images that both versions measure" in done.output
-    assert "no longer exists" not in done.output
-
-
-def test_a_review_queue_has_the_records_of_the_files(tmp_path):
-    contents = {}
-    for who, left in (("ann", 10), ("bob", 60)):
-        box = annotation(1, bbox=[left, 10, 20, 20], colour=who)
-        contents[f"{who}__json"] = json.dumps(document([box], [image(1)]))
-    folder = placed(tmp_path / "all", **contents)
-    found = []
-    for source, out in ((folder, "of_folder"), (zipped(folder), "of_archive")):
-        done = cli.run("agree", source, "--diagnose", "--out", out, cwd=tmp_path)
-        assert done.returncode == 0, done.output
-        found.append(json.loads((tmp_path / out / "review.json").read_text()))
-    assert found[0] == found[1]
-    assert {each["colour"] for each in found[1]["annotations"]} == {"ann", "bob"}
-
-
-@pytest.mark.parametrize("who", [{"p01": "ann", "p02": "bob"}])
-@pytest.mark.parametrize("name", ["{1}/{0}.xml", "{0}/{1}.xml", "{0}_{1}.xml", "{0}/{1}/a.xml"])
-@pytest.mark.parametrize("ends", [("train", "val"), ("day1", "day2")])
-def test_splits_and_folders_of_cvat_are_those_of_an_unpacked_archive(tmp_path, ends, name, who):
-    path, folder = tmp_path / "all.zip", tmp_path / "all"
-    with zipfile.ZipFile(path, "w") as archive:
-        for left, person in enumerate(who):
-            for end in ends:
-                text = cvat(10 + left, who[person]).replace("a.jpg", f"{end}.jpg")
-                archive.writestr(name.format(person, end), text)
-    with zipfile.ZipFile(path) as archive:
-        for each in archive.namelist():
-            archive.extract(each, folder)
-    packed, unpacked = bboxqa.read_coco(path), bboxqa.read_coco(folder)
-    assert packed.annotator_names == unpacked.annotator_names
-    assert packed.image_names == unpacked.image_names
-    assert packed.annotations.bbox.tolist() == unpacked.annotations.bbox.tolist()
-    if ends[0] == "train" or who["p01"]:
-        assert len(packed.annotator_names) == 2
 
 
 def test_archives_of_splits_are_read_like_folders_of_splits(tmp_path):

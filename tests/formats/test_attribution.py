@@ -79,11 +79,6 @@ def test_a_key_that_is_not_there(tmp_path):
     assert caught.value.problems == (f"{tmp_path}/export.json: no annotation has the key 'who'",)
 
 
-def test_a_key_of_the_users_own_comes_before_the_known_ones(tmp_path):
-    records = [annotation(n, annotator="x", who=name) for n, name in ((1, "ann"), (2, "bob"))]
-    assert authors(read(tmp_path, document(records), annotator_key="who")) == {1: "ann", 2: "bob"}
-
-
 def test_the_first_known_key_with_two_annotators_wins(tmp_path):
     records = [
         annotation(n, annotator="x", rater=r, created_by=n) for n, r in ((1, "ann"), (2, "bob"))
@@ -110,13 +105,6 @@ def test_names_of_any_kind(values, names, tmp_path):
     assert read(tmp_path, document(keyed("annotator", *values))).annotator_names == names
 
 
-def test_annotators_are_in_the_order_of_the_numbers_in_their_names(tmp_path):
-    names = ["p10", "p2", "p1", "p007", "p7", "ann", "2", "10"]
-    data = read(tmp_path, document(keyed("annotator", *names)))
-    assert data.annotator_names == ("2", "10", "ann", "p1", "p2", "p007", "p7", "p10")
-    assert [authors(data)[number] for number in range(1, 9)] == names
-
-
 def test_one_annotator_as_number_and_as_text(tmp_path):
     data = read(tmp_path, document(keyed("annotator", 1, "1", 1.0, "2")))
     assert authors(data) == {1: "1", 2: "1", 3: "1", 4: "2"}
@@ -136,11 +124,6 @@ def test_a_list_on_the_image_says_who_was_asked(key, value, tmp_path):
         "3.jpg": ["ann"],
     }
     assert "1 image with fewer than two annotators left out" in data.notes
-
-
-def test_numbers_in_the_list_are_the_annotators_of_these_numbers(tmp_path):
-    content = document(keyed("annotator_id", 1, 2), [image(1, rater_list=[1, 2, 3])])
-    assert asked(read(tmp_path, content)) == {"1.jpg": ["1", "2", "3"]}
 
 
 def test_without_a_list_whoever_drew_was_asked(tmp_path):
@@ -176,15 +159,6 @@ def test_annotations_without_an_annotator_among_others(tmp_path):
     )
 
 
-def test_many_annotations_without_an_annotator_are_one_problem(tmp_path):
-    with pytest.raises(DatasetError) as caught:
-        read(tmp_path, document(keyed("rater", "ann", "bob", *[""] * 40)))
-    (problem,) = caught.value.problems
-    assert problem.endswith(
-        "40 of 42 annotations do not name their annotator (ids 3, 4, 5, …); the others do"
-    )
-
-
 # Repeated image records.
 
 
@@ -212,12 +186,6 @@ def test_repeated_records_without_names_are_numbered_by_id(tmp_path):
     }  # fmt: skip
     assert "numbered" in data.attribution
     assert any("numbered image by image" in note for note in data.notes)
-
-
-def test_a_key_whose_name_speaks_of_numbers_is_a_key(tmp_path):
-    records = [annotation(1, numbered_by="ann"), annotation(2, numbered_by="bob")]
-    path = write(tmp_path / "a.json", document(records))
-    assert read_dataset(path, Reading(annotator_key="numbered_by")).notes == ()
 
 
 def test_a_key_comes_before_repeated_records_unless_the_user_chooses(tmp_path):
@@ -290,17 +258,6 @@ def test_a_folder(tmp_path):
     assert read_dataset(tmp_path / "all").annotator_names == ("ann", "bob")
 
 
-def test_a_folder_of_folders_with_equal_file_names(tmp_path):
-    for name, content in (("ann", ONE), ("bob", OTHER)):
-        write(tmp_path / name / "annotations" / "instances.json", content)
-    assert read_dataset(tmp_path).annotator_names == ("ann", "bob")
-
-
-def test_folders_named_by_annotator(tmp_path):
-    paths = [write(tmp_path / name / "instances.json", ONE) for name in ("ann", "bob")]
-    assert read_dataset(paths).annotator_names == ("ann", "bob")
-
-
 def test_a_pattern_chooses_files_of_a_folder(tmp_path):
     files(tmp_path, ann_v1=ONE, ann_v2=ONE, bob_v2=OTHER)
     assert read_dataset(tmp_path, Reading(pattern="*_v2.json")).annotator_names == (
@@ -316,13 +273,6 @@ def test_an_empty_folder(tmp_path):
         list_files([tmp_path])
     (tmp_path / "inside").mkdir()
     with pytest.raises(DatasetError, match="is a folder without files"):
-        list_files([tmp_path])
-
-
-def test_a_folder_of_images_is_named(tmp_path):
-    for name in ("b.JPG", "a.png"):
-        write(tmp_path / name, "an image")
-    with pytest.raises(DatasetError, match=r"holds images only \(2 images, such as a\.png\)"):
         list_files([tmp_path])
 
 
@@ -388,11 +338,6 @@ def test_a_file_in_which_nobody_drew_anything_names_who_was_asked(tmp_path):
     assert data.assigned.all()
 
 
-def test_the_user_may_choose_files_all_the_same(tmp_path):
-    paths = files(tmp_path, x=two_annotators(), y=two_annotators())
-    assert read_dataset(paths, Reading(attribution="files")).annotator_names == ("x", "y")
-
-
 def test_a_file_twice(tmp_path):
     path, other = files(tmp_path, ann=ONE, bob=ONE)
     with pytest.raises(DatasetError) as caught:
@@ -449,11 +394,6 @@ def test_files_whose_images_have_no_name(tmp_path):
 def test_a_single_file_needs_no_names_of_images(tmp_path):
     records = keyed("rater", "ann", "bob")
     assert read(tmp_path, document(records, [{"id": 1}])).image_names == ("(id 1)",)
-
-
-def test_an_empty_name_is_none(tmp_path):
-    with pytest.raises(DatasetError, match="annotation 3: does not name its annotator"):
-        read(tmp_path, document(keyed("rater", "ann", "bob", "")))
 
 
 def repeated(*annotators):
@@ -523,32 +463,16 @@ def test_errors_inside_of_versions_come_first(tmp_path):
         read_dataset(files(tmp_path, before=before, after=after))
 
 
-def test_one_annotator_in_two_files_of_other_images_is_read(tmp_path):
-    both = document(keyed("rater", "ann", "bob"))
-    more = document([annotation(1, 2, rater="ann")], [image(2)])
-    assert len(read_dataset(files(tmp_path, both=both, more=more)).annotations) == 3
-
-
 def test_two_annotators_of_one_image_in_two_files_are_read(tmp_path):
     images = [image(1, annotators=["ann", "bob"])]
     pages = {name: document([annotation(1, rater=name)], images) for name in ("ann", "bob")}
     assert asked(read_dataset(files(tmp_path, **pages))) == {"1.jpg": ["ann", "bob"]}
 
 
-def test_files_of_one_name_in_several_formats_are_several_annotators(tmp_path):
-    paths = [tmp_path / "a.csv", tmp_path / "a.json"]
-    assert names_of(paths) == ["a.csv", "a.json"]
-    assert names_of([tmp_path / "a.json", tmp_path / "b.json"]) == ["a", "b"]
-
-
 @pytest.mark.parametrize("end", [".tar.gz", ".tgz", ".json.gz", ".xml.zip", ".CSV.GZ", ".zip"])
 def test_packed_files_name_their_annotators_without_any_suffix(end, tmp_path):
     paths = [tmp_path / f"{name}{end}" for name in ("ada", "b.o.b")]
     assert names_of(paths) == ["ada", "b.o.b"]
-
-
-def test_one_name_packed_in_two_ways_is_two_annotators(tmp_path):
-    assert names_of([tmp_path / "a.zip", tmp_path / "a.tar.gz"]) == ["a.zip", "a.tar.gz"]
 
 
 XML = """<annotations><version>1.1</version><meta><job><id>1</id><assignee><username>ann</username>
@@ -589,40 +513,6 @@ def test_people_spelled_in_several_ways_are_a_headline(tmp_path):
         "or invisible characters, and count as different people: bboxqa validate shows where "
         "(A001)"
     )
-
-
-@pytest.mark.parametrize(
-    ("names", "headline"),
-    [
-        (("nan", "bob"), "annotator 'nan' counts as a person, and may be a missing value"),
-        (("nan", "<NA>"), "annotators '<NA>' and 'nan' count as people, and may be missing values"),
-        (("Nan", "none"), ""),
-    ],
-)
-def test_missing_values_that_count_as_people_are_a_headline(tmp_path, names, headline):
-    rows = (f"a.jpg,{who},cat,{place},2,3,4\n" for place, who in enumerate(("ann", *names)))
-    path = tmp_path / "a.csv"
-    path.write_text("image,annotator,category,x,y,width,height\n" + "".join(rows))
-    ending = ": if so, leave these annotations out, or name who drew them"
-    assert read_dataset(path).headlines == ((headline + ending,) if headline else ())
-
-
-def test_one_annotator_in_two_sessions_is_told_how_to_compare_them(tmp_path):
-    boxes = [
-        annotation(number, 1, annotator="ann", session=number, bbox=[0, 0, 9, 9])
-        for number in (1, 2)
-    ]
-    file = write(tmp_path / "a.json", document(boxes))
-    with pytest.raises(DatasetError, match="one annotator only, 'ann'") as error:
-        read_dataset(file, Reading(session_key="session"))
-    assert error.value.advice == (
-        "To measure how far one annotator agrees across sessions, take each session as an "
-        "annotator: --annotator-key session"
-    )
-    assert read_dataset(file, Reading(annotator_key="session")).annotator_names == ("1", "2")
-    with pytest.raises(DatasetError) as error:
-        read_dataset(file, Reading(session_key="file"))
-    assert error.value.advice.endswith("--attribution files")
 
 
 def test_a_named_folder_is_the_file_in_it(tmp_path):

@@ -6,7 +6,6 @@ import zipfile
 
 import pytest
 from support.cli import run
-from support.datasets import write
 
 from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
@@ -148,16 +147,6 @@ def test_settings_beside_files_of_another_program_do_not_hide_what_they_are(tmp_
     assert "samples.json:1:1  keys" in done.stdout
 
 
-def test_the_description_of_a_data_set_beside_it_is_left_out(tmp_path):
-    row = {"file_name": "a.jpg", "objects": {"bbox": [[60, 20, 30, 40]], "category": [1]}}
-    written(tmp_path / "metadata.jsonl", json.dumps(row) + "\n")
-    told = {"features": {"objects": {"bbox": {"_type": "List"}}}, "splits": {"train": {}}}
-    written(tmp_path / "dataset_info.json", json.dumps(told))
-    done = run("validate", ".", cwd=tmp_path)
-    assert "1 annotation" in done.stdout
-    assert "1 file left out: no annotations in a known format (dataset_info.json)" in done.stdout
-
-
 def test_a_damaged_file_in_an_archive_is_named(tmp_path):
     content = json.dumps({"images": [{"id": each} for each in range(900)]})
     broken = bytearray(packed("ann.json", content))
@@ -204,29 +193,6 @@ def test_coco_json_is_no_table(tmp_path, command, indent):
     ]
 
 
-def test_one_json_object_over_several_lines_is_one_problem(tmp_path):
-    written(tmp_path / "a.json", json.dumps({"a": [1, 2]}, indent=2))
-    done = run("stats", "a.json", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith(
-        "Error: a.json: is one JSON object over several lines; expected one object a line\n"
-    )
-
-
-def test_parquet_is_no_table_of_segments(tmp_path):
-    path = written(tmp_path / "a.parquet", b"PAR1\x15\0\n\0PAR1")
-    done = run("segments", path, path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "is a Parquet table; expected text, with a row for each segment" in done.stderr
-    assert "Save the table as CSV" in done.stderr
-
-
-def test_json_is_no_table_of_segments(tmp_path):
-    written(tmp_path / "a.json", '{"a": 1}')
-    done = run("segments", "a.json", cwd=tmp_path)
-    assert done.stderr.startswith("Error: a.json: is json; expected a table of segments\n")
-
-
 @pytest.mark.parametrize("command", ["stats", "segments"])
 def test_a_folder_is_no_table(tmp_path, command):
     done = run(command, tmp_path)
@@ -245,16 +211,6 @@ def test_an_address_of_a_store_is_one(tmp_path, command):
     ]
 
 
-def test_a_file_is_no_rule(tmp_path):
-    written(tmp_path / "a b.json", "{}")
-    done = run("explain", "a b.json", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.splitlines() == [
-        "Error: a b.json: is a file; expected the code of a rule, such as B005",
-        "To check the file: bboxqa validate 'a b.json'",
-    ]
-
-
 @pytest.mark.parametrize("command", ["validate", "agree", "stats", "segments"])
 def test_an_address_is_named_as_it_was_typed(tmp_path, command):
     done = run(command, "https://example.org/a.json", cwd=tmp_path)
@@ -265,24 +221,11 @@ def test_an_address_is_named_as_it_was_typed(tmp_path, command):
     ]
 
 
-def test_keys_of_other_programs_inside_coco_change_nothing(tmp_path):
-    record = '{"id": 1, "shapes": [], "item": {"slots": 1}, "type": "FeatureCollection"}'
-    path = written(tmp_path / "a.json", f'{{"version": "1", "images": [], "info": {record}}}')
-    assert foreign_kind(path) is None
-
-
 def test_json_with_the_name_of_the_archive_it_was_in_is_read(tmp_path):
     content = {"images": [{"id": 1, "file_name": "a.png"}], "annotations": [], "categories": []}
     written(tmp_path / "a.json.gz", json.dumps(content))
     done = run("validate", "a.json.gz", cwd=tmp_path)
     assert done.stdout.startswith("a.json.gz: 1 image, 0 annotations, 0 categories\n")
-
-
-def test_what_calls_itself_json_has_findings(tmp_path):
-    written(tmp_path / "a.json", "<html></html>")
-    done = run("validate", "a.json", cwd=tmp_path)
-    assert done.returncode == 1
-    assert "F001" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -301,26 +244,12 @@ def test_binary_content_under_the_name_of_json_is_named(tmp_path, content, words
     assert f"F001 error the file is {words}; expected a JSON object" in done.stderr
 
 
-def test_a_pointer_of_git_lfs_under_the_name_of_json_is_named(tmp_path):
-    written(tmp_path / "a.json", b"version https://git-lfs.github.com/spec/v1\n")
-    done = run("agree", "a.json", cwd=tmp_path)
-    assert done.returncode == 2
-    pointer = "a Git LFS pointer; its content is fetched by: git lfs pull"
-    assert f"F001 error the file is {pointer}\n" in done.stderr
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
 @pytest.mark.parametrize("text", ['{"images": [', '\n [{"image_id": 1}]', '{"a": "\x01\x02\x03"}'])
 def test_json_in_any_encoding_is_text(tmp_path, encoding, text):
     path = written(tmp_path / "a.txt", text.encode(encoding))
     assert foreign_kind(path) is None
     assert content_words(text.encode(encoding)) == ""
-
-
-def test_a_table_of_numbers_in_txt_is_a_table(tmp_path):
-    written(tmp_path / "a.txt", "unit\tann\tbob\n1\t0.5\t0.5\n2\t1\t0.5\n")
-    done = run("stats", "a.txt", "--layout", "units-x-raters", "--bootstrap", "0", cwd=tmp_path)
-    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("command", ["validate", "agree"])
@@ -403,17 +332,3 @@ def test_tables_without_a_header_are_read_with_the_one_that_is_advised(tmp_path)
     for path in paths:
         path.write_text(f"{header}\n{path.read_text()}")
     assert read_coco(paths).annotations.bbox.tolist() == [[96, 151, 88, 53]] * 2
-
-
-def test_all_tables_without_a_header_are_named(tmp_path):
-    for split in ("test", "train", "valid"):
-        write(tmp_path / f"set/{split}/_annotations.csv", f"{split}.jpg,96,151,184,204,cat\n")
-    write(tmp_path / "set/work.csv", "day,hours\n")
-    write(tmp_path / "set/README.txt", "by Roboflow")
-    with pytest.raises(DatasetError) as caught:
-        read_coco(tmp_path / "set", min_annotators=1)
-    (problem,) = caught.value.problems
-    assert problem.endswith(
-        "; test/_annotations.csv: is a table whose first line has numbers (test.jpg, 96, 151, 184, "
-        "204, cat); expected a line with the names of columns"
-    )

@@ -51,12 +51,6 @@ def test_images_are_joined_as_asked(tmp_path, by, ann, bob):
     assert advice in caught.value.advice
 
 
-def test_images_of_three_people_are_counted_once(tmp_path):
-    three = files(tmp_path, ann=["x/a.jpg", "x/b.jpg"], bob=["y/a.jpg", "y/b.jpg"], cid=["a.jpg"])
-    with pytest.raises(NothingToCompareError, match="--join name would join 2 more images,"):
-        read_coco(three)
-
-
 def test_names_of_both_unicode_forms_join(tmp_path):
     composed, decomposed = "M\xfcnchen.jpg", "Mu\u0308nchen.jpg"
     both = files(tmp_path, ann=[composed, "a.jpg"], bob=["a.jpg", decomposed])
@@ -127,16 +121,6 @@ def test_few_joined_images_are_a_headline_with_what_helps(tmp_path):
     assert values["notes"][0] == headline
 
 
-def test_a_file_that_shares_few_images_is_named(tmp_path):
-    names = [f"{number}.jpg" for number in range(9)]
-    three = files(tmp_path, ann=names, bob=names, cid=["0.jpg", "a.jpg", "b.jpg", "c.jpg"])
-    (headline,) = read_coco(three).headlines
-    assert headline == (
-        "only 9 images of 12 joined: few images of cid are in other files. Images are joined by "
-        "file_name"
-    )
-
-
 def test_what_joins_a_third_person_is_told(tmp_path):
     names = [f"{number}.jpg" for number in range(9)]
     three = files(tmp_path, ann=names, bob=names, cid=[str(number) for number in range(9)])
@@ -148,13 +132,6 @@ def test_what_joins_a_third_person_is_told(tmp_path):
     assert headline.startswith(f"only 9 images of 18 joined: {joining}")
 
 
-def test_a_part_that_is_annotated_twice_is_no_headline(tmp_path):
-    names = [f"{number}.jpg" for number in range(40)]
-    assert read_coco(files(tmp_path, ann=names, bob=names[:3])).headlines == ()
-    chain = files(tmp_path, **{f"r{n}": names[4 * n : 4 * n + 8] for n in range(9)})
-    assert read_coco(chain).headlines == ()
-
-
 def test_where_the_join_that_would_help_is_ambiguous_examples_say_so(tmp_path):
     ann = [f"{folder}/{n}.jpg" for folder in ("x", "y") for n in range(5)]
     with pytest.raises(NothingToCompareError) as caught:
@@ -163,21 +140,3 @@ def test_where_the_join_that_would_help_is_ambiguous_examples_say_so(tmp_path):
         "Images are joined by file_name: --join name is ambiguous, since some images would share a "
         "name: 'x/0.jpg' and 'y/0.jpg', 'x/1.jpg' and 'y/1.jpg', 'x/2.jpg' and 'y/2.jpg'"
     )
-
-
-def test_the_option(tmp_path):
-    files(tmp_path, ann=["x/a.jpg"], bob=["a.jpg"])
-    assert run("agree", "ann.json", "bob.json", cwd=tmp_path).returncode == 2
-    done = run(
-        "agree", "ann.json", "bob.json", "--join", "name", "--format", "json", cwd=tmp_path
-    )  # fmt: skip
-    assert done.returncode == 0
-    assert json.loads(done.stdout)["n_images"] == 1
-
-
-def test_the_way_that_joins_most_is_told(tmp_path):
-    """Names join the images in folders; stems also those that have another suffix."""
-    many = [f"{number}.jpg" for number in range(9)]
-    bob = ["x/0.jpg", "x/1.jpg", *(f"x/{number}.png" for number in range(2, 9))]
-    with pytest.raises(DatasetError, match="--join stem would join 9 more images"):
-        read_coco(files(tmp_path, ann=many, bob=bob))

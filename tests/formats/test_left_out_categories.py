@@ -82,11 +82,6 @@ def test_renaming_to_a_category_that_is_left_out_is_refused(path):
         read_coco(path, category_map={"tree": "shadow", "shadow": ""})
 
 
-def test_renaming_one_and_leaving_out_another(path):
-    data = read_coco(path, category_map={"tree": "plant", "shadow": ""})
-    assert data.category_names == ("car", "plant")
-
-
 def test_all_categories_left_out(path):
     done = run("agree", path, "--map", "car=", "--map", "tree=", "--map", "shadow=")
     assert done.returncode == 2
@@ -94,35 +89,6 @@ def test_all_categories_left_out(path):
         "--map leaves out the categories of all annotations: 'car', 'shadow', 'tree'" in done.stderr
     )
     assert "Keep a category that is to be measured." in done.stderr
-
-
-def test_a_file_of_the_reference_is_measured_without_the_category(path, tmp_path):
-    records = [record(1, None, 1, 0, 0), record(2, None, 1, 1, 20), record(3, None, 2, 1, 40)]
-    for each in records:
-        del each["annotator"]
-    images = [image(1), image(2)]
-    reference = write(tmp_path / "gold.json", document(records, images, CATEGORIES))
-    own = write(tmp_path / "gold_car.json", document(records[:1], images, CATEGORIES))
-    found, expected = (
-        json.loads(
-            run("agree", file, "--map", "shadow=", "--reference", gold, "--format", "json").stdout
-        )["thresholds"][0]["reference"]
-        for file, gold in ((path, reference), (path, own))
-    )
-    assert {**found, "name": ""} == {**expected, "name": ""}
-    assert found["n_annotations"] == 1
-
-
-def test_the_later_session_is_without_the_category(path):
-    content = json.loads(path.read_text())
-    later = [{**each, "id": each["id"] + 1000, "session": "b"} for each in content["annotations"]]
-    content["annotations"] = [{**each, "session": "a"} for each in content["annotations"]] + later
-    write(path, content)
-    options = {"session_key": "session", "category_map": {"shadow": ""}}
-    repeats = read_coco(path, **options).repeats
-    assert repeats.sessions.category_names == ("car", "tree")
-    n = sum(each["category_id"] != 1 for each in content["annotations"])
-    assert len(repeats.sessions.annotations) == n
 
 
 @pytest.mark.parametrize("to", ["coco", "cvat", "label-studio"])

@@ -61,16 +61,6 @@ def test_a_model_is_one_more_annotator_asked_about_all_images(folder):
     )
 
 
-def test_the_score_decides_what_counts(folder):
-    path = folder / "export.json"
-    numbers = [
-        (bboxqa.read_coco(path, predictions=folder / "yolo.json", score=score)
-         .annotations.annotator == 2).sum()
-        for score in (0, 0.49, 0.81)
-    ]  # fmt: skip
-    assert numbers == [4, 4, 1]
-
-
 def test_a_model_is_measured_as_an_annotator_with_a_file_is(folder):
     drawn = [each for each in RESULTS if each["score"] >= 0.5]
     model = [
@@ -86,24 +76,6 @@ def test_a_model_is_measured_as_an_annotator_with_a_file_is(folder):
     second = bboxqa.agree(found, bootstrap=0)
     assert first.pairs.records() == second.pairs.records()
     assert first.alpha == second.alpha
-
-
-def test_who_else_was_asked_stays_unknown(folder):
-    options = {"predictions": folder / "yolo.json"}
-    (folder / "one.json").write_text(json.dumps(document(("ann",))))
-    data = bboxqa.read_coco([folder / "one.json"], **options)
-    assert data.unlisted.all()
-    asked = bboxqa.read_coco(folder / "one.json", asked="all", **options)
-    assert asked.assigned.all()
-
-
-def test_a_file_that_names_nobody_and_a_model_are_two(folder):
-    (folder / "truth.json").write_text(json.dumps(document((None,))))
-    done = run("agree", "truth.json", "--predictions", "yolo.json", cwd=folder)
-    assert done.returncode == 0
-    assert "3 images, 2 annotators, 5 annotations\n" in done.stdout
-    said = "one file per annotator: yolo is a model, the other is not named"
-    assert f"annotators by {said}\n" in done.stdout
 
 
 def test_a_model_is_compared_with_a_reference(folder):

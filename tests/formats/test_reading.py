@@ -100,26 +100,12 @@ def test_unicode_and_spaces_in_paths(folder, tmp_path):
     assert len(read_dataset(str(path)).annotations) == 2
 
 
-def test_unicode_in_names(tmp_path):
-    content = document(pair(), [image(1, "bild ü.jpg")], [{"id": 1, "name": "猫"}])
-    for text in (json.dumps(content), json.dumps(content, ensure_ascii=False)):
-        data = read(tmp_path, text)
-        assert data.image_names == ("bild ü.jpg",)
-        assert data.category_names == ("猫",)
-
-
 # What tools write differently.
 
 
 def test_a_byte_order_mark(tmp_path):
     text = json.dumps(two_annotators()).encode()
     equal(read(tmp_path, b"\xef\xbb\xbf" + text), read(tmp_path, text))
-
-
-@pytest.mark.parametrize("indent", [None, 1, 4, "\t"])
-def test_white_space(indent, tmp_path):
-    text = json.dumps(two_annotators(), indent=indent)
-    equal(read(tmp_path, f"\n {text}\r\n"), read(tmp_path, two_annotators()))
 
 
 def as_text(value):
@@ -135,13 +121,6 @@ def test_ids_as_text_or_float(change, where, tmp_path):
         for key in keys:
             record[key] = change(record[key])
     equal(read(tmp_path, content), read(tmp_path, document(pair())))
-
-
-def test_ids_of_zero(tmp_path):
-    records = [annotation(n, 0, 0, rater=rater) for n, rater in ((0, "ann"), (1, "bob"))]
-    data = read(tmp_path, document(records, [image(0)], [{"id": 0, "name": "cat"}]))
-    assert data.annotations.id.tolist() == [0, 1]
-    assert data.annotations.category.tolist() == [0, 0]
 
 
 def test_large_and_negative_ids(tmp_path):
@@ -171,14 +150,6 @@ def test_crowds_of_cvat_are_run_lengths(outline, is_crowd, is_tolerant, outlines
     assert len(noted) == (not is_crowd)
 
 
-def test_crowds_of_cvat_after_a_long_outline(tmp_path):
-    long = pair(iscrowd=1, segmentation=MASK | {"counts": [1] * 400_000, "size": [1000, 400]})
-    for each in long:
-        each["attributes"] = {"occluded": False}
-    data = read(tmp_path, document(long, [image(1, width=400, height=1000)]))
-    assert data.annotations.iscrowd.tolist() == [False] * 2
-
-
 def test_unknown_keys_are_skipped(tmp_path):
     more = {"area": 5.5, "extra": {"nested": [1, {"a": None}]}, "attributes": {"occluded": False}}
     content = document(
@@ -192,12 +163,6 @@ def test_unknown_keys_are_skipped(tmp_path):
     equal(read(tmp_path, content), read(tmp_path, document(pair())))
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
-def test_numbers_that_are_not_finite_under_unknown_keys(number, tmp_path):
-    text = json.dumps(document(pair(score="@"))).replace('"@"', number)
-    equal(read(tmp_path, text), read(tmp_path, document(pair())))
-
-
 @pytest.mark.parametrize("value", [None, False, 0])
 def test_ways_to_say_no_crowd(value, tmp_path):
     assert not read(tmp_path, document(pair(iscrowd=value))).annotations.iscrowd.any()
@@ -206,11 +171,6 @@ def test_ways_to_say_no_crowd(value, tmp_path):
 @pytest.mark.parametrize("value", [True, 1])
 def test_ways_to_say_crowd(value, tmp_path):
     assert read(tmp_path, document(pair(iscrowd=value))).annotations.iscrowd.all()
-
-
-@pytest.mark.parametrize("attributes", [None, [], "text", 7, {"annotator": None}, {}])
-def test_attributes_of_any_kind(attributes, tmp_path):
-    equal(read(tmp_path, document(pair(attributes=attributes))), read(tmp_path, document(pair())))
 
 
 @pytest.mark.parametrize("side", [None, 0, 100.0])
@@ -293,14 +253,6 @@ def shuffled(seed):
     return document(records, [image(n) for n in (1, 2, 3)])
 
 
-ODD = {
-    "nested objects": {"extra": [{"a": 1}, {"b": 2}], "deep": {"list": [{}, {"c": [{}, {}]}]}},
-    "text that looks like a boundary": {"comment": 'a "},{" b }, { c'},
-    "text that looks like a record": {"comment": '},{"id":99,"image_id":1},{'},
-    "brackets in text": {"comment": "]}[{", "more": "\\"},
-}
-
-
 @pytest.mark.parametrize("window", [1, 50, 400, 3000])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_reading_by_windows_changes_nothing(window, indent, tmp_path, monkeypatch):
@@ -308,18 +260,6 @@ def test_reading_by_windows_changes_nothing(window, indent, tmp_path, monkeypatc
     whole = read(tmp_path, text)
     monkeypatch.setattr(scanner, "WINDOW", window)
     equal(read(tmp_path, text), whole)
-
-
-@pytest.mark.parametrize("window", [1, 7, 50, 400])
-@pytest.mark.parametrize("odd", ODD)
-def test_windows_that_would_cut_a_record(window, odd, tmp_path, monkeypatch):
-    content = shuffled(3)
-    plain = read(tmp_path, content)
-    for record in content["annotations"]:
-        record.update(ODD[odd])
-    text = json.dumps(content, separators=(",", ":"))
-    monkeypatch.setattr(scanner, "WINDOW", window)
-    equal(read(tmp_path, text), plain)
 
 
 @pytest.mark.parametrize("window", [1, 50, 1 << 20])
@@ -332,14 +272,6 @@ def test_a_list_of_the_same_name_inside_another_record(window, tmp_path, monkeyp
         content["images"][0]["annotations"] = inner
         equal(read(tmp_path, content), plain)
         equal(read(tmp_path, dict(reversed(content.items()))), plain)
-
-
-def test_an_inner_list_that_ends_as_the_outer_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(scanner, "WINDOW", 1)
-    records = [annotation(n, rater=rater) for n, rater in enumerate(["ann", "bob", "ann"])]
-    content = document(records[-1:], [image(1, annotations=records)])
-    with pytest.raises(DatasetError, match="one annotator only, 'ann'"):
-        read(tmp_path, content)
 
 
 def test_problems_of_several_windows_are_told_in_order(tmp_path, monkeypatch):
@@ -367,12 +299,6 @@ def test_a_list_that_is_there_twice_is_refused(key, records, is_first, tmp_path)
         read(tmp_path, twice)
     said = f"{key} is in the file twice, and only the last one would count; expected it once"
     assert said in str(caught.value)
-
-
-def test_other_keys_may_have_the_name_of_a_list(tmp_path):
-    info = {"categories": [1], "images": 2, "of": {"annotations": []}}
-    content = {"info": info, **document(pair(images=[])), "more": [{"images": []}]}
-    assert len(read(tmp_path, json.dumps(content)).annotations) == 2
 
 
 def in_two_records(*drawn, **sessions):
@@ -432,13 +358,6 @@ def test_different_annotations_in_two_records_of_an_image_are_all_read_with_a_no
     assert run("agree", tmp_path / "export.json", "--bootstrap", "0", "--no-checks").returncode == 0
 
 
-def test_records_of_sessions_are_no_repeats(tmp_path):
-    drawn = [(1, "ann", 3), (2, "ann", 3), (1, "bob", 3)]
-    data = read(tmp_path, in_two_records(*drawn, of_1=1, of_2=2), session_key="round")
-    assert len(data.annotations) == 2
-    assert len(data.repeats.sessions.annotations) == 2
-
-
 def test_progress_grows_up_to_the_size_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(scanner, "WINDOW", 300)
     path, told = write(tmp_path / "export.json", shuffled(1)), []
@@ -457,19 +376,6 @@ def test_order_of_records_changes_nothing(tmp_path_factory, random):
     for part in ("images", "annotations"):
         random.shuffle(content[part])
     equal(read(folder, dict(sorted(content.items(), key=lambda _: random.random()))), expected)
-
-
-def test_order_by_image_and_annotator_of_many(tmp_path):
-    # More than 65,536 pairs of image and annotator are possible.
-    x = np.random.default_rng(0).permutation(300).tolist()
-    drawn = [annotation(n, 300 - n, bbox=(x[n], 1, 5, 5), annotator=f"{n:03}") for n in range(300)]
-    drawn += [annotation(300 + n, bbox=(9 - n, 1, 5, 5), annotator="299") for n in range(4)]
-    images = [image(n, f"{n:03}.jpg") for n in range(1, 301)]
-    found = read_dataset(
-        [write(tmp_path / "a.json", document(drawn, images))], Reading(min_annotators=1)
-    ).annotations
-    order = [*zip(found.image, found.annotator, found.bbox[:, 0], strict=True)]
-    assert order == sorted(order)
 
 
 # Equal numbers, numbers that differ in their last bits only, and both zeros.
@@ -508,29 +414,6 @@ def test_lvis():
         100, 1203, 1287
     )  # fmt: skip
     assert data.assigned.all()
-
-
-def test_a_file_and_its_copy_as_two_annotators(tmp_path):
-    records = [annotation(n, 1 + n % 3, bbox=(n, 2 * n, 5, 6)) for n in range(7)]
-    content = document(records, [image(1), image(2), image(3)])
-    paths = {name: write(tmp_path / f"{name}.json", content) for name in ("bob", "ann")}
-    data = read_dataset(paths)
-    assert data.annotator_names == ("ann", "bob")
-    assert data.assigned.all()
-    columns = data.annotations
-    for who in (0, 1):
-        own = columns.take(np.flatnonzero(columns.annotator == who))
-        assert sorted(own.bbox[:, 0].tolist()) == list(range(7))
-        assert own.image.tolist() == sorted(n % 3 for n in range(7))
-
-
-@pytest.mark.parametrize("name", ["roboflow", "exports/cvat_polygons", "exports/roboflow_boxes"])
-def test_exports_as_two_annotators(name, tmp_path):
-    path = data_file(f"{name}.json")
-    copy = write(tmp_path / "copy.json", path.read_bytes())
-    data = read_dataset({"ann": path, "bob": copy})
-    n = len(json.loads(path.read_bytes())["annotations"])
-    assert np.bincount(data.annotations.annotator).tolist() == [n, n]
 
 
 def test_key_points_beside_boxes_are_counted_and_left_out(tmp_path):

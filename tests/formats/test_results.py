@@ -108,11 +108,6 @@ def test_results_take_images_and_categories_of_the_coco_file(folder, least):
     assert said in "\n".join(data.notes)
 
 
-def test_a_folder_is_read_as_its_files(folder):
-    whole = bboxqa.read_coco(folder)
-    assert rows_of(whole) == rows_of(bboxqa.read_coco(paths(folder, "gt", "a", "b")))
-
-
 def test_results_alone_are_known_by_id(folder):
     data = bboxqa.read_coco(paths(folder, "a", "b"))
     assert rows_of(data) == sorted(
@@ -121,14 +116,6 @@ def test_results_alone_are_known_by_id(folder):
     assert data.assigned.all()
     assert "known by id only (image 7, category 3)" in "\n".join(data.notes)
     assert (data.image_size == 0).all()
-
-
-def test_results_alone_agree_as_with_their_coco_file(folder):
-    write(folder, "gt", document())
-    alone = bboxqa.agree(bboxqa.read_coco(paths(folder, "a", "b")), bootstrap=0)
-    named = bboxqa.agree(bboxqa.read_coco(paths(folder, "gt", "a", "b")), bootstrap=0)
-    assert alone.alpha == named.alpha
-    assert alone.existence.f1 == named.existence.f1
 
 
 @pytest.mark.parametrize("content", [document(), {"images": IMAGES, "categories": CATEGORIES}])
@@ -147,21 +134,6 @@ def test_a_file_without_annotations_is_by_nobody(folder, content):
     ]
 
 
-def test_a_file_without_annotations_is_refused_without_results(folder):
-    write(folder, "gt", {"images": IMAGES, "categories": CATEGORIES})
-    done = run("agree", "gt.json", cwd=folder)
-    assert done.returncode == 2
-    assert "without annotations" in done.stderr
-
-
-def test_named_files_are_by_whom_the_user_says(folder):
-    files = dict(zip(("eve", "x1", "x2"), paths(folder, "gt", "a", "b"), strict=True))
-    data = bboxqa.read_coco(files)
-    assert data.annotator_names == ("eve", "x1", "x2")
-    assert rows_of(data)[0][1] in data.annotator_names
-    assert sum(row[1] == "x1" for row in rows_of(data)) == len(expected(made(1), ""))
-
-
 def test_annotators_of_a_key_and_results_are_measured_together(folder):
     both = [
         {**each, "annotator": who}
@@ -177,18 +149,6 @@ def test_annotators_of_a_key_and_results_are_measured_together(folder):
     beside = bboxqa.read_coco(paths(folder, "gt"), predictions=folder / "a.json")
     assert rows_of(beside) == rows_of(data)
     assert beside.assigned.tolist() == data.assigned.tolist()
-
-
-def test_the_work_of_one_person_is_not_counted_twice(folder):
-    both = [{**each, "annotator": who} for who in ("a", "eve") for each in drawn(made(1))]
-    write(folder, "gt", document(both))
-    with pytest.raises(DatasetError, match="an annotator is named 'a' as well"):
-        bboxqa.read_coco(paths(folder, "gt", "a"))
-    with pytest.raises(DatasetError, match="given twice"):
-        bboxqa.read_coco(paths(folder, "gt", "a", "a"))
-    write(folder, "gt", document([{**each, "annotator": "eve"} for each in drawn(made(1))]))
-    data = bboxqa.read_coco(paths(folder, "gt", "a"), score=0)
-    assert any("a and eve" in each and "copies" in each for each in data.headlines)
 
 
 def test_the_order_of_results_and_files_changes_nothing(folder):
@@ -212,17 +172,6 @@ def test_reading_by_windows_changes_nothing(folder, monkeypatch, window, indent)
     own = np.flatnonzero(data.annotations.annotator == 0)
     places = [n for n, each in enumerate(made(1)) if each["score"] >= 0.5]
     assert sorted(data.annotations.shown_ids(own)) == sorted(f"a.json#/{n}" for n in places)
-
-
-def test_ids_mean_those_of_the_file_that_has_all_of_them(folder):
-    other = document(drawn(made(9)), images=[{**each, "file_name": "x"} for each in IMAGES[:1]])
-    other["annotations"] = [each for each in other["annotations"] if each["image_id"] == 0]
-    write(folder, "other", other)
-    data = bboxqa.read_coco(paths(folder, "gt", "other", "a"))
-    assert [row for row in rows_of(data) if row[1] == "a"] == expected(made(1), "a")
-    write(folder, "other", {**other, "images": [{**each, "file_name": "x"} for each in IMAGES]})
-    with pytest.raises(DatasetError, match="the results can mean either"):
-        bboxqa.read_coco(paths(folder, "gt", "other", "a"))
 
 
 def test_a_reference_gives_images_and_categories(folder):
@@ -292,13 +241,6 @@ def test_masks_give_boxes_as_in_pycocotools(folder):
     bboxqa.convert(paths(folder, "a"), folder / "out.json", to="coco")
     whole = json.loads((folder / "out.json").read_text())["annotations"]
     assert [tuple(each["bbox"]) for each in whole] == [boxes[n] for n in (0, 7, 8)]
-
-
-def test_boxes_are_those_of_pycocotools(folder):
-    found = COCO(str(folder / "gt.json")).loadRes(str(folder / "a.json"))
-    data = bboxqa.read_coco(paths(folder, "gt", "a"), score=0)
-    own = [row for row in rows_of(data) if row[1] == "a"]
-    assert own == expected(found.dataset["annotations"], "a", 0)
 
 
 def test_key_points_of_results_are_compared(folder):
@@ -386,13 +328,3 @@ def test_ids_of_results_are_not_those_of_another_format(folder):
     (folder / "boxes.csv").write_text("\n".join(rows))
     with pytest.raises(DatasetError, match=r"the ids of results are those of COCO JSON, but"):
         bboxqa.read_coco([folder / "boxes.csv", folder / "a.json"])
-
-
-def test_numbers_as_text_are_read_as_for_other_coco(folder):
-    write(folder, "a", [result("7", "3", HERE), result(8.0, 0, THERE, 1)])
-    data = bboxqa.read_coco(paths(folder, "gt", "a"))
-    own = [row for row in rows_of(data) if row[1] == "a"]
-    assert own == [
-        ("7.jpg", "a", "dog", tuple(map(float, HERE))),
-        ("8.jpg", "a", "cat", tuple(map(float, THERE))),
-    ]

@@ -48,13 +48,6 @@ def test_what_is_no_time_is_named(value):
         bboxqa.read_coco(source, time_key="made.at")
 
 
-def test_the_first_five_wrong_times_are_listed_and_all_counted():
-    with pytest.raises(DatasetError) as caught:
-        bboxqa.read_coco(document([f"day {each}" for each in range(9)]), time_key="made.at")
-    assert str(caught.value).count("expected a time") == 5
-    assert "and 4 more" in str(caught.value)
-
-
 def test_a_key_that_no_annotation_has_is_refused():
     with pytest.raises(DatasetError, match=r"none of 2 annotations has the key 'made\.on'"):
         bboxqa.read_coco(document(["2026-01-31T08:15:00"] * 2), time_key="made.on")
@@ -65,10 +58,6 @@ def test_annotations_without_a_time_are_in_no_session():
     # The second annotation, by a, comes first.
     assert times.session.tolist() == [-1, 0]
     assert np.isnan(times.elapsed[0])
-
-
-def test_times_are_read_only_if_asked_for():
-    assert bboxqa.read_coco(document([1769847300] * 2)).annotations.times is None
 
 
 def test_sessions_are_those_of_each_annotator_one_by_one():
@@ -91,18 +80,6 @@ def test_sessions_are_those_of_each_annotator_one_by_one():
             before = time
             assert (found.session[row], found.elapsed[row]) == (session, time - begun)
             assert found.step[row] == pytest.approx(step, nan_ok=True)
-
-
-def test_sessions_do_not_depend_on_what_is_compared():
-    # Half an hour between two annotations in shared images is filled by an image of a alone.
-    source = document([1769847300, 1769847300, 1769849000, 1769850700])
-    source["images"].append({**source["images"][0], "id": 2, "file_name": "b.png"})
-    for record, who, image in zip(source["annotations"], "abaa", (1, 1, 2, 1), strict=True):
-        record |= {"annotator": who, "image_id": image}
-    result = bboxqa.agree(bboxqa.read_coco(source, time_key="made.at"))
-    times = result.diagnoser.images.data.annotations.times
-    assert times.session.tolist() == [0, 0, 0]
-    assert times.elapsed.tolist() == [0, 3400, 0]
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-1769847300", "08:15:00", ""])

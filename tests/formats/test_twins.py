@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.tool_files import write
 
-from bboxqa import agree, convert, read_coco, reading, validate
+from bboxqa import agree, read_coco, reading, validate
 
 SHARED = Path(__file__).parents[3] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of CVAT here")
@@ -119,7 +119,7 @@ def within(shapes, name, source, folder):
 def check(sources, pair, folder, sizes):
     """Check that two formats agree in the shapes that both hold, and in no others."""
     shared = set.intersection(*(SHAPES.get(name, {"box"}) for name in pair))
-    with reading(image_size=sizes):
+    with reading(image_size=sizes, voc_base=0):
         files = {name: within(shared, name, sources[name], folder) for name in pair}
         result = agree(read_coco(files), bootstrap=0)
     assert result.existence.f1 == 1
@@ -145,35 +145,6 @@ def test_an_excerpt_agrees_in_what_both_formats_hold(made, tmp_path, pair):
         **{"sizes.csv": "image,width,height\nshapes.jpg,588,643\nstrawberry.jpg,800,800\n"},
     )
     assert check(made, pair, tmp_path, sizes / "sizes.csv") == 1
-
-
-def lacks(name, categories, number):
-    """Return the note on categories that a file in another format has."""
-    return (
-        f"{name} has no annotations of {categories}, and the other file has {number}: if the files "
-        "are exports of one project, its format may not hold these shapes; to leave them out: "
-        "--map ellipse= --map triangle="
-    )
-
-
-@pytest.mark.parametrize(
-    ("pair", "lacking"),
-    [
-        (("cvat", "coco"), None),
-        (("cvat", "voc"), ("voc", "'ellipse' and 'triangle'", 2)),
-        (("coco", "yolo"), ("yolo", "'ellipse' and 'triangle'", 2)),
-        (("voc", "yolo"), None),
-    ],
-)
-def test_notes_name_what_an_export_lacks(made, tmp_path, pair, lacking):
-    table = {"sizes.csv": "image,width,height\nshapes.jpg,588,643\nstrawberry.jpg,800,800\n"}
-    with reading(image_size=write(tmp_path, **table) / "sizes.csv"):
-        result = agree(read_coco([made[name] for name in pair], join="stem"), bootstrap=0)
-    found = [note for note in result.notes if "exports of one project" in note]
-    assert found == ([lacks(made[lacking[0]], *lacking[1:])] if lacking else [])
-    counted = "1 annotation with iscrowd 1 counts as a single object: CVAT writes 1 for every mask"
-    assert any(counted in note for note in result.notes) == ("coco" in pair)
-    assert not any("left out" in note for note in result.notes)
 
 
 def with_attributes(source, folder, attributes):
@@ -202,7 +173,9 @@ def test_crowds_of_other_tools_are_left_out(made, tmp_path, attributes, key):
     if key is not None and isinstance(attributes, dict):
         attributes = {**attributes, "day": "monday"}
     folder = with_attributes(made["coco"], tmp_path, attributes)
-    data = read_coco(folder, session_key=key if isinstance(attributes, dict) else None)
+    data = read_coco(
+        sorted(folder.glob("*.json")), session_key=key if isinstance(attributes, dict) else None
+    )
     assert int(data.annotations.iscrowd.sum()) == 2
     assert "2 crowd annotations left out, of category 'ellipse'" in agree(data, bootstrap=0).notes
 
@@ -212,23 +185,10 @@ def test_crowds_of_other_tools_are_left_out(made, tmp_path, attributes, key):
 def test_masks_of_cvat_are_objects(made, tmp_path, key, of_label):
     attributes = {"occluded": False, "day": "monday", **of_label}
     folder = with_attributes(made["coco"], tmp_path, attributes)
-    data = read_coco(folder, session_key=key)
+    data = read_coco(sorted(folder.glob("*.json")), session_key=key)
     assert (len(data.annotations), int(data.annotations.iscrowd.sum())) == (10, 0)
     found = validate(folder / "ann.json", select=["R003"]).findings
     assert ["since CVAT writes it" in each.message for each in found] == [True]
-
-
-def test_masks_of_cvat_are_written_as_objects(made, tmp_path):
-    convert(made["coco"], tmp_path / "out.json", to="coco")
-    written = json.loads((tmp_path / "out.json").read_text())["annotations"]
-    assert [each["iscrowd"] for each in written] == [0] * 5
-
-
-def test_files_of_one_format_are_not_said_to_lack_shapes(made, tmp_path):
-    other = tmp_path / "other.xml"
-    other.write_text(CVAT.replace("triangle", "wedge"))
-    result = agree(read_coco([made["cvat"], other]), bootstrap=0)
-    assert not any("exports of one project" in note for note in result.notes)
 
 
 @needs_shared

@@ -3,14 +3,12 @@
 import json
 import zipfile
 
-import numpy as np
 import pytest
 from PIL import Image
 from support.cli import run
 from support.tool_files import drawn, write
 
 from bboxqa import ConfigError, DatasetError, read_coco, reading
-from bboxqa.formats.images import by_ends
 from bboxqa.formats.size_files import sizes_of
 
 HALF = "0 0.5 0.5 0.5 0.5\n"
@@ -80,20 +78,6 @@ def test_pictures_say_the_size_of_each_image(labels, tmp_path, around):
 
 
 COCO_OF_TWO = [coco({name: size}) for name, size in NAMES.items()]
-FOLDERS = {
-    "one file": {"sizes/all.json": coco(NAMES)},
-    "two files": {f"sizes/{number}.json": each for number, each in enumerate(COCO_OF_TWO)},
-    "two formats": {"sizes/ann/train/a.xml": voc(80, 60), "sizes/bob/b.json": COCO_OF_TWO[1]},
-    "results": {"sizes/all.json": coco(NAMES), "sizes/results.json": [{"image_id": 1, "score": 1}]},
-    "settings": {"sizes/all.json": coco(NAMES), "sizes/settings.json": {"path": "x"}},
-}
-
-
-@pytest.mark.parametrize("kind", FOLDERS)
-def test_a_folder_of_several_files_says_the_size_of_each_image(labels, tmp_path, kind):
-    write(tmp_path, **FOLDERS[kind])
-    with reading(image_size=tmp_path / "sizes"):
-        assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
 
 
 @pytest.mark.parametrize("n_files", [1, 2])
@@ -126,36 +110,6 @@ def test_the_advice_of_convert_is_followed(tmp_path):
     assert images == NAMES
 
 
-def test_the_advice_of_convert_is_followed_where_names_are_escaped(tmp_path):
-    names = {"con.jpg": (100, 80), "day/a#b?.jpg": (60, 50), ".x.png": (90, 70), 'q"': (80, 70)}
-    for who, x in (("ann", 20), ("bob", 21)):
-        drawn = [
-            {"id": each, "image_id": each, "category_id": 1, "bbox": [x, 15, 30, 25]}
-            for each in range(1, 5)
-        ]
-        content = coco(names) | {"annotations": drawn, "categories": [{"id": 1, "name": "cat"}]}
-        write(tmp_path, **{f"given/{who}.json": content})
-    done = run(
-        "convert", "given", "out", "--to", "yolo", "--lossy", "--attribution", "files", cwd=tmp_path
-    )
-    assert "read them with --image-size FILE, such as the input\n" in done.stderr
-    for sizes in (tmp_path / "given", names):
-        with reading(image_size=sizes):
-            data = read_coco(tmp_path / "out")
-        found = dict(zip(data.image_names, map(tuple, data.image_size.tolist()), strict=True))
-        assert found == {
-            "%63on.jpg": (100, 80), "day/a#b%3F.jpg": (60, 50), "%2Ex.png": (90, 70),
-            "q%22": (80, 70),
-        }  # fmt: skip
-        assert data.annotations.bbox == pytest.approx(
-            np.array([[20, 15, 30, 25], [21, 15, 30, 25]] * 4), abs=1e-6
-        )
-    write(tmp_path, **{"labels/%63on.txt": "0 .5 .5 .2 .2\n"})
-    of_two = reading(image_size={"con.jpg": (100, 80), "con.png": (60, 50)})
-    with of_two, pytest.raises(DatasetError, match="the given sizes do not include it"):
-        read_coco(tmp_path / "labels", min_annotators=1)
-
-
 def test_an_image_of_two_sizes_in_a_folder_is_refused(tmp_path):
     write(tmp_path, **{"sizes/a.json": coco({"a": (1, 2)}), "sizes/b.json": coco({"a": (1, 3)})})
     with pytest.raises(DatasetError, match="sizes: image a: is 1 × 3, but 1 × 2 earlier in the f"):
@@ -182,12 +136,6 @@ def test_the_folder_of_an_image_counts_where_both_have_one(labels, sizes):
                 read_coco(labels, min_annotators=1)
             assert len(error.value.problems) == 1
             assert "val/a.txt" in str(error.value)
-
-
-def test_a_name_that_fits_images_of_two_sizes_has_none(tmp_path):
-    write(tmp_path, **{"ann/classes.txt": "cat\n", "ann/labels/a.txt": HALF})
-    with reading(image_size=NAMES), pytest.raises(DatasetError, match="T002"):
-        read_coco(tmp_path / "ann", min_annotators=1)
 
 
 @pytest.mark.parametrize(
@@ -230,10 +178,3 @@ def test_label_studio_and_tables_take_sizes_by_name(tmp_path):
         with reading(image_size=sizes):
             data = read_coco(tmp_path / name, min_annotators=1)
         assert data.annotations.bbox.tolist() == [[20, 15, 40, 30]]
-
-
-def test_the_order_of_sizes_is_that_of_names_in_every_process():
-    names = [f"{number}.jpg" for number in range(20)]
-    found = [*by_ends(dict.fromkeys(names, (64, 48)))]
-    expected = [[f"/{name}", name, f"/{name[:-4]}", name[:-4]] for name in names]
-    assert found == [end for ends in expected for end in ends]

@@ -112,13 +112,6 @@ def test_pictures_directly_in_a_folder_of_images_are_shared(tmp_path):
     assert data.annotations.bbox[:, 2].tolist() == pytest.approx([20] * 4)
 
 
-def test_folders_that_are_named_are_not_to_be_named(tmp_path):
-    labels(tmp_path / "labels" / "ann", "yolo", "a")
-    pictures(tmp_path / "images" / "day", "a")
-    with pytest.raises(DatasetError, match=r"in another folder, day/a\.png; --image-size"):
-        read_coco(tmp_path / "labels" / "ann", min_annotators=1)
-
-
 def test_pictures_of_rarer_formats_give_their_size(tmp_path):
     labels(tmp_path, "yolo", "ab")
     Image.new("RGB", (100, 80)).save(tmp_path / "a.TGA")
@@ -142,30 +135,6 @@ def test_pictures_are_found_in_folders_of_usual_names(tmp_path, name, place):
     data = read_coco(tmp_path / "set", min_annotators=1)
     assert data.image_names == (f"{split}a.png", f"{split}b.png")
     assert data.image_size.tolist() == [[100, 80]] * 2
-
-
-@pytest.mark.parametrize("kind", ["yolo", "voc"])
-def test_other_pictures_in_a_folder_around_are_no_images(tmp_path, kind):
-    """As the photos in a home folder."""
-    for who in ("ann", "bob"):
-        labels(tmp_path / who, kind, "ab")
-    pictures(tmp_path, "ab")
-    pictures(tmp_path / "Pictures", ["holiday", "logo"])
-    with reading(missing_txt="asked"):
-        data = read_coco(tmp_path)
-    assert data.image_names == ("a.png", "b.png")
-    assert data.image_size.tolist() == [[100, 80]] * 2
-
-
-@pytest.mark.parametrize("kind", ["yolo", "voc", "labelme"])
-def test_frames_of_clips_are_told_apart_by_their_folders(tmp_path, kind):
-    for who, clip in (("ann", "clip1"), ("bob", "clip2")):
-        labels(tmp_path / who, kind, ["top"])
-        labels(tmp_path / who / clip / "frames", kind, "ab")
-    with reading(image_size=(100, 80)):
-        data = read_coco([tmp_path / "ann", tmp_path / "bob"])
-    assert len(data.image_names) == 5
-    assert data.assigned.all(1).sum() == 1
 
 
 @pytest.mark.parametrize("linked", [("ann",), ("ann", "bob")])

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from support.cli import run
 from support.converted import document, written
-from support.tool_files import alone, asked, drawn, found, write
+from support.tool_files import alone, asked, drawn, write
 
 import bboxqa
-from bboxqa.core.errors import DatasetError
 
 PEOPLE = ["ada", "bob"]
 CONTENT = document(
@@ -87,38 +86,12 @@ def test_a_folder_in_the_archives_of_two_people_joins_their_images(tmp_path, fol
     assert asked(bboxqa.read_coco(archives)) == {f"{folder}/a.jpg": sorted(names)}
 
 
-def test_folders_of_people_in_archives_named_otherwise_can_be_joined_by_name(tmp_path):
-    for who in PEOPLE:
-        write(tmp_path / who, **{"a.json": LABELME | {"imagePath": "a.jpg"}})
-    archives = [packed(tmp_path / who, f"labels_{who}") for who in PEOPLE]
-    outcome = run("agree", *archives, "-o", tmp_path / "out")
-    assert outcome.returncode == 2
-    assert "--join name would join 1 more image, such as 'ada/a.jpg' = 'bob/a.jpg'" in " ".join(
-        outcome.stderr.split()
-    )
-
-
 def test_folders_named_after_their_content_are_not_in_image_names(tmp_path):
     for who, folder in zip(PEOPLE, ("export", "labels"), strict=True):
         write(tmp_path / who, **{f"{folder}/a.json": LABELME | {"imagePath": "a.jpg"}})
         shutil.make_archive(tmp_path / who, "zip", tmp_path / who)
     data = bboxqa.read_coco([tmp_path / f"{who}.zip" for who in PEOPLE])
     assert asked(data) == {"a.jpg": PEOPLE}
-
-
-def test_findings_name_the_path_inside_of_the_archive(tmp_path):
-    wrong = LABELME | {"imagePath": "a.jpg", "shapes": [BOX | {"points": [[1, 1]]}]}
-    write(tmp_path / "ada", **{"a.json": wrong})
-    ((file, *_),) = found(packed(tmp_path / "ada"), "T001")
-    assert file == f"{tmp_path}/ada.zip/ada/a.json"
-
-
-def test_an_archive_of_one_label_file_is_by_one_annotator(tmp_path):
-    for who in PEOPLE:
-        write(tmp_path / who, **{f"{who}.json": LABELME | {"imagePath": f"{who}.jpg"}})
-        packed(tmp_path / who)
-    with pytest.raises(DatasetError, match="no image is in two of them"):
-        bboxqa.read_coco([tmp_path / f"{who}.zip" for who in PEOPLE])
 
 
 @pytest.mark.parametrize("command", ["agree", "validate"])
