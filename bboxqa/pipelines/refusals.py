@@ -125,7 +125,9 @@ def _suspect_codes(
 ) -> tuple[str, ...]:
     """Return the codes of rules that the boxes of a file seem to break."""
     is_coco = format_of(path) in COCO_JSON and file.records == "annotations"
-    codes = _LAYOUTS if boxes and is_coco and _is_sample_suspect(path, file) else ()
+    codes: tuple[str, ...] = (
+        _LAYOUTS if boxes and is_coco and _is_sample_suspect(path, file) else ()
+    )
     step = max(1, len(read) // _SAMPLE)
     if file.records == "annotations":
         rows = np.flatnonzero(read.image % step == 0)

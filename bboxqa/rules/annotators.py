@@ -332,7 +332,7 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     wrong = rows[~np.isin(pairs, authors.asked[:, 0] * n + folded[authors.asked[:, 1]])]
 
     def name(row: int) -> str:
-        return authors.names[authors.author[row]]
+        return str(authors.names[authors.author[row]])
 
     def says(row: int) -> str:
         listed, value = image_list(document.images.values[int(document.image[row])])

@@ -14,9 +14,8 @@ from bboxqa.formats.positions import BLANKS, Locator, Span
 from bboxqa.formats.scanner import Text, read_bytes
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.causes import without_consequences
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.runner import apply
+from bboxqa.rules.runner import apply, without_consequences
 
 # One fix may enable another; no file has needed this many passes.
 _MAX_PASSES = 10

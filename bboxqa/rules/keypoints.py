@@ -12,8 +12,7 @@ from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.found_defects import found_defects
-from bboxqa.rules.base.reporting import record_hits
+from bboxqa.rules.base.reporting import found_defects, record_hits
 from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure, overshoot
@@ -85,8 +84,8 @@ def _name(document: Document, row: int, place: int) -> str:
     """Return the number of a keypoint, with its name if the category has one."""
     category = int(document.category[row])
     names = document.categories.get(category, "keypoints") if category >= 0 else None
-    named = isinstance(names, list) and place < len(names) and isinstance(names[place], str)
-    return f"keypoint {place + 1}" + (f" ({shortened(names[place])})" if named else "")
+    name = names[place] if isinstance(names, list) and place < len(names) else None
+    return f"keypoint {place + 1}" + (f" ({shortened(name)})" if isinstance(name, str) else "")
 
 
 def _first(document: Document, row: int, is_wrong: Callable[[list[Any]], bool]) -> int:

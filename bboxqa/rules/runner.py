@@ -8,29 +8,33 @@ from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.json_values import pointer_parts
+from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.json_values import pointer_to
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.text import clean, first_few
 from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.document import apart_note
-from bboxqa.formats.positions import spots
-from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
+from bboxqa.model.findings import Edit, FileReport, Finding, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Defect, Rule
-from bboxqa.rules.causes import Found, Hidden, grouped, without_consequences
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.base.rule import MANY, Defect, Found, Hits, LazyEdits, Rule
+from bboxqa.rules.facts.document import Document, n_records
 from bboxqa.rules.facts.exporters import QUIRKS, exporter
 from bboxqa.rules.facts.file_kinds import kind_of
-from bboxqa.rules.found_boxes import with_boxes
-from bboxqa.rules.origins import placed_in_origin
+from bboxqa.rules.findings import describe
 from bboxqa.rules.registry import known_rules, select
 from bboxqa.rules.selection import ignored_codes
 
 # The number of files that a note names.
 _NAMED = 1
-_EXCERPT = 160
 _SCOPES = {"record", "data set"}
+_EXAMPLES = 3
+# At least this many equal messages are grouped into one finding.
+_EQUAL = 20
+_SHARE = {"annotations": 0.2, "images": 0.2, "categories": 0}
+
+Hidden = dict[str, Counter[str]]
+"""By code of a cause, the numbers of hidden findings by their code."""
 
 
 def chosen_rules(settings: ValidateSettings, name: str) -> tuple[Rule, ...]:
@@ -82,108 +86,10 @@ def apply_together(documents: Sequence[Document], settings: ValidateSettings) ->
     return result
 
 
-def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Finding]:
-    """Return findings with their positions in the file, sorted by position.
-
-    At most `limit` findings per rule are returned; 0 for all.
-    """
-    findings, offsets = [], []
-    described: Counter[str] = Counter()
-    for rule, hits in raw:
-        wanted = len(hits) if limit == 0 else min(len(hits), limit - described[rule.code])
-        described[rule.code] += wanted
-        for found in map(hits.describe, range(wanted)):
-            findings.append(_finding(rule, hits.severity, found, document.name))
-            offsets.append(found.offset)
-    if document.reading.origin is not None:
-        return list(placed_in_origin(document.reading.origin, with_boxes(document, findings)))
-    placed = list(with_boxes(document, _locate(document, findings, offsets)))
-    if document.reading.is_packed:
-        placed = [replace(each, fix=None, edits=()) for each in placed]
-    if not document.reading.is_results:
-        return placed
-    shown = document.reading.shown
-    return [
-        replace(each, pointer=shown(each.pointer), examples=tuple(map(shown, each.examples)))
-        for each in placed
-    ]
-
-
 def _ordered(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(
         findings,
         key=lambda f: (-f.severity.rank, f.code, f.spot.offset if f.spot else -1, f.pointer),
-    )
-
-
-def _finding(rule: Rule, severity: Severity | None, found: Defect, file: str) -> Finding:
-    return Finding(
-        code=rule.code,
-        severity=severity or rule.severity,
-        message=found.message,
-        file=file,
-        pointer=found.pointer,
-        ids=found.ids,
-        found=found.found,
-        expected=found.expected,
-        fix=rule.fix if found.edits else None,
-        edits=found.edits,
-        count=found.count,
-        examples=found.examples,
-        key=found.key,
-    )
-
-
-def _locate(
-    document: Document, findings: Sequence[Finding], offsets: Sequence[int | None]
-) -> Iterator[Finding]:
-    """Yield findings with line, column and excerpt, in the order of the file."""
-
-    def order(number: int) -> tuple[str, int, str]:
-        pointer = findings[number].pointer
-        parts = pointer_parts(pointer)
-        row = int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else -1
-        return (parts[0] if parts else "", row, pointer)
-
-    locator, text = document.locator, document.reading.text
-    placed: list[tuple[int, int, str]] = []
-    for number in sorted(range(len(findings)), key=order):
-        finding, offset = findings[number], offsets[number]
-        excerpt = ""
-        parts = pointer_parts(finding.pointer)
-        if offset is None:
-            span = locator.span(finding.pointer)
-            # A missing value has no position, so the position of its record is reported.
-            while span is None and parts:
-                parts.pop()
-                span = locator.span("".join(f"/{part}" for part in parts))
-            offset = 0 if span is None else span.start
-        if len(parts) > 1 and parts[1].isdecimal():
-            record = locator.span(f"/{parts[0]}/{parts[1]}")
-            if record is not None:
-                raw = text[record.start : min(record.stop, record.start + 4 * _EXCERPT)]
-                excerpt = " ".join(raw.decode("utf-8", "replace").split())[:_EXCERPT]
-        placed.append((offset, number, excerpt))
-    placed.sort()
-    for (_, number, excerpt), spot in zip(
-        placed, spots(text, (offset for offset, *_ in placed)), strict=True
-    ):
-        yield replace(findings[number], spot=spot, excerpt=excerpt)
-
-
-def file_report(document: Document) -> FileReport:
-    """Return the name, the exporter and the numbers of records of a file."""
-    tool, kind = exporter(document), kind_of(document)
-    has_pngs = "segments_info" in kind.required and document.disk is None
-    return FileReport(
-        name=document.name,
-        kind=kind.name,
-        unread=_unread_pngs(document.name) if has_pngs else "",
-        exporter=tool,
-        habits=QUIRKS.get(tool or "", ""),
-        n_images=len(document.reading.images),
-        n_annotations=len(document.annotations),
-        n_categories=len(document.reading.categories),
     )
 
 
@@ -206,6 +112,135 @@ def _unread_pngs(name: str) -> str:
     beside = Path(name).with_suffix("")
     folder = shlex.quote(clean(str(beside))) if beside.is_dir() else "FOLDER"
     return f"its PNG files are not read without --images {folder}"
+
+
+def without_consequences(document: Document, found: Sequence[Found]) -> tuple[list[Found], Hidden]:
+    """Return the hits that do not follow from other hits, and the numbers that each cause hides."""
+    kept: list[Found] = []
+    hidden: Hidden = {}
+    for rule, hits in found:
+        left = hits
+        causes = [each for each in found if each[0].code in rule.requires and each[1].hides]
+        # Hidden findings are attributed to the most severe of several causes.
+        for cause in sorted(causes, key=_rank, reverse=True):
+            follows = _follows(document, cause, (rule, left))
+            if follows.any():
+                hidden.setdefault(cause[0].code, Counter())[rule.code] += int(follows.sum())
+                left = left.where(~follows)
+        if len(left):
+            kept.append((rule, left))
+    return kept, hidden
+
+
+def _follows(document: Document, cause: Found, other: Found) -> BoolArray:
+    """Return which hits of another rule follow from a cause, (H,) bool."""
+    by, hits = cause[1], other[1]
+    about_file = not by.name
+    is_same = by.name == hits.name and (by.key == hits.key or not (by.key and hits.key))
+    # A more severe finding is never hidden, since a run might then pass.
+    if _rank(other) > _rank(cause) or not (about_file or is_same):
+        return np.zeros(len(hits), np.bool_)
+    if about_file and by.concerned is None:
+        return np.ones(len(hits), np.bool_)
+    if about_file and hits.name != "annotations":
+        return np.zeros(len(hits), np.bool_)
+    concerned = np.zeros(n_records(document, hits.name), np.bool_)
+    concerned[by.rows if by.concerned is None else by.concerned] = True
+    follows: BoolArray = concerned[hits.rows]
+    return follows
+
+
+def _rank(found: Found) -> int:
+    rule, hits = found
+    return (hits.severity or rule.severity).rank
+
+
+def grouped(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
+    """Group hits into a single hit if many records share the defect.
+
+    If less than a fifth of the records do, only 20 or more equal messages are grouped.
+    """
+    if hits.apart:
+        return [hits]
+    # A record with several wrong rings counts once.
+    n_rows, total = _numbers(document, hits)
+    is_most = n_rows > hits.few and 2 * n_rows > total
+    if not hits.name:
+        return [hits]
+    if is_most or (n_rows > MANY and n_rows >= _SHARE[hits.name] * total):
+        return [_single(document, rule, hits)]
+    return _by_message(document, rule, hits)
+
+
+def _numbers(document: Document, hits: Hits) -> tuple[int, int]:
+    """Return the number of records with a defect, and the number of records compared."""
+    return len(np.unique(hits.rows)), hits.total or n_records(document, hits.name)
+
+
+def _by_message(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
+    """Group the hits with the most frequent message; the others stay as they are."""
+    if len(hits) < _EQUAL:
+        return [hits]
+    # All hits are described only if a sample shows that it is worth the time.
+    sample = np.linspace(0, len(hits) - 1, _EQUAL).astype(int).tolist()
+    message, n_equal = Counter(hits.describe(at).message for at in sample).most_common(1)[0]
+    if 2 * n_equal <= _EQUAL:
+        return [hits]
+    equal = np.array([hits.describe(at).message == message for at in range(len(hits))])
+    if equal.sum() < _EQUAL:
+        return [hits]
+
+    def summary(_places: IndexArray, share: str) -> str:
+        return f"{share}: {message}"
+
+    parts = [_single(document, rule, replace(hits.where(equal), summary=summary))]
+    return parts if equal.all() else [*parts, hits.where(~equal)]
+
+
+def _single(document: Document, rule: Rule, hits: Hits) -> Hits:
+    """Group hits into a single hit."""
+    n_hits, (n_rows, total) = len(hits), _numbers(document, hits)
+    n_few = min(_EXAMPLES, n_hits)
+
+    def edits() -> Iterator[Edit]:
+        return (edit for place in range(n_hits) for edit in hits.edits_of(place))
+
+    def describe(_place: int) -> Defect:
+        # Image files are fixed one by one, so all are listed; for other records, a few examples do.
+        are_files = rule.scope == "images"
+        shown = [hits.describe(place) for place in range(n_hits if are_files else n_few)]
+        share = f"{n_rows:,} of {total:,} {hits.name}"
+        if hits.summary is None:
+            message = f"{share}; the first: {shown[0].message}"
+        else:
+            message = hits.summary(np.arange(n_hits), share)
+        return Defect(
+            message,
+            pointer=pointer_to(hits.name),
+            found=[each.found for each in shown] if are_files else None,
+            expected=shown[0].expected,
+            edits=LazyEdits(edits) if rule.fix else (),
+            count=n_rows,
+            examples=tuple(each.pointer for each in shown),
+        )
+
+    return Hits(hits.rows[:1], describe, hits.severity, hits.name)
+
+
+def file_report(document: Document) -> FileReport:
+    """Return the name, the exporter and the numbers of records of a file."""
+    tool, kind = exporter(document), kind_of(document)
+    has_pngs = "segments_info" in kind.required and document.disk is None
+    return FileReport(
+        name=document.name,
+        kind=kind.name,
+        unread=_unread_pngs(document.name) if has_pngs else "",
+        exporter=tool,
+        habits=QUIRKS.get(tool or "", ""),
+        n_images=len(document.reading.images),
+        n_annotations=len(document.annotations),
+        n_categories=len(document.reading.categories),
+    )
 
 
 # Numbers in a file may overflow in sums and products; rules report such numbers.

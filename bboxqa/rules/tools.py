@@ -3,7 +3,7 @@
 from typing import Any
 
 from bboxqa.model.findings import Severity
-from bboxqa.rules.base.found_defects import found_defects
+from bboxqa.rules.base.reporting import found_defects
 from bboxqa.rules.base.rule import Files, Rule
 
 

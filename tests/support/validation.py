@@ -8,9 +8,9 @@ from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.example_files import records
 from bboxqa.rules.base.rule import ABSENT, Files
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.pages import records
 from bboxqa.rules.runner import validate_documents
 
 __all__ = ["as_corners", "codes", "document_of", "findings", "report_of", "whole_file"]

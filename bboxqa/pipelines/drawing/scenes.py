@@ -27,7 +27,7 @@ from bboxqa.report.drawing.canvas import bounds
 from bboxqa.report.drawing.scene import Scene, Shape
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.found_boxes import annotation_row, written_rings
+from bboxqa.rules.findings import annotation_row, written_rings
 from bboxqa.rules.runner import validate_documents
 
 _Rules = dict[str, tuple[Severity, str]]

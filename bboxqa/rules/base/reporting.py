@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.columns import Kind
+from bboxqa.formats.document import ToolDefect
 from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import (
     Defect,
     Hits,
@@ -23,6 +26,8 @@ from bboxqa.rules.facts.document import Document, Records
 from bboxqa.rules.facts.image_bounds import figure
 
 _EXAMPLES = 3
+# At least this many defects outside annotations are grouped into one finding per rule.
+_MANY_PLACES = 20
 
 Place = tuple[str, int, *tuple[str | int, ...]]
 """The list, the row, and the keys inside the record."""
@@ -91,7 +96,7 @@ def record_hits(
         row = at if owner is None else int(owner[at])
         return record_defect(
             document,
-            (name, row, *keys, *(inner(at) if inner else ())),
+            cast("Place", (name, row, *keys, *(inner(at) if inner else ()))),
             says(at) + ends,
             found=found and found(at),
             expected=expected,
@@ -332,3 +337,38 @@ def first_occurrence(ids: IndexArray, whole: BoolArray) -> IndexArray:
     _, begin, inverse = np.unique(usable, return_index=True, return_inverse=True)
     first[rows] = rows[begin[inverse]]
     return first
+
+
+def found_defects(code: str) -> Callable[[Document, ValidateSettings], Iterator[Hits]]:
+    """Return a check that yields the defects with a code."""
+    return partial(_found, code)
+
+
+def _found(code: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """Yield the defects with a code, of annotations and of other records."""
+    origin = document.reading.origin
+    if origin is None:
+        return
+    of_code = [(place, each) for place, each in enumerate(origin.defects) if each.code == code]
+    of_rows = [each for _, each in of_code if each.row >= 0]
+    if of_rows:
+        rows = np.array([each.row for each in of_rows], np.int64)
+        yield Hits(rows, lambda place: _of_row(document, of_rows[place]))
+    others = [_of_place(place, each) for place, each in of_code if each.row < 0]
+    if len(others) < _MANY_PLACES:
+        yield from described_hits(others)
+        return
+    pointers = tuple(each.pointer for each in others[:_EXAMPLES])
+    message = f"{len(others):,} times; the first: {others[0].message}"
+    yield from described_hits(
+        [Defect(message, others[0].pointer, count=len(others), examples=pointers)]
+    )
+
+
+def _of_row(document: Document, defect: ToolDefect) -> Defect:
+    pointer = f"/annotations/{defect.row}"
+    return Defect(defect.message, pointer, ids=document.ids(defect.row))
+
+
+def _of_place(place: int, defect: ToolDefect) -> Defect:
+    return Defect(defect.message, f"/defects/{place}")

@@ -280,7 +280,6 @@ class Rule:
     check: Callable[..., Iterable[Any]]
     fix: Fix | None = None
     scope: Scope = "record"
-    consequences: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -293,3 +292,6 @@ class Rule:
         return RuleText(
             self.code, self.title, self.severity, self.breaks, self.fix, self.explanation
         )
+
+
+Found = tuple[Rule, Hits]

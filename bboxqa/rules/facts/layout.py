@@ -185,7 +185,7 @@ class _Areas:
         boxes = self._boxes
         area, size = self._area[rows], boxes.size[rows]
         read = layout.read(boxes.bbox[rows], size)
-        fits = np.abs(read[:, 2:].prod(axis=1) - area) <= _SHARE * area + 0.5
+        fits: BoolArray = np.abs(read[:, 2:].prod(axis=1) - area) <= _SHARE * area + 0.5
         if layout.unit:
             # Areas that are smaller than boxes are those of outlines, such as ellipses.
             fits &= area > _LARGER * boxes.bbox[rows, 2:].prod(axis=1)
@@ -403,7 +403,7 @@ def doubtful_boxes(document: Document) -> BoolArray:
     doubtful |= _are_shares(document.annotations.bbox, size)
     sized = (document.has_box | ~np.isnan(bounds[:, 0])) & has_size(document) & ~doubtful
     with np.errstate(all="ignore"):
-        outside = document.has_box & ~inside(document.annotations.bbox, size)
+        outside: BoolArray = document.has_box & ~inside(document.annotations.bbox, size)
         outline = np.hstack([bounds[:, :2], bounds[:, 2:] - bounds[:, :2]])
         outside |= ~np.isnan(bounds[:, 0]) & ~inside(outline, size)
     outside &= sized

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from support.cli import run
 from support.datasets import annotation, document, image, write
 from support.pictures import save
 
@@ -45,16 +44,9 @@ ONE = [
     ("{split}", "{split}", ["."]),
     ("{split}/labels", "{split}/img", ["."]),
 ]
-PEOPLE = [
-    ("labels/{split}/{person}", "images/{split}", ["."]),
-    ("labels/{split}/{person}", "images/{split}", ["images"]),
-    ("{split}/{person}", "images/{split}", ["images"]),
-    ("{split}/labels/{person}", "{split}/images", ["."]),
-    ("{split}/labels/{person}", "{split}/images", ["train", "valid"]),
-]
 
 
-@pytest.mark.parametrize(("labels", "images", "given"), [*ONE, *PEOPLE[:4]])
+@pytest.mark.parametrize(("labels", "images", "given"), ONE)
 def test_validate_finds_the_pictures_that_gave_the_sizes(tmp_path, labels, images, given):
     """Pictures of both splits have the same names, and other sizes."""
     data_set(tmp_path / "set", labels, images)
@@ -62,55 +54,18 @@ def test_validate_finds_the_pictures_that_gave_the_sizes(tmp_path, labels, image
     assert validate(tmp_path / "set", images=folders, select=CODES).findings == ()
 
 
-@pytest.mark.parametrize(("labels", "images", "given"), [*ONE, *PEOPLE])
+@pytest.mark.parametrize(("labels", "images", "given"), ONE)
 def test_draw_shows_the_pictures_that_gave_the_sizes(tmp_path, labels, images, given):
     root = tmp_path / "set"
     written = data_set(root, labels, images)
     folders = [root / each for each in given]
     drawn = [
         draw(root, f"{split}/{name}", images=folders)
-        for split in ("train", "val" if "{person}" in labels else "valid")
+        for split in SIZES
         for name in ("a.png", "b.png")
     ]
     assert [each.read[-1] for each in drawn] == written
     assert not any("blank canvas" in note for each in drawn for note in each.notes)
-
-
-@pytest.mark.parametrize(("labels", "images", "given"), PEOPLE)
-def test_names_without_a_split_are_those_of_the_only_picture(tmp_path, labels, images, given):
-    root = tmp_path / "set"
-    data_set(root, labels, images)
-    for name in ("a", "b"):
-        for path in [*root.glob(f"**/{name}.*")]:
-            split = next(each for each in SIZES if each in path.parts)
-            path.rename(path.with_stem(f"{split}_{name}"))
-    folders = [root / each for each in given]
-    assert validate(root, images=folders, select=CODES).findings == ()
-    for name, place in (("train_a.png", "train"), ("valid_b.png", "valid")):
-        found = draw(root, name, images=folders).read[-1]
-        assert found == root / images.format(split=place) / name
-
-
-@pytest.mark.parametrize(("labels", "images", "given"), PEOPLE)
-def test_pages_show_the_pictures_of_people_in_splits(tmp_path, labels, images, given):
-    root = tmp_path / "set"
-    data_set(root, labels, images)
-    # Images on which all agree are not drawn: b of both splits.
-    for path in root.glob("**/bob/a.txt"):
-        path.write_text("0 0.2 0.2 0.1 0.1\n")
-    folders = [part for each in given for part in ("--images", root / each)]
-    made = run("agree", root, "--report", tmp_path / "page.html", *folders)
-    assert made.returncode == 0
-    assert "blank canvas" not in made.output
-    assert (tmp_path / "page.html").read_text().count("data:image/webp") == 2
-
-
-def test_batch_passes_a_project_of_people_in_splits_with_images(tmp_path):
-    data_set(tmp_path / "in" / "street", "labels/{split}/{person}", "images/{split}")
-    done = run("batch", tmp_path / "in", "--out", tmp_path / "out", "--images", "--pages")
-    assert "street: measured" in done.output
-    assert "0 errors" in done.output
-    assert done.returncode == 0
 
 
 @pytest.mark.parametrize(

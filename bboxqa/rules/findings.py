@@ -1,0 +1,223 @@
+"""Findings with their places: in COCO JSON, in the user's own files, and in pictures."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.json_values import pointer_parts
+from bboxqa.formats.document import Origin, OwnPlace
+from bboxqa.formats.positions import spots
+from bboxqa.model.file_places import place_in_words
+from bboxqa.model.findings import Finding, FoundBox, Severity
+from bboxqa.rules.base.rule import Defect, Found, Rule
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.rings import ring_rows
+
+_EXCERPT = 160
+# Number of findings of a rule that a page shows with pictures.
+_MOST_PICTURED = 6
+# Number of boxes per finding, as a summary only lists a few of its records.
+_MOST_BOXES = 3
+# Codes of rules about outlines begin so.
+_ABOUT_OUTLINES = ("P", "B011")
+# Outlines of more vertices would make a page slow.
+_MOST_VERTICES = 5_000
+# Larger coordinates are no pixels.
+_FARTHEST = 1e9
+
+
+def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Finding]:
+    """Return findings with their positions in the file, sorted by position.
+
+    At most `limit` findings per rule are returned; 0 for all.
+    """
+    findings, offsets = [], []
+    described: Counter[str] = Counter()
+    for rule, hits in raw:
+        wanted = len(hits) if limit == 0 else min(len(hits), limit - described[rule.code])
+        described[rule.code] += wanted
+        for found in map(hits.describe, range(wanted)):
+            findings.append(_finding(rule, hits.severity, found, document.name))
+            offsets.append(found.offset)
+    if document.reading.origin is not None:
+        return list(_placed_in_origin(document.reading.origin, _with_boxes(document, findings)))
+    placed = list(_with_boxes(document, _locate(document, findings, offsets)))
+    if document.reading.is_packed:
+        placed = [replace(each, fix=None, edits=()) for each in placed]
+    if not document.reading.is_results:
+        return placed
+    shown = document.reading.shown
+    return [
+        replace(each, pointer=shown(each.pointer), examples=tuple(map(shown, each.examples)))
+        for each in placed
+    ]
+
+
+def _finding(rule: Rule, severity: Severity | None, found: Defect, file: str) -> Finding:
+    return Finding(
+        code=rule.code,
+        severity=severity or rule.severity,
+        message=found.message,
+        file=file,
+        pointer=found.pointer,
+        ids=found.ids,
+        found=found.found,
+        expected=found.expected,
+        fix=rule.fix if found.edits else None,
+        edits=found.edits,
+        count=found.count,
+        examples=found.examples,
+        key=found.key,
+    )
+
+
+def _locate(
+    document: Document, findings: Sequence[Finding], offsets: Sequence[int | None]
+) -> Iterator[Finding]:
+    """Yield findings with line, column and excerpt, in the order of the file."""
+
+    def order(number: int) -> tuple[str, int, str]:
+        pointer = findings[number].pointer
+        parts = pointer_parts(pointer)
+        row = int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else -1
+        return (parts[0] if parts else "", row, pointer)
+
+    locator, text = document.locator, document.reading.text
+    placed: list[tuple[int, int, str]] = []
+    for number in sorted(range(len(findings)), key=order):
+        finding, offset = findings[number], offsets[number]
+        excerpt = ""
+        parts = pointer_parts(finding.pointer)
+        if offset is None:
+            span = locator.span(finding.pointer)
+            # A missing value has no position, so the position of its record is reported.
+            while span is None and parts:
+                parts.pop()
+                span = locator.span("".join(f"/{part}" for part in parts))
+            offset = 0 if span is None else span.start
+        if len(parts) > 1 and parts[1].isdecimal():
+            record = locator.span(f"/{parts[0]}/{parts[1]}")
+            if record is not None:
+                raw = text[record.start : min(record.stop, record.start + 4 * _EXCERPT)]
+                excerpt = " ".join(raw.decode("utf-8", "replace").split())[:_EXCERPT]
+        placed.append((offset, number, excerpt))
+    placed.sort()
+    for (_, number, excerpt), spot in zip(
+        placed, spots(text, (offset for offset, *_ in placed)), strict=True
+    ):
+        yield replace(findings[number], spot=spot, excerpt=excerpt)
+
+
+def _placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield findings with file, line, column, pointer and excerpt of the original records.
+
+    Images have names in place of ids that their tool does not show. Fixes are dropped, as they are
+    edits of COCO JSON.
+    """
+    listed = list(findings)
+    pointers = dict.fromkeys(
+        pointer for finding in listed for pointer in (finding.pointer, *finding.examples)
+    )
+    places = dict(zip(pointers, origin.own_places(list(pointers)), strict=True))
+    for finding in listed:
+        # A summary is about the whole file, and is located at the first of its records.
+        place = places[
+            finding.examples[0] if finding.count > 1 and finding.examples else finding.pointer
+        ]
+        yield replace(
+            finding,
+            file=place.file,
+            pointer=place.pointer,
+            spot=place.spot,
+            ids=_shown(finding.ids, origin.image_names),
+            excerpt=place.excerpt,
+            examples=_examples([places[each] for each in finding.examples], place.file),
+            fix=None,
+            edits=(),
+        )
+
+
+def _examples(places: Iterable[OwnPlace], file: str) -> tuple[str, ...]:
+    """Return where examples are, by pointer in the file of the finding, without unknown places."""
+    known = [each for each in places if each.pointer or each.excerpt]
+    words = (
+        each.pointer
+        if each.pointer and each.file == file
+        else place_in_words(each.file, each.pointer or each.spot.line)
+        for each in known
+    )
+    return tuple(dict.fromkeys(words))
+
+
+def _shown(ids: Mapping[str, Any], names: Mapping[int, str]) -> Mapping[str, Any]:
+    """Return ids with the name of the image in place of an id that nobody has seen."""
+    image = ids.get("image")
+    return {**ids, "image": names[image]} if isinstance(image, int) and image in names else ids
+
+
+def _with_boxes(document: Document, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield findings; the first ones of each rule get the boxes of their annotations."""
+    pictured: Counter[str] = Counter()
+    for finding in findings:
+        if pictured[finding.code] == _MOST_PICTURED:
+            yield finding
+            continue
+        named = dict.fromkeys(
+            row
+            for pointer in (finding.pointer, *finding.examples)
+            if (row := annotation_row(pointer)) is not None
+        )
+        has_outline = finding.code.startswith(_ABOUT_OUTLINES)
+        boxes = (_box(document, row, has_outline) for row in [*named][:_MOST_BOXES])
+        found = tuple(box for box in boxes if box is not None)
+        pictured[finding.code] += bool(found)
+        yield replace(finding, boxes=found) if found else finding
+
+
+def annotation_row(pointer: str) -> int | None:
+    """Return the row of the annotation that a pointer leads to; None if it leads elsewhere."""
+    parts = pointer_parts(pointer)
+    if len(parts) > 1 and parts[0] == "annotations" and parts[1].isdecimal():
+        return int(parts[1])
+    return None
+
+
+def _box(document: Document, row: int, has_outline: bool) -> FoundBox | None:
+    """Return the box of an annotation; None if it is not four numbers."""
+    if row >= len(document.annotations.record):
+        return None
+    bbox = document.annotations.bbox[row]
+    if not (np.isfinite(bbox).all() and (np.abs(bbox) < _FARTHEST).all()):
+        return None
+    image = int(document.image[row])
+    width, height = document.image_size[image] if image >= 0 else (np.nan, np.nan)
+    x, y, box_width, box_height = bbox.tolist()
+    name = document.images.get(image, "file_name") if image >= 0 else ""
+    return FoundBox(
+        image=name if isinstance(name, str) else "",
+        width=None if np.isnan(width) else float(width),
+        height=None if np.isnan(height) else float(height),
+        bbox=(x, y, box_width, box_height),
+        rings=_rings(document, row) if has_outline else (),
+    )
+
+
+def _rings(document: Document, row: int) -> tuple[tuple[float, ...], ...]:
+    rings = written_rings(document, row)
+    if sum(map(len, rings)) > _MOST_VERTICES:
+        return ()
+    return tuple(tuple(ring.ravel().tolist()) for ring in rings if np.abs(ring).max() < _FARTHEST)
+
+
+def written_rings(document: Document, row: int) -> list[FloatArray]:
+    """Return the rings of an annotation's outline that can be drawn, each (V, 2) in pixels."""
+    written = document.annotations.rings
+    rings = [
+        written.xy[written.offsets[ring] : written.offsets[ring + 1]]
+        for ring in ring_rows(document, row).tolist()
+    ]
+    return [ring for ring in rings if len(ring) > 1 and np.isfinite(ring).all()]
