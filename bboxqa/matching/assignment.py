@@ -1,6 +1,10 @@
 """Optimal matching of the annotations of two annotators."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -164,11 +168,9 @@ def components(weight: FloatArray) -> Iterator[tuple[BoolArray, BoolArray]]:
 
 def _best_cells(weight: FloatArray, *, swapped: bool) -> tuple[IndexArray, IndexArray]:
     """Return the rows and columns of a maximum-weight matching; `weight` is overwritten."""
-    from scipy.optimize import linear_sum_assignment
-
     # Negated in place, as maximising with scipy would negate a copy.
     np.negative(weight, out=weight)
-    ends = linear_sum_assignment(weight.T if swapped else weight)
+    ends = _solver()(weight.T if swapped else weight)
     rows, columns = reversed(ends) if swapped else ends
     paired = weight[rows, columns] < 0
     return rows[paired], columns[paired]
@@ -363,14 +365,32 @@ def _try_out(
     return (total, (start, *(rest[p] for p in best))) if total >= without[0] else without
 
 
+@cache
+def _solver() -> Callable[..., tuple[IndexArray, IndexArray]]:
+    """Return `scipy.optimize.linear_sum_assignment` alone.
+
+    Importing all of `scipy.optimize` takes as long as measuring a hundred images.
+    """
+    import scipy
+
+    spec = PathFinder.find_spec("_lsap", [str(Path(scipy.__file__).parent / "optimize")])
+    if spec is not None and spec.loader is not None:
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        if hasattr(module, "linear_sum_assignment"):
+            return module.linear_sum_assignment  # type: ignore[no-any-return]
+    # Of other versions of scipy.
+    from scipy.optimize import linear_sum_assignment
+
+    return linear_sum_assignment  # type: ignore[no-any-return]
+
+
 def _dense(
     row: IndexArray, column: IndexArray, weight: IndexArray, n_rows: int, n_columns: int
 ) -> IndexArray:
-    from scipy.optimize import linear_sum_assignment
-
     table = np.zeros((n_rows, n_columns))
     table[row, column] = weight
-    rows, columns = linear_sum_assignment(table, maximize=True)
+    rows, columns = _solver()(table, maximize=True)
     partner = np.full(n_rows, -1)
     partner[rows] = columns
     return np.flatnonzero(partner[row] == column)

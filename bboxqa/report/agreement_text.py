@@ -428,7 +428,8 @@ def _systematic_first(name: str, *, largest: bool = False) -> Callable[[Table], 
     def order(table: Table) -> IndexArray:
         key = -np.abs(table[name]) if largest else table[name]
         rows: IndexArray = np.lexsort((key, ~table["systematic"]))
-        return rows if largest else rows[~np.isnan(key[rows])]
+        known: IndexArray = rows[~np.isnan(key[rows])]
+        return rows if largest else known
 
     return order
 
@@ -436,7 +437,8 @@ def _systematic_first(name: str, *, largest: bool = False) -> Callable[[Table], 
 def _lowest_vitality(table: Table) -> IndexArray:
     # Without one of two annotators, nothing can be compared.
     order: IndexArray = np.argsort(table["vitality"], kind="stable")
-    return order[~np.isnan(table["vitality"][order])]
+    known: IndexArray = order[~np.isnan(table["vitality"][order])]
+    return known
 
 
 def _largest_gain(table: Table) -> IndexArray:

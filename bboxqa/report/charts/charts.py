@@ -228,9 +228,9 @@ def _or_last(value: float | None, sign: int) -> float:
 
 
 def _dot_and_bar(figure: Mapping[str, Any], place: float, color: str) -> list[Mark]:
-    low, high = figure["interval"] or (None, None)
-    bar = [] if low is None else [span(low, high, place, color, 3, 0.45)]
-    return [*bar, Dot(figure["value"], place, color, 2.5)]
+    ends = figure["interval"]
+    line = [] if ends is None else [span(ends[0], ends[1], place, color, 3, 0.45)]
+    return [*line, Dot(figure["value"], place, color, 2.5)]
 
 
 def _ends(
