@@ -346,17 +346,18 @@ class TaskImages:
     @cached_property
     def _shown(self) -> tuple[frozenset[str], frozenset[str]]:
         """The data keys that regions of the file are on, and the tags of no known key."""
-        keys: set[str] = set()
+        only: set[str] = set()
+        named: set[str] = set()
         tags: set[str] = set()
         for task in tasks_of(self._text):
             images = self.images_of(task)
             for result in _on_images(task) if images else ():
-                key = key_of(images, result)
-                if key:
-                    keys.add(key)
-                elif len(images) > 1:
+                if key := key_of(images, result):
+                    (named if len(images) > 1 else only).add(key)
+                else:
                     tags.add(tag_of(result) or "image")
-        return frozenset(keys), frozenset(tags)
+        # In tasks with a single image, the tag that shows it may be any of these.
+        return frozenset(named if tags else named | only), frozenset(tags)
 
     def add(self, record: Record, key: ImageKey, label: str) -> None:
         """Add the record of an image of the task with a label."""
