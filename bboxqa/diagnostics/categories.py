@@ -37,7 +37,7 @@ from bboxqa.diagnostics.object_cells import (
 from bboxqa.diagnostics.parts import drawn_objects, parts
 from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.model.table import Categorical, Column, Table, text_column
-from bboxqa.model.units import Cell, MatchedUnits, ReliabilityData
+from bboxqa.model.units import Cell, MatchedUnits
 
 # The number of pairs whose share and gain get intervals.
 _MOST = 1000
@@ -81,34 +81,30 @@ class Confusions:
         return nominal_alpha(total, self.diagonal.sum() + agreeing, squares)[0]
 
 
-def count_confusions(data: ReliabilityData, missing: str) -> Confusions:
-    """Return the pairs of categories that were given in one unit."""
-    counts = unit_counts(data, missing)
+@remembered
+def matched_confusions(matched: MatchedUnits) -> Confusions:
+    """Return the pairs of categories that were given in one matched unit."""
+    # The pairs of categories that were given in one unit.
+    counts = unit_counts(matched.reliability, matched.missing)
     pairs = value_pairs(counts)
     n_drawn = sum_by(counts.value, counts.count, counts.n_values)
     size = counts.size[counts.unit]
     pairable = size >= 2
     twice = counts.count * (counts.count - 1) / np.maximum(size - 1, 1)
     n_pairs = len(pairs.first)
-    shown = np.flatnonzero(pairs.second < data.n_values)
+    shown = np.flatnonzero(pairs.second < matched.reliability.n_values)
     return Confusions(
         first=pairs.first[shown],
         second=pairs.second[shown],
         amount=sum_by(pairs.pair, pairs.amount, n_pairs)[shown],
         marginal=sum_by(counts.value, counts.count * pairable, counts.n_values),
         diagonal=sum_by(counts.value, twice * pairable, counts.n_values),
-        n_categories=data.n_values,
-        has_meaning=has_meaning(n_drawn[: data.n_values], missing),
+        n_categories=matched.reliability.n_values,
+        has_meaning=has_meaning(n_drawn[: matched.reliability.n_values], matched.missing),
         counts=counts,
         pairs=pairs,
         shown=shown,
     )
-
-
-@remembered
-def matched_confusions(matched: MatchedUnits) -> Confusions:
-    """Return the pairs of categories that were given in one matched unit."""
-    return count_confusions(matched.reliability, matched.missing)
 
 
 def confusions(matched: MatchedUnits) -> Table:

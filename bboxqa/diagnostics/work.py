@@ -247,40 +247,6 @@ def are_at_once(times: Times, annotator: IntArray, n_annotators: int) -> BoolArr
     return result
 
 
-def speeds(
-    step: FloatArray,
-    key: IndexArray,
-    n_keys: int,
-    image: IntArray,
-    n_images: int,
-    bootstrap: int,
-    seed: int,
-) -> dict[str, Column]:
-    """Return columns of K keys: annotations per minute, and median seconds between two of them.
-
-    Parameters
-    ----------
-    step : (N,) float64
-        Seconds since the previous annotation of the session; NaN for the first, which does not
-        count.
-    key : (N,) int64
-        The annotator or session of each.
-    image : (N,) int32
-        The image of each; intervals are over images.
-    """
-    rows = np.flatnonzero(~np.isnan(step))
-    step, key, image = step[rows], key[rows], image[rows]
-    sums = RatioSums(n_keys, n_images)
-    sums.add(key, image, np.full(len(step), 60.0), step)
-    found = sums.ratios(bootstrap, seed)
-    return {
-        "per_minute": found.value,
-        "per_minute_low": found.interval[:, 0],
-        "per_minute_high": found.interval[:, 1],
-        "median_seconds": _medians(step, key, n_keys),
-    }
-
-
 def _medians(values: FloatArray, key: IndexArray, n_keys: int) -> FloatArray:
     """Return the median of the values of each key, (K,); NaN without values."""
     order = np.lexsort((values, key))
@@ -427,7 +393,20 @@ def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> d
     """Return the speeds of K rows; `row` is the row of each of the annotations `of`."""
     drawn, n_images = matched.data.annotations, len(matched.data.image_names)
     step = np.full(len(of), np.nan) if drawn.times is None else drawn.times.step[of]
-    return speeds(step, row, n, drawn.image[of], n_images, matched.bootstrap, matched.seed)
+    # Columns of K keys: annotations per minute, and median seconds between two of them.
+    key = row
+    image = drawn.image[of]
+    rows = np.flatnonzero(~np.isnan(step))
+    step, key, image = step[rows], key[rows], image[rows]
+    sums = RatioSums(n, n_images)
+    sums.add(key, image, np.full(len(step), 60.0), step)
+    found = sums.ratios(matched.bootstrap, matched.seed)
+    return {
+        "per_minute": found.value,
+        "per_minute_low": found.interval[:, 0],
+        "per_minute_high": found.interval[:, 1],
+        "median_seconds": _medians(step, key, n),
+    }
 
 
 def _text(seconds: float) -> str:

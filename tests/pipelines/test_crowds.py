@@ -2,13 +2,15 @@
 
 import re
 
+import numpy as np
 import pytest
 from support.datasets import dataset
 
+import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
-from bboxqa.pipelines.diagnosis import matched_units
+from bboxqa.pipelines.diagnosis import diagnoser, matched_units
 
 
 def boxes(image, n, step):
@@ -36,3 +38,12 @@ def test_the_story_of_many_boxes_apart_is_quick():
     result = agree_with(dataset(boxes(0, 1500, 9)), AgreeSettings(bootstrap=0))
     assert result.diagnoser.why_slow == ""
     assert result.story().story
+
+
+def test_a_story_of_many_outlines_is_told_on_request_only(monkeypatch):
+    monkeypatch.setattr(diagnoser, "_QUICK_OUTLINES", 1)
+    rows = [(0, i, 0, (10.0, 10.0, 20.0, 20.0)) for i in range(2)]
+    ring = [np.array([[10.0, 10.0], [30, 10], [30, 30], [10, 30]])]
+    drawn = bboxqa.agree(dataset(rows, [ring] * 2), similarity="polygon", bootstrap=0)
+    assert drawn.diagnoser.why_slow == "with 2 outlines it takes longer than the figures"
+    assert bboxqa.agree(dataset(rows), bootstrap=0).diagnoser.is_quick

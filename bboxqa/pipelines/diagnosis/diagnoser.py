@@ -9,8 +9,8 @@ from bboxqa.model.results import MeasuredAgreement
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.matched_units import check_crowds
 
-# With more annotations, the story takes longer than the figures and is made only on request.
-_QUICK = 100_000
+# With more boxes, or outlines, the story takes longer than the figures and is made on request only.
+_QUICK, _QUICK_OUTLINES = 100_000, 10_000
 # The number of worst images that a diagnosis keeps.
 _MOST_IMAGES = 1000
 
@@ -44,8 +44,10 @@ class ImageDiagnoser:
     def why_slow(self) -> str:
         """Why the story takes longer than the figures; empty if it does not."""
         data = self.images.data
-        if len(data.annotations) > _QUICK:
-            return f"with {len(data.annotations):,} annotations it takes longer than the figures"
+        has_outlines = data.annotations.segmentation is not None
+        if len(data.annotations) > (_QUICK_OUTLINES if has_outlines else _QUICK):
+            drawn = "outlines" if has_outlines else "annotations"
+            return f"with {len(data.annotations):,} {drawn} it takes longer than the figures"
         try:
             check_crowds(data)
         except DatasetError as error:
