@@ -32,18 +32,16 @@ def _is_table(path: Path) -> bool:
 
 def _header_in(member: "Member") -> Sequence[str]:
     """Return the column names of a table; empty if it is none."""
-    from bboxqa.formats.box_tables.rows import header_of, parquet_file
+    from bboxqa.formats.box_tables.rows import header_of, table_in
 
     head = member.head()
     if not head.startswith(PARQUET):
         return header_of(head)
     try:
-        with parquet_file(member) as file:
-            found: Sequence[str] = file.schema_arrow.names
+        return table_in(member).header
     except DatasetError:
         # Reading then raises an error that says what is wrong, or what to install.
         return ["image", "bbox"]
-    return found
 
 
 def _members(path: Path) -> "list[Member]":

@@ -13,8 +13,9 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.box_tables.columns import FORMS, NAMES, Columns, plain_name
-from bboxqa.formats.box_tables.rows import Part, Table
+from bboxqa.formats.box_tables.rows import Part, parts_of
 from bboxqa.formats.choices import choices
+from bboxqa.formats.tables.table_files import TableFile
 from bboxqa.formats.translation.untrusted import (
     LARGEST,
     LEAST_PIXELS,
@@ -138,7 +139,7 @@ class UnitCounts:
         )
 
 
-def box_kind_of(table: Table, columns: Columns) -> BoxKind:
+def box_kind_of(table: TableFile, columns: Columns) -> BoxKind:
     """Return the kind of boxes of a table, from its numbers unless the user says it.
 
     Raises DatasetError if the numbers fit several kinds.
@@ -147,9 +148,9 @@ def box_kind_of(table: Table, columns: Columns) -> BoxKind:
     form = said or columns.form
     if unit:
         return BoxKind(form, is_share=unit == "shares")
-    shown, units = table.member.shown, UnitCounts()
+    shown, units = table.name, UnitCounts()
     found, sizes = [], []
-    for part in table.parts(columns.of):
+    for part in parts_of(table, columns.of):
         at, boxes, sides = _boxes_in_part(part, columns)
         units.add(at, boxes)
         # The unit of a thousand boxes of pixels does not change.

@@ -24,7 +24,7 @@ from bboxqa.formats.box_tables.boxes import (
     plain_boxes,
 )
 from bboxqa.formats.box_tables.columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
-from bboxqa.formats.box_tables.rows import QUOTES, Part, Table, class_names
+from bboxqa.formats.box_tables.rows import Part, class_names, parts_of, table_in
 from bboxqa.formats.choices import choices
 from bboxqa.formats.content_kinds import CLASS_NAMES
 from bboxqa.formats.document import Where
@@ -32,6 +32,7 @@ from bboxqa.formats.images import given_size, size_of_picture
 from bboxqa.formats.member import MAX_SIZE, Member, is_picture, opened_file
 from bboxqa.formats.records import whole_number
 from bboxqa.formats.source import archive_around, files_in, members_of
+from bboxqa.formats.tables.table_files import QUOTES, Delimited, Parquet, TableFile
 from bboxqa.formats.translation.collector import (
     UNLABELLED,
     Add,
@@ -56,19 +57,19 @@ _SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.jo
 
 def translate_table(path: Path, member: Member, add: Add, wanted: Wanted) -> Translated:
     """Translate a table; raises DatasetError if it has no boxes, or their layout is ambiguous."""
-    table = Table(member)
+    table = table_in(member)
     columns = columns_of(table.header, choices().columns)
     if columns.problem:
         found = f"has {columns.problem}" if table.header else "has no rows"
         raise DatasetError([f"{member.shown}: {found}"], _SAY)
     table.refuse_repeated([*columns.of.values()])
-    records = _TableRecords(path, table, columns, box_kind_of(table, columns), add)
+    records = _TableRecords(path, member, table, columns, box_kind_of(table, columns), add)
     # Columns of boxes have no place for these.
     says_more = wanted.in_full and not columns.of.keys().isdisjoint(
         ("score", "created_at", "track")
     )
     n_rows, problems = 0, []
-    for part in table.parts(columns.of):
+    for part in parts_of(table, columns.of):
         n_rows += len(part.at)
         problems += part.problems
         add_boxes = None if says_more else wanted.add_boxes
@@ -107,23 +108,30 @@ class _TableRecords:
     """Converts rows to COCO records."""
 
     def __init__(
-        self, path: Path, table: Table, columns: Columns, boxes: BoxKind, add: Add
+        self,
+        path: Path,
+        member: Member,
+        table: TableFile,
+        columns: Columns,
+        boxes: BoxKind,
+        add: Add,
     ) -> None:
         title = "Open Images csv" if columns.is_open_images else "table"
         self._into = Collector(title, add, lists_images=False)
         self._path = path
-        self._member = table.member
+        self._member = member
         self._columns = columns
         self._boxes = boxes
         self._names = _display_names(path) if columns.is_open_images else {}
-        for key in ("category", "objects") if table.is_parquet else ():
-            numbered = enumerate(class_names(table.member, columns.of.get(key, "")))
-            self._names |= {str(number): name for number, name in numbered}
+        if isinstance(table, Parquet):
+            for key in ("category", "objects"):
+                numbered = enumerate(class_names(table, columns.of.get(key, "")))
+                self._names |= {str(number): name for number, name in numbered}
         # As bboxqa writes cells that spreadsheets would run as formulas.
-        self._said: Callable[[str], str] = unguarded if table.is_csv else str
-        self._named: Callable[[str], str] = name_in if table.is_csv else str
+        self._said: Callable[[str], str] = unguarded if isinstance(table, Delimited) else str
+        self._named: Callable[[str], str] = name_in if isinstance(table, Delimited) else str
         self._of_objects = "objects" in columns.of
-        self._word = "row" if table.is_parquet else "line"
+        self._word = "row" if isinstance(table, Parquet) else "line"
         self._tally: Counter[str] = Counter()
         # Whether rows without a box name annotators, who were asked and drew nothing.
         self._has_empty = False
