@@ -347,8 +347,8 @@ class ColumnsBuilder:
             values[place, : n_numbers[place]] = numbers.get(row, ())
         n_numbers[~np.isfinite(values[:, : _LENGTHS[0]]).all(axis=1)] = 0
         said = np.array([angles.get(row) or np.nan for row in rows])
-        row = self.n + np.array(rows, np.int64)
-        self._grow_part("rotations", row=row, n_numbers=n_numbers, values=values, angle=said)
+        own = self.n + np.array(rows, np.int64)
+        self._grow_part("rotations", row=own, n_numbers=n_numbers, values=values, angle=said)
 
     def _add_crowds(
         self, records: _Records, columns: dict[str, list[Any]], types: set[type]
@@ -431,8 +431,8 @@ class ColumnsBuilder:
         lengths = np.array([-1 if value is None else len(value) for value in lists], np.int64)
         in_threes = [value for value in lists if value and len(value) % 3 == 0]
         numbers = floats(list(chain.from_iterable(in_threes)))
-        row = self.n + np.array(rows, np.int64)
-        self._grow_part("keypoints", row=row, n_numbers=lengths, numbers=numbers)
+        own = self.n + np.array(rows, np.int64)
+        self._grow_part("keypoints", row=own, n_numbers=lengths, numbers=numbers)
 
     def _add_annotators(self, key: str, records: _Records) -> None:
         first, *rest = key.split(".")
@@ -514,8 +514,8 @@ class ColumnsBuilder:
             if type(track) in (int, str) and track != "":
                 rows.append(row)
                 codes.append(names.setdefault(str(track), len(names)))
-        row = self.n + np.array(rows, np.int64)
-        self._grow_part("tracks", row=row, code=np.array(codes, np.int64))
+        own = self.n + np.array(rows, np.int64)
+        self._grow_part("tracks", row=own, code=np.array(codes, np.int64))
 
     def done(self) -> Columns:
         """Return the collected columns."""
@@ -556,14 +556,14 @@ class ColumnsBuilder:
         )
 
     def _by_key(self, part: str, keys: Sequence[str], dtype: type) -> dict[str, NDArray[Any]]:
-        none = np.zeros(0, dtype)
+        none: NDArray[Any] = np.zeros(0, dtype)
         return {key: self._done(f"{part}.{key}", dtype, 0, none) for key in keys}
 
     def _done(self, name: str, dtype: type, width: int, missing: NDArray[Any]) -> NDArray[Any]:
         found = self._parts.pop(name, None)
         if found is None:
             return missing
-        array = np.concatenate(found).astype(dtype, copy=False)
+        array: NDArray[Any] = np.concatenate(found).astype(dtype, copy=False)
         return array.reshape(-1, width) if width else array
 
 

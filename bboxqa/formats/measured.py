@@ -67,14 +67,14 @@ def box_numbers(columns: Columns, said: FiveNumbers | None) -> BoxNumbers:
     five, values = of.row[are_five], of.values[are_five, :_FIVE]
     eight, points = of.row[are_eight], of.values[are_eight].reshape(-1, 4, 2)
     if not len(five):
-        notes = () if said is None else ("no box has five numbers: --rotated has no effect",)
-        return BoxNumbers(five, values, eight, points, notes)
+        unused = () if said is None else ("no box has five numbers: --rotated has no effect",)
+        return BoxNumbers(five, values, eight, points, unused)
     form, why = (said, "as asked for") if said is not None else _meaning(columns, five, values)
-    notes = (f"{count(len(five), 'box', 'boxes')} of five numbers taken as {form}, {why}",)
+    notes = [f"{count(len(five), 'box', 'boxes')} of five numbers taken as {form}, {why}"]
     if n_four := len(columns) - len(of.row[of.n_numbers > 0]):
         boxes = count(n_four, "box", "boxes")
-        notes += (f"{boxes} of four numbers beside them taken as x, y, width, height, upright",)
-    return BoxNumbers(five, rotated_of(values, form), eight, points, notes)
+        notes.append(f"{boxes} of four numbers beside them taken as x, y, width, height, upright")
+    return BoxNumbers(five, rotated_of(values, form), eight, points, tuple(notes))
 
 
 def _meaning(columns: Columns, rows: IndexArray, values: FloatArray) -> tuple[FiveNumbers, str]:
@@ -337,7 +337,7 @@ def _left_out(columns: Columns, options: ReadSettings) -> BoolArray:
 
 def _bad(columns: Columns, options: ReadSettings, bbox: FloatArray) -> BoolArray:
     """Return which annotations have a value that falsifies a result."""
-    bad = (columns.record != Kind.DICT) | np.isnan(bbox[:, 0])
+    bad: BoolArray = (columns.record != Kind.DICT) | np.isnan(bbox[:, 0])
     for valid in columns.valid.values():
         bad |= ~valid
     bad |= (columns.iscrowd < 0) & ~np.isin(columns.kind["iscrowd"], _ABSENT)
@@ -361,11 +361,12 @@ def _bad(columns: Columns, options: ReadSettings, bbox: FloatArray) -> BoolArray
 
 def _bad_rings(columns: Columns) -> IndexArray:
     rings = columns.rings
-    bad = rings.n_numbers % 2 == 1
+    bad: BoolArray = rings.n_numbers % 2 == 1
     if not np.isfinite(rings.xy).all():
         of_vertices = np.repeat(np.arange(len(rings.row)), np.diff(rings.offsets))
         bad[of_vertices[~np.isfinite(rings.xy).all(axis=1)]] = True
-    return rings.row[bad]
+    found: IndexArray = rings.row[bad]
+    return found
 
 
 def _outlines(columns: Columns, bbox: FloatArray | None) -> Segmentations:

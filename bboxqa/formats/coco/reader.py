@@ -195,11 +195,11 @@ def _converted(
         records: list[_Record] = msgspec.convert(values, list[kind])  # type: ignore[valid-type]
     except msgspec.ValidationError:
         records = []
+        value: Any
         for place, value in enumerate(values):
             found = [*table_problems(key, value)]
-            problems += (
-                f"{document.name}: {label_of(key, place, value)}: {each}" for each in found
-            )
+            label = f"{document.name}: {label_of(key, place, value)}"
+            problems += [f"{label}: {each}" for each in found]
             if not found:
                 number = whole_number(value["id"])
                 known = value if number is None else {**value, "id": number}

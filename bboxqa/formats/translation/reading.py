@@ -83,7 +83,7 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
     else:
         size, blake2b = size_and_digest(path, digest=options.digest)
     notes = [*found.notes, *parts.boxed.notes(are_upright=not wanted.outlines), *of.notes]
-    of_images = list[image_type(options.keys)]  # type: ignore[misc]
+    of_images = list[image_type(options.keys)]  # type: ignore[misc, valid-type]
     return AnnotationFile(
         Source(str(path), size, blake2b),
         msgspec.convert(found.images, of_images),
