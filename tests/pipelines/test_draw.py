@@ -200,15 +200,3 @@ def test_an_id_of_several_images_is_refused(tmp_path, file):
     (tmp_path / "other.json").write_text(json.dumps(other), "utf-8")
     with pytest.raises(DatasetError, match=r"several images have the id 0: 'a\.png', 'z"):
         bboxqa.draw([file, tmp_path / "other.json"], 0)
-
-
-def crowded(n_annotators):
-    """Return an image in which labels have no room."""
-    records = [
-        {"id": n, "image_id": 1, "category_id": 1 + n % 2, "bbox": [1, 1, 3, 3],
-         "annotator": f"p{n % n_annotators}"}
-        for n in range(90)
-    ]  # fmt: skip
-    images = [{"id": 1, "file_name": "a.png", "width": 90, "height": 5}]
-    categories = [{"id": 1, "name": "a category"}, {"id": 2, "name": "another category"}]
-    return {"images": images, "annotations": records, "categories": categories}

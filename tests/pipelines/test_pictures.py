@@ -97,19 +97,6 @@ def test_images_of_more_than_8_bits_are_scaled(tmp_path, kind):
     assert (np.diff(pixels[:, :, 0].ravel()[:101].astype(int)) >= 0).all()
 
 
-def test_pixels_without_data_do_not_count(tmp_path):
-    values = np.full((1, 8, 8), -9999, np.float32)
-    values[0, :4] = np.linspace(0, 1, 32).reshape(4, 8)
-    pixels = read_pixels(write_raster(tmp_path / "a.tif", values, nodata=-9999), 100).pixels
-    assert (pixels[4:] == 0).all()
-    assert abs(int(pixels[1, 7, 0]) - 127) < 8
-
-
-def test_transparent_pixels_are_white(tmp_path):
-    Image.new("RGBA", (4, 4), (0, 0, 0, 0)).save(tmp_path / "a.png")
-    assert (read_pixels(tmp_path / "a.png", 10).pixels == 255).all()
-
-
 @pytest.mark.parametrize("name", ["a.png", "a.tif"])
 def test_an_image_that_is_too_large_is_not_decoded(tmp_path, monkeypatch, name):
     for limit in ("MOST_WHOLE", "MOST_PIXELS"):
@@ -149,15 +136,3 @@ def test_a_name_is_looked_for_as_it_was_written(tmp_path):
         halves(tmp_path / name, format="PNG")
     shown = ["a\\u202egnp.exe", "\\x1b[31m.png", "photos\\x07.png"]
     assert [each.problem for each in pictures(shown, [tmp_path], 10)] == ["", "", ""]
-
-
-def test_a_name_without_suffix_is_that_of_the_only_image_file(tmp_path):
-    for name in ("a.JPG", "b.c.png", "d.png", "d.jpg", "e.gif.png"):
-        halves(tmp_path / name)
-    found = [each.file for each in pictures(["a", "b.c", "d", "e.gif", "f"], [tmp_path], 10)]
-    assert found == [f"{tmp_path}/a.JPG", f"{tmp_path}/b.c.png", "", "", ""]
-
-
-def test_names_in_problems_are_short(tmp_path):
-    (found,) = pictures(["x" * 200 + ".png"], [tmp_path], 10)
-    assert found.problem == f"there is no file '{'x' * 20}…{'x' * 16}.png' in {tmp_path}"

@@ -15,7 +15,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.box_tables.columns import FORMS, NAMES, Columns, plain_name
 from bboxqa.formats.box_tables.rows import Part, parts_of
 from bboxqa.formats.choices import choices
-from bboxqa.formats.tables.table_files import TableFile
+from bboxqa.formats.tables.rows import TableFile
 from bboxqa.formats.translation.untrusted import (
     LARGEST,
     LEAST_PIXELS,

@@ -9,7 +9,7 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.box_tables.columns import columns_of
 from bboxqa.formats.choices import choices
-from bboxqa.formats.tables.table_files import NAMED_ONCE, repeated_name
+from bboxqa.formats.tables.rows import NAMED_ONCE, repeated_name
 
 _SAY = 'Say what its columns hold: with bboxqa.reading(columns={"image": NAME, "x": NAME, …}):'
 

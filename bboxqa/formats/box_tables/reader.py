@@ -32,7 +32,7 @@ from bboxqa.formats.images import given_size, size_of_picture
 from bboxqa.formats.member import MAX_SIZE, Member, is_picture, opened_file
 from bboxqa.formats.records import whole_number
 from bboxqa.formats.source import archive_around, files_in, members_of
-from bboxqa.formats.tables.table_files import QUOTES, Delimited, Parquet, TableFile
+from bboxqa.formats.tables.rows import QUOTES, Delimited, Parquet, TableFile
 from bboxqa.formats.translation.collector import (
     UNLABELLED,
     Add,

@@ -13,7 +13,7 @@ from bboxqa.core.text import count
 from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
-from bboxqa.formats.tables.table_files import (
+from bboxqa.formats.tables.rows import (
     Delimited,
     JsonLines,
     Parquet,

@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import nearest
-from bboxqa.formats.tables.table_files import TableFile
+from bboxqa.formats.tables.rows import TableFile
 from bboxqa.model.labels import LabelColumn, number_of
 
 _KEY = r"([ _-]?(id|name|no|number|index))?"

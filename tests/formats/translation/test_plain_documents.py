@@ -13,7 +13,7 @@ import bboxqa
 from bboxqa.formats.box_tables.box_table import translate as of_table
 from bboxqa.formats.dota.reader import translate_dota as of_dota
 from bboxqa.formats.records import ReadSettings
-from bboxqa.formats.tables import table_files
+from bboxqa.formats.tables import rows as table_rows
 from bboxqa.formats.translation.reading import read_file
 from bboxqa.formats.yolo.reader import translate_labels as of_yolo
 
@@ -141,7 +141,7 @@ TABLES = [
 
 @pytest.mark.parametrize(("form", "line_end", "is_share"), TABLES)
 def test_tables_of_cells(tmp_path, monkeypatch, form, line_end, is_share):
-    monkeypatch.setattr(table_files, "_CHUNK", 20)
+    monkeypatch.setattr(table_rows, "_CHUNK", 20)
     rng = np.random.default_rng(7)
     rows = [f"image,annotator,category,id,image_width,image_height,{BOXES[form]}"]
     for number in range(300):

@@ -1,0 +1,242 @@
+"""Tables in CSV, TSV, JSON lines and Parquet: of texts and numbers, or of boxes."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, islice
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import one_line
+from bboxqa.formats.opening import parquet_errors
+from bboxqa.formats.translation.collector import BrokenTextError
+from bboxqa.model.labels import Coder, LabelColumn, label_of
+
+NAMED_ONCE = "Rename all but one of them, or leave them out."
+"""The advice on columns with the same name."""
+QUOTES = "A quote that is not closed is the usual cause; one within a quoted cell is written twice."
+"""The advice if a text cannot be split into cells."""
+# Number of rows per chunk, few enough to stay in the processor's cache.
+_CHUNK = 4096
+_LINES = "Write one JSON object on each line."
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive rows of a table, as columns."""
+
+    at: list[int] = field(default_factory=list)
+    """The line, or the Parquet row number, of each row."""
+    columns: Sequence[Sequence[Any]] = ()
+    ragged: list[tuple[int, int]] = field(default_factory=list)
+    """Lines with more or fewer cells than the header, and the number of their cells."""
+
+
+class TableFile:
+    """A table in memory.
+
+    Attributes
+    ----------
+    name : str
+        The name of the file in messages.
+    header : tuple of str
+        The first row, or the names of the columns.
+    header_is_certain : bool
+        Whether the first row is certainly a header; False if it may be data.
+    """
+
+    name: str
+    header: tuple[str, ...]
+    header_is_certain = True
+
+    def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
+        """Return the values of some columns, below the header."""
+        return dict(zip(names, self._read([*map(self.header.index, names)]), strict=True))
+
+    def grid(self) -> tuple[LabelColumn, int]:
+        """Return all cells below the header, row by row, and the number of columns."""
+        columns = self._read([*range(len(self.header))])
+        offsets = np.cumsum([0, *(len(column.labels) for column in columns)])
+        cells = [
+            np.where(column.codes < 0, -1, column.codes + offset)
+            for column, offset in zip(columns, offsets[:-1], strict=True)
+        ]
+        labels = chain.from_iterable(column.labels for column in columns)
+        return LabelColumn(np.stack(cells, axis=1).ravel(), tuple(labels)), len(self.header)
+
+    def places(self, rows: IndexArray) -> list[str]:
+        """Return file and line of rows, counted from 0 below the header."""
+        lines = [at for chunk in self.chunks([]) for at in chunk.at] if len(rows) else []
+        return [f"{self.name}: line {lines[row]}" for row in rows.tolist()]
+
+    def chunks(self, places: Sequence[int]) -> Iterator[Chunk]:
+        """Yield the columns at some places, a few thousand rows at a time."""
+        raise NotImplementedError
+
+    def refuse_repeated(self, used: Sequence[str]) -> None:
+        """Refuse a table with several columns of a name that is used."""
+        if problem := repeated_name(self.header, used):
+            place = "" if isinstance(self, Parquet) else "line 1: "
+            raise DatasetError([f"{self.name}: {place}{problem}"], NAMED_ONCE)
+
+    def _read(self, places: Sequence[int]) -> list[LabelColumn]:
+        coders = [Coder() for _ in places]
+        ragged: list[tuple[int, int]] = []
+        for chunk in self.chunks(places):
+            ragged += chunk.ragged
+            for coder, place, cells in zip(coders, places, chunk.columns, strict=True):
+                try:
+                    coder.add(cells)
+                except TypeError:
+                    raise DatasetError(self._nested(place)) from None
+        if ragged:
+            expected = f"expected {len(self.header)}, as the first line has"
+            raise DatasetError(
+                [f"{self.name}: line {line}: has {n} cells; {expected}" for line, n in ragged],
+                "Quote cells that hold the delimiter.",
+            )
+        return [_texts(*coder.finish()) for coder in coders]
+
+    def _nested(self, place: int) -> list[str]:
+        cells = chain.from_iterable(chunk.columns[0] for chunk in self.chunks([place]))
+        rows = [row for row, cell in enumerate(cells) if isinstance(cell, dict | list)]
+        expected = f"{self.header[place]} is a list or an object; expected a text or a number"
+        return [f"{where}: {expected}" for where in self.places(np.array(rows))]
+
+
+def _texts(codes: IndexArray, labels: list[Any]) -> LabelColumn:
+    return LabelColumn(codes, tuple((label_of(label) or "").strip() or None for label in labels))
+
+
+class Delimited(TableFile):
+    """A table of cells, delimited by commas, tabs or semicolons."""
+
+    header_is_certain = False
+
+    def __init__(self, name: str, text: str, *, tab: bool = False) -> None:
+        self.name = name
+        self._text = text
+        self._delimiter = "\t" if tab else delimiter_of(text)
+        self.header = tuple(cell.strip() for cell in next(self._rows(), (0, []))[1])
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows, with the line in which each begins; raises BrokenTextError."""
+        # Strict: a file cut off inside quotes is refused rather than read as one cell.
+        lines = io.StringIO(self._text, newline="")
+        reader = csv.reader(lines, delimiter=self._delimiter, strict=True, skipinitialspace=True)
+        line, width = 0, 0
+        try:
+            for row in reader:
+                start, line = line + 1, reader.line_num
+                if row and (width == 1 or len(row) > 1 or row[0].strip()):
+                    width = width or len(row)
+                    yield start, row
+        except csv.Error as error:
+            problem = f"{self.name}: line {line + 1}: cannot be split into cells: {error}"
+            raise BrokenTextError([problem], QUOTES) from None
+
+    def chunks(self, places: Sequence[int]) -> Iterator[Chunk]:
+        """Yield the columns at some places, a few thousand rows at a time."""
+        width, rows = len(self.header), islice(self._rows(), 1, None)
+        while some := list(islice(rows, _CHUNK)):
+            whole = [each for each in some if len(each[1]) == width]
+            ragged = [(at, len(row)) for at, row in some if len(row) != width]
+            columns = [*zip(*(row for _, row in whole), strict=True)] or [()] * width
+            yield Chunk([at for at, _ in whole], [columns[place] for place in places], ragged)
+
+
+def delimiter_of(text: str) -> str:
+    """Return the most frequent delimiter of the first line."""
+    return max(",\t;", key=text.lstrip(" \r\n").partition("\n")[0].count)
+
+
+class JsonLines(TableFile):
+    """A table of one JSON object a line, in which a key that is used twice is refused."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self._text = text
+
+    @cached_property
+    def header(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The keys of the first rows."""
+        rows = (row for _, row in islice(self._rows(), _CHUNK))
+        return tuple(dict.fromkeys(key for row in rows for key in row))
+
+    def _rows(self, used: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
+        decode = msgspec.json.Decoder(dict[str, Any]).decode
+        keys = [json.dumps(name, ensure_ascii=False) for name in used]
+        for number, line in enumerate(io.StringIO(self._text, newline=""), start=1):
+            if line.isspace():
+                continue
+            try:
+                row = decode(line)
+                # Decoding keeps the last of equal keys; objects inside of the row have their own.
+                is_doubtful = any(line.count(key) > 1 for key in keys)
+                pairs = json.loads(line, object_pairs_hook=list) if is_doubtful else ()
+            except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+                problem = f"{self.name}: line {number}: is not a JSON object: {error}"
+                raise BrokenTextError([problem], _LINES) from None
+            if problem := repeated_name([name for name, _ in pairs], used):
+                raise DatasetError([f"{self.name}: line {number}: {problem}"], NAMED_ONCE)
+            yield number, row
+
+    def chunks(self, places: Sequence[int]) -> Iterator[Chunk]:
+        """Yield the columns at some places, a few thousand rows at a time."""
+        names = [self.header[place] for place in places]
+        rows = self._rows(names)
+        while some := list(islice(rows, _CHUNK)):
+            columns = [[row.get(name) for _, row in some] for name in names]
+            yield Chunk([at for at, _ in some], columns)
+
+
+class Parquet(TableFile):
+    """A Parquet file; images of Hugging Face in it are reduced to their paths."""
+
+    def __init__(self, name: str, source: Any) -> None:
+        self.name = name
+        with parquet_errors(name) as parquet:
+            self.file = parquet.ParquetFile(source)
+        self.header = tuple(self.file.schema_arrow.names)
+
+    def chunks(self, places: Sequence[int]) -> Iterator[Chunk]:
+        """Yield the columns at some places, a few thousand rows at a time."""
+        fields = [self.file.schema_arrow.field(place) for place in places]
+        names, first = [_part_of(each) for each in fields], 1
+        with parquet_errors(self.name):
+            for batch in self.file.iter_batches(_CHUNK, columns=[*dict.fromkeys(names)]):
+                found = {each.name: batch.column(each.name).to_pylist() for each in fields}
+                stop = first + batch.num_rows
+                yield Chunk([*range(first, stop)], [found[each.name] for each in fields])
+                first = stop
+
+    def places(self, rows: IndexArray) -> list[str]:
+        """Return file and number of rows, counted from 0."""
+        return [f"{self.name}: row {row + 1}" for row in rows.tolist()]
+
+
+def _part_of(column: Any) -> str:
+    """Return the part of a column to read: of images of Hugging Face, the path."""
+    import pyarrow as pa
+
+    is_picture = pa.types.is_struct(column.type) and column.type.get_field_index("path") >= 0
+    return f"{column.name}.path" if is_picture else str(column.name)
+
+
+def repeated_name(names: Sequence[str], used: Sequence[str]) -> str:
+    """Return the problem that a used name occurs several times; "" if none does.
+
+    Examples
+    --------
+    >>> repeated_name(["image", "x", "x", "note", "note"], ["image", "x"])
+    "has several columns 'x'; expected one"
+    """
+    found = next((name for name in used if [*names].count(name) > 1), "")
+    return f"has several columns {one_line(found)!r}; expected one" if found else ""
