@@ -41,9 +41,10 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         How to find the annotator of each annotation.
     filter : str or None
         A glob that the names of files in folders, or in an archive of several, have to match.
-    join : {"path", "name", "stem"}
+    join : {"path", "name", "stem", "none"}
         Which part of the file name identifies an image across files: the whole path, the name
-        without folders, or the name without suffix and Roboflow's marker.
+        without folders, the name without suffix and Roboflow's marker, or none, with which images
+        of different files are different ones.
     category_map : dict of str to str
         New names of categories, by the names in the files; empty for those that are left out.
     asked : {"authors", "all"}

@@ -108,13 +108,10 @@ class _Records:
             ends = [end for pair in pairs for end in pair]
             wrong = [end for end in ends if not 0 <= end <= len(joints)]
             if joints and wrong:
-                problem = (
-                    f"skeleton joins keypoint {wrong[0]}; expected numbers up to {len(joints)}"
-                )
+                problem = f"skeleton joins keypoint {wrong[0]}; expected numbers up to "
+                problem += f"{len(joints)}, the number of its points"
                 where = Where(member, f"/categories/points/items/{place}")
-                self.into.defect(
-                    "K006", f"{problem} {len(joints)}, the number of its points", where
-                )
+                self.into.defect("K006", problem, where)
             number = given.get("label_id")
             if type(number) is not int or not joints:
                 continue

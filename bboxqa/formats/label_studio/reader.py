@@ -134,6 +134,8 @@ class _Records:
 
     def add_task(self, task: Task) -> None:
         """Add the annotations and predictions of a task."""
+        images = self._images.images_of(task)
+        self._images.tell_apart(task, images)
         for pointer, found in task.odd:
             problem = f"{task.label}: found {found}; expected an object"
             self._into.defect("T001", problem, self._where(pointer))
@@ -142,8 +144,6 @@ class _Records:
             self._into.defect("T009", problem, self._where(f"{task.pointer}/predictions/0"))
         self._tally["bare"] += task.n_bare
         self._tally["draft"] += task.n_drafts
-        images = self._images.images_of(task)
-        self._images.tell_apart(task, images)
         sizes = self._sizes(task, images)
         keys = self._images.of_task(task, images) or sizes.keys()
         # A task with a single image gives it its number.
