@@ -28,8 +28,7 @@ from bboxqa.agreement.counts.object_counts import (
     ratio,
 )
 from bboxqa.agreement.uncertainty.distributions import t_quantile
-from bboxqa.agreement.uncertainty.estimator import OK, Estimator, SumTable
-from bboxqa.agreement.uncertainty.linear import FEWEST, NO_ERROR
+from bboxqa.agreement.uncertainty.estimator import FEWEST, NO_ERROR, OK, Estimator, SumTable
 from bboxqa.agreement.uncertainty.resampling import (
     LEVEL,
     covering_intervals,

@@ -46,7 +46,8 @@ def frozen_arrays(cls: type[_Holder]) -> type[_Holder]:
     cls.__post_init__ = _freeze  # type: ignore[attr-defined]
     if "__repr__" not in vars(cls):
         cls.__repr__ = _shapes  # type: ignore[method-assign]
-    return dataclass(frozen=True, slots=True, eq=False)(cls)
+    # What is not generated costs no time at start.
+    return dataclass(frozen=True, slots=True, eq=False, repr=False, match_args=False)(cls)
 
 
 def _freeze(holder: Any) -> None:

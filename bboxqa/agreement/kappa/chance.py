@@ -7,6 +7,7 @@ import numpy as np
 
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.agreement.uncertainty.estimator import (
+    NO_ERROR,
     NO_PAIR,
     NO_VARIATION,
     OK,
@@ -18,7 +19,7 @@ from bboxqa.agreement.uncertainty.estimator import (
     table_of,
     undefined,
 )
-from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval
+from bboxqa.agreement.uncertainty.linear import fisher_interval
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, frozen_arrays, sum_by
 from bboxqa.model.units import Cell, ReliabilityData
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.agreement.uncertainty.estimator import (
+    NO_ERROR,
     NO_PAIR,
     NO_VARIATION,
     OK,
@@ -17,7 +18,7 @@ from bboxqa.agreement.uncertainty.estimator import (
     table_of,
     undefined,
 )
-from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval, pseudo_value_estimator
+from bboxqa.agreement.uncertainty.linear import fisher_interval, pseudo_value_estimator
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,

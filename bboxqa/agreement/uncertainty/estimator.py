@@ -101,6 +101,11 @@ _ADVICE = {
     NO_VARIATION: "Add units of other values; percent agreement can be reported meanwhile.",
 }
 
+FEWEST = 10
+"""With fewer clusters, intervals from standard errors cover the truth too rarely."""
+NO_ERROR = 1e-12
+"""A standard error below this is rounding: nothing varies. It is absolute, other than `ROUNDING`,
+which is a share."""
 ROUNDING = 1e-12
 """Differences below this share of the subtracted numbers are due to rounding."""
 

@@ -6,16 +6,10 @@ from math import inf, isnan, nan, sqrt
 import numpy as np
 
 from bboxqa.agreement.uncertainty.distributions import t_quantile
-from bboxqa.agreement.uncertainty.estimator import OK, Estimator, SumTable
+from bboxqa.agreement.uncertainty.estimator import FEWEST, NO_ERROR, OK, Estimator, SumTable
 from bboxqa.agreement.uncertainty.resampling import LEVEL, jackknife_error
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.model.ratings import Estimate, TaskEstimates
-
-FEWEST = 10
-"""With fewer clusters, intervals from standard errors cover the truth too rarely."""
-NO_ERROR = 1e-12
-"""A standard error below this is rounding: nothing varies. It is absolute, other than `ROUNDING`,
-which is a share."""
 
 
 def pseudo_value_estimator(

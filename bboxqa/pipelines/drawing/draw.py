@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 # Pixels of the longer side: 8 inches at 300 dots per inch.
 _SIDE = 2400
 _EMPTY = "nobody drew a box in this image (--similarity keypoints draws key points)"
-# More panels would be too small: they are not suggested.
-_MOST_PANELS = 9
+_INSTEAD = "; --by category --side-by-side shows categories as colours, annotators as panels"
 
 Source = Dataset | Files | Mapping[str, Any]
 Folders = AnyPath | Sequence[AnyPath] | None
@@ -136,7 +135,7 @@ def draw_with(
             axes = (ax,)
     figure: Any = axes[0].figure
     if n_hidden:
-        instead = _instead(scene, by, side_by_side=side_by_side)
+        instead = "" if side_by_side else _INSTEAD
         notes.append(f"there was no room for {count(n_hidden, 'label')}{instead}")
     if missing:
         notes.append(missing_note(missing))
@@ -238,14 +237,6 @@ def _with_pixels(
     width, height = picture.size if 0 in size else size
     notes = [note] if note else []
     return replace(scene, width=width, height=height, pixels=picture.pixels), notes, file
-
-
-def _instead(scene: Scene, by: By, *, side_by_side: bool) -> str:
-    """Return advice on colours and panels that replace labels; "" if there is none."""
-    n_panels = len({shape.annotator for shape in scene.shapes})
-    if by in ("annotator", "category") and 1 < n_panels <= _MOST_PANELS and not side_by_side:
-        return "; --by category --side-by-side shows categories as colours, annotators as panels"
-    return "; --by category shows categories as colours" if by == "annotator" else ""
 
 
 def _with_size(scene: Scene, drawn: str) -> tuple[Scene, list[str]]:

@@ -15,8 +15,7 @@ from bboxqa.agreement.registry import (
     default_coefficients,
     named_coefficients,
 )
-from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
-from bboxqa.agreement.uncertainty.linear import FEWEST
+from bboxqa.agreement.uncertainty.estimator import FEWEST, ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
     covering_intervals,

@@ -1,7 +1,6 @@
 """What a page says about each annotator."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bboxqa.core.text import count, names_in_words
@@ -39,52 +38,37 @@ Entry = tuple[str, str, str]
 """The title, value and interval of a figure on a card."""
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
-    """An annotator."""
-
-    name: str
-    style: str
-    figures: Sequence[Entry]
-    chart: str
-    confused: str
-    n: int
-    misses: float | None
-    extras: float | None
-
-
-def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Card]:
+def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[dict[str, Any]]:
     """Return cards of annotators with errors in most objects, the lowest F1 first."""
     if diagnosis is None:
         return []
     tables = diagnosis["tables"]
-    shapes = _by_annotator(tables["boxes_per_object"])
-    rows = _by_annotator(tables["annotators"])
+    shapes, rows = (_by_annotator(tables[name]) for name in ("boxes_per_object", "annotators"))
     order = sorted(rows, key=lambda name: -_n_errors(rows[name], shapes[name]))
     cells = table_rows(tables["confusion_matrix"])
-    confused = _confusions(cells, [*rows])
+    confused, charts = _confusions(cells, [*rows]), _offset_charts(diagnosis, order[:MOST])
     several = len({row["category"] for row in cells} - {NO_BOX}) > 1
-    groups, charts = _grouped(diagnosis), _offset_charts(diagnosis, order[:MOST])
-    work = {row["name"]: row for row in diagnosis.get("work", ())[1:]}
     shown = [row for row in diagnosis["annotators"] if row["name"] in order[:MOST]]
     # Those without an F1 come last.
     shown.sort(key=lambda row: (row["f1"]["value"] is None, row["f1"]["value"] or 0.0))
-    cards = []
-    for row in shown:
-        name = row["name"]
-        figures = [
-            *_figures(row, images_compared(rows[name]), others_of(name, [*rows]), several=several),
-            *_of_shapes(shapes[name]),
-            *_of_group(groups.get(name)),
-            *_of_time(work.get(name)),
-        ]
-        # Objects to which others gave another category may not match, such as parts of a group.
-        differs = "" if row["class_share"]["value"] == 1 else confused.get(name, "")
-        style = of.style(name) if name in of.annotators else ""
-        misses, extras = row["miss_rate"]["value"], row["extra_rate"]["value"]
-        chart = charts.get(name, "")
-        cards.append(Card(name, style, figures, chart, differs, row["n"], misses, extras))
-    return cards
+    return [
+        {
+            "name": (name := row["name"]),
+            "style": of.style(name) if name in of.annotators else "",
+            "figures": [
+                *_figures(row, images_compared(rows[name]), others_of(name, [*rows]),
+                          several=several),
+                *_of_shapes(shapes[name]),
+            ],
+            "chart": charts.get(name, ""),
+            # Objects to which others gave another category may not match, such as parts of a group.
+            "confused": "" if row["class_share"]["value"] == 1 else confused.get(name, ""),
+            "n": row["n"],
+            "misses": row["miss_rate"]["value"],
+            "extras": row["extra_rate"]["value"],
+        }
+        for row in shown
+    ]  # fmt: skip
 
 
 def _by_annotator(table: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -117,27 +101,6 @@ def _share(title: str, figure: Mapping[str, Any]) -> Entry:
 def _of_shapes(row: Mapping[str, Any]) -> list[Entry]:
     """Return the rates of objects drawn twice, split and merged that are not zero."""
     return [_share(title, json_figure(row, rate)) for title, n, rate in _SHAPES if row[n]]
-
-
-def _of_group(row: Mapping[str, Any] | None) -> list[Entry]:
-    if row is None:
-        return []
-    return [
-        ("group", number(row["group"]), ""),
-        ("F1 with category in the group", number(row["within"]), ""),
-        ("F1 with category outside it", number(row["between"]), ""),
-    ]
-
-
-def _of_time(row: Mapping[str, Any] | None) -> list[Entry]:
-    # The results of a model have no times.
-    if row is None or not row["n_sessions"]:
-        return []
-    speed = row["per_minute"]
-    return [
-        ("annotations a minute", number(speed["value"], 1), interval(speed["interval"], 1)),
-        ("sessions", number(row["n_sessions"]), ""),
-    ]
 
 
 def _offset_charts(diagnosis: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
