@@ -55,23 +55,14 @@ def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:
 def attributes_of(
     element: Element, of_shape: Mapping[str, object] | None = None, *, is_tracked: bool = False
 ) -> Record:
-    """Return the attributes of an annotation.
+    """Return the attributes of an annotation, with values `of_shape` such as its rotation.
 
-    Values of the shape keep their names; an answer of the same name follows "label.", whether or
-    not the shape has the value.
+    Values of the shape keep their names. An answer to an attribute of the label that has such a
+    name follows "label.", whether or not the shape has the value.
 
     >>> answers = [Element("attribute", 2, {"name": "occluded"}, text="false")]
     >>> attributes_of(Element("box", 1, {"occluded": "1"}, inside=answers))
     {'occluded': '1', 'label.occluded': 'false'}
-
-    Parameters
-    ----------
-    element : Element
-        The shape, with the answers to the attributes of its label inside.
-    of_shape : mapping, optional
-        Values of the geometry, such as its rotation.
-    is_tracked : bool
-        Whether the shape is that of a track in a frame.
     """
     values = element.values
     found = {**of_shape} if of_shape else {}

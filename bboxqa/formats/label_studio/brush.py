@@ -43,20 +43,8 @@ def brush_mask(numbers: object, width: int, height: int) -> RowMask:
     consists of 1 bit that is set if one value is repeated, 2 bits that select the width of its
     length, the length minus 1, and the value or values. Pixels go row by row.
 
-    Raises MaskProblemError if the numbers are not such bits, or have another size. Memory is taken
-    for the bits only, as a run of one value may be long.
-
-    Parameters
-    ----------
-    numbers : object
-        The value in the file; expected is a list of bytes as integers.
-    width, height : int
-        Size of the image in pixels.
-
-    Returns
-    -------
-    RowMask
-        The mask, in the whole image.
+    Raises MaskProblemError if the numbers are not such bits, or have another size than the image.
+    Memory is taken for the bits only, as a run of one value may be long.
     """
     try:
         data = bytes(numbers)  # type: ignore[call-overload]
@@ -112,12 +100,9 @@ _LENGTH_WIDTHS = (3, 4, 8, 16)
 
 
 def brush_numbers(runs: IndexArray) -> list[int]:
-    """Encode a mask as the numbers under `rle`; the inverse of `brush_mask`.
+    """Encode (R,) run lengths of all pixels, row by row, as the numbers under `rle`.
 
-    Parameters
-    ----------
-    runs : (R,) int64
-        Run lengths of all pixels, row by row, beginning with a run outside the mask.
+    The first run is outside the mask. This is the inverse of `brush_mask`.
 
     Examples
     --------

@@ -65,16 +65,8 @@ def images_of(
     """Return the addresses of the images of a task by data key; several of a key are pages.
 
     Words under keys such as "image" are names of images in a task without addresses, and under keys
-    that tags are named like. Any text or number under the key `said` by the user names one.
-
-    Parameters
-    ----------
-    data : dict
-        The data of the task.
-    said : str
-        The key that the user says; "" for none.
-    tags : callable
-        Returns the tags that regions of the file are on; only called if there are words.
+    that tags are named like, which `tags` returns. Any text or number under the key `said` by the
+    user names one.
 
     Examples
     --------

@@ -227,15 +227,8 @@ def beyond(region: Region, box: Sequence[float], size: Size) -> str:
     """Return the first coordinate of a shape outside its image that is not a percentage.
 
     It is "" for a rotated shape, a corner of which may lie outside, and for one that reaches over
-    an edge, since rules about boxes and outlines report those of all formats.
-
-    Parameters
-    ----------
-    region : Region
-    box : sequence of float
-        x, y, width and height of the shape in pixels.
-    size : tuple of int
-        Width and height of the image in pixels.
+    an edge, since rules about boxes and outlines report those of all formats. `box` and `size` are
+    in pixels.
     """
     x, y, width, height = box
     is_over_edge = x < size[0] and y < size[1] and x + width > 0 and y + height > 0
