@@ -1,14 +1,14 @@
 """What a format cannot hold of a content, computed from what it holds."""
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.label_folders import INSIDE, place_of
+from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.records import extent_of
 from bboxqa.formats.writing.content import Content, image_name, shown_id
 from bboxqa.formats.writing.key_points import KEY_POINT, has_joints
@@ -341,31 +341,6 @@ def _path_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
         "read as {}"
     )
     yield from name_losses("image", filter(is_twin, places), read, why)
-    if to_format.folder != "labels" and len(content.annotators) < 2:
-        yield from _folders_as_people(files, title)
-
-
-def _folders_as_people(files: dict[str, tuple[str, ...]], title: str) -> Iterator[Loss]:
-    """Yield the images whose folders readers may take for those of annotators."""
-    folders: dict[str, set[str]] = defaultdict(set)
-    for parts in files.values():
-        if len(parts) > 1 and not INSIDE.fullmatch(parts[0]):
-            folders[parts[-1]].add(parts[0])
-    found = [
-        name
-        for name, parts in files.items()
-        if parts[0] in folders[parts[-1]] and len(folders[parts[-1]]) > 1
-    ]
-    if found:
-        why = (
-            f"{title} has the same folders for several annotators: put the pictures beside the "
-            "labels in the folder images before they are read"
-        )
-        noun = Noun(
-            "image of the same name in several folders",
-            "images of the same names in several folders",
-        )
-        yield Loss(len(found), noun, why, repr(one_line(found[0])), "ambiguous")
 
 
 def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
