@@ -70,10 +70,10 @@ def test_an_object_has_all_its_kinds_and_so_has_its_picture():
     assert both["kind"] == "class conflict"
     assert both["kinds"] == ["missed by some", "class conflict"]
     (drawn,) = shown_images(None, [image], {}).pictures
-    assert drawn.kinds == ["class conflict", "missed by some"]
+    assert drawn["kinds"] == ["class conflict", "missed by some"]
     del both["kinds"]
     others = {each["kind"] for each in image["objects"]}
-    assert set(shown_images(None, [image], {}).pictures[0].kinds) == others
+    assert set(shown_images(None, [image], {}).pictures[0]["kinds"]) == others
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -105,9 +105,9 @@ def test_key_points_are_visible_or_hidden_and_joined_by_lines():
     # Of nose and left eye; the right eye is not labelled.
     assert shape["lines"] == [[10, 10, 20, 10]]
     (picture,) = shown_images(None, [image], {}).pictures
-    drawn = picture.shapes[0]
-    assert drawn.d == "M5 5h30v30H5zM10 10L20 10"
-    assert (drawn.dots, drawn.hidden) == ("M10 10h0M20 10h0", "M20 10h0")
+    drawn = picture["shapes"][0]
+    assert drawn["d"] == "M5 5h30v30H5zM10 10L20 10"
+    assert (drawn["dots"], drawn["hidden"]) == ("M10 10h0M20 10h0", "M20 10h0")
 
 
 def _document(annotations):

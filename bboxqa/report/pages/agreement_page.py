@@ -154,7 +154,7 @@ def _page(documents: Documents, images: ShownImages, above: str, *, linked: bool
         costs={
             "columns": ["file_name", "cost", "alpha", "f1"],
             "rows": [
-                [each.record[key] for key in ("file_name", "cost", "alpha", "f1")]
+                [each["record"][key] for key in ("file_name", "cost", "alpha", "f1")]
                 for each in images.pictures
             ],
         },

@@ -39,65 +39,8 @@ class Pixels:
         return f"{BLANK_CANVAS}: {self.problem}" if self.problem else self.remark
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """An annotation on a picture, with the paths of its outline and its key points.
-
-    Each point is a line of length 0 with round ends. `style` has the classes of its line.
-    """
-
-    d: str
-    annotator: int
-    category: int
-    number: int
-    style: str
-    text: str
-    dots: str = ""
-    hidden: str = ""
-
-    @property
-    def color(self) -> str:
-        """The class of the colour of its line."""
-        return self.style.partition(" ")[0]
-
-    @property
-    def dash(self) -> str:
-        """The class of the style of its line."""
-        return self.style.rpartition(" ")[2]
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """An image of the document "worst_images", its `record`, as a page draws it.
-
-    `note` says why there are no pixels, or what is wrong with them. `labels` are numbers of objects
-    with their places, `letter` is the size of letters, both in pixels of the image. `asked` are
-    annotators with their styles.
-    """
-
-    number: int
-    record: Mapping[str, Any]
-    width: float
-    height: float
-    pixels: Pixels | None
-    note: str
-    disagreed: Sequence[Mapping[str, Any]]
-    agreed: Sequence[Mapping[str, Any]]
-    kinds: Sequence[str]
-    shapes: Sequence[Drawn]
-    labels: Sequence[tuple[int, float, float]]
-    letter: float
-    asked: Sequence[tuple[str, str]]
-
-    @property
-    def name(self) -> str:
-        """The file name of the image."""
-        return str(self.record["file_name"])
-
-    @property
-    def categories(self) -> list[int]:
-        """The numbers of the categories of its annotations."""
-        return sorted({shape.category for shape in self.shapes})
+Picture = Mapping[str, Any]
+"""An image of the document "worst_images", its "record", with what a page draws on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +77,7 @@ class ShownImages:
     @property
     def kinds(self) -> list[str]:
         """The kinds of disagreement in the images."""
-        return sorted({kind for each in self.pictures for kind in each.kinds})
+        return sorted({kind for each in self.pictures for kind in each["kinds"]})
 
     @property
     def title(self) -> str:
@@ -144,12 +87,12 @@ class ShownImages:
     @property
     def has_alpha(self) -> bool:
         """Whether any image has an alpha; with a single category, none has."""
-        return any(each.record["alpha"] is not None for each in self.pictures)
+        return any(each["record"]["alpha"] is not None for each in self.pictures)
 
     @property
     def looked_for(self) -> bool:
         """Whether the pixels of any image were looked for."""
-        return any(each.pixels or each.note for each in self.pictures)
+        return any(each["pixels"] or each["note"] for each in self.pictures)
 
 
 def line_style(place: int) -> str:
@@ -226,26 +169,28 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, found: Pixels | 
     pixels = found if found is not None and found.address else None
     shapes = [_drawn(shape, of, people) for shape in image["shapes"]]
     # Where outlines coincide, the gaps of a broken line show the solid line below it.
-    shapes.sort(key=lambda shape: shape.dash != "dash-0")
+    shapes.sort(key=lambda shape: shape["dash"] != "dash-0")
     width, height = _size(image, pixels)
     letter = round(max(width, height) * _LETTER, 2)
     disagreed = [each for each in image["objects"] if each["kind"] != ALL_AGREE]
-    return Picture(
-        number=number,
-        record=image,
-        width=width,
-        height=height,
-        pixels=pixels,
-        note="" if found is None else found.note,
-        disagreed=disagreed,
-        agreed=[each for each in image["objects"] if each["kind"] == ALL_AGREE],
+    return {
+        "number": number,
+        "name": image["file_name"],
+        "record": image,
+        "width": width,
+        "height": height,
+        "pixels": pixels,
+        "note": "" if found is None else found.note,
+        "disagreed": disagreed,
+        "agreed": [each for each in image["objects"] if each["kind"] == ALL_AGREE],
         # Results of earlier versions have the primary kind only.
-        kinds=sorted({kind for each in disagreed for kind in each.get("kinds", [each["kind"]])}),
-        shapes=shapes,
-        labels=_labels(image, letter),
-        letter=letter,
-        asked=[(name, of.style(name, people)) for name in people],
-    )
+        "kinds": sorted({kind for each in disagreed for kind in each.get("kinds", [each["kind"]])}),
+        "shapes": shapes,
+        "labels": _labels(image, letter),
+        "letter": letter,
+        "asked": [(name, of.style(name, people)) for name in people],
+        "categories": sorted({shape["category"] for shape in shapes}),
+    }
 
 
 def _size(image: Mapping[str, Any], pixels: Pixels | None) -> tuple[float, float]:
@@ -260,21 +205,24 @@ def _size(image: Mapping[str, Any], pixels: Pixels | None) -> tuple[float, float
     return max(right, 1.0), max(bottom, 1.0)
 
 
-def _drawn(shape: Mapping[str, Any], of: Legend, people: Sequence[str]) -> Drawn:
+def _drawn(shape: Mapping[str, Any], of: Legend, people: Sequence[str]) -> dict[str, Any]:
+    """Return the paths of an annotation: its outline and its key points, with their classes."""
     hidden = shape.get("hidden_points", ())
-    return Drawn(
-        d=outline_path(shape),
-        annotator=of.annotators[shape["annotator"]],
-        category=of.categories[shape["category"]],
-        number=shape["object"],
-        style=of.style(shape["annotator"], people),
-        text=(
-            f"{shape['object']}: {shape['category']} by {shape['annotator']} "
-            f"(annotation {shape['annotation']})"
-        ),
-        dots=_dots([*shape.get("visible_points", ()), *hidden]),
-        hidden=_dots(hidden),
-    )
+    style = of.style(shape["annotator"], people)
+    who = f"{shape['category']} by {shape['annotator']} (annotation {shape['annotation']})"
+    return {
+        "d": outline_path(shape),
+        "annotator": of.annotators[shape["annotator"]],
+        "category": of.categories[shape["category"]],
+        "number": shape["object"],
+        "style": style,
+        "color": style.partition(" ")[0],
+        "dash": style.rpartition(" ")[2],
+        "text": f"{shape['object']}: {who}",
+        # Each point is a line of length 0 with round ends.
+        "dots": _dots([*shape.get("visible_points", ()), *hidden]),
+        "hidden": _dots(hidden),
+    }
 
 
 def _dots(points: Sequence[Sequence[float]]) -> str:
