@@ -311,41 +311,6 @@ def test_a_table_on_its_side_is_refused_until_it_is_named(write):
 
 
 @pytest.mark.parametrize(
-    ("header", "people", "things", "settings", "message"),
-    [
-        ("rater,item,value", ["ann", "bob"], ["1", "2"], {"unit": "rater", "annotator": "item"},
-         "the column of units is called 'rater'"),
-        ("who,image_id,value", ["ann", "bob"], ["1", "2"], {"unit": "who", "annotator": "image_id"},
-         "the column of annotators is called 'image_id'"),
-        ("unit,annotator,value", ["rater 1", "rater 2"], ["1", "2"], {},
-         "column 'unit' has names of annotators, such as 'rater 1'"),
-        ("unit,annotator,value", ["ann", "bob"], ["1.jpg", "2.jpg"], {},
-         "column 'annotator' has names of images, such as '1.jpg'"),
-    ],
-)  # fmt: skip
-def test_units_that_were_given_as_annotators_are_refused(
-    write, header, people, things, settings, message
-):
-    rows = [f"{who},{what},yes" for who in people for what in things]
-    path = write("\n".join([header, *rows]) + "\n")
-    with pytest.raises(DatasetError, match=message) as raised:
-        read(path, **settings)
-    first, second = header.split(",")[:2]
-    assert f"Give --unit {second} --annotator {first}" in raised.value.advice
-    turned = {"unit": second, "annotator": first}
-    if "unit" in turned.values():
-        # Who follows the advice is not refused in turn.
-        turned = {"unit": "annotator", "annotator": "unit"}
-    assert sorted(read(path, **turned).annotator_names) == people
-
-
-@pytest.mark.parametrize("title", ["subject", "annotator", "person"])
-def test_people_of_any_name_may_rate(write, title):
-    path = write(f"stimulus,{title},value\ns1,u1,yes\ns1,u2,no\n")
-    assert len(read(path, unit="stimulus", annotator=title).annotator_names) == 2
-
-
-@pytest.mark.parametrize(
     ("n_annotators", "n_units", "refused"),
     [(8, 7, True), (8, 8, False), (5, 4, True), (5, 5, False)],
 )

@@ -17,16 +17,10 @@ _THINGS = (
     r"(unit|item|image|img|file(name)?|picture|photo|frame|object|subject|patient|case|sample|"
     r"document|doc|text|sentence|question|recording)"
 )
-_MAY_RATE = re.compile(rf"(subject|patient|case)s?{_KEY}", re.IGNORECASE)
 _ANNOTATORS = re.compile(rf"{_PEOPLE}s?{_KEY}", re.IGNORECASE)
 _UNITS = re.compile(rf"{_THINGS}s?{_KEY}", re.IGNORECASE)
 _ONE_UNIT = re.compile(rf"(u|q|{_THINGS})[ _-]?\d+(\.\w+)?", re.IGNORECASE)
 _ONE_ANNOTATOR = re.compile(rf"{_PEOPLE}([ _-]?\d+|[ _-]\w+|[ _-]?[a-z])", re.IGNORECASE)
-
-_ONE_PICTURE = re.compile(
-    r"(image|img|picture|photo|frame)s?[ _-]?\d+(\.\w+)?|.+\.(jpe?g|png|bmp|webp|tiff?)",
-    re.IGNORECASE,
-)
 
 
 def names_of_annotators(title: str) -> bool:
@@ -39,11 +33,6 @@ def names_of_units(title: str) -> bool:
     return _UNITS.fullmatch(title) is not None
 
 
-def names_of_things(title: str) -> bool:
-    """Return whether a column with this title names units that cannot be people."""
-    return names_of_units(title) and _MAY_RATE.fullmatch(title) is None
-
-
 def looks_like_annotators(names: Sequence[str]) -> bool:
     """Return whether there are two or more names, all like rater1 or "coder A"."""
     return len(names) > 1 and all(_ONE_ANNOTATOR.fullmatch(name) for name in names)
@@ -52,11 +41,6 @@ def looks_like_annotators(names: Sequence[str]) -> bool:
 def looks_like_units(names: Sequence[str]) -> bool:
     """Return whether there are three or more names, all like u1 or image_2.jpg."""
     return len(names) > 2 and all(_ONE_UNIT.fullmatch(name) for name in names)
-
-
-def looks_like_pictures(names: Sequence[str]) -> bool:
-    """Return whether there are two or more names, all like image_2 or 7.jpg, and so not people."""
-    return len(names) > 1 and all(_ONE_PICTURE.fullmatch(name) for name in names)
 
 
 def are_names(cells: Sequence[str | None], others: set[str]) -> bool | None:

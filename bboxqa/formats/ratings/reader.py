@@ -20,10 +20,8 @@ from bboxqa.formats.ratings.layouts import (
     counts_in,
     layout_of,
     looks_like_annotators,
-    looks_like_pictures,
     looks_like_units,
     names_of_annotators,
-    names_of_things,
     names_of_units,
     without_column,
 )
@@ -239,10 +237,6 @@ def with_missed(category: LabelColumn, state: LabelColumn) -> LabelColumn:
     return LabelColumn(codes, (*category.labels, name))
 
 
-# Number of labels examined to see whether all names of a column are of one kind.
-_LOOKED_AT = 1000
-
-
 def read_long(
     table: TableFile, columns: dict[str, str], *, of_units: bool
 ) -> dict[str | None, Ratings]:
@@ -268,7 +262,6 @@ def read_long(
     if len(kept) == 0:
         raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
     cells = {field: column.take(kept) for field, column in cells.items()}
-    _refuse_swapped(table, columns, cells["unit"], cells["annotator"])
     rows = RatingColumns(
         cells["unit"],
         cells["annotator"],
@@ -281,35 +274,6 @@ def read_long(
     if "by" not in cells:
         return {None: assemble(rows, _places_of(table, kept))}
     return _by_task(table, rows, cells["by"], kept)
-
-
-def _refuse_swapped(
-    table: TableFile, columns: dict[str, str], units: LabelColumn, annotators: LabelColumn
-) -> None:
-    """Refuse a table whose names show that units and annotators are swapped."""
-    unit, annotator = columns["unit"], columns["annotator"]
-    called, rating = (
-        [label for label in column.labels[:_LOOKED_AT] if label is not None]
-        for column in (units, annotators)
-    )
-    if looks_like_pictures(called) or looks_like_annotators(rating):
-        return
-    # The options --unit annotator --annotator unit are deliberate.
-    deliberate = (unit, annotator) == ("annotator", "unit")
-    if looks_like_annotators(called):
-        problem = f"column {unit!r} has names of annotators, such as {called[0]!r}"
-    elif looks_like_pictures(rating):
-        problem = f"column {annotator!r} has names of images, such as {rating[0]!r}"
-    elif names_of_annotators(unit) and not names_of_annotators(annotator) and not deliberate:
-        problem = f"the column of units is called {unit!r}"
-    elif names_of_things(annotator) and not names_of_units(unit) and not deliberate:
-        problem = f"the column of annotators is called {annotator!r}"
-    else:
-        return
-    raise DatasetError(
-        [f"{table.name}: {problem}; expected units and annotators the other way round"],
-        f"Give --unit {annotator} --annotator {unit}; or rename it, if it only looks swapped.",
-    )
 
 
 def _filled(columns: list[LabelColumn]) -> IndexArray:
