@@ -194,7 +194,7 @@ def _boxes_in_part(part: Part, columns: Columns) -> tuple[Sequence[int], FloatAr
 def _side(value: object) -> float:
     try:
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.nan
 
 
@@ -202,9 +202,15 @@ def plain_boxes(part: Part, form: str) -> FloatArray | None:
     """Return the (N, 4) numbers of rows with a box each; None if any cell is no number."""
     if not form or not part.at:
         return None
+    columns = [part.cells[key] for key in FORMS[form]]
+    if any(bool in {*map(type, each)} for each in columns if type(each[0]) is not str):
+        return None
     try:
-        numbers = np.array([part.cells[key] for key in FORMS[form]], np.float64)
-    except (TypeError, ValueError):
+        numbers = np.array(columns, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if numbers.ndim != 2:
+        # Lists in cells.
         return None
     with np.errstate(over="ignore"):
         is_sound = (np.abs(numbers).sum(0) < LARGEST).all()

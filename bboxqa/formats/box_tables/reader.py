@@ -295,7 +295,7 @@ class _TableRecords:
         if "track" in cells and (track := plain_text(cells["track"])):
             shared["track_id"] = self._said(track)
         if "score" in cells:
-            with suppress(TypeError, ValueError):
+            with suppress(TypeError, ValueError, OverflowError):
                 shared["score"] = float(cells["score"])
         return shared
 

@@ -206,6 +206,6 @@ def angle_in(cell: object) -> float:
     """
     try:
         degrees = float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 0.0
     return degrees if abs(degrees) < LARGEST else 0.0

@@ -488,3 +488,13 @@ def test_cut_parquet_is_named(tmp_path):
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(DatasetError, match="is not Parquet that can be read"):
         read_coco(path)
+
+
+@pytest.mark.parametrize("key", ["x", "image_width", "rotation", "score", "id"])
+@pytest.mark.parametrize("value", [10**400, [1, 2], {"a": 1}, True])
+def test_odd_values_of_json_lines_are_findings_or_left_out(tmp_path, key, value):
+    rows = [ROW, {**ROW, key: value}, ROW]
+    path = table(tmp_path, *map(json.dumps, rows), name="a.jsonl")
+    codes = {each.code for each in bboxqa.validate(path, select=["T"]).findings} - {"T004"}
+    assert codes <= {"T001"}
+    assert (key == "x") <= ("T001" in codes)
