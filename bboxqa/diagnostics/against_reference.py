@@ -18,7 +18,7 @@ from bboxqa.diagnostics.offsets import (
 )
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.shapes.rotated_boxes import beyond_rounding
-from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import ReferenceMatches
 
 FIGURES = (
@@ -211,9 +211,7 @@ def reference_confusions(found: ReferenceMatches) -> Table:
             "first": Categorical(first.astype(np.int32), names),
             "second": Categorical(second.astype(np.int32), names),
             "n": n.astype(np.int64),
-            "share": n / np.asarray(either.sum(1), np.float64).ravel(),
-            "share_low": interval[:, 0],
-            "share_high": interval[:, 1],
+            **figure_columns("share", n / np.asarray(either.sum(1), np.float64).ravel(), interval),
         }
     )
 

@@ -36,7 +36,7 @@ from bboxqa.diagnostics.object_cells import (
 )
 from bboxqa.diagnostics.parts import drawn_objects, parts
 from bboxqa.model.diagnosis import NO_BOX
-from bboxqa.model.table import Categorical, Column, Table, text_column
+from bboxqa.model.table import Categorical, Column, Table, figure_columns, text_column
 from bboxqa.model.units import Cell, MatchedUnits
 
 # The number of pairs whose share and gain get intervals.
@@ -163,13 +163,9 @@ def confusions(matched: MatchedUnits) -> Table:
             "first": Categorical(pairs.first.astype(np.int32), names),
             "second": Categorical(pairs.second.astype(np.int32), names),
             "n": n,
-            "share": share,
-            "share_low": bounds[0, :, 0],
-            "share_high": bounds[0, :, 1],
+            **figure_columns("share", share, bounds[0]),
             "alpha_merged": merged,
-            "gain": gain,
-            "gain_low": bounds[1, :, 0],
-            "gain_high": bounds[1, :, 1],
+            **figure_columns("gain", gain, bounds[1]),
         }
     ).take(order)
 
@@ -345,9 +341,7 @@ def difficulty(matched: MatchedUnits) -> Table:
     for place, name in enumerate(SHARES):
         of = slice(place * len(shown), (place + 1) * len(shown))
         columns |= {
-            name: found.value[of],
-            f"{name}_low": found.interval[of, 0],
-            f"{name}_high": found.interval[of, 1],
+            **figure_columns(name, found.value[of], found.interval[of]),
         }
     return Table(columns).take(np.lexsort([shown, -n[shown], alpha[shown]]))
 
@@ -425,9 +419,7 @@ def supercategories(matched: MatchedUnits) -> Table:
             "n_categories": _with_sum(n_categories[shown])[order],
             "n": _with_sum(sum_by(group, drawn, len(names))[shown])[order],
             "alpha_merged": merged[order],
-            "gain": gain[order],
-            "gain_low": bounds[order, 0],
-            "gain_high": bounds[order, 1],
+            **figure_columns("gain", gain[order], bounds[order]),
         }
     )
 
@@ -520,9 +512,7 @@ def category_use(matched: MatchedUnits) -> Table:
             "category": Categorical(what.astype(np.int32), categories),
             "n_used": ratios.numerator.astype(np.int64),
             "n_expected": ratios.denominator.astype(np.int64),
-            "use": ratios.value,
-            "use_low": ratios.interval[:, 0],
-            "use_high": ratios.interval[:, 1],
+            **figure_columns("use", ratios.value, ratios.interval),
             "p_value": ratios.p_value,
             "systematic": holm(ratios.p_value) < _ALARM,
         }

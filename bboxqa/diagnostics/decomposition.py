@@ -30,7 +30,7 @@ from bboxqa.diagnostics.parts import (
     parts,
 )
 from bboxqa.model.diagnosis import ALL_AGREE
-from bboxqa.model.table import Categorical, Table
+from bboxqa.model.table import Categorical, Table, figure_columns
 from bboxqa.model.units import Cell, MatchedUnits
 
 
@@ -679,13 +679,9 @@ def decomposition(matched: MatchedUnits) -> Table:
         {
             "kind": Categorical(np.arange(len(_NAMES), dtype=np.int32), _NAMES),
             "n_objects": primary,
-            "share": _share(primary, n_objects),
-            "share_low": intervals[:, 0],
-            "share_high": intervals[:, 1],
+            **figure_columns("share", _share(primary, n_objects), intervals),
             "n_any": n_any,
-            "share_any": _share(n_any, n_objects),
-            "share_any_low": of_any[:, 0],
-            "share_any_high": of_any[:, 1],
+            **figure_columns("share_any", _share(n_any, n_objects), of_any),
             **_gain_columns("alpha_gain", gain[0], gain_bounds[0]),
             **_gain_columns("f1_gain", gain[1], gain_bounds[1]),
         }

@@ -15,7 +15,7 @@ from bboxqa.diagnostics.object_cells import (
 )
 from bboxqa.diagnostics.parts import parts
 from bboxqa.diagnostics.vitality import vitality
-from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
 
 
@@ -97,16 +97,12 @@ def annotators(matched: MatchedUnits) -> Table:
         "n": np.bincount(author, minlength=n_annotators),
         "n_images": asked_with_others(judged).sum(0),
         "n_images_asked": asked_with_others(matched).sum(0),
-        "vitality": vital,
-        "vitality_low": bounds[:, 0],
-        "vitality_high": bounds[:, 1],
+        **figure_columns("vitality", vital, bounds),
     }
     for place, name in enumerate(RATES):
         of = slice(place * n_annotators, (place + 1) * n_annotators)
         columns |= {
-            name: found.value[of],
-            f"{name}_low": found.interval[of, 0],
-            f"{name}_high": found.interval[of, 1],
+            **figure_columns(name, found.value[of], found.interval[of]),
         }
         if name in _COUNTED:
             columns[_COUNTED[name]] = found.numerator[of].astype(np.int64)
@@ -222,9 +218,7 @@ def boxes_per_object(matched: MatchedUnits) -> Table:
         own = ratios.part(slice(place * n_annotators, (place + 1) * n_annotators))
         columns |= {
             count: own.numerator.astype(np.int64),
-            rate: own.value,
-            f"{rate}_low": own.interval[:, 0],
-            f"{rate}_high": own.interval[:, 1],
+            **figure_columns(rate, own.value, own.interval),
         }
     return Table(columns)
 

@@ -13,7 +13,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, run_starts
 from bboxqa.core.remembered import remembered
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.assignment import assign
-from bboxqa.model.table import Categorical, Table
+from bboxqa.model.table import Categorical, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
 
 _DIGITS = re.compile(r"\d+")
@@ -241,14 +241,10 @@ def tracks(matched: MatchedUnits) -> Table:
             "idtp": same,
             "idfn": n_boxes[:, 0] - same,
             "idfp": n_boxes[:, 1] - same,
-            "idf1": 2 * same / n_boxes.sum(1),
-            "idf1_low": intervals[:, 0, 0],
-            "idf1_high": intervals[:, 0, 1],
+            **figure_columns("idf1", 2 * same / n_boxes.sum(1), intervals[:, 0]),
             "switches_1": n_switches[:, 0],
             "switches_2": n_switches[:, 1],
-            "switches": n_switches.sum(1),
-            "switches_low": intervals[:, 1, 0],
-            "switches_high": intervals[:, 1, 1],
+            **figure_columns("switches", n_switches.sum(1), intervals[:, 1]),
             "interval_over": np.array([over for _, over in bounds], np.str_),
         }
     )

@@ -19,7 +19,7 @@ from bboxqa.diagnostics.object_cells import RatioSums
 from bboxqa.diagnostics.rates import image_f1
 from bboxqa.model.annotations import Times
 from bboxqa.model.diagnosis import EVERYONE
-from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
 
 
@@ -402,9 +402,7 @@ def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> d
     sums.add(key, image, np.full(len(step), 60.0), step)
     found = sums.ratios(matched.bootstrap, matched.seed)
     return {
-        "per_minute": found.value,
-        "per_minute_low": found.interval[:, 0],
-        "per_minute_high": found.interval[:, 1],
+        **figure_columns("per_minute", found.value, found.interval),
         "median_seconds": _medians(step, key, n),
     }
 

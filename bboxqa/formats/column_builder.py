@@ -4,13 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.formats.columns import (
     Columns,
     Form,
@@ -48,9 +48,6 @@ from bboxqa.formats.records import (
     is_id,
     whole_number,
 )
-
-if TYPE_CHECKING:
-    from bboxqa.formats.translation.collector import Boxes
 
 WHOLE = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, rotated=True, whole=True)
 """The options with which all is read that rules examine."""
@@ -228,42 +225,60 @@ class ColumnsBuilder:
         self._add_others(records, columns["num_keypoints"], types_of["num_keypoints"])
         self.n += len(values)
 
-    def add_boxes(self, boxes: "Boxes", first: int) -> None:
-        """Add annotations with a box and few other keys, with ids counted from `first`."""
-        n = len(boxes)
+    def add_boxes(
+        self,
+        ids: Sequence[IndexArray],
+        bbox: FloatArray,
+        authors: tuple[IndexArray, Sequence[str]],
+        *,
+        corners: FloatArray | None = None,
+        degrees: FloatArray | None = None,
+    ) -> None:
+        """Add N annotations with a box and few other keys.
+
+        Parameters
+        ----------
+        ids : three (N,) int64
+            The ids of annotations, images and categories.
+        bbox : (N, 4) float64
+        authors : (N,) int64 and sequence of str
+            The annotator of each, as an index into the names; -1 where nobody is named.
+        corners : (N, 4, 2) float64, optional
+            Outlines of four points.
+        degrees : (N,) float64, optional
+            The attribute `rotation`; NaN where missing.
+        """
+        n = len(bbox)
         self._grow("record", np.full(n, Kind.DICT))
         given = {**dict.fromkeys(ID_KEYS, Kind.INT), "bbox": Kind.LIST}
-        if boxes.corners is not None:
+        if corners is not None:
             given["segmentation"] = Kind.LIST
         for key in _FIELDS:
             self._grow(f"kind.{key}", np.full(n, given.get(key, Kind.MISSING)))
-        ids = (np.arange(first, first + n), boxes.image_id, boxes.category_id)
         for key, values in zip(ID_KEYS, ids, strict=True):
             self._grow(key, values)
             self._grow(f"whole.{key}", np.ones(n, np.bool_))
             self._grow(f"valid.{key}", np.ones(n, np.bool_))
-        self._grow("bbox", boxes.bbox)
+        self._grow("bbox", bbox)
         for name in ("area", "iscrowd", "num_keypoints", "has_caption"):
             self._grow(name, np.full(n, _COLUMNS[name][2]))
-        has_corners = boxes.corners is not None
-        self._grow("form", np.full(n, Form.RINGS if has_corners else Form.ABSENT))
-        if boxes.corners is not None:
+        self._grow("form", np.full(n, Form.ABSENT if corners is None else Form.RINGS))
+        if corners is not None:
             row, none = self.n + np.arange(n), np.zeros(n, np.int64)
-            xy = boxes.corners.reshape(-1, 2)
+            xy = corners.reshape(-1, 2)
             self._grow_part("rings", row=row, place=none, n_numbers=none + 8, xy=xy)
-        if boxes.degrees is not None:
-            known = np.flatnonzero(np.isfinite(boxes.degrees))
-            self._angles |= zip(
-                (self.n + known).tolist(), boxes.degrees[known].tolist(), strict=True
-            )
-            turned = known[boxes.degrees[known] != 0].tolist()
-            self._add_rotations(turned, {}, {row: boxes.degrees[row] for row in turned})
-        codes = np.array([*map(self._number, boxes.annotators), -1], np.int32)
+        if degrees is not None:
+            known = np.flatnonzero(np.isfinite(degrees))
+            pairs = zip((self.n + known).tolist(), degrees[known].tolist(), strict=True)
+            self._angles |= pairs
+            turned = known[degrees[known] != 0].tolist()
+            self._add_rotations(turned, {}, {row: degrees[row] for row in turned})
+        of_row, names = authors
+        codes = np.array([*map(self._number, names), -1], np.int32)
         for key in self.settings.keys:
             is_named = key == ANNOTATOR_KEYS[0]
-            named = codes[boxes.annotator] if is_named else np.full(n, -1)
-            self._grow(f"annotator.{key}", named)
-            self._texts[key].update(boxes.annotators if is_named else ())
+            self._grow(f"annotator.{key}", codes[of_row] if is_named else np.full(n, -1))
+            self._texts[key].update(names if is_named else ())
         self.n += n
 
     def _add_segmented(self, records: _Records, lists: list[Any]) -> None:

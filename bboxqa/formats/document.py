@@ -2,16 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns
 from bboxqa.model.findings import Spot
-
-if TYPE_CHECKING:
-    from bboxqa.formats.positions import Locator
 
 STOPPING = ("T001", "T002", "T008", "T010")
 """Codes of defects that would falsify a result."""
@@ -134,15 +131,6 @@ class RawDocument:
     """The source that the document was translated from; None for COCO JSON."""
     is_packed: bool = False
     """Whether the file is in an archive, to which no fixes are written."""
-    _locator: "Locator | None" = None
-
-    def record(self, row: int) -> Any:
-        """Return an annotation as in the file; None if it does not exist."""
-        if self._locator is None:
-            from bboxqa.formats.positions import Locator
-
-            self._locator = Locator(self)
-        return self._locator.value("annotations", row)
 
     def note_not_utf8(self, offset: int) -> None:
         """Record the first byte that is not UTF-8."""

@@ -165,6 +165,17 @@ def _plain(column: NDArray[Any]) -> list[Any]:
     return values  # type: ignore[no-any-return]
 
 
+def figure_columns(name: str, value: NDArray[Any], interval: NDArray[Any]) -> dict[str, Column]:
+    """Return the columns of a figure with its interval, (N,) and (N, 2).
+
+    Examples
+    --------
+    >>> list(figure_columns("f1", np.array([0.5]), np.array([[0.4, 0.6]])))
+    ['f1', 'f1_low', 'f1_high']
+    """
+    return {name: value, f"{name}_low": interval[..., 0], f"{name}_high": interval[..., 1]}
+
+
 def stacked_tables(name: str, parts: Sequence[tuple[float, Table]]) -> Table:
     """Return tables with the same columns, one below the other, after a column of their numbers.
 

@@ -176,8 +176,9 @@ def test_reading_by_windows_changes_nothing(folder, monkeypatch, window, indent)
 
 def test_a_reference_gives_images_and_categories(folder):
     done = run(
-        "agree", "a.json", "b.json", "--reference", "gt.json", "--format", "json", cwd=folder
-    )
+        "agree", "--annotator", "a=a.json", "--annotator", "b=b.json",
+        "--reference", "gt.json", "--format", "json", cwd=folder,
+    )  # fmt: skip
     found = json.loads(done.stdout)["thresholds"][0]["reference"]["annotators"]
     assert [(each["name"], each["n_reference"]) for each in found] == [("a", 40), ("b", 40)]
 

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 import bboxqa
 from bboxqa.examples import example_file
 from bboxqa.report.charts.axes import draw_chart
-from bboxqa.report.charts.chart import Dot, Path, Text, layout, text_width
+from bboxqa.report.charts.chart import CLASSES, Dot, Path, Text, layout, text_width
 from bboxqa.report.charts.charts import (
     annotator_intervals,
     category_intervals,
@@ -28,7 +28,6 @@ from bboxqa.report.charts.charts import (
     pair_matrix,
     sensitivity,
 )
-from bboxqa.report.charts.palette import CLASSES
 from bboxqa.report.charts.plots import Plots
 from bboxqa.report.charts.svg import chart_image, chart_svg
 

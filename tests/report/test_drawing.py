@@ -10,7 +10,7 @@ from matplotlib.patches import FancyBboxPatch
 from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
 from bboxqa.report.charts.axes import page_style, quiet_figure
-from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES, series_style
+from bboxqa.report.charts.chart import DASHES, N_TOLD_APART, SERIES, series_style
 from bboxqa.report.drawing.canvas import draw_outlines
 from bboxqa.report.drawing.drawing import Drawing, scene_figure
 from bboxqa.report.drawing.scene import Look, Outline, Scene, Shape, outlines_by

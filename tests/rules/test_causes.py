@@ -99,11 +99,6 @@ def test_what_is_wrong_in_another_record_is_not_hidden():
     assert report.hidden == {"B001": {"B011": 1}}
 
 
-def test_what_is_wrong_in_another_key_is_not_hidden():
-    text = whole_file({"annotations": [{"area": float("nan"), "bbox": [1, 2]}]})
-    assert {"F004", "S006"} <= codes(text)
-
-
 def test_a_cause_that_is_not_applied_hides_nothing():
     content, _, _ = CAUSES["a mask of another size"]
     assert "B011" in codes(content, ignore=("R001",))
@@ -159,14 +154,6 @@ def test_from_a_fifth_of_the_records_on_a_defect_is_one_finding_with_its_range()
     assert len(findings(boxes(19, 81), code="B004")) == 19
 
 
-def test_four_records_of_a_small_file_are_one_finding():
-    assert len(findings(boxes(3, 9), code="B004")) == 3
-    (found,) = findings(boxes(4, 9), code="B004")
-    assert (found.count, "4 of 13 annotations" in found.message) == (4, True)
-    (found,) = findings({"annotations": [{"bbox": [1, 2, None, 4]}] * 9 + [{}] * 9}, code="S006")
-    assert found.count == 9
-
-
 def test_only_findings_of_a_severity_are_listed_and_all_are_counted():
     example = boxes(3, 0) | {"categories": [{}, {"id": 1}]}
     report = report_of(example, min_severity="error")
@@ -198,17 +185,6 @@ def test_one_box_copied_into_all_records_is_one_finding_and_changes_no_area():
     assert {"B011", "D003"} <= set(report.hidden["B014"])
     mended = fix(document_of(content), ValidateSettings(show_consequences=True), unsafe=False)
     assert mended.changes == ()
-
-
-def test_a_few_copies_hide_nothing():
-    content = many_boxes([(100 + n % 4, 80) for n in range(8)])
-    for annotation in content["annotations"][::5]:
-        annotation.update(bbox=[10, 60, 9, 9], area=700)
-    found = report_of(content)
-    assert {"B014", "B011"} <= set(found.counts)
-    assert not found.hidden
-    areas = [edit for each in found.findings if each.code == "B011" for edit in each.edits]
-    assert areas == []
 
 
 @pytest.mark.parametrize(("n_empty", "n_findings"), [(19, 19), (20, 1)])

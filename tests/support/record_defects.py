@@ -65,24 +65,6 @@ def copied_box(document):
     return len(by_size) if len(by_size) > 2 else 0
 
 
-def information(**values):
-    """Return what changes keys of info."""
-
-    def change(document):
-        document["info"].update(values)
-        return 1
-
-    return change
-
-
-def unknown_licence(document):
-    """Give a quarter of the images a licence that the file does not list."""
-    images = document["images"][::FOURTH]
-    for image in images:
-        image["license"] = 7
-    return len(images)
-
-
 def ring_twice(document):
     """Write the polygon of an annotation twice."""
     document["annotations"][3]["segmentation"] *= 2
@@ -101,8 +83,6 @@ RECORD_DEFECTS = {
     "the skeleton joins a point that does not exist": (
         "people", skeleton(5, 17), "K006", "joins keypoint 17",
     ),
-    "a date does not exist": ("boxes", information(date_created="2026-02-30"), "S013", "02-30"),
-    "images have an unknown licence": ("boxes", unknown_licence, "I008", "licen"),
     "a polygon is written twice": ("polygons", ring_twice, "P008", "polygon"),
     "a box is copied to images of other sizes": ("boxes", copied_box, "B014", "sizes"),
 }  # fmt: skip

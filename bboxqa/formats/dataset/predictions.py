@@ -13,8 +13,7 @@ from bboxqa.core.arrays import find
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, begins_as_results
-from bboxqa.formats.coco.results import results_file
+from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, begins_as_results, results_file
 from bboxqa.formats.dataset.people import Attribution, Naming, attribute
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.records import AnnotationFile, Category, Image, ReadSettings, id_number, ids_of

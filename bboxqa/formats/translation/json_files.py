@@ -14,7 +14,6 @@ import msgspec
 from bboxqa.core.file_names import is_file
 from bboxqa.formats.content_kinds import absence_of
 from bboxqa.formats.document import Where
-from bboxqa.formats.format import Recognises
 from bboxqa.formats.member import Member, is_archive, plain_head
 from bboxqa.formats.source import head_of, members_with, readable_members
 from bboxqa.formats.translation.collector import BrokenTextError, Collector
@@ -33,7 +32,9 @@ LooksRight = Callable[[bytes], bool]
 """Returns whether a text, without blanks and byte order marks, begins like a format."""
 
 
-def recognises_text(looks_right: LooksRight, suffixes: tuple[str, ...] = (".json",)) -> Recognises:
+def recognises_text(
+    looks_right: LooksRight, suffixes: tuple[str, ...] = (".json",)
+) -> Callable[[Path], bool]:
     """Return a function that recognises files of a format, and archives with such a file."""
     return partial(_recognises, looks_right, suffixes)
 

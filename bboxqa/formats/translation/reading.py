@@ -250,7 +250,10 @@ class Parts:
         first = self.boxed.take_columns(boxes)
         if not len(boxes):
             return
-        self.builder.add_boxes(boxes, first)
+        ids = (np.arange(first, first + len(boxes)), boxes.image_id, boxes.category_id)
+        authors = (boxes.annotator, boxes.annotators)
+        corners, degrees = boxes.corners, boxes.degrees
+        self.builder.add_boxes(ids, boxes.bbox, authors, corners=corners, degrees=degrees)
         if self._is_whole:
             self._add_text(self._encoder.encode(_plain_records(boxes, first)), len(boxes))
             self.places.append(boxes.lines)

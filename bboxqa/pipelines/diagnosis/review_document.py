@@ -14,6 +14,7 @@ from bboxqa.core.memory import gc_paused
 from bboxqa.diagnostics.decomposition import KINDS
 from bboxqa.diagnostics.review import ObjectList, ReviewQueue, object_list
 from bboxqa.formats.document import RawDocument
+from bboxqa.formats.positions import Locator
 from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name, id_number
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.source import size_and_digest
@@ -59,11 +60,12 @@ def source_records(
         categories += document.categories
         images = {id_number(image.get("id")): image for image in document.images}
         columns, name = document.annotations, own_name(Path(source.name))
+        locator = Locator(document)
         for row in np.flatnonzero(np.isin(columns.id, of.id)).tolist():
             of_key = found.get((int(columns.id[row]), tuple(columns.bbox[row].tolist())))
             image = images.get(int(columns.image_id[row]))
             if of_key is not None and image is not None:
-                of_key.append((name, SourceRecord(document.record(row), image)))
+                of_key.append((name, SourceRecord(locator.value("annotations", row), image)))
     if not all(found.values()):
         return None
     names = np.array(data.annotator_names, object)[of.annotator].tolist()

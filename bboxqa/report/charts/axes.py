@@ -10,9 +10,14 @@ from unicodedata import east_asian_width
 
 from bboxqa.core.text import count, joined
 from bboxqa.report.charts.chart import (
+    BACK,
+    DIM,
     LARGE,
+    LINE,
     MOST_SLANTED,
+    SERIES,
     SMALL,
+    TEXT,
     TITLE,
     Chart,
     Dot,
@@ -20,7 +25,6 @@ from bboxqa.report.charts.chart import (
     Text,
     layout,
 )
-from bboxqa.report.charts.palette import BACK, DIM, LINE, SERIES, TEXT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

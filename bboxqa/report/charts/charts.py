@@ -10,9 +10,14 @@ from typing import Any, Literal
 from bboxqa.core.text import count
 from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.report.charts.chart import (
+    BACK,
+    DASHES,
+    DIM,
     LARGE,
     MOST_SLANTED,
+    SERIES,
     SMALL,
+    TEXT,
     Chart,
     Dot,
     Key,
@@ -26,7 +31,6 @@ from bboxqa.report.charts.chart import (
     span,
     upright,
 )
-from bboxqa.report.charts.palette import BACK, DASHES, DIM, SERIES, TEXT
 from bboxqa.report.numbers import (
     THE_OTHERS,
     figure_text,

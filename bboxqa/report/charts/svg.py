@@ -6,9 +6,14 @@ from urllib.parse import quote
 
 from bboxqa.core.text import one_line
 from bboxqa.report.charts.chart import (
+    BACK,
+    CLASSES,
+    DIM,
     LARGE,
+    LINE,
     MOST_SLANTED,
     SMALL,
+    TEXT,
     TITLE,
     WIDTH,
     Chart,
@@ -21,7 +26,6 @@ from bboxqa.report.charts.chart import (
     round_numbers,
     text_width,
 )
-from bboxqa.report.charts.palette import BACK, CLASSES, DIM, LINE, TEXT
 from bboxqa.report.numbers import MINUS
 
 _PIXELS_PER_POINT = 96 / 72

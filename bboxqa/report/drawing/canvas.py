@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bboxqa.core.arrays import ByteArray, FloatArray
-from bboxqa.report.charts.palette import BACK, LINE
+from bboxqa.report.charts.chart import BACK, LINE
 from bboxqa.report.drawing.scene import Box, Look, Outline, readable_on
 from bboxqa.report.numbers import short_name
 

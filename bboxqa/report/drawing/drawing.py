@@ -14,7 +14,7 @@ from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.report.charts.axes import page_style, quiet_figure
-from bboxqa.report.charts.palette import BACK, DIM
+from bboxqa.report.charts.chart import BACK, DIM
 from bboxqa.report.drawing.canvas import draw_outlines, text_width, visible
 from bboxqa.report.drawing.scene import NO_LOOK, By, Key, Outline, Scene, outlines_by
 from bboxqa.report.numbers import set_apart, short_name

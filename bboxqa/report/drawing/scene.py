@@ -7,7 +7,7 @@ from typing import Literal
 
 from bboxqa.core.arrays import ByteArray, FloatArray
 from bboxqa.model.findings import Severity
-from bboxqa.report.charts.palette import DASHES, N_TOLD_APART, SERIES, series_style
+from bboxqa.report.charts.chart import DASHES, N_TOLD_APART, SERIES, series_style
 from bboxqa.report.numbers import set_apart, short_name
 
 By = Literal["annotator", "category", "unit", "finding"]

@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 
 from bboxqa.model.diagnosis import ALL_AGREE
-from bboxqa.report.charts.palette import N_TOLD_APART, series_style
+from bboxqa.report.charts.chart import N_TOLD_APART, series_style
 from bboxqa.report.pages.html_document import render
 
 TOP = 50

@@ -14,14 +14,8 @@ from bboxqa.rules.fixes import fix
 
 LAYOUT_CODES = {"B005", "B006", "B007"}
 SYMPTOMS = {"B001", "B002", "B003", "B004", "B008", "B009", "B010", "B011", "B012", "P007", "Q002"}
-SHARES = [layout for layout in WRITTEN if "of the image" in layout]
 CORNERS = ["x1, y1, x2, y2", "y1, x1, y2, x2"]
 # What areas of boxes and the edges of images cannot show.
-NEED_OUTLINES = {
-    "y, x, height, width",
-    "thousandths of the image (0 to 1000)",
-    "y1, x1, y2, x2 in thousandths of the image (0 to 1000)",
-}
 # The third image has six boxes, and the first has four.
 PARTS = {"a block": slice(20, 32), "scattered": slice(0, 60, 5)}
 SIX, FOUR = slice(2, 3), slice(0, 1)

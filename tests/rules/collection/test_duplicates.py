@@ -7,15 +7,9 @@ import pytest
 from support.reference import data_file
 from support.validation import as_corners, document_of, findings
 
-from bboxqa.geometry.kernels.boxes import rotated_iou
-from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.shapes.rotated_boxes import corners
-from bboxqa.rules import collection as duplicates
-from bboxqa.rules.facts import box_overlaps, turned_overlaps
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.registry import RULES
-from bboxqa.rules.runner import validate_documents
 
 NEAR = [10, 10, 20, 31]
 TWO_CLASSES = [{}, {"name": "dog"}]
@@ -63,16 +57,6 @@ def test_a_record_that_differs_anywhere_is_another_one(other):
     assert not found("D001", one, {**one, **other}, images=[{}, {}], categories=TWO_CLASSES)
 
 
-def test_each_repetition_is_found_once_and_says_of_what():
-    first, second = found("D001", {"id": 7}, {"id": 8}, {"id": 8})
-    assert (
-        first.message == "annotation is equal to annotation 7 in all but the id; expected it once"
-    )
-    assert (first.edits, first.fix) == ((Edit("/annotations/1", "remove"),), "safe")
-    assert second.pointer == "/annotations/2"
-    assert first.ids == {"annotation": 8, "image": 1, "category": 1}
-
-
 def test_the_fix_leaves_the_first_of_each():
     document = document_of({"annotations": [{}, {"bbox": [50, 10, 9, 9]}, {}, {}]})
     settings = ValidateSettings(select=("D001", "D002"))
@@ -95,12 +79,6 @@ def test_an_iou_is_told_from_its_limit():
     boxes = ({"bbox": [1, 1, 10, 90.03]}, {"bbox": [1, 1, 10, 100]})
     (finding,) = found("D002", *boxes)
     assert finding.message.startswith("bbox has an IoU of 0.9003 with ")
-
-
-def test_what_is_there_exactly_is_not_there_nearly():
-    assert not found("D002", {}, {})
-    assert not found("D003", {}, {})
-    assert pointers("D002", {"note": "a"}, {"note": "b"}) == ["/annotations/1/bbox"]
 
 
 @pytest.mark.parametrize("code", ["D002", "D003"])
@@ -135,29 +113,6 @@ def test_repeated_image_records_are_different_annotators():
     assert found("D002", {"image_id": 2}, {"image_id": 2, "bbox": NEAR}, images=images)
 
 
-@pytest.mark.parametrize("step", [0, 0.01])
-def test_many_boxes_of_one_object_are_one_finding_less(step):
-    boxes = [{"bbox": [10 + step * place, 10, 20, 30], "note": place} for place in range(9)]
-    (finding,) = found("D002", *boxes)
-    assert finding.count == 8
-
-
-@pytest.mark.parametrize("code", ["D002", "D003"])
-def test_findings_in_a_crowd_are_those_of_any_other_image(code, monkeypatch):
-    heaps = [
-        {"image_id": image, "category_id": 1 + place // 3 % 2, "bbox": [10, 10 + place / 2, 20, 30]}
-        for image in (1, 2)
-        for place in range(30)
-    ]
-    more = {"images": [{}, {}], "categories": TWO_CLASSES}
-    document = {"annotations": [{"bbox": [50, 10, 9, 9]}, *heaps], **more}
-    settings = ValidateSettings(select=(code,))
-    expected = validate_documents([document_of(document)], settings, 0).findings
-    assert len(expected) > 1 or expected[0].count > 10
-    monkeypatch.setattr(box_overlaps, "_MOST_STEPS", 2)
-    assert validate_documents([document_of(document)], settings, 0).findings == expected
-
-
 def test_two_categories_of_one_box_are_found():
     (finding,) = found("D003", {}, {"category_id": 2, "bbox": NEAR}, categories=TWO_CLASSES)
     assert 'with annotation 1, which is "cat" and not "dog"' in finding.message
@@ -178,11 +133,6 @@ def test_boxes_in_another_format_are_not_compared(code):
     assert not found(code, *map(as_corners, boxes), categories=TWO_CLASSES)
 
 
-@pytest.mark.parametrize("text", ["{}", "[]", '{"annotations": [1, null, [], {}, {}]}', ""])
-def test_odd_files_are_no_trouble(text):
-    assert not findings(text, select=("D",))
-
-
 def test_only_pairs_of_one_annotator_are_repetitions():
     content = json.loads(data_file("simulated.json").read_bytes())
     first, last = content["annotations"][0], content["annotations"][-1]
@@ -190,23 +140,6 @@ def test_only_pairs_of_one_annotator_are_repetitions():
     content["annotations"].append(twice)
     (found,) = findings(json.dumps(content), select=("D",))
     assert (found.code, found.ids["annotation"]) == ("D002", twice["id"])
-
-
-def test_pairs_of_two_real_annotators_are_agreement():
-    text = data_file("lvis_double_100.json").read_bytes()
-    records = {record["id"]: record for record in json.loads(text)["annotations"]}
-    assert not findings(text, code="D001")
-    assert not findings(text, code="D002")
-    for finding in findings(text, code="D003"):
-        other = int(finding.message.partition("annotation ")[2].partition(",")[0])
-        assert records[other]["rater_id"] == finding.ids["annotator"]
-
-
-def test_looking_for_repetitions_changes_no_record():
-    """A record is kept when it was looked at last, and the next rule looks at the same."""
-    document = document_of({"annotations": [{}, {"score": 1}]})
-    list(RULES["D001"].check(document, ValidateSettings()))
-    assert document.ids(1)["annotation"] == document.record(1)["id"]
 
 
 @pytest.mark.parametrize(
@@ -265,39 +198,6 @@ def test_all_forms_of_rotated_boxes_are_compared(form, pair, code):
     sizes = [{"width": 600, "height": 600}]
     codes = {code for code in ("D001", "D002") if found(code, *boxes, images=sizes)}
     assert codes == ({code} if code else set())
-
-
-def test_rotated_boxes_are_compared_with_few_of_those_in_one_place(monkeypatch):
-    # 35,000 boxes of as many classes in one place took 19 s.
-    n_boxes, n_asked, n_compared = 100, 0, 0
-
-    def asked(document, left, right):
-        nonlocal n_asked
-        n_asked += len(left)
-        return turned_overlaps.box_iou(document, left, right)
-
-    def compared(left, right):
-        nonlocal n_compared
-        n_compared += len(left)
-        return rotated_iou(left, right)
-
-    monkeypatch.setattr(duplicates, "box_iou", asked)
-    monkeypatch.setattr(turned_overlaps, "rotated_iou", compared)
-    places = np.random.default_rng(5).permutation(n_boxes).tolist()
-    drawn = [
-        {**as_eight(1000 + place / 10, 1000, 900, 800, 30), "category_id": number + 1}
-        for number, place in enumerate(places)
-    ]
-    content = {
-        "images": [{"width": 2000, "height": 2000}],
-        "categories": [{"name": f"c{number}"} for number in range(n_boxes)],
-        "annotations": drawn,
-    }
-    found_in = findings(content, code="D003")
-    assert sum(each.count for each in found_in) == n_boxes - 1
-    assert n_asked < n_boxes * n_boxes / 4
-    # Eight numbers have one direction: a pair is compared once.
-    assert n_compared == n_asked
 
 
 @pytest.mark.parametrize("name", ["images", "categories"])

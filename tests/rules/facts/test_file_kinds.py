@@ -11,13 +11,11 @@ from support.validation import codes, document_of, exact, findings
 from bboxqa import validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.scanner import read_bytes
-from bboxqa.model.findings import identity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.file_kinds import CAPTIONS, OBJECTS, kind_of
+from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.panoptic import panoptic_example, read_segments
-from bboxqa.rules.registry import known_rules
+from bboxqa.rules.panoptic import panoptic_example
 
 IMAGES = [
     {"id": number, "file_name": f"{number}.jpg", "width": 100, "height": 80} for number in (1, 2, 3)
@@ -71,7 +69,6 @@ def results(*changes, n=6, **more):
     return json.dumps(records)
 
 
-RECORDS = json.loads(results())
 LABELS = [{"id": n, "image_id": n, "category_id": 1} for n in (1, 2, 3)]
 PANOPTIC_RESULTS = json.dumps({"annotations": json.loads(panoptic_example())["annotations"]})
 CAPTION_RESULTS = json.dumps([{"image_id": 1, "caption": "a cat"}])
@@ -116,12 +113,6 @@ def test_a_sound_file_of_another_kind_gives_no_finding_above_info(text):
     assert not [found for found in findings(text) if found.severity != "info"]
 
 
-def test_images_of_a_file_without_annotations_are_checked():
-    found = findings(exact({**TOP, "images": [*IMAGES, IMAGES[0]]}))
-    assert [each.code for each in found] == ["I002"]
-    assert codes(exact({**TOP, "annotation": []})) >= {"S001"}
-
-
 def test_references_of_captions_are_checked():
     [found] = findings(captions(image_id=9))
     assert (found.code, found.pointer) == ("I004", "/annotations/2/image_id")
@@ -152,21 +143,6 @@ def test_categories_of_captions_refer_to_nothing():
 def test_nothing_is_written_into_captions():
     document = Document(read_bytes(captions().encode(), "captions.json"))
     assert fix(document, ValidateSettings(), unsafe=True).changes == ()
-
-
-def test_nothing_is_written_into_image_labels():
-    document = document_of(objects(annotations=LABELS))
-    assert fix(document, ValidateSettings(), unsafe=False).changes == ()
-    text = objects(annotations=[*LABELS, {**LABELS[0], "id": 4, "category_id": 9}])
-    [found] = [each for each in findings(text) if each.severity != "info"]
-    assert (found.code, found.pointer) == ("I004", "/annotations/3/category_id")
-
-
-def test_images_without_a_list_of_exhaustive_categories_are_not_lvis():
-    assert "S005" not in codes(lvis())
-    bare = json.loads(lvis())
-    del bare["images"][1]["neg_category_ids"]
-    assert "S005" in codes(exact(bare))
 
 
 def test_an_object_of_lvis_may_have_two_categories():
@@ -216,26 +192,6 @@ def test_masks_and_keypoints_need_no_box():
     assert "S002" not in codes(json.dumps(records[:2]))
 
 
-def test_most_results_with_one_defect_are_one_finding():
-    [found] = findings(results(n=30, score=90))
-    assert (found.code, found.pointer, found.count) == ("E002", "", 30)
-    assert found.examples == ("/0/score", "/1/score", "/2/score")
-
-
-def test_scores_that_most_results_lack_are_one_finding():
-    records = [{key: v for key, v in each.items() if key != "score"} for each in RECORDS]
-    [found] = findings(json.dumps([*records, RECORDS[0]]))
-    assert (found.code, found.count) == ("E001", 6)
-    assert found.message.startswith("score is missing in 6 of 7 annotations")
-
-
-def test_a_result_is_known_again_at_another_place():
-    first, second = findings(results({"score": 9}))[0], findings(results({}, {"score": 9}))[0]
-    assert identity(first) != identity(second)
-    moved = json.dumps(json.loads(results({"score": 9}))[::-1])
-    assert identity(findings(moved)[0]) == identity(first)
-
-
 def test_a_fix_of_results_names_their_places_in_the_list():
     fixed = fix(document_of(results({"bbox": [1, 2, 0, 4]})), ValidateSettings(), unsafe=True)
     assert [change.pointer for change in fixed.changes] == ["/0"]
@@ -259,13 +215,6 @@ def test_results_are_compared_with_their_ground_truth(tmp_path):
     ]
     assert "7" in report.findings[1].message
     assert {found.code for found in validate(detections).findings} == set()
-
-
-def test_defects_of_the_ground_truth_are_not_those_of_the_results(tmp_path):
-    odd = objects([{**image, "id": str(image["id"])} for image in IMAGES])
-    detections, truth = written(tmp_path, results(), odd)
-    report = validate(detections, ground_truth=truth)
-    assert {found.code for found in report.findings} <= {"I005"}
 
 
 def test_panoptic_results_are_compared_with_their_ground_truth(tmp_path):
@@ -362,38 +311,6 @@ def test_defects_of_segments(text, code, pointer):
     assert [(each.code, each.pointer) for each in found] == [(code, pointer)]
 
 
-def test_an_image_may_have_no_segments():
-    document = json.loads(panoptic_example())
-    document["annotations"].append({"image_id": 1, "file_name": "b.png", "segments_info": []})
-    assert findings(json.dumps(document), select=("G",)) == []
-
-
-def test_segments_are_read_alike_in_windows_and_one_by_one():
-    rng = np.random.default_rng(3)
-    document = json.loads(panoptic_example())
-    document["annotations"] = [
-        {
-            "image_id": 1,
-            "file_name": "a.png",
-            "segments_info": [
-                {**SEGMENT, "id": int(number), "area": float(rng.uniform(1, 9))}
-                for number in rng.integers(1, 99, rng.integers(0, 9))
-            ],
-        }
-        for _ in range(3000)
-    ]
-    expected = [each for record in document["annotations"] for each in record["segments_info"]]
-    for more in ({}, {"indent": 1}):
-        text = json.dumps(document, **more).encode()
-        segments = read_bytes(text, "a.json").annotations.segments
-        assert segments.id.tolist() == [each["id"] for each in expected]
-        assert segments.area.tolist() == [each["area"] for each in expected]
-        assert segments.bbox.shape == (len(expected), 4)
-        assert segments.row[-1] == 2999 - [
-            bool(record["segments_info"]) for record in document["annotations"][::-1]
-        ].index(True)
-
-
 def painted(path, *squares, size=(9, 5), mode="RGB"):
     """Write a PNG with squares of 3 x 3 pixels in the colours of ids, from left to right."""
     pixels = np.zeros((*size[::-1], 3), np.uint8)
@@ -426,12 +343,6 @@ def test_segments_that_differ_from_their_png(tmp_path):
     assert "1 wrong area, such as 8 of segment 66000, which has 9 px" in message
 
 
-@pytest.mark.parametrize("bbox", [[4, 0, 3, 3], [4, 0, 2, 2], [4.5, 0.5, 2.5, 2.5]])
-def test_a_bbox_that_bounds_its_pixels_in_the_png(tmp_path, bbox):
-    painted(tmp_path / "a.png", 7, 8)
-    assert of_pngs(tmp_path, bbox=bbox, area=4) == of_pngs(tmp_path, area=4)
-
-
 @pytest.mark.parametrize("bbox", [[3, 0, 4, 3], [4, 1, 3, 3], [4, 0, 5, 3], [4, 0, 3, 1]])
 def test_a_bbox_that_does_not_bound_its_pixels_in_the_png(tmp_path, bbox):
     painted(tmp_path / "a.png", 7, 8)
@@ -439,17 +350,6 @@ def test_a_bbox_that_does_not_bound_its_pixels_in_the_png(tmp_path, bbox):
     box = ", ".join(map(str, bbox))
     text = f"1 wrong bbox, such as {box} of segment 8, whose pixels have 4, 0, 3, 3"
     assert text in dict(found)["G006"]
-
-
-def test_it_is_said_that_the_png_files_of_a_panoptic_file_are_not_read(tmp_path):
-    painted(tmp_path / "a.png", 7, 8)
-    path = tmp_path / "panoptic.json"
-    path.write_text(panoptic_example())
-    text = "its PNG files are not read without --images FOLDER"
-    assert text in run("validate", path).output
-    assert text not in run("validate", path, "--images", tmp_path).output
-    (tmp_path / "panoptic").mkdir()
-    assert f"without --images {tmp_path / 'panoptic'}" in run("validate", path).output
 
 
 @pytest.mark.parametrize(
@@ -471,20 +371,6 @@ def test_a_png_that_is_missing_or_broken(tmp_path):
     (tmp_path / "x").mkdir()
     painted(tmp_path / "a.png", 7, 8)
     assert [code for code, _ in of_pngs(tmp_path / "x", text)] == ["G005"]
-
-
-def test_the_areas_of_a_png_are_counted_exactly(tmp_path):
-    pixels = np.random.default_rng(5).integers(0, 4, (40, 30, 3), np.uint8)
-    Image.fromarray(pixels).save(tmp_path / "a.png")
-    found = read_segments(tmp_path / "a.png", (30.0, 40.0))
-    wide = pixels.astype(int)
-    number = wide[..., 0] + 256 * wide[..., 1] + 65536 * wide[..., 2]
-    ids, areas = np.unique(number[number > 0], return_counts=True)
-    assert found.id.tolist() == ids.tolist()
-    assert found.area.tolist() == areas.tolist()
-    for segment, bounds in zip(ids[:50], found.bounds.tolist(), strict=False):
-        y, x = np.nonzero(number == segment)
-        assert bounds == [x.min(), y.min(), x.max() + 1, y.max() + 1]
 
 
 def with_lists(**lists):
@@ -540,24 +426,6 @@ def test_references_to_videos_that_do_not_exist(change, pointer, message):
     assert (found.pointer, found.message[: len(message)]) == (pointer, message)
 
 
-def test_what_follows_from_a_missing_video_is_not_told_again():
-    content = json.loads(tao())
-    content["images"][0]["video_id"] = 1
-    content["tracks"][0]["video_id"] = 7
-    assert {"I010", "I011"} & codes(exact(content)) == {"I011"}
-    content["images"][0]["video_id"], content["tracks"][0]["video_id"] = 7, 1
-    assert {"I010", "I011"} & codes(exact(content)) == {"I011"}
-
-
-def test_a_file_without_a_list_of_videos_may_number_them():
-    content = json.loads(tao())
-    content["images"][1]["video_id"] = 7
-    del content["videos"]
-    assert "I011" not in codes(exact(content))
-    content["videos"] = []
-    assert "I011" not in codes(exact(content))
-
-
 @pytest.mark.parametrize("name", ["videos", "tracks"])
 def test_videos_and_tracks_of_one_id(name):
     content = json.loads(tao())
@@ -566,27 +434,3 @@ def test_videos_and_tracks_of_one_id(name):
     assert found.pointer == f"/{name}/1/id"
     noun = name.removesuffix("s")
     assert found.message.startswith(f"id of 1 of 2 {noun}s is that of an earlier one (the first is")
-
-
-def test_tracks_that_few_annotations_name_are_left_alone():
-    content = json.loads(tao())
-    content["annotations"] += [{**BOX, "id": 2, "image_id": 1, "category_id": 1}]
-    content["annotations"][0]["track_id"] = 7
-    assert "I010" not in codes(exact(content))
-
-
-def test_rules_of_other_packages_apply_to_every_kind():
-    assert CAPTIONS.has_rule("X001")
-    assert OBJECTS.has_rule("X001")
-    own = {code[0] for code in known_rules()}
-    assert {letter for letter in own if CAPTIONS.has_rule(f"{letter}999")} == set("FSMI") - {"I"}
-
-
-def test_missing_images_of_a_panoptic_file_ask_for_their_folder(tmp_path):
-    painted(tmp_path / "a.png", 7, 8)
-    path = tmp_path / "panoptic.json"
-    path.write_text(panoptic_example())
-    (found,) = (each for each in validate(path, images=tmp_path).findings if each.code == "M001")
-    assert found.message.endswith(
-        "; its images are in another folder than its PNG files: add --images with that folder"
-    )

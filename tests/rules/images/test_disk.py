@@ -7,8 +7,6 @@ import pytest
 from PIL import Image
 from support.pictures import picture, save
 
-from bboxqa.core.file_names import is_foreign, normalised_name
-from bboxqa.core.image_opening import _handler_setters
 from bboxqa.rules.facts import image_content
 from bboxqa.rules.facts.image_content import read_picture
 from bboxqa.rules.facts.image_folder import scan_images
@@ -32,15 +30,6 @@ def test_a_sound_image(tmp_path, suffix):
     assert disk.has_look[0]
     assert len(disk.digest[0]) == 16
     assert disk.unnamed == ()
-
-
-@pytest.mark.parametrize("mode", ["1", "P", "LA", "RGBA", "CMYK", "I;16", "I", "F"])
-def test_every_mode_has_a_look(tmp_path, mode):
-    path = tmp_path / "a.tif"
-    picture().convert("L" if mode[0] in "IF" else "RGB").convert(mode).save(path)
-    found = read_picture(path)
-    assert found.problem == ""
-    assert found.look is not None
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "webp"])
@@ -122,18 +111,6 @@ def test_libtiff_is_silent_while_images_are_examined(tmp_path, capfd):
     assert "Decoding error" in capfd.readouterr().err
 
 
-def test_libtiff_is_silent_in_all_threads_and_speaks_again_afterwards(tmp_path, capfd):
-    names = [broken_tiff(tmp_path / f"{number}.tif").name for number in range(40)]
-    for _ in range(5):
-        _handler_setters.cache_clear()
-        disk = scan_images(records(*names), tmp_path)
-        assert {problem[:24] for problem in disk.problem} == {"its TIFF data are broken"}
-    assert capfd.readouterr().err == ""
-    with pytest.raises(OSError, match="decoder error"), Image.open(tmp_path / names[0]) as image:
-        image.load()
-    assert "Decoding error" in capfd.readouterr().err
-
-
 def test_programs_are_not_started_and_other_files_not_opened(tmp_path):
     save(tmp_path / "a.png")
     (tmp_path / "b.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
@@ -159,24 +136,6 @@ def test_a_raster_that_only_rasterio_reads(tmp_path):
     assert disk.has_look.tolist() == [False]
     path.write_bytes(path.read_bytes()[:-2000])
     assert scan_images(records("a.tif"), tmp_path).state.tolist() == [ImageState.UNREADABLE]
-
-
-def test_a_broken_tile_of_a_large_raster_is_named_by_its_cause(tmp_path):
-    rasterio = pytest.importorskip("rasterio")
-    path = tmp_path / "a.tif"
-    profile = {"width": 9600, "height": 9600, "count": 1, "dtype": "uint8", "driver": "GTiff"}
-    profile |= {"crs": "EPSG:32633", "transform": rasterio.Affine(1, 0, 5, 0, -1, 5)}
-    tiles = {"tiled": True, "blockxsize": 512, "blockysize": 512, "compress": "deflate"}
-    with rasterio.open(path, "w", sparse_ok=True, **profile, **tiles) as raster:
-        window = rasterio.windows.Window(9216, 9216, 384, 384)
-        noise = np.random.default_rng(0).integers(0, 8, (1, 384, 384), np.uint8)
-        raster.write(noise, window=window)
-    content = bytearray(path.read_bytes())
-    # The tables of the compressed tile; in what follows any bytes can be decoded.
-    content[-59_000:-58_000] = b"\xff" * 1000
-    path.write_bytes(content)
-    (problem,) = scan_images(records("a.tif"), tmp_path).problem
-    assert "IReadBlock failed" in problem
 
 
 @pytest.mark.parametrize("name", [
@@ -213,11 +172,6 @@ def test_links(tmp_path):
     assert disk.state.tolist() == expected
 
 
-@pytest.mark.parametrize("name", ["a\0b.jpg", "x" * 5000, "\ud800.jpg", "nothing.jpg", "a/b/c.jpg"])
-def test_names_of_no_file(tmp_path, name):
-    assert state_of(tmp_path, name) == ImageState.MISSING
-
-
 def test_what_is_no_regular_file(tmp_path):
     (tmp_path / "a.jpg").mkdir()
     os.mkfifo(tmp_path / "b.jpg")
@@ -245,22 +199,6 @@ def test_a_missing_file_is_looked_for(tmp_path, name):
     assert disk.unnamed == ()
 
 
-def test_the_likeliest_are_suggested(tmp_path):
-    for name in ("x/a.jpg", "y/a.jpg", "z/A.jpg"):
-        (tmp_path / name[0]).mkdir()
-        save(tmp_path / name)
-    assert scan_images(records("a.jpg"), tmp_path).suggestions == (("x/a.jpg", "y/a.jpg"),)
-    assert scan_images(records("X/A.jpg"), tmp_path).suggestions == (("x/a.jpg",),)
-
-
-def test_what_no_record_names(tmp_path):
-    for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg"):
-        save(tmp_path / name)
-    (tmp_path / "notes.txt").write_text("no image")
-    disk = scan_images(records("a.jpg", "./b.jpg"), tmp_path, others=[(None, records("c.jpg"))])
-    assert disk.unnamed == ("d.jpg",)
-
-
 def test_one_file_is_read_once_and_progress_is_told(tmp_path):
     save(tmp_path / "a.jpg")
     save(tmp_path / "b.jpg", seed=1)
@@ -273,28 +211,8 @@ def test_one_file_is_read_once_and_progress_is_told(tmp_path):
     assert disk.digest[0] == disk.digest[1] != disk.digest[2]
 
 
-@pytest.mark.parametrize("colour", [0, 255, 7])
-def test_plain_pictures_look_like_nothing(tmp_path, colour):
-    Image.new("L", (60, 40), colour).save(tmp_path / "a.png")
-    assert read_picture(tmp_path / "a.png").look is None
-
-
-def test_a_gradient_has_no_structure(tmp_path):
-    Image.linear_gradient("L").rotate(90).save(tmp_path / "a.png")
-    assert read_picture(tmp_path / "a.png").look is None
-
-
 def test_a_copy_of_less_quality_looks_the_same(tmp_path):
     picture().save(tmp_path / "a.png")
     picture().resize((120, 80)).save(tmp_path / "b.jpg", quality=80)
     looks = [read_picture(tmp_path / name).look for name in ("a.png", "b.jpg")]
     assert (looks[0] ^ looks[1]).bit_count() <= 2
-
-
-def test_names_that_mean_one_file():
-    assert normalised_name("Photos\\E\u0301.JPG") == normalised_name("photos/É.jpg")
-    assert not is_foreign("a:/b.jpg"[2:].lstrip("/"))
-    # A drive is a letter; what else stands before a colon is a part of the name.
-    assert is_foreign("z:b.jpg")
-    assert not is_foreign('": b.jpg')
-    assert not is_foreign("1:b.jpg")

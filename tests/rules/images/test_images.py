@@ -17,7 +17,6 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_folder import scan_images
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.registry import RULES
 from bboxqa.rules.runner import validate_documents
 from bboxqa.rules.splits import looking_alike
 
@@ -119,17 +118,6 @@ def test_a_folder_of_links_is_named_as_such(n_images, tmp_path):
     assert "add --images with the folder they lead to" in found.message
 
 
-def test_where_most_are_missing_it_is_one_finding(tmp_path):
-    (tmp_path / "b").mkdir()
-    for number in range(12):
-        save(tmp_path / "b" / f"{number}.jpg")
-    (found,) = found_in(many(f"{n}.jpg" for n in range(12)), tmp_path, "M001")
-    assert found.count == len(found.edits) == 12
-    assert found.message.startswith("files of 12 of 12 images are not in the image folder")
-    assert found.found == [f"{n}.jpg" for n in range(12)]
-    assert found.examples == tuple(f"/images/{n}/file_name" for n in range(12))
-
-
 def broken_in(folder):
     """Write four damaged files of ten; return their names, and a file that names all ten."""
     names = [f"{number}.jpg" for number in range(10)]
@@ -147,34 +135,6 @@ def test_each_damaged_file_is_a_finding_however_many_there_are(tmp_path):
     listed = validate(path, images=tmp_path, select=("M002",)).findings
     assert [finding.found for finding in listed] == names
     assert [finding.ids["image"] for finding in listed] == [1, 2, 3, 4]
-
-
-def test_all_damaged_files_are_in_every_list(tmp_path):
-    names, path = broken_in(tmp_path)
-    for options in (["--max-findings", "0"], ["--format", "json"], ["--format", "sarif"]):
-        shown = run("validate", path, "--images", tmp_path, "--select", "M002", *options).stdout
-        assert all(shown.count(f"{name}") for name in names)
-
-
-def test_all_missing_files_are_in_every_list(tmp_path):
-    names = [f"photo_{number}.jpg" for number in range(30)]
-    path = tmp_path / "export.json"
-    path.write_text(whole_file(many(names)))
-    for options in (
-        ["--verbose"],
-        ["--format", "json"],
-        ["--format", "sarif"],
-        ["--format", "html"],
-    ):
-        shown = run("validate", path, "--images", tmp_path, "--select", "M001", *options).stdout
-        assert [name for name in names if name not in shown] == []
-
-
-def test_all_files_without_a_record_are_named(tmp_path):
-    for number in range(30):
-        save(tmp_path / f"{number}.jpg")
-    (found,) = found_in(many(["0.jpg"]), tmp_path, "M007")
-    assert found.count == len(found.found) == 29
 
 
 def test_broken_files(tmp_path):
@@ -234,15 +194,6 @@ def test_width_and_height_swapped(tmp_path):
     assert "with width and height swapped" in found.message
 
 
-def test_where_most_sizes_differ_it_is_one_finding(tmp_path):
-    names = [f"{number}.jpg" for number in range(12)]
-    for name in names:
-        save(tmp_path / name)
-    (found,) = found_in(many(names, width=600, height=400), tmp_path, "M003")
-    assert found.count == 12
-    assert len(found.edits) == 24
-
-
 @pytest.mark.parametrize(
     ("name", "what"),
     [
@@ -272,21 +223,10 @@ def test_plain_names(name):
     assert "M005" not in codes(images(name))
 
 
-def test_where_most_names_are_no_plain_paths_it_is_one_finding():
-    (found,) = findings(many(f"x\\{n}.jpg" for n in range(12)), code="M005")
-    assert found.count == len(found.edits) == 12
-    assert "mostly a path with backslashes" in found.message
-
-
 @pytest.mark.parametrize("name", ["A.jpg", "./a.jpg".upper(), "a.JPG"])
 def test_names_that_differ_by_case(name):
     (found,) = findings(images("a.jpg", name), code="M006")
     assert found.pointer == "/images/1/file_name"
-
-
-@pytest.mark.parametrize("names", [("a.jpg", "a.jpg"), ("a.jpg", "b/a.jpg"), (None, None)])
-def test_names_that_differ_for_all(names):
-    assert "M006" not in codes(images(*names))
 
 
 def test_names_that_differ_by_unicode_form():
@@ -327,11 +267,6 @@ def test_the_same_last_part_and_size_in_two_files():
     assert "M008" not in codes(train, other)
 
 
-def test_numbers_that_begin_anew_in_each_folder_say_nothing():
-    train = images("x/1.jpg", "x/2.jpg", "y/1.jpg", "y/2.jpg")
-    assert "M008" not in codes(train, images("z/1.jpg", "z/3.jpg"))
-
-
 def test_files_with_the_same_images_are_of_annotators():
     content = many(f"{number}.jpg" for number in range(20))
     (found,) = findings(content, content, code="M008")
@@ -367,26 +302,6 @@ def test_content_decides_where_it_is_known(tmp_path):
     ]
 
 
-def test_many_images_that_only_look_alike_are_not_said_to_be_the_same(tmp_path):
-    files = []
-    for quality, folder in ((90, "t"), (80, "v")):
-        (tmp_path / folder).mkdir()
-        names = [f"{folder}/{number}.jpg" for number in range(12)]
-        for seed, name in enumerate(names):
-            picture(seed=seed).save(tmp_path / name, quality=quality)
-        more = [f"{folder}/other {folder}{number}.jpg" for number in range(9)]
-        files.append(seen(many([*names, *more]), tmp_path, f"{folder}.json"))
-    (found,) = together(*files)
-    assert found.message.startswith("12 of 21 images look like images of t.json, such as: ")
-
-
-def test_records_of_one_file_are_not_said_to_have_equal_bytes(tmp_path):
-    save(tmp_path / "a.png")
-    train, test = images("a.png"), images("./a.png")
-    (found,) = together(seen(train, tmp_path, "train.json"), seen(test, tmp_path, "test.json"))
-    assert 'image "./a.png" is the same file as "a.png" in train.json' in found.message
-
-
 def splits(root, *names):
     """Write splits as Roboflow does, with the images of each beside its file; return the files."""
     files = []
@@ -405,13 +320,6 @@ def test_images_are_looked_for_beside_the_file(tmp_path):
     # Without valid, its image is one that no record names.
     (found,) = validate(files[0], images=tmp_path, select=["M"]).findings
     assert (found.code, found.found) == ("M007", ["valid/1.jpg"])
-
-
-def test_nothing_is_looked_for_beside_a_file_outside_of_the_folders(tmp_path):
-    (file,) = splits(tmp_path, "train")
-    (tmp_path / "other").mkdir()
-    (found,) = validate(file, images=tmp_path / "other", select=["M"]).findings
-    assert (found.code, found.found) == ("M001", "1.jpg")
 
 
 def test_images_are_looked_for_in_several_folders(tmp_path):
@@ -450,20 +358,6 @@ def test_an_image_twice_in_one_file(tmp_path):
     ]
 
 
-def test_an_image_is_compared_with_earlier_ones_in_all_parts_of_the_hash():
-    rng = np.random.default_rng(5)
-    base = rng.integers(0, 1 << 63, 300, dtype=np.uint64)
-    flips = np.uint64(1) << rng.integers(0, 64, (2, 300), dtype=np.uint64)
-    looks = np.concatenate([base, base ^ flips[0] ^ flips[1]])[rng.permutation(600)]
-    near = [
-        [n for n in range(row) if (int(looks[n]) ^ int(looks[row])).bit_count() <= 2]
-        for row in range(600)
-    ]
-    found = looking_alike(looks, looks, only_earlier=True).tolist()
-    assert sum(map(bool, near)) >= 290
-    assert all(other in (known or [-1]) for other, known in zip(found, near, strict=True))
-
-
 def test_one_file_under_two_names(tmp_path):
     save(tmp_path / "a.jpg")
     content = many(["a.jpg", "./a.jpg"])
@@ -498,22 +392,9 @@ def test_names_with_escapes_of_urls(name, plain):
     assert found.edits == (Edit("/images/0/file_name", "replace", plain),)
 
 
-@pytest.mark.parametrize("name", ["100%.jpg", "a%.jpg", "50%ab.jpg", "a%00.jpg", "http://a/b%20"])
-def test_signs_that_are_no_escapes(name):
-    assert "M012" not in codes(images(name))
-
-
 def test_escapes_that_would_give_two_images_one_name_are_not_replaced():
     (found,) = findings(images("a%20b.jpg", "a b.jpg"), code="M012")
     assert not found.edits
-
-
-def test_a_file_is_suggested_for_a_name_with_escapes(tmp_path):
-    save(tmp_path / "my cat.jpg")
-    content = images("my%20cat.jpg")
-    (found,) = findings(content, disk=seen(content, tmp_path).disk, select=("M",), ignore=("M007",))
-    assert found.code == "M001"
-    assert found.message.endswith('; did you mean "my cat.jpg"?')
 
 
 def test_names_with_escapes_are_found_beside_their_file(tmp_path):
@@ -552,60 +433,6 @@ def test_augmented_copies_in_two_files():
     assert found.pointer == "/images/0"
 
 
-def frames(*numbers, name="trip_mp4-{:04}_jpg.rf.{:032x}.jpg"):
-    return [name.format(number, number) for number in numbers]
-
-
-@pytest.mark.parametrize(
-    ("train", "later"),
-    [
-        (range(80), range(90, 110)),  # a gap
-        (range(80), range(70, 100)),  # M008 reports frames in both files
-        (range(0, 30, 3), [31, 40, 44, 46]),  # further apart than most frames of a part
-    ],
-)
-def test_a_video_with_a_gap_or_frames_in_both_files_is_not_cut(train, later):
-    name = "trip_mp4-{:04}.jpg"
-    assert related(frames(*train, name=name), frames(*later, name=name)) == ()
-
-
-@pytest.mark.parametrize(
-    ("train", "test"),
-    [
-        ("photo_{}.jpg", "photo_{}.jpg"), ("a/frame_{}.jpg", "b/frame_{}.jpg"),
-        ("clip1_{}.jpg", "clip2_{}.jpg"), ("frame_{}_a.jpg", "frame_{}_b.jpg"),
-    ],
-)  # fmt: skip
-def test_numbers_of_other_things_than_frames_of_one_video(train, test):
-    assert related(frames(*range(0, 40, 2), name=train), frames(*range(1, 40, 2), name=test)) == ()
-
-
-@pytest.mark.parametrize("code", ["M009", "M011"])
-def test_the_examples_of_image_bytes(tmp_path, code):
-    bad, good = RULES[code].bad, RULES[code].good
-    save(tmp_path / "a.png")
-    if code == "M009":
-        (tmp_path / "a.png").rename(tmp_path / "a.jpg")
-        (tmp_path / "copy of a.jpg").write_bytes((tmp_path / "a.jpg").read_bytes())
-    else:
-        (tmp_path / "a.jpg").write_bytes((tmp_path / "a.png").read_bytes())
-    assert found_in(bad, tmp_path, code)
-    assert not found_in(good, tmp_path, code)
-
-
-def test_the_examples_of_related_images():
-    earlier = many(["a_jpg.rf.0123456789abcdef.jpg"])
-    rule = RULES["M010"]
-    assert "M010" in codes(earlier, rule.bad)
-    assert "M010" not in codes(earlier, rule.good)
-
-
-def test_the_examples_of_shared_images():
-    earlier = {"images": [{"file_name": "a.jpg"}]}
-    assert "M008" in codes(earlier, RULES["M008"].bad)
-    assert "M008" not in codes(earlier, RULES["M008"].good)
-
-
 @given(
     st.lists(st.integers(0, 2**64 - 1), max_size=6),
     st.lists(st.tuples(st.integers(0, 7), st.sets(st.integers(0, 63), max_size=4)), max_size=8),
@@ -620,12 +447,3 @@ def test_looking_alike_is_as_comparing_all(known, changes):
         near = [(value ^ each).bit_count() <= 2 for each in known]
         assert (other >= 0) == any(near)
         assert other < 0 or near[other]
-
-
-@pytest.mark.parametrize("content", [
-    "", "[]", '{"images": {}}', '{"images": [1, null, {"file_name": []}], "annotations": [{}]}',
-    exact({"images": [], "annotations": [{"segmentation": {"size": [2, 2], "counts": [4]}}]}),
-])  # fmt: skip
-def test_images_without_names_have_no_files(tmp_path, content):
-    disk = seen(content, tmp_path).disk
-    assert not codes(content, content, disk=disk, select=("M",))

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +11,6 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import ABSENT
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.registry import RULES
 
 SQUARE = [[10, 10, 30, 10, 30, 40, 10, 40]]
 BOXES = [[5 + 20 * n, 10, 10, 10] for n in range(4)]
@@ -33,11 +31,6 @@ def mended(content, *select, unsafe=False):
     return json.loads(bytes(fixed.text))
 
 
-def test_there_are_all_rules():
-    codes = [code for code in RULES if code.startswith("S")]
-    assert codes == [f"S{n:03}" for n in range(1, 16)]
-
-
 @pytest.mark.parametrize("name", ["images", "annotations", "categories"])
 def test_a_list_of_records_is_missed(name):
     # Images and nothing that could be annotations are a kind of their own.
@@ -51,10 +44,6 @@ def test_something_else_than_a_list_is_found(value):
     found = only({"images": value}, "S001")
     assert found.pointer == "/images"
     assert "S009" not in codes({"images": value})
-
-
-def test_empty_lists_are_not_missing():
-    assert "S001" not in codes('{"images": [], "annotations": [], "categories": []}')
 
 
 def test_a_list_after_the_break_of_a_file_is_not_missed():
@@ -77,13 +66,6 @@ def test_a_box_beside_an_outline_is_missed_less():
     assert only(example, "S002").severity == Severity.WARNING
     empty = {"annotations": [{"bbox": ABSENT, "segmentation": []}, {}]}
     assert only(empty, "S002").severity == Severity.ERROR
-
-
-def test_boxes_that_are_missing_everywhere_are_an_error():
-    example = {"annotations": [{"bbox": ABSENT, "segmentation": SQUARE}] * 3}
-    found = only(example, "S002")
-    assert (found.severity, found.count) == (Severity.ERROR, 3)
-    assert found.message == "bbox is missing in 3 of 3 annotations; expected x, y, width, height"
 
 
 def test_several_missing_keys_of_a_record_are_one_finding():
@@ -128,39 +110,15 @@ def test_a_number_too_large_for_a_place_or_an_angle_is_one_finding(values, point
     assert found[0].message.startswith(f"{what}; expected ")
 
 
-def test_an_infinite_angle_is_one_finding():
-    sound = json.loads(whole_file({}))
-    sound["annotations"][0]["attributes"] = {"rotation": 1}
-    text = json.dumps(sound).replace('"rotation": 1', '"rotation": 1e400')
-    assert codes(text, select=("F", "O", "S015")) == {"F004"}
-
-
 def test_a_record_with_other_keys_only_is_found_and_kept():
     found = only(exact({**json.loads(whole_file({})), "images": [{"label": 1}]}), "S012")
     assert found.message.startswith('record is {"label": 1}, with none of the keys that it needs')
     assert not found.edits
 
 
-def test_lists_that_are_missing_are_one_finding():
-    found = only('{"images": []}', "S001")
-    assert found.message == (
-        'keys "annotations" and "categories" are missing; expected lists of records'
-    )
-
-
 def test_ids_of_images_and_categories_are_missed():
     found = findings({"images": [{"id": ABSENT}], "categories": [{"id": ABSENT}]}, code="S002")
     assert [f.pointer for f in found] == ["/images/0/id", "/categories/0/id"]
-
-
-def test_a_key_that_most_records_miss_is_said_once():
-    example = annotations({}, {}, {}, {"category_id": 1}, category_id=ABSENT)
-    found = only(example, "S002")
-    assert found.message == (
-        "category_id is missing in 3 of 4 annotations; expected a whole number"
-    )
-    assert (found.count, found.pointer) == (3, "/annotations")
-    assert found.examples == tuple(f"/annotations/{n}/category_id" for n in range(3))
 
 
 @pytest.mark.parametrize(
@@ -204,13 +162,6 @@ def test_references_follow_the_ids_that_become_numbers():
     assert [a["category_id"] for a in result["annotations"]] == ["a", "a"]
 
 
-def test_ids_that_are_texts_everywhere_are_said_once():
-    example = annotations({"id": "1"}, {"id": "2"}, {"id": "3"})
-    found = only(example, "S003")
-    assert found.message.startswith('id is wrong in 3 of 3 annotations (the first is "1")')
-    assert [edit.value for edit in found.edits] == [1, 2, 3]
-
-
 def test_info_and_licenses_are_added():
     example = {"info": ABSENT, "licenses": ABSENT}
     found = findings(example, code="S004")
@@ -243,14 +194,6 @@ def test_iscrowd_is_0_or_1(value, edit):
     found = only(annotations({}, {"iscrowd": value}, {}), "S005")
     assert found.edits == (() if edit is None else (edit,))
     assert found.severity == Severity.WARNING
-
-
-def test_iscrowd_that_most_miss_is_said_once_and_added_to_all():
-    example = annotations({}, {}, {"iscrowd": 0}, iscrowd=ABSENT)
-    found = only(example, "S005")
-    assert found.message == "iscrowd is missing in 2 of 3 annotations; expected 0 or 1"
-    assert found.count == len(found.edits) == 2
-    assert [a["iscrowd"] for a in mended(example, "S005")["annotations"]] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -291,11 +234,6 @@ def test_a_box_is_taken_from_its_outline():
     assert only(bad, "S006").edits == ()
 
 
-def test_a_missing_box_is_not_a_wrong_one():
-    assert "S006" not in codes({"annotations": [{"bbox": ABSENT}]})
-    assert "S006" not in codes({"annotations": [{"bbox": [0, 0, 1e-3, 1]}]})
-
-
 @pytest.mark.parametrize(
     ("value", "new"),
     [("640", 640), (640.0, 640), (640.5, None), ("", None), (None, None), (0, None), (-5, None),
@@ -308,24 +246,11 @@ def test_sizes_of_images(value, new):
     assert [edit.value for edit in found.edits] == ([] if new is None else [new])
 
 
-def test_sizes_that_most_images_miss_are_said_once():
-    found = findings({"images": [{"height": None}, {"height": "80"}, {}]}, code="S007")
-    assert [f.message for f in found] == [
-        "height is wrong in 2 of 3 images (the first is null); expected a whole number above 0"
-    ]
-    assert tuple(found[0].edits) == (Edit("/images/1/height", "replace", 80),)
-
-
 @pytest.mark.parametrize("value", ["", " ", None, 7, ["a"], ABSENT])
 def test_an_image_without_a_name(value):
     found = only({"images": [{}, {"file_name": value}, {}]}, "S008")
     assert found.pointer == "/images/1/file_name"
     assert found.severity == Severity.ERROR
-
-
-def test_an_image_with_an_address_needs_no_name():
-    image = {"file_name": ABSENT, "coco_url": "http://images.cocodataset.org/val2017/1.jpg"}
-    assert only({"images": [image]}, "S008").severity == Severity.INFO
 
 
 @pytest.mark.parametrize("name", ["images", "annotations", "categories"])
@@ -342,11 +267,6 @@ def test_a_record_that_is_no_object(name, value):
     assert found.pointer == f"/{name}/1"
     assert "expected an object" in found.message
     assert "S002" not in codes({name: [{}, value, {}]})
-
-
-def test_records_that_are_mostly_no_objects_are_said_once():
-    found = only({"annotations": [[1], [2], {}]}, "S009")
-    assert found.message == "2 of 3 annotations are not objects; expected an object"
 
 
 def test_info_of_a_wrong_type_is_a_warning():
@@ -371,11 +291,6 @@ def test_a_missing_segmentation_where_most_have_one(value):
     assert "S010" not in codes(half)
 
 
-@pytest.mark.parametrize("value", [[1, 2, 3, 4, 5, 6], [[1, 2], [3, 4], [5, 6]], "[[1,2]]"])
-def test_segmentations_in_other_forms_are_not_of_a_wrong_type(value):
-    assert "S010" not in codes({"annotations": [{"segmentation": value}]})
-
-
 def test_an_area_is_computed():
     triangle = [[0, 0, 10, 0, 0, 10]]
     example = annotations({"area": ABSENT, "segmentation": triangle}, {}, {})
@@ -384,28 +299,11 @@ def test_an_area_is_computed():
     assert found.severity == Severity.WARNING
 
 
-def test_areas_that_most_miss_are_said_once_and_added_to_all():
-    example = annotations({}, {}, {"bbox": None}, {"area": 100}, area=ABSENT)
-    found = only(example, "S011")
-    assert found.message == (
-        "area is missing in 3 of 4 annotations; expected a number of square pixels"
-    )
-    assert [edit.value for edit in found.edits] == [100, 100]
-
-
 @pytest.mark.parametrize("value", ["600", [], {}, False])
 def test_an_area_that_is_no_number_is_a_warning(value):
     found = only(annotations({}, {"area": value}, {}), "S011")
     assert found.severity == Severity.WARNING
     assert found.edits == (Edit("/annotations/1/area", "replace", 100),)
-
-
-def test_numbers_beyond_all_bounds_do_no_harm():
-    text = exact({"images": [], "categories": [], "annotations": [
-        {"bbox": None, "segmentation": [[1, 1, 2, 2, float("inf"), 3]]},
-        {"area": None, "segmentation": [[1, 1, 1e300, 2, 1e300, 1e300]]},
-    ]})  # fmt: skip
-    assert all(np.isfinite(e.value).all() for f in findings(text) for e in f.edits if e.value)
 
 
 VALUES = st.one_of(
@@ -440,19 +338,6 @@ def test_a_year_that_is_no_number(year, number):
     assert [edit.value for edit in found.edits] == ([number] if number else [])
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "2013-11-14 17:02:52", "2021-08-28T12:48:28+00:00", "2019/12/19", "06/09/2022", "", None, 0,
-        1662465626782, "Mon Jan 15 2024", "12.05.21", "2022-09-05T08:10:35.653Z", "2017",
-        "12/25/2024", "25.12.2024", "2016-12-31 23:59:60", "2024-01-01 24:00:00",
-    ],
-)  # fmt: skip
-def test_forms_of_dates(value):
-    content = {"info": {"year": 2026, "date_created": value}, "images": [{"date_captured": value}]}
-    assert "S013" not in codes(content)
-
-
 def with_sizes(*sizes, box=(250, 60, 63, 55)):
     """Return a file of images of some sizes, each with a box of a large image."""
     images = [
@@ -473,15 +358,6 @@ def test_the_size_is_the_cause_where_images_are_a_few_pixels_large():
         "outside, up to x 313, y 115; expected the sizes of the image files"
     )
     assert {"B002", "B003", "B010"}.isdisjoint(each.code for each in found)
-
-
-@pytest.mark.parametrize(
-    ("size", "box"),
-    [((8, 8), (2, 2, 4, 4)), ((8, 8), (6, 6, 24, 8)), ((64, 48), (250, 60, 63, 55))],
-)
-def test_small_images_with_boxes_of_another_kind_have_their_size(size, box):
-    """Boxes inside, in another layout, and those beyond an image that may be a photograph."""
-    assert "S007" not in codes(with_sizes(size, size, box=box))
 
 
 def test_a_file_without_any_list_of_coco_is_told_by_its_keys():
