@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from bboxqa.pipelines.diagnosis.sentences.about_work import work_sentences
 
 import bboxqa
 from bboxqa.diagnostics.rates import annotators
 from bboxqa.diagnostics.work import ImageWork, image_work, sessions_of, work
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from bboxqa.pipelines.diagnosis.people import work_findings
 
 if TYPE_CHECKING:
     from bboxqa.model.units import MatchedUnits
@@ -80,10 +80,10 @@ def one(seed: int) -> Run:
     units = matched(seed, f"p03: miss={MISS} fatigue={FATIGUE}")
     table, truth = work(units), true_slopes(units)
     people = annotators(units)
-    said = " ".join(each.text for each in work_sentences({"work": table, "annotators": people}))
+    said = " ".join(each.text for each in work_findings({"work": table, "annotators": people}))
     alike = matched(10_000 + seed, "p*: miss=0.1 jitter=1")
     still, people = work(alike), annotators(alike)
-    last = " ".join(each.text for each in work_sentences({"work": still, "annotators": people}))
+    last = " ".join(each.text for each in work_findings({"work": still, "annotators": people}))
     return Run(
         truth=truth,
         found={name: float(table[name][3]) for name in CHANGES},

@@ -16,6 +16,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, TextArray
 from bboxqa.core.text import clean
 from bboxqa.core.types import Steps
+from bboxqa.formats.columns import Columns
 from bboxqa.model.annotations import Source
 from bboxqa.model.file_places import ShownIds
 from bboxqa.model.outlines import Segmentations
@@ -380,6 +381,8 @@ class AnnotationFile:
     """Notes on annotations that name nobody; untrue where each file is by one annotator."""
     repeat_notes: tuple[str, ...] = ()
     """Notes on images that someone annotated again; a conversion lists these as losses."""
+    sample: Columns | None = None
+    """Some of the annotations with all that rules examine, of COCO JSON."""
     lists: Mapping[str, Any] | None = None
     """The COCO lists of records with all their keys, if these were asked for. Formats of tools also
     have `apart`, the annotations without a box, and `repeats`, the places of annotations that are

@@ -15,7 +15,7 @@ from bboxqa.core.files import fixed_path
 from bboxqa.core.text import one_line
 from bboxqa.core.types import Files
 from bboxqa.formats.choices import as_options, choices
-from bboxqa.formats.coco.reader import COCO_JSON, sample_annotations
+from bboxqa.formats.coco.reader import COCO_JSON
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.sessions import refuse_other_rounds
@@ -155,7 +155,9 @@ def _boxes(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Bo
 
 def _is_sample_suspect(path: Path, file: AnnotationFile) -> bool:
     """Return whether outlines and areas of some annotations of a file contradict the boxes."""
-    annotations = sample_annotations(path)
+    annotations = file.sample
+    if annotations is None:
+        return False
     wanted = set(annotations.image_id.tolist())
     images = [
         {"id": image.id, "width": image.width, "height": image.height}

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.datasets import annotation, document, write
+from support.datasets import annotation, document
 
 from bboxqa.formats.coco.reader import sample_annotations
 
@@ -15,18 +15,17 @@ def many(n):
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("first", ["images", "annotations"])
-def test_a_small_file_is_read_as_a_whole(first, indent, tmp_path):
+def test_a_small_file_is_read_as_a_whole(first, indent):
     content = document(many(400), [{"id": n, "file_name": f"{n}.jpg"} for n in range(3000)])
     content = {first: content[first]} | content
-    columns = sample_annotations(write(tmp_path / "a.json", json.dumps(content, indent=indent)))
+    columns = sample_annotations(json.dumps(content, indent=indent).encode())
     assert columns.id.tolist() == list(range(400))
     assert set(columns.area.tolist()) == {40.5}
     assert len(columns.rings.xy) == 3 * 400
 
 
-def test_a_sample_is_spread_evenly(tmp_path):
-    path = write(tmp_path / "a.json", document(many(40_000)))
-    found = sample_annotations(path).id
+def test_a_sample_is_spread_evenly():
+    found = sample_annotations(json.dumps(document(many(40_000))).encode()).id
     share = len(found) / 40_000
     tenths, _ = np.histogram(found, bins=10, range=(0, 40_000))
     assert share < 0.2
@@ -34,5 +33,5 @@ def test_a_sample_is_spread_evenly(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{}", '{"annotations": []}', '{"annotations": [1, 2]}', "[]"])
-def test_files_without_annotations_have_no_sample(text, tmp_path):
-    assert len(sample_annotations(write(tmp_path / "a.json", text))) == 0
+def test_files_without_annotations_have_no_sample(text):
+    assert len(sample_annotations(text.encode())) == 0

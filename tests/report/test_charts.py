@@ -2,9 +2,7 @@
 
 import subprocess
 import sys
-import warnings
 import xml.etree.ElementTree as ET
-from io import BytesIO
 from math import inf
 from urllib.parse import unquote
 
@@ -314,14 +312,6 @@ def test_without_axes_pyplot_shows_the_chart_and_settings_of_the_session_stay(re
         assert dict(mpl.rcParams) == before
     finally:
         plt.close(ax.figure)
-
-
-def test_names_of_any_kind_are_drawn_on_axes_without_a_warning():
-    ax = draw_chart(category_intervals([category(name, 0.5) for name in HOSTILE]))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ax.figure.savefig(BytesIO(), bbox_inches="tight")
-    plt.close(ax.figure)
 
 
 def test_a_notebook_shows_the_intervals_as_a_picture(result):

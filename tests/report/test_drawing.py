@@ -5,11 +5,12 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
-from bboxqa.report.charts.axes import page_style, quiet_figure
+from bboxqa.report.charts.axes import page_style
 from bboxqa.report.charts.chart import DASHES, N_TOLD_APART, SERIES, series_style
 from bboxqa.report.drawing.canvas import draw_outlines
 from bboxqa.report.drawing.drawing import Drawing, scene_figure
@@ -88,7 +89,7 @@ def test_colours_and_lines_differ_and_are_those_of_a_page():
 @pytest.fixture
 def ax():
     with page_style():
-        yield quiet_figure(figsize=(7, 5), layout="constrained").subplots()
+        yield Figure(figsize=(7, 5), layout="constrained").subplots()
 
 
 def drawn_paths(ax):

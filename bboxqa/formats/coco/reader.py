@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
@@ -130,7 +130,7 @@ def read_text(text: bytes, path: Path, options: ReadSettings, source: Source) ->
     file = AnnotationFile(source, images, categories, found.columns, notes, lists=lists)
     if columns.segment_counts is not None:
         return _segments_file(file, columns, path)
-    return file
+    return replace(file, sample=sample_annotations(document.text))
 
 
 def decoded(document: RawDocument) -> Any:
@@ -434,21 +434,12 @@ _PIECES = 32
 _PIECE = 1 << 14
 
 
-def sample_annotations(path: Path) -> Columns:
-    """Return annotations from evenly spread positions in a file; all if it has up to 500 kB.
-
-    The file may be in an archive.
-    """
+def sample_annotations(text: bytes) -> Columns:
+    """Return annotations from evenly spread positions in a text; all if it has up to 500 kB."""
     builder = ColumnsBuilder()
-    for records in sample_records(path):
+    for records in _pieces(text):
         builder.add(records)
     return builder.done()
-
-
-def sample_records(path: Path) -> Generator[list[Any]]:
-    """Yield undecoded annotations, position by position."""
-    is_packed = not path.is_file() or is_archive(head_of(path))
-    yield from _pieces(text_of(path) if is_packed else path.read_bytes())
 
 
 def _pieces(text: Text) -> Iterator[list[Any]]:

@@ -1,6 +1,5 @@
 """Charts on matplotlib axes, in the style of the pages, with fonts for names in any script."""
 
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -28,7 +27,6 @@ from bboxqa.report.charts.chart import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _STYLE: dict[str, Any] = {
     "axes.edgecolor": DIM, "axes.labelcolor": TEXT, "axes.titlecolor": TEXT,
@@ -96,43 +94,12 @@ def _set_fonts(ax: "Axes") -> None:
         label.set_fontfamily(families)
 
 
-def quiet_figure(**options: Any) -> "Figure":
-    """Return a figure that draws texts in any script without warnings of missing characters."""
-    return _quiet_class()(**options)
-
-
-@cache
-def _quiet_class() -> "type[Figure]":
-    from matplotlib.figure import Figure
-
-    class QuietFigure(Figure):
-        def draw(self, renderer: Any) -> None:
-            with _any_script():
-                super().draw(renderer)
-
-        def get_tightbbox(self, *args: Any, **keywords: Any) -> Any:
-            with _any_script():
-                return super().get_tightbbox(*args, **keywords)
-
-    return QuietFigure
-
-
-@contextmanager
-def _any_script() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from (current )?font")
-        warnings.filterwarnings("ignore", "Matplotlib currently does not support")
-        yield
-
-
 def _new_axes(chart: Chart) -> "Axes":
     from matplotlib import pyplot as plt
 
     found = layout(chart)
     size = (found.total_width / 72, found.total_height / 72)
-    figure = plt.figure(
-        FigureClass=_quiet_class(), figsize=size, layout="constrained", facecolor=BACK
-    )
+    figure = plt.figure(figsize=size, layout="constrained", facecolor=BACK)
     return figure.subplots()
 
 

@@ -1,6 +1,7 @@
 """Drawings of an image: one panel, or one for each annotator, with a legend below."""
 
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -13,7 +14,7 @@ from bboxqa.core.errors import OutputError
 from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath
-from bboxqa.report.charts.axes import page_style, quiet_figure
+from bboxqa.report.charts.axes import page_style
 from bboxqa.report.charts.chart import BACK, DIM
 from bboxqa.report.drawing.canvas import draw_outlines, text_width, visible
 from bboxqa.report.drawing.scene import NO_LOOK, By, Key, Outline, Scene, outlines_by
@@ -113,7 +114,9 @@ class Drawing:
     def _rendered(self, suffix: str, dpi: float) -> bytes:
         content = BytesIO()
         metadata = {"Title": one_line(self.name), **_METADATA[suffix]}
-        with page_style():
+        with page_style(), warnings.catch_warnings():
+            # Signs that no font has are in the notes.
+            warnings.simplefilter("ignore", UserWarning)
             self.figure.savefig(content, format=suffix[1:], dpi=dpi, metadata=metadata)
         return content.getvalue()
 
@@ -154,6 +157,8 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
 
     Each panel has the scale of the image, so that lines and labels keep their place and size.
     """
+    from matplotlib.figure import Figure
+
     every, keys = outlines_by(scene, by)
     panels = _side_by_side(scene, by) if side_by_side else [_Panel("", every)]
     if side_by_side and by == "annotator":
@@ -172,7 +177,7 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
     step = across * ratio + head + _BETWEEN
     height = 2 * _MARGIN + n_rows * step - _BETWEEN
     height += legend.n_rows * _ROW + (_BETWEEN if keys else 0)
-    figure = quiet_figure(figsize=(width, height), facecolor=BACK)
+    figure = Figure(figsize=(width, height), facecolor=BACK)
     n_hidden = 0
     for place, panel in enumerate(panels):
         row, column = divmod(place, n_columns)

@@ -173,7 +173,9 @@ def test_tracks_of_a_video_of_cvat_are_those_of_frames_where_it_is_inside(tmp_pa
         rows = [(0, 0, 1), (0, 1, 0), (second, 2, 0), (second, 3, 1)]
         boxes = {
             track: "".join(
-                f'<box frame="{frame}" keyframe="{key}" outside="0" occluded="0" xtl="10" ytl="10" '
+                f'<box frame="{frame}" keyframe="{key}" outside="0" occluded="0" '
+                # Two people with equal boxes are refused.
+                f'xtl="{10 + second}" ytl="10" '
                 'xbr="30" ybr="30" z_order="0"></box>\n'
                 for own, frame, key in rows
                 if own == track
