@@ -60,7 +60,7 @@ def t_quantile(freedom: ArrayLike, share: ArrayLike) -> FloatArray:
     found = z * np.exp(np.minimum((z * z + 1) / (4 * freedoms), 30))
     ratios = np.array([_gamma_ratio(each / 2) for each in freedoms.tolist()])
     for _ in range(100):
-        tail = t_tail(freedoms, found)
+        tail = _tails(freedoms, found)
         density = np.exp(-(freedoms + 1) / 2 * np.log1p(found * found / freedoms))
         density *= ratios / np.sqrt(freedoms * pi)
         # Far out, the logarithm of the tail is straighter than the tail.

@@ -12,7 +12,7 @@ from bboxqa.core.arrays import BoolArray
 from bboxqa.core.text import count, names_in_words
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
-from bboxqa.diagnostics.agreement_groups import independent
+from bboxqa.diagnostics.agreement_groups import copies, independent
 from bboxqa.diagnostics.categories import Unused, unused_categories
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.rates import RATES, asked_with_others
@@ -470,7 +470,11 @@ def _matched(
     check_crowds(images.data)
     threshold = result.thresholds[0].iou_threshold
     settings = msgspec.structs.replace(result.settings, iou_threshold=(threshold,))
-    return matched_units(images, settings, progress=progress)
+    matched = matched_units(images, settings, progress=progress)
+    # Most tables leave copies out.
+    copies(matched)
+    independent(matched)
+    return matched
 
 
 def _tables(

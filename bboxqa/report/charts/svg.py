@@ -89,7 +89,7 @@ def _svg(chart: Chart, head: str, paint: Paint) -> str:
             parts.append(f'<circle cx="{x:.6g}" cy="{y:.6g}" r="{mark.radius:g}" {color}/>')
         else:
             parts.append(_text(mark, place(mark.x, mark.y), paint))
-    return "\n".join([*parts, *_titles(chart, paint), *_keys(chart, found, paint), "</svg>"])
+    return "\n".join([*parts, *_titles(chart, found, paint), *_keys(chart, found, paint), "</svg>"])
 
 
 def _path(mark: Path, place: Callable[[float, float], Point], paint: Paint) -> str:
@@ -128,14 +128,14 @@ def _words(
     )
 
 
-def _titles(chart: Chart, paint: Paint) -> Iterator[str]:
+def _titles(chart: Chart, found: Layout, paint: Paint) -> Iterator[str]:
     """Yield the title, and below it the lines of a legend in small letters."""
-    left, y = layout(chart).left, 14.0
+    left, y = found.left, 14.0
     widest = max(
         [text_width(chart.title, TITLE) * 1.1, *(text_width(each, SMALL) for each in chart.legend)]
     )
     # A long title begins at the left of the names of rows.
-    left = max(min(left, layout(chart).total_width - widest), 2.0)
+    left = max(min(left, found.total_width - widest), 2.0)
     if chart.title:
         yield _words(chart.title, (left, y), TITLE, paint(TEXT, "none"), bold=True)
     for line in filter(None, chart.legend):
