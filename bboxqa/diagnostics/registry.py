@@ -28,7 +28,7 @@ DIAGNOSTICS: dict[str, Diagnostic | str] = {
     "category_merges": "categories",
     "supercategories": "categories",
     "difficulty": "categories",
-    "category_vitality": "vitality",
+    "category_vitality": "rates",
     "agreement_by_size": "strata",
     "agreement_by_size_quarter": "strata",
     "agreement_by_crowding": "strata",

@@ -33,10 +33,9 @@ from bboxqa.diagnostics.categories import (
 from bboxqa.diagnostics.decomposition import decomposition
 from bboxqa.diagnostics.object_cells import pair_similarity
 from bboxqa.diagnostics.offsets import offsets
-from bboxqa.diagnostics.rates import annotators, boxes_per_object
+from bboxqa.diagnostics.rates import annotators, boxes_per_object, category_vitality
 from bboxqa.diagnostics.review import review_queue
 from bboxqa.diagnostics.strata import agreement_by_crowding, agreement_by_size
-from bboxqa.diagnostics.vitality import category_vitality
 
 A, B = 0, 1
 ANN, BOB, CID = (f"annotator {number:04}" for number in range(3))

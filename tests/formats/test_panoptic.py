@@ -309,7 +309,7 @@ def test_every_command_takes_panoptic_files(tmp_path):
 def test_segments_are_converted_with_all_that_a_target_holds(tmp_path):
     first = made(4, unique=False)
     paths = of_two(tmp_path, first, made(5))
-    bboxqa.convert(paths, tmp_path / "coco.json", to="coco")
+    bboxqa.convert(paths, tmp_path / "coco.json", to="coco", attribution="files")
     before, after = (bboxqa.read_coco(each) for each in (paths, tmp_path / "coco.json"))
     assert rows_of(before) == rows_of(after)
     assert before.assigned.tolist() == after.assigned.tolist()

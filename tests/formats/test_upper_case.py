@@ -15,7 +15,11 @@ BOX = {"x": 10, "y": 20, "w": 30, "h": 40}
 PEOPLE = ["ada", "bob"]
 CONTENT = document(
     [("a.jpg", 200, 100, PEOPLE), ("b.jpg", 200, 100, PEOPLE)],
-    [(image, who, 0, [10, 20, 30, 40 + image]) for image in (0, 1) for who in PEOPLE],
+    [
+        (image, who, 0, [10, 20, 30 + PEOPLE.index(who), 40 + image])
+        for image in (0, 1)
+        for who in PEOPLE
+    ],
 )
 
 
@@ -86,7 +90,7 @@ def in_upper_case(source, target):
 
 def contents(path):
     with bboxqa.reading(image_size=(200, 100)):
-        data = bboxqa.read_coco(path)
+        data = bboxqa.read_coco(path, min_annotators=1)
     return drawn(data), asked(data)
 
 
@@ -115,17 +119,17 @@ def test_written_formats_are_read_from_files_in_upper_case(tmp_path, to):
 @pytest.mark.parametrize("name", OF_ONE_PERSON)
 @pytest.mark.parametrize("packed", [False, True])
 def test_sources_of_one_person_are_read_from_files_in_upper_case(tmp_path, name, packed):
-    for who in PEOPLE:
+    for who in PEOPLE[:1]:
         write(tmp_path / "lower" / who, **OF_ONE_PERSON[name])
     upper = in_upper_case(tmp_path / "lower", tmp_path / "upper")
     sources = [tmp_path / "lower", upper]
     if packed:
         for folder in sources:
-            for who in PEOPLE:
+            for who in PEOPLE[:1]:
                 shutil.make_archive(folder / who, "zip", folder / who)
                 shutil.rmtree(folder / who)
     expected = contents(sources[0])
-    assert len(expected[0]) == 4
+    assert len(expected[0]) == 2
     assert contents(upper) == expected
 
 

@@ -12,8 +12,8 @@ import bboxqa
 from bboxqa.agreement.counts import object_counts as paired
 from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics import offsets
-from bboxqa.diagnostics import vitality as rematched_module
-from bboxqa.diagnostics.vitality import rematched, rows_to_rematch
+from bboxqa.diagnostics import rates as rematched_module
+from bboxqa.diagnostics.rates import rematched, rows_to_rematch
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines import counting
 from bboxqa.pipelines.counting import compared_images

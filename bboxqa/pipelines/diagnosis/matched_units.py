@@ -23,7 +23,7 @@ from bboxqa.core.types import Progress
 from bboxqa.diagnostics.object_cells import edges_of
 from bboxqa.diagnostics.offsets import edge_differences, medians, of_others
 from bboxqa.diagnostics.parts import drawn_objects, parts, with_second_boxes_apart
-from bboxqa.diagnostics.vitality import rows_to_rematch
+from bboxqa.diagnostics.rates import rows_to_rematch
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.kernels.boxes import rotated_iou
 from bboxqa.geometry.similarities.registry import similarity

@@ -9,8 +9,7 @@ from support.resampled import expanded
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
 from bboxqa.agreement.counts.unit_counts import coincidences
-from bboxqa.diagnostics.rates import annotators
-from bboxqa.diagnostics.vitality import category_vitality, vitality
+from bboxqa.diagnostics.rates import annotators, category_vitality, vitality
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
