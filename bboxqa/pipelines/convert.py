@@ -15,12 +15,12 @@ from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.choices import choices
 from bboxqa.formats.dataset.categories import left_out_by
 from bboxqa.formats.dataset.join import left_out_category_notes
+from bboxqa.formats.gathering import Gathering
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.sources import files_read, paths_in
 from bboxqa.formats.unreadable import is_review_queue
 from bboxqa.formats.writers import WRITERS, writer
 from bboxqa.formats.writing.content import Content, without_categories, without_points
-from bboxqa.formats.writing.gathering import Gathering
 from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
 from bboxqa.formats.writing.writer import Loss, Options, Writer, Written

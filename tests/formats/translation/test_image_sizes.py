@@ -3,11 +3,9 @@
 import json
 
 import pytest
-from PIL import Image
 
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats import images
 
 
 def csv_file(folder, *widths):
@@ -68,22 +66,3 @@ def test_another_size_of_an_image_is_told_once(tmp_path, made):
     (finding,) = [each for each in validate(path).findings if each.code == "T010"]
     assert "image a.jpg: is 1100 × 80; another record of it says 100 × 80" in finding.message
     assert finding.spot.line == line
-
-
-def test_pictures_that_annotators_share_are_opened_once(tmp_path, monkeypatch):
-    (tmp_path / "images").mkdir()
-    for name, size in (("a", (40, 30)), ("b", (64, 48))):
-        Image.new("RGB", size).save(tmp_path / "images" / f"{name}.png")
-    for who in ("ann", "bob", "cid"):
-        (tmp_path / who / "labels").mkdir(parents=True)
-        for name in "ab":
-            (tmp_path / who / "labels" / f"{name}.txt").write_text("0 .5 .5 .5 .5\n")
-    looked, real = [], images.size_in
-    monkeypatch.setattr(images, "size_in", lambda file: looked.append(file) or real(file))
-    for _ in range(2):
-        data = read_coco(tmp_path)
-        assert data.image_size.tolist() == [[40, 30], [64, 48]]
-        assert len(looked) == 2
-        looked.clear()
-    Image.new("RGB", (20, 10)).save(tmp_path / "images/a.png")
-    assert read_coco(tmp_path).image_size.tolist() == [[20, 10], [64, 48]]

@@ -108,7 +108,8 @@ def test_files_of_several_formats_are_joined(tmp_path):
 def test_the_review_names_the_lines_of_each_annotator(tmp_path):
     for name, line in (("ann", ""), ("bob", "\n"), ("eve", "\n\n")):
         label = 1 if name == "eve" else 0
-        text = f"{line}{label} .2 .2 .1 .1\n0 .7 .7 .2 .2\n1 .5 .2 .1 .1\n"
+        width = ".201" if name == "bob" else ".2"
+        text = f"{line}{label} .2 .2 .1 .1\n0 .7 .7 {width} .2\n1 .5 .2 .1 .1\n"
         put(tmp_path / "in" / name / "labels" / "a.txt", text)
     out, size = ["--out", str(tmp_path / "out")], ["--image-size", "100x80"]
     done = cli.run("agree", str(tmp_path / "in"), "--diagnose", *out, *size)
