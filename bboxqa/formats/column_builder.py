@@ -56,6 +56,7 @@ MOST_NUMBERS = 8
 
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
 _LENGTHS = (5, MOST_NUMBERS)
+_MISSING_ALONE: set[type] = {Missing}
 _SEGMENT_KEYS = ("id", "category_id", "area", "iscrowd", "bbox")
 # Type, width and value for missing keys of columns.
 _COLUMNS: dict[str, tuple[type, int, Any]] = {
@@ -206,10 +207,13 @@ class ColumnsBuilder:
                 self._add_segmented(records, listed)
                 return
         self._grow("record", kinds)
-        columns = {key: _column(records, key) for key in _FIELDS}
-        types_of = {}
-        for key, column in columns.items():
-            kind, types_of[key] = kinds_of(column)
+        none, missing = [MISSING] * len(values), np.full(len(values), Kind.MISSING, np.uint8)
+        columns, types_of = dict.fromkeys(_FIELDS, none), dict.fromkeys(_FIELDS, _MISSING_ALONE)
+        for key in _FIELDS:
+            kind = missing
+            if key in records.keys:
+                columns[key] = records.column(key)
+                kind, types_of[key] = kinds_of(columns[key])
             self._grow(f"kind.{key}", kind)
         for key in ID_KEYS:
             self._add_ids(key, columns[key], types_of[key])

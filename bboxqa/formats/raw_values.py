@@ -94,6 +94,8 @@ def captioned(column: list[Any]) -> BoolArray:
 
 def numbers_of(column: list[Any], types: set[type]) -> FloatArray:
     """Return numbers, (N,) float64; NaN where a value is not a finite number."""
+    if types == {Missing}:
+        return np.full(len(column), np.nan)
     if not types <= NUMBERS:
         column = [value if type(value) in NUMBERS else np.nan for value in column]
     numbers = floats(column)
