@@ -36,10 +36,9 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.rules.facts.box_overlaps import are_many, first_equal
 from bboxqa.rules.facts.boxes import Boxes
-from bboxqa.rules.facts.copied_boxes import copies_of
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import RESULTS, FileKind, kind_of
-from bboxqa.rules.facts.layout import diagnose, layout_of, lie_elsewhere
+from bboxqa.rules.facts.layout import copies_of, diagnose, layout_of, lie_elsewhere
 
 if TYPE_CHECKING:
     from bboxqa.model.findings import Finding

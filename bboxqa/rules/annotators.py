@@ -26,8 +26,8 @@ from bboxqa.rules.facts.authorship import (
 )
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.oriented_boxes import other_numbers, written_boxes
 from bboxqa.rules.facts.robust import deviations
-from bboxqa.rules.facts.turned_overlaps import other_numbers, written_boxes
 
 # The user who created a record may not be the annotator who drew the box.
 _CREATOR = "created_by"

@@ -17,10 +17,9 @@ from bboxqa.rules.base.reporting import (
     summary_hits,
 )
 from bboxqa.rules.base.rule import Hits, Rule
-from bboxqa.rules.facts.copied_boxes import copies_in
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import overshoot, rounded_number
-from bboxqa.rules.facts.layout import doubtful_boxes, in_other_layout
+from bboxqa.rules.facts.layout import copies_in, doubtful_boxes, in_other_layout
 from bboxqa.rules.facts.ring_measures import ring_lengths
 from bboxqa.rules.facts.rings import RingState, ring_states, visible_areas
 

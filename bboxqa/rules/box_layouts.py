@@ -14,10 +14,16 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import summary_defect, summary_hits
 from bboxqa.rules.base.rule import Hits, LazyEdits, Rule, described_hits
 from bboxqa.rules.facts.boxes import inside
-from bboxqa.rules.facts.copied_boxes import ENOUGH_SIZES, copies_in
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import overshoot, rounded_number, rounded_values
-from bboxqa.rules.facts.layout import EXPECTED_LAYOUT, Diagnosis, diagnose, swapped_images
+from bboxqa.rules.facts.layout import (
+    ENOUGH_SIZES,
+    EXPECTED_LAYOUT,
+    Diagnosis,
+    copies_in,
+    diagnose,
+    swapped_images,
+)
 
 # If at least this share of boxes are copies, other findings about boxes are hidden.
 _NEARLY_ALL = 0.9

@@ -26,13 +26,13 @@ from bboxqa.rules.facts.box_overlaps import are_many, first_equal, overlapping
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure, figure_unlike
 from bboxqa.rules.facts.layout import in_other_layout
-from bboxqa.rules.facts.robust import deviations
-from bboxqa.rules.facts.turned_overlaps import (
+from bboxqa.rules.facts.oriented_boxes import (
     box_iou,
     compared_boxes,
     other_numbers,
     written_boxes,
 )
+from bboxqa.rules.facts.robust import deviations
 
 # Categories with fewer annotations are rare, with a larger share dominant.
 _FEW, _MOST = 10, 0.9

@@ -16,7 +16,7 @@ from bboxqa.rules.base.reporting import record_hits, summary_hits
 from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.picture_folders import split_of
+from bboxqa.rules.facts.image_places import split_of
 
 # Two images look the same if at most this many of 64 bits differ.
 _MAX_DISTANCE = 2
