@@ -265,26 +265,33 @@ class FileImages:
 
 
 def pictures_of(path: Path, members: list[Member], labels: Iterable[str]) -> list[Member]:
-    """Return the image files of a source, or the image files that several annotators share.
+    """Return the image files of a source, or those around it that several annotators share.
 
-    These are in folders called images next to the source. Those of its split may be in them,
-    and in place of all pictures those of a folder called like the source, if all are in folders.
-    Pictures directly in a folder around the source, or in folders such as photos there, are its own
-    if one has the name of a label; `labels` are the places of labels.
+    These are in folders called images or photos, or the like, next to the source or to its split,
+    or directly there. They are its own if one has the name of a label; `labels` are the places of
+    labels. In place of all pictures, those of a folder called like the source are, if all are in
+    folders.
     """
     pictures = [member for member in members if is_picture(member.name)]
+    names = {normalize("NFC", each.rpartition("/")[2]) for each in labels}
     around, above, split = folders_around(path)
-    own = f"{_as_named(path).name}/"
-    for folder in around:
-        pictures = pictures or _pictures_in((folder / name for name in _USUAL), own)
-        pictures = pictures or _if_labelled(files_in(folder), labels)
-    of_split = (each / name / split for each in above for name in _USUAL)
-    pictures = pictures or _pictures_in(of_split, own)
-    others = [*((each, "") for each in around), *((each, split) for each in above)]
-    for folder, part in others if not pictures else ():
-        inside = (each / part for each in picture_folders(folder) if each.name not in _USUAL)
-        pictures = pictures or _if_labelled(_pictures_in(inside, own), labels)
+    places = [*((each, "") for each in around), *((each, split) for each in above)]
+    for folder, part in places if not pictures else ():
+        inside = [each / part for each in picture_folders(folder)]
+        held = [members_of(each) for each in inside if each.is_dir()]
+        for files in (*held, files_in(folder)):
+            found = [each for each in files if is_picture(each.name)]
+            known = {normalize("NFC", place_of(each.name).rpartition("/")[2]) for each in found}
+            if found and not (names and known.isdisjoint(names)):
+                return _of_source(found, f"{_as_named(path).name}/")
     return pictures
+
+
+def _of_source(pictures: list[Member], own: str) -> list[Member]:
+    """Return the pictures in a folder called like the source, or all."""
+    if any("/" not in each.name for each in pictures):
+        return pictures
+    return [each._replace(top=own) for each in pictures if each.name.startswith(own)] or pictures
 
 
 def picture_folders(folder: Path) -> list[Path]:
@@ -294,24 +301,6 @@ def picture_folders(folder: Path) -> list[Path]:
     named = (each for each in folders_in(folder) if OF_PICTURES.fullmatch(each.name))
     inside = [each for each in named if not folder_problem(each)]
     return sorted(inside, key=lambda each: (each.name not in _USUAL, each.name))
-
-
-def _pictures_in(folders: Iterable[Path], own: str) -> list[Member]:
-    """Return the pictures in the first folder that has any, or of these those below `own`."""
-    inside = (members_of(each) for each in folders if each.is_dir())
-    found = ([each for each in members if is_picture(each.name)] for members in inside)
-    pictures = next(filter(None, found), [])
-    if any("/" not in each.name for each in pictures):
-        return pictures
-    return [each._replace(top=own) for each in pictures if each.name.startswith(own)] or pictures
-
-
-def _if_labelled(files: Iterable[Member], labels: Iterable[str]) -> list[Member]:
-    """Return the pictures among files if one of them has the name of a label."""
-    pictures = [each for each in files if is_picture(each.name)]
-    named = {normalize("NFC", without_suffix(each.name)) for each in pictures}
-    names = (normalize("NFC", each.rpartition("/")[2]) for each in labels)
-    return pictures if pictures and not named.isdisjoint(names) else []
 
 
 def shared_folders(path: Path) -> list[Path]:
