@@ -22,6 +22,7 @@ BLANKS = b" \t\n\r"
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SIZE = 1 << 20
+_WINDOWS_KEPT = 32
 # Characters of a record that are decoded first.
 _SHORT = 1 << 12
 _Part = tuple[int, int, int]
@@ -44,8 +45,7 @@ class Locator:
     def __init__(self, reading: RawDocument) -> None:
         self._reading = reading
         self._decoder = json.JSONDecoder(strict=False)
-        self._window_of: tuple[str, int] = ("", -1)
-        self._window: tuple[bytes, list[msgspec.Raw]] = (b"", [])
+        self._windows: dict[tuple[str, int], tuple[bytes, list[msgspec.Raw]]] = {}
         self._record_of: tuple[str, int] = ("", -1)
         self._record: tuple[int, str, int, int] = (0, "", 0, 0)
         self._parsed: Any = None
@@ -120,12 +120,16 @@ class Locator:
         stop = reading.spans[name][2] if is_last else section.offsets[known + 1]
         if row == section.rows[known]:
             return start, stop
-        if self._window_of != (name, known):
+        window = self._windows.pop((name, known), None)
+        if window is None:
             part = reading.text[start:stop].rstrip(BLANKS)[:-1].rstrip(BLANKS)
             text = b"".join((b"[", part, b"]"))
-            self._window = text, msgspec.json.decode(text, type=list[msgspec.Raw])
-            self._window_of = name, known
-        text, records = self._window
+            window = text, msgspec.json.decode(text, type=list[msgspec.Raw])
+        # The windows used last are kept, as rules compare records in different places.
+        self._windows[name, known] = window
+        if len(self._windows) > _WINDOWS_KEPT:
+            del self._windows[next(iter(self._windows))]
+        text, records = window
         record = records[row - section.rows[known]]
         begin = start + _address(record) - _address(text) - 1
         return begin, begin + len(memoryview(record))

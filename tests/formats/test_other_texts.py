@@ -26,7 +26,7 @@ def people(folder, kind, **more):
 
 def read(folder):
     with bboxqa.reading(image_size=(100, 80)):
-        return read_coco(folder)
+        return read_coco(sorted(folder.iterdir()))
 
 
 @pytest.mark.parametrize("kind", LABELS)

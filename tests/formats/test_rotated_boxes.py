@@ -264,7 +264,9 @@ def test_label_files_of_dota(tmp_path):
         folder = tmp_path / who / "labelTxt"
         folder.mkdir(parents=True)
         (folder / "1.txt").write_text("\n".join(drawn))
-    data = read_for(tmp_path, agree_settings_from({"similarity": "obb"}))
+    data = read_for(
+        [tmp_path / "ann", tmp_path / "bob"], agree_settings_from({"similarity": "obb"})
+    )
     found = data.annotations.rotated_box[data.annotations.annotator == 0]
     assert_same(found[np.lexsort(found.T[:1])], BOXES[np.lexsort(BOXES.T[:1])])
 

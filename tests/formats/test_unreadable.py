@@ -42,7 +42,7 @@ def folder():
 def labels(folder):
     for person in ("ann", "bob"):
         write(folder, **{f"{person}/{name}.txt": BOX for name in "abc"})
-    return folder, folder / "ann/b.txt"
+    return [folder / "ann", folder / "bob"], folder / "ann/b.txt"
 
 
 def archive(folder):

@@ -112,7 +112,8 @@ def test_the_review_names_the_lines_of_each_annotator(tmp_path):
         text = f"{line}{label} .2 .2 .1 .1\n0 .7 .7 {width} .2\n1 .5 .2 .1 .1\n"
         put(tmp_path / "in" / name / "labels" / "a.txt", text)
     out, size = ["--out", str(tmp_path / "out")], ["--image-size", "100x80"]
-    done = cli.run("agree", str(tmp_path / "in"), "--diagnose", *out, *size)
+    people = [str(tmp_path / "in" / name) for name in ("ann", "bob", "eve")]
+    done = cli.run("agree", *people, "--diagnose", *out, *size)
     assert done.returncode == 0, done.output
     with (tmp_path / "out" / "review.csv").open() as file:
         (row,) = csv.DictReader(file)

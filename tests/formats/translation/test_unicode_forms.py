@@ -46,19 +46,6 @@ def test_a_picture_is_found_under_the_other_form_of_a_name(
     assert not any("picture" in note or "label file" in note for note in data.notes)
 
 
-@pytest.mark.parametrize("suffix", [".xml", ".json"])
-@pytest.mark.parametrize(("said", "of_pictures"), FORMS)
-def test_a_picture_is_found_by_the_name_in_a_file(tmp_path, suffix, said, of_pictures):
-    name = f"{normalize(said, 'é')}.jpg"
-    folder = folder_of(tmp_path, suffix, "NFC", of_pictures, stem="é", said=name)
-    (file,) = folder.iterdir()
-    file.rename(folder / f"1{suffix}")
-    with bboxqa.reading(missing_txt="asked"):
-        data = read_coco(folder, min_annotators=1)
-    assert data.image_names == (name,)
-    assert data.image_size.tolist() == [[100, 80]]
-
-
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_two_pictures_in_both_forms_of_a_name_stay_two(tmp_path, form):
     folder = folder_of(tmp_path, ".txt", form, "NFC")
