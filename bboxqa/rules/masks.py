@@ -112,22 +112,6 @@ def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Iterato
     )
 
 
-def _mixed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """R005: files with compressed and plain run lengths."""
-    rles = document.annotations.rles
-    sound = rles.problem == 0
-    packed, plain = rles.row[rles.compressed & sound], rles.row[~rles.compressed & sound]
-    if len(packed) and len(plain):
-        yield from summary_hits(
-            f"{len(packed):,} masks are compressed text and {len(plain):,} are lists of numbers; "
-            "expected one form",
-            "annotations",
-            packed if len(packed) <= len(plain) else plain,
-            "segmentation",
-            expected="one form of masks",
-        )
-
-
 def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     """R007: masks that are written row by row."""
     rles, rows = document.annotations.rles, document.once(row_major_masks, settings.bounds_px)
@@ -268,20 +252,6 @@ RULES = (
         good={"annotations": [{**_SOUND, "iscrowd": 1}]},
         check=_crowded_polygon,
         fix="unsafe",
-    ),
-    Rule(
-        code="R005",
-        title="compressed and plain run lengths in one file",
-        severity=Severity.INFO,
-        scope="data set",
-        breaks="""Readers that support only one form (lists of numbers, or text) stop at the other,
-            often far into the file.""",
-        explanation="""The counts of a mask are a list of numbers or, compressed, text. COCO allows
-            both, but few readers expect both in one file, which results from joining exports of
-            several tools. Write all masks in one form.""",
-        bad={"annotations": [_SOUND, {"segmentation": {"size": [2, 2], "counts": "04"}}]},
-        good={"annotations": [_SOUND]},
-        check=_mixed,
     ),
     Rule(
         code="R007",

@@ -208,12 +208,6 @@ def crowds(document, rng):
         annotation["iscrowd"] = 1
 
 
-def r005(document, rng):
-    first, second = document["annotations"][:2]
-    mask(document, first)
-    second["segmentation"] = {"size": [480, 640], "counts": "PPYo1"}
-
-
 def r007(document, rng):
     annotation = one(document, rng)
     x, y, width, height = annotation["bbox"]
@@ -380,7 +374,6 @@ MUTATIONS = {
     "R002": lambda d, rng: mask(d, one(d, rng), total=int(rng.integers(1, 99))),
     "R003": crowds,
     "R004": update(one, {"iscrowd": 1}),
-    "R005": r005,
     "R007": r007,
     "R008": update(one, {"segmentation": {"size": [480, 640], "counts": [640 * 480]}}),
     "K001": posed(

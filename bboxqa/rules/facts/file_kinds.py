@@ -52,7 +52,7 @@ _FAMILIES = "ABCDEFGIKMOPQRST"
 _OTHER_KINDS = ("E", "G", "T")
 """Families of rules about annotations other than objects."""
 _OF_OBJECTS = {"bbox", "segmentation", "keypoints", "area", "iscrowd"}
-_IMAGES = ("F", "S", "I002", "I004", "I005", "I006", "I008", "M")
+_IMAGES = ("F", "S", "I002", "I004", "I005", "I006", "M")
 _OBJECTS_ONLY = ("S005", "S006", "S010", "S011", "S012", "S015")
 _RESULTS = ("F", "S002", "S003", "S009", "I004", "I005")
 
@@ -82,7 +82,7 @@ VIDEOS = FileKind(
 RESULTS = FileKind(
     "COCO results",
     (*_RESULTS, "S006", "S010", "S015", "B001", "B002", "B005", "B006", "B007", "P", "R", "E"),
-    ("F006", "R003", "R004", "R005"),
+    ("F006", "R003", "R004"),
     required=("image_id", "category_id", "bbox"), lists=(), is_measured=True, is_of_truth=True,
 )  # fmt: skip
 CAPTION_RESULTS = FileKind(

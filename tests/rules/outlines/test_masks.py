@@ -84,15 +84,6 @@ def test_a_polygon_is_no_crowd():
     assert "R004" not in codes({"annotations": [{"segmentation": [], "iscrowd": 1}]})
 
 
-def test_two_ways_of_writing_masks():
-    packed = {"size": [2, 2], "counts": "04"}
-    (found,) = findings(masks(MASK, MASK, packed), code="R005")
-    assert found.message.startswith("1 masks are compressed text and 2 are lists")
-    assert found.examples == ("/annotations/2/segmentation",)
-    assert "R005" not in codes(masks(packed, packed))
-    assert "R005" not in codes(masks(MASK, {**packed, "counts": "~"}))
-
-
 def test_a_box_that_is_not_the_bounds_of_its_mask_is_found():
     # Rows 10 to 39 of the columns 10 to 29 of an image of 80 rows.
     runs = [810, *[30, 50] * 19, 30]
