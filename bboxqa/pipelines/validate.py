@@ -26,7 +26,6 @@ from bboxqa.model.settings import FailOn, ValidateSettings, validate_settings_fr
 from bboxqa.report.findings.report import Report
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
-from bboxqa.rules.facts.image_folder import check_folders, scan_images
 from bboxqa.rules.fixes import Fixed, fix
 from bboxqa.rules.people import names_hidden
 from bboxqa.rules.runner import validate_documents
@@ -245,6 +244,9 @@ def _document(
         )
     if images is None:
         return Document(reading, truth=truth)
+    # Only needed to read images.
+    from bboxqa.rules.facts.image_folder import check_folders, scan_images
+
     folders = list(map(Path, [images] if isinstance(images, str | PathLike) else images))
     check_folders(folders)
     on_step = None if progress is None else partial(progress, "looking at images")

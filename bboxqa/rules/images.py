@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import numpy as np
@@ -17,8 +18,10 @@ from bboxqa.rules.base.reporting import record_edit, record_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
-from bboxqa.rules.facts.image_folder import ImageFolder
 from bboxqa.rules.facts.image_places import ImageState
+
+if TYPE_CHECKING:
+    from bboxqa.rules.facts.image_folder import ImageFolder
 
 _LED_OUT = (
     ": the name or a link leads out of it; for links, add --images with the folder they lead to"
@@ -81,7 +84,7 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         )
 
 
-def _targets(names: list[str], disk: ImageFolder) -> list[str]:
+def _targets(names: list[str], disk: "ImageFolder") -> list[str]:
     """Return the file that each missing name must mean; "" where that is uncertain."""
     owners: dict[str, set[str]] = {}
     for name, path, near in zip(names, disk.path, disk.suggestions, strict=True):

@@ -365,13 +365,13 @@ class TestFolders:
     @pytest.fixture
     def folders(self, tmp_path):
         root = tmp_path / "root"
-        for who in ("ann", "bob"):
+        for who, high in {"ann": 0.4, "bob": 0.41}.items():
             write(root / "p" / who / "data.yaml", "names: [cat, dog]\n")
             for number in range(4):
                 pixels = root / "p" / who / f"images/{number}.png"
                 pixels.parent.mkdir(parents=True, exist_ok=True)
                 Image.new("L", (200, 100)).save(pixels)
-                boxes = "".join(f"{k} {0.2 + 0.5 * k} 0.5 0.2 0.4\n" for k in range(2))
+                boxes = "".join(f"{k} {0.2 + 0.5 * k} 0.5 0.2 {high}\n" for k in range(2))
                 write(root / "p" / who / f"labels/{number}.txt", boxes)
         return only(root)
 

@@ -20,9 +20,9 @@ DOCS = Path(__file__).parents[2] / "docs/batch.md"
 
 def yolo(root, name, toml):
     """Write a project of two annotators who share a square box, without the sizes of images."""
-    for who in ("ann", "bob"):
+    for who, side in {"ann": 0.1, "bob": 0.11}.items():
         write(root / name / who / "classes.txt", "cat\n")
-        write(root / name / who / "labels/a.txt", "0 0.5 0.5 0.2 0.4\n0 0.2 0.2 0.1 0.1\n")
+        write(root / name / who / "labels/a.txt", f"0 0.5 0.5 0.2 0.4\n0 0.2 0.2 0.1 {side}\n")
     write(root / name / "bboxqa.toml", toml)
 
 
@@ -99,8 +99,9 @@ def test_wrong_settings_fail_their_project_only(tmp_path, toml, words):
 
 def test_a_project_may_name_the_files_that_it_reads(tmp_path):
     root = tmp_path / "root"
-    for name in ("final-ann", "final-bob", "draft-eve"):
-        write(root / f"a/{name}.json", document([annotation(1)], [image(1)]))
+    for side, name in enumerate(("final-ann", "final-bob", "draft-eve"), 10):
+        one = annotation(1) | {"bbox": [10, 10, 10, side]}
+        write(root / f"a/{name}.json", document([one], [image(1)]))
     write(root / "a/bboxqa.toml", 'filter = "final*"\n')
     row = batch(root)["a"]
     assert (row.n_files, row.annotators) == (2, ("final-ann", "final-bob"))
