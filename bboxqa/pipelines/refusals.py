@@ -277,6 +277,8 @@ def _validate_command(paths: Iterable[Path]) -> str:
     if not isinstance(said.image_size, tuple) and said.image_size_file is None:
         # Sizes that a Python program gave by image are no option.
         options.pop("image_size", None)
+    if "from_format" in options:
+        options["from"] = options.pop("from_format")
     words = [
         word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value)
     ]

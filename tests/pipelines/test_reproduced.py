@@ -86,6 +86,16 @@ def five_numbers(folder):
     return ["turned.json", "--similarity", "obb", "--iou", "0.2"]
 
 
+def two_formats(folder):
+    yolo(folder)
+    for who in ("ann", "bob"):
+        (folder / who).rename(folder / f"all-{who}")
+    boxes = [annotation(n, 1, bbox=[30, 40, 40, 20 + n], annotator=who)
+             for n, who in enumerate(("ann", "bob"))]  # fmt: skip
+    write(folder / "all-ann/both.json", document(boxes))
+    return ["all-ann"]
+
+
 # By option: what writes files that need it, its value, and what else is given.
 CASES = {
     "image_size": (yolo, "100x80", ()),
@@ -97,6 +107,7 @@ CASES = {
     "box_format": (table("image,annotator,category,a,b,c,d".replace(",a,b,c,d", ",x,y,w,h")),
                    "cxcywh", ()),
     "rotated": (five_numbers, "xywh-cw-degrees", ()),
+    "from_format": (two_formats, "coco", ()),
 }  # fmt: skip
 
 
@@ -118,7 +129,7 @@ def test_what_was_said_about_files_is_said_again(option, tmp_path):
     make, value, others = CASES[option]
     given = [*make(tmp_path), *others, "--format", "json"]
     name = option.removesuffix("_file")
-    said = [f"--{name.replace('_', '-')}", value]
+    said = ["--from" if name == "from_format" else f"--{name.replace('_', '-')}", value]
     first = run("agree", *given, *said, "--out", "r", "--report", "r.html", cwd=tmp_path)
     found = figures(first)
     assert first.returncode == 0, first.output

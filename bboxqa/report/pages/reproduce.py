@@ -13,7 +13,10 @@ IN_MEMORY = ("document", "dataset", "table")
 _OPTIONS_OF_VALIDATE = ("select", "ignore", "per_file_ignores", "fail_on", "min_severity")
 # The most files that a command names.
 _MOST_FILES = 20
-_OPTIONS = {"iou_threshold": "--iou", "category_map": "--map", "filter": "--pattern"}
+_OPTIONS = {
+    "iou_threshold": "--iou", "category_map": "--map", "filter": "--pattern",
+    "from_format": "--from",
+}  # fmt: skip
 
 
 def command(
@@ -65,7 +68,7 @@ def _given(source: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _words(name: str, value: Any) -> Iterator[str]:
     """Yield an option with its value, repeated for several values."""
-    option = _OPTIONS.get(name, _option(name))
+    option = _option(name)
     if isinstance(value, bool):
         yield option if value else f"--no-{name}"
     elif isinstance(value, dict):
@@ -81,7 +84,7 @@ def _words(name: str, value: Any) -> Iterator[str]:
 
 
 def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
 
 
 def _call(
