@@ -1,5 +1,6 @@
 """M: images in several files, which leak from one split into another."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -47,6 +48,7 @@ class _Known:
 
     def __init__(self) -> None:
         self._first: dict[tuple[str, object], tuple[int, int]] = {}
+        self._places: dict[tuple[str, object], list[int]] = {}
         self._looks: list[NDArray[np.uint64]] = []
         self._owners: list[tuple[int, int]] = []
         self._originals: dict[int, list[str]] = {}
@@ -65,11 +67,21 @@ class _Known:
                 if not originals[row] or originals[row] != self._originals[place][other]:
                     yield place, _Twin(row, other, _LOOKS_LIKE)
 
+    def shared(self, document: Document) -> Counter[int]:
+        """Return how many images a document has in common with each earlier file."""
+        number: Counter[int] = Counter()
+        for keys in _keys(document):
+            number.update({place for key in keys for place in self._places.get(key, ())})
+        return number
+
     def add(self, place: int, document: Document) -> None:
         """Add the images of a file."""
         for row, keys in enumerate(_keys(document)):
             for each in keys:
                 self._first.setdefault(each, (place, row))
+                places = self._places.setdefault(each, [])
+                if places[-1:] != [place]:
+                    places.append(place)
         if document.disk is not None:
             self._originals[place] = _originals(document)
             seen = np.flatnonzero(document.disk.has_look)
@@ -175,14 +187,17 @@ def _shared_images(
         of_file: dict[int, list[_Twin]] = {}
         for place, twin in known.twins(document):
             of_file.setdefault(place, []).append(twin)
+        shared = known.shared(document)
         for place, twins in of_file.items():
             earlier = documents[place]
             name_others, are_parts = (
                 compare(earlier, document) for compare in (_name_other_people, _are_splits)
             )
-            least = _SAME_SET if len(twins) <= _MANY or are_parts else _MOST
+            # Images that several files have are listed with the first of these.
+            n_shared = max(shared[place], len(twins))
+            least = _SAME_SET if n_shared <= _MANY or are_parts else _MOST
             least = 0 if name_others and not are_parts else least
-            is_same_set = len(twins) >= least * max(len(earlier.images), len(document.images))
+            is_same_set = n_shared >= least * max(len(earlier.images), len(document.images))
             are_alike = all(twin.how == _LOOKS_LIKE for twin in twins)
             how = "look like images of" if are_alike else "are also in"
             hint = ""
