@@ -181,7 +181,7 @@ def _formats_of_parts(folder: Path) -> list[Format]:
 def is_source_of(found: Format, folder: Path) -> bool:
     """Return whether a folder is one source of a format."""
     try:
-        return found.recognises_folder is not None and found.recognises_folder(folder)
+        return found.recognises_folder is not None and bool(found.recognises_folder(folder))
     except OSError:
         # Reading the files of the folder reports the error.
         return False

@@ -21,8 +21,8 @@ from bboxqa.formats.opening import named_errors, no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
+from bboxqa.formats.table_files import open_table
 from bboxqa.formats.tables.rows import TableFile
-from bboxqa.formats.tables.table_files import open_table
 from bboxqa.formats.translation.collector import Wanted
 from bboxqa.formats.translation.untrusted import ValueProblemError, side_of, size_of
 from bboxqa.model.labels import LabelColumn

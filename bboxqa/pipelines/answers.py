@@ -18,7 +18,7 @@ from bboxqa.diagnostics.answers import (
     shared_units,
 )
 from bboxqa.formats.ratings.layouts import without_column
-from bboxqa.formats.tables.table_files import open_table
+from bboxqa.formats.table_files import open_table
 from bboxqa.model.labels import code
 from bboxqa.model.ratings import ColumnAssociation, Grouping, Ratings, SimilarAnnotators
 from bboxqa.model.table import Categorical, Column, Table

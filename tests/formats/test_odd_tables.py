@@ -5,7 +5,7 @@ import pytest
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.ratings.reader import read_ratings
 from bboxqa.formats.recordings.tables import elan_layout
-from bboxqa.formats.tables.table_files import open_table
+from bboxqa.formats.table_files import open_table
 
 
 def test_a_time_out_of_range_is_no_time():

@@ -25,8 +25,8 @@ from bboxqa.formats.ratings.layouts import (
     names_of_units,
     without_column,
 )
+from bboxqa.formats.table_files import open_table
 from bboxqa.formats.tables.rows import TableFile
-from bboxqa.formats.tables.table_files import open_table
 from bboxqa.model.labels import LabelColumn, code, number_of
 from bboxqa.model.ratings import Ratings
 
