@@ -252,7 +252,7 @@ def _is_measured(finding: "Finding") -> bool:
 def _line(finding: "Finding") -> str:
     """Return a finding in one line; what stops a run is not called a warning."""
     from bboxqa.model.findings import Severity
-    from bboxqa.report.findings.phrases import concise_line, content, place
+    from bboxqa.report.findings.report import concise_line, content, place
 
     if finding.severity is Severity.ERROR:
         return concise_line(finding)

@@ -15,7 +15,7 @@ from PIL import Image
 from sheet import DASHES, Rectangle, Sheet
 
 from bboxqa.report.charts.axes import page_style
-from bboxqa.report.drawing.canvas import Scale, draw_outlines
+from bboxqa.report.drawing.drawing import Scale, draw_outlines
 from bboxqa.report.drawing.scene import Look, Outline
 
 __all__ = ["draw_hungarian"]

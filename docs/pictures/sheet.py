@@ -12,7 +12,7 @@ from matplotlib.patches import FancyBboxPatch
 from PIL import Image
 
 from bboxqa.report.charts.axes import page_style
-from bboxqa.report.drawing.canvas import text_width
+from bboxqa.report.drawing.drawing import text_width
 from bboxqa.report.drawing.scene import readable_on
 
 Rectangle: TypeAlias = tuple[float, float, float, float]

@@ -12,8 +12,7 @@ from bboxqa.core.errors import OutputError
 from bboxqa.model.findings import Severity
 from bboxqa.report.charts.axes import page_style
 from bboxqa.report.charts.chart import DASHES, N_TOLD_APART, SERIES, series_style
-from bboxqa.report.drawing.canvas import draw_outlines
-from bboxqa.report.drawing.drawing import Drawing, scene_figure
+from bboxqa.report.drawing.drawing import Drawing, draw_outlines, scene_figure
 from bboxqa.report.drawing.scene import Look, Outline, Scene, Shape, outlines_by
 from bboxqa.report.pages.pictures import line_style
 

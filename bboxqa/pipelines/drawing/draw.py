@@ -23,8 +23,7 @@ from bboxqa.pipelines.drawing.pictures import other_size, pictures
 from bboxqa.pipelines.drawing.scenes import chosen_image, data_scene, finding_scene
 from bboxqa.pipelines.read import AS_COMPARED, read_coco, read_for
 from bboxqa.report.charts.axes import fonts_for, missing_note, page_style
-from bboxqa.report.drawing.canvas import bounds
-from bboxqa.report.drawing.drawing import Drawing, draw_scene, drawn_texts, scene_figure
+from bboxqa.report.drawing.drawing import Drawing, bounds, draw_scene, drawn_texts, scene_figure
 from bboxqa.report.drawing.scene import By, Scene
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.people import names_hidden, people_of

@@ -23,7 +23,7 @@ from bboxqa.model.findings import Severity
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.model.shapes.rotated_boxes import corners, width_marks
 from bboxqa.pipelines.joint_sigmas import with_sigmas
-from bboxqa.report.drawing.canvas import bounds
+from bboxqa.report.drawing.drawing import bounds
 from bboxqa.report.drawing.scene import Scene, Shape
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document

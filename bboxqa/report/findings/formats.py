@@ -20,7 +20,7 @@ from bboxqa.model.findings import (
     Severity,
     identities,
 )
-from bboxqa.report.findings.phrases import (
+from bboxqa.report.findings.report import (
     content,
     labelled,
     missing,

@@ -7,7 +7,7 @@ from typing import Any
 
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundBox, FoundReport
-from bboxqa.report.findings.phrases import (
+from bboxqa.report.findings.report import (
     Group,
     about_record,
     groups,

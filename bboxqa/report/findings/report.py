@@ -1,16 +1,17 @@
-"""The report that `bboxqa.validate` returns: findings that can be shown in every format."""
+"""The report that `bboxqa.validate` returns, and the phrases that its formats share."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bboxqa.core.json_values import cut, json_line
 from bboxqa.core.text import count, one_line
-from bboxqa.model.findings import FoundReport
+from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity
 from bboxqa.model.table import Table, html_table
-from bboxqa.report.findings.phrases import ID_NAMES, groups
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # Of files and rules in a notebook.
 _MOST_FILES, _MOST_RULES = 5, 20
+_ID_LENGTH = 40
+ID_NAMES = ("annotation", "image", "category", "annotator")
 
 
 class Report(FoundReport):
@@ -98,3 +101,166 @@ class Report(FoundReport):
         """Return the report as SARIF 2.1.0, the format of code scanning services."""
         log: dict[str, Any] = json.loads(self.render("sarif"))
         return log
+
+
+def place(finding: Finding) -> str:
+    """Return file, line and column in the form to which editors can jump."""
+    file, spot = one_line(finding.file), finding.spot
+    return file if spot is None else f"{file}:{spot.line}:{spot.column}"
+
+
+def subject(ids: Mapping[str, Any]) -> str:
+    """Return the record that a finding is about; empty for the whole file.
+
+    Examples
+    --------
+    >>> subject({"annotation": 20, "image": 5, "category": 1})
+    'annotation 20 (image 5)'
+    >>> subject({"annotation": "annotations/default.json#/items/0/annotations/12"})
+    'annotation "annotations/default…s/0/annotations/12"'
+    >>> subject({"category": "7"}), subject({})
+    ('category "7"', '')
+    """
+    leading = next((name for name in ID_NAMES if name in ids), None)
+    if leading is None:
+        return ""
+    rest = [name for name in ("image", "annotator") if name in ids and name != leading]
+    inside = ", ".join(_named(name, ids[name]) for name in rest)
+    return _named(leading, ids[leading]) + (f" ({inside})" if inside else "")
+
+
+def _named(name: str, value: Any) -> str:
+    if name == "annotator" and isinstance(value, str):
+        return f"{name} {cut(one_line(value), _ID_LENGTH)}"
+    if isinstance(value, list | tuple) and len(value) > 1:
+        return f"{name} {cut(', '.join(map(_id, value)), 2 * _ID_LENGTH)}"
+    return f"{name} {_id(value)}"
+
+
+def _id(value: Any) -> str:
+    """Return an id; a long text without its middle, as places differ at the end."""
+    if isinstance(value, str):
+        text, most = one_line(value), _ID_LENGTH - 2
+        if len(text) > most:
+            text = f"{text[: most // 2]}…{text[1 - most // 2 :]}"
+        return one_line(json_line(text))
+    return cut(one_line(json_line(value)), _ID_LENGTH)
+
+
+def about_record(finding: Finding) -> str:
+    """Return the record that a finding is about, unless its place says it; empty for the file.
+
+    Examples
+    --------
+    >>> from bboxqa.model.findings import Spot
+    >>> ids = {"annotation": "b.txt:13", "image": "b.jpg"}
+    >>> about_record(Finding("B001", Severity.ERROR, "", "a/b.txt", "", ids, spot=Spot(13, 1, 9)))
+    'image "b.jpg"'
+    >>> ids = {"annotation": "a.json#/shapes/3", "image": "b.jpg"}
+    >>> about_record(Finding("B001", Severity.ERROR, "", "x/a.json", "/shapes/3", ids))
+    'image "b.jpg"'
+    """
+    ids, spot = finding.ids, finding.spot
+    own = ids.get("annotation")
+    line = "" if spot is None else f"{finding.file}:{spot.line}"
+    places = line, f"{finding.file}#{finding.pointer}"
+    if isinstance(own, str) and own and any(each.endswith(own) for each in places):
+        ids = {name: value for name, value in ids.items() if name != "annotation"}
+    return subject(ids)
+
+
+def content(finding: Finding) -> str:
+    """Return the subject and the message of a finding."""
+    about = about_record(finding)
+    message = one_line(finding.message)
+    return f"{about}: {message}" if about else message
+
+
+def named_records(finding: Finding) -> list[str]:
+    """Return all records of a summary by file or pointer; an empty list if it names only some.
+
+    Examples
+    --------
+    >>> both = {"count": 2, "found": ["a.png", "b.png"]}
+    >>> named_records(Finding("M001", Severity.ERROR, "", "a.json", "/images", **both))
+    ['"a.png"', '"b.png"']
+    """
+    found = finding.found if isinstance(finding.found, list | tuple) else []
+    if len(found) == finding.count and all(isinstance(each, str) for each in found):
+        return [one_line(json_line(each)) for each in found]
+    every = finding.examples if len(finding.examples) == finding.count else ()
+    return [one_line(pointer) for pointer in every]
+
+
+def rule_text(report: FoundReport, code: str) -> RuleText:
+    """Return the texts of a rule; only its code if the report has none."""
+    return report.rules.get(code) or RuleText(code, "", Severity.INFO, "", None)
+
+
+def labelled(rule: RuleText) -> str:
+    """Return code and title of a rule."""
+    return f"{rule.code} {rule.title}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The findings of one rule in all files."""
+
+    rule: RuleText
+    severity: Severity
+    """The severity of the worst finding."""
+    total: int
+    """Number of findings, including those that are not listed."""
+    listed: tuple[Finding, ...]
+
+    @property
+    def worst(self) -> list[Finding]:
+        """The listed findings of the severity of the group."""
+        return [finding for finding in self.listed if finding.severity is self.severity]
+
+    @property
+    def n_records(self) -> int:
+        """Number of records with a finding: one finding may be about all records of a file."""
+        return self.total + sum(finding.count - 1 for finding in self.listed)
+
+
+def groups(report: FoundReport) -> list[Group]:
+    """Return the findings by rule, the worst first, then those that concern whole files."""
+    listed: dict[str, list[Finding]] = {code: [] for code, n in report.counts.items() if n}
+    for finding in report.findings:
+        listed.setdefault(finding.code, []).append(finding)
+    result = []
+    for code, found in listed.items():
+        rule = rule_text(report, code)
+        worst = max((each.severity for each in found), key=lambda s: s.rank, default=rule.severity)
+        total = max(report.counts.get(code, 0), len(found))
+        result.append(Group(rule, worst, total, tuple(found)))
+    return sorted(
+        result, key=lambda g: (-g.severity.rank, all(each.ids for each in g.worst), g.rule.code)
+    )
+
+
+def missing(report: FoundReport) -> int:
+    """Return the number of findings that are counted but not listed."""
+    return max(sum(report.counts.values()) - len(report.findings), 0)
+
+
+def hidden_by(report: FoundReport, code: str) -> str:
+    """Return the unlisted findings that follow from those of a rule, in words; "" if none."""
+    hidden = report.hidden.get(code, {})
+    numbers = ", ".join(f"{other} ({number:,})" for other, number in hidden.items())
+    return f"Not listed, as it follows from this: {numbers}" if numbers else ""
+
+
+def severity_counts(report: FoundReport) -> str:
+    """Return the number of findings of each severity, in words."""
+    numbers = {severity: report.severities.get(severity, 0) for severity in Severity}
+    return (
+        f"{count(numbers[Severity.ERROR], 'error')}, "
+        f"{count(numbers[Severity.WARNING], 'warning')}, {numbers[Severity.INFO]:,} info"
+    )
+
+
+def concise_line(finding: Finding) -> str:
+    """Return `file:line:column: CODE severity message`."""
+    return f"{place(finding)}: {finding.code} {finding.severity} {content(finding)}"

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from bboxqa.core.text import clean, count, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
-from bboxqa.report.findings.phrases import (
+from bboxqa.report.findings.report import (
     Group,
     concise_line,
     content,

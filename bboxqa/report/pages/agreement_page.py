@@ -14,7 +14,6 @@ from bboxqa.report.agreement_text import note_left_out
 from bboxqa.report.charts import charts
 from bboxqa.report.charts.svg import chart_svg
 from bboxqa.report.numbers import interval, number, percent, percents
-from bboxqa.report.pages.cards import annotator_cards, group_sentences
 from bboxqa.report.pages.html_document import Cell, prose, render, table_anchor
 from bboxqa.report.pages.pictures import (
     INDEX,
@@ -31,7 +30,9 @@ from bboxqa.report.pages.sections import (
     Data,
     Documents,
     Section,
+    annotator_cards,
     column_names,
+    group_sentences,
     model_section,
     reference_section,
     repeats_section,
