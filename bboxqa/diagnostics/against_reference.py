@@ -33,9 +33,6 @@ FIGURES = (
 )
 """Columns of the table, each with a ``_low`` and a ``_high``."""
 
-# An offset is systematic if the chance of a false alarm in the whole table is below this.
-_ALARM = 0.05
-
 
 def against_reference(found: ReferenceMatches) -> Table:
     """Return the agreement of each annotator with the reference, a row per annotator.
@@ -76,7 +73,7 @@ def against_reference(found: ReferenceMatches) -> Table:
     }
     for place, name in enumerate(FIGURES):
         own = ratios.part(slice(place * n_annotators, (place + 1) * n_annotators))
-        columns |= _with_interval(name, own)
+        columns |= with_bounds(name, _figures(own))
     return Table(columns)
 
 
@@ -130,51 +127,61 @@ def _authors(found: ReferenceMatches, rows: IndexArray) -> tuple[IndexArray, Ind
     return of.annotator[rows].astype(np.int64), of.image[rows].astype(np.int64)
 
 
-def _with_interval(name: str, ratios: Ratios, factor: float = 1.0) -> dict[str, FloatArray]:
-    return {
-        name: factor * ratios.value,
-        f"{name}_low": factor * ratios.interval[:, 0],
-        f"{name}_high": factor * ratios.interval[:, 1],
-    }
-
-
 def reference_offsets(found: ReferenceMatches) -> Table:
-    """Return the offsets of the edges of each annotator's boxes from those of the reference.
+    """Return the offsets of each annotator's boxes from those of the reference.
 
-    A row for each annotator and edge of the box; positive is to the right, or down. Boxes that
-    overlap the reference too little to match count as well.
+    A row for each annotator and edge of the box, or measure of rotated boxes as in
+    `rotated_offsets`; an empty table for key points. Boxes that overlap the reference too little to
+    match count as well; rotated boxes across those of the reference do not.
 
-    Columns: annotator; edge; n, the number of objects; offset_px, the mean offset, and
-    offset_percent, in percent of the mean width of the reference's boxes (height for top and
-    bottom), both with the 95 % interval over images; p_value of a t-test over images against 0; and
-    systematic, whether it is significant after Holm's correction for all rows, and beyond rounding,
-    as in `offsets`.
+    Columns: annotator; edge, or measure and its unit; n, the number of objects; offset_px, or
+    offset, the mean offset, positive to the right or down; offset_percent, in percent of the mean
+    size of the reference's boxes (NaN for the angle), both with the 95 % interval over images;
+    p_value of a t-test over images against 0; and systematic, whether it is significant after
+    Holm's correction for all rows, and beyond rounding.
     """
+    of, placed = found.data.annotations, found.placed
     names = found.data.annotator_names[:-1]
-    n_rows = 4 * len(names)
-    bbox, (drawn, expected) = found.data.annotations.bbox, found.placed.T
-    apart, size = edges_of(bbox[drawn]) - edges_of(bbox[expected]), bbox[expected, 2:]
-    annotator, image = _authors(found, drawn)
+    if is_rotated := found.compared == "rotated boxes":
+        pairs = compared_pairs(found.data, *placed.T)
+        kept = ~pairs.is_across
+        placed, apart, size = placed[kept], measures(pairs)[kept], sizes(pairs.right_sides[kept])
+    else:
+        drawn, expected = placed.T
+        apart, size = edges_of(of.bbox[drawn]) - edges_of(of.bbox[expected]), of.bbox[expected, 2:]
+    kinds, name, value = (
+        (MEASURES, "measure", "offset") if is_rotated else (EDGES, "edge", "offset_px")
+    )
+    size_of = SIZE_OF.tolist() if is_rotated else [0, 1, 0, 1]
+    n_rows = len(kinds) * len(names)
+    annotator, image = _authors(found, placed[:, 0])
     sums = RatioSums(2 * n_rows, len(found.data.image_names))
-    for edge in range(4):
-        row = 4 * annotator + edge
-        sums.add(row, image, apart[:, edge], np.ones(len(row)))
-        sums.add(row + n_rows, image, apart[:, edge], size[:, edge % 2])
+    for kind, side in enumerate(size_of):
+        row = len(kinds) * annotator + kind
+        sums.add(row, image, apart[:, kind], np.ones(len(row)))
+        sums.add(row + n_rows, image, apart[:, kind], size[:, side])
     ratios = sums.ratios(found.bootstrap, found.seed)
-    px, relative = ratios.part(slice(n_rows)), ratios.part(slice(n_rows, None))
-    who = np.repeat(np.arange(len(names), dtype=np.int32), 4)
-    return Table(
+    offset = ratios.part(slice(n_rows))
+    percent = 100 * _figures(ratios.part(slice(n_rows, None)))
+    is_angle = np.tile([kind == "angle" for kind in kinds], len(names))
+    percent[:, is_angle] = np.nan
+    who = np.repeat(np.arange(len(names), dtype=np.int32), len(kinds))
+    which = np.tile(np.arange(len(kinds), dtype=np.int32), len(names))
+    units = {"unit": Categorical(is_angle.astype(np.int32), UNITS)} if is_rotated else {}
+    table = Table(
         {
             "annotator": Categorical(who, names),
-            "edge": Categorical(np.tile(np.arange(4, dtype=np.int32), len(names)), EDGES),
-            "n": px.denominator.astype(np.int64),
-            **_with_interval("offset_px", px),
-            **_with_interval("offset_percent", relative, 100),
-            "p_value": px.p_value,
-            "systematic": (holm(px.p_value) < _ALARM)
-            & beyond_rounding(px.value, 100 * relative.value),
+            name: Categorical(which, kinds),
+            **units,
+            "n": offset.denominator.astype(np.int64),
+            **with_bounds(value, _figures(offset)),
+            **with_bounds("offset_percent", percent),
+            "p_value": offset.p_value,
+            "systematic": (holm(offset.p_value) < ALARM)
+            & beyond_rounding(offset.value, percent[0]),
         }
     )
+    return table.take(np.zeros(0, np.int64)) if found.compared == "keypoints" else table
 
 
 _MOST = 1000
@@ -247,51 +254,6 @@ def _categories(found: ReferenceMatches) -> tuple[IndexArray, IndexArray, IndexA
     of = found.data.annotations
     category, image = of.category.astype(np.int64), of.image.astype(np.int64)
     return category[found.matched.left], category[found.matched.right], image[found.matched.left]
-
-
-def reference_rotations(found: ReferenceMatches) -> Table:
-    """Return the offsets of each annotator's rotated boxes from those of the reference.
-
-    A row for each annotator and measure, as in `rotated_offsets`. Boxes across those of the
-    reference are left out; boxes that overlap it too little to match count as well.
-
-    Columns: annotator; measure; unit; n, the number of objects; offset, the mean offset, and
-    offset_percent, in percent of the mean size of the reference's boxes (NaN for the angle), both
-    with the 95 % interval over images; p_value of a t-test over images against 0; and systematic,
-    whether it is significant after Holm's correction for all rows, and beyond rounding.
-    """
-    names, n_measures = found.data.annotator_names[:-1], len(MEASURES)
-    n_rows = n_measures * len(names)
-    pairs = compared_pairs(found.data, *found.placed.T)
-    kept = ~pairs.is_across
-    apart, size = measures(pairs)[kept], sizes(pairs.right_sides[kept])
-    of, drawn = found.data.annotations, found.placed[kept, 0]
-    annotator, image = of.annotator[drawn].astype(np.int64), of.image[drawn].astype(np.int64)
-    sums = RatioSums(2 * n_rows, len(found.data.image_names))
-    for measure, size_of in enumerate(SIZE_OF.tolist()):
-        row = n_measures * annotator + measure
-        sums.add(row, image, apart[:, measure], np.ones(len(row)))
-        sums.add(row + n_rows, image, apart[:, measure], size[:, size_of])
-    ratios = sums.ratios(found.bootstrap, found.seed)
-    offset = ratios.part(slice(n_rows))
-    percent = 100 * _figures(ratios.part(slice(n_rows, None)))
-    is_angle = np.tile([measure == "angle" for measure in MEASURES], len(names))
-    of_size = np.where(is_angle, np.nan, percent)
-    who = np.repeat(np.arange(len(names), dtype=np.int32), n_measures)
-    which = np.tile(np.arange(n_measures, dtype=np.int32), len(names))
-    return Table(
-        {
-            "annotator": Categorical(who, names),
-            "measure": Categorical(which, MEASURES),
-            "unit": Categorical(is_angle.astype(np.int32), UNITS),
-            "n": offset.denominator.astype(np.int64),
-            **with_bounds("offset", _figures(offset)),
-            **with_bounds("offset_percent", of_size),
-            "p_value": offset.p_value,
-            "systematic": (holm(offset.p_value) < ALARM)
-            & beyond_rounding(offset.value, of_size[0]),
-        }
-    )
 
 
 def _figures(ratios: Ratios) -> FloatArray:

@@ -17,7 +17,6 @@ from bboxqa.diagnostics.against_reference import (
     reference_confusion_matrix,
     reference_confusions,
     reference_offsets,
-    reference_rotations,
 )
 from bboxqa.formats.dataset.categories import left_out_by, variant_remark
 from bboxqa.formats.dataset.image_names import join_advice
@@ -39,7 +38,6 @@ from bboxqa.model.annotations import (
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.keypoints import join_keypoints
-from bboxqa.model.table import Table
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
 from bboxqa.pipelines.counting import ImagePart, split_images
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
@@ -357,7 +355,7 @@ def with_reference(
                 n_empty_images=int((drawn == 0).sum()),
                 n_annotations=int(drawn.sum()),
                 annotators=against_reference(matched),
-                offsets=_offsets(matched),
+                offsets=reference_offsets(matched),
                 confusions=reference_confusions(matched),
                 confusion_matrix=reference_confusion_matrix(matched),
             ),
@@ -375,14 +373,6 @@ def with_reference(
         ),
         notes=(*headlines, *result.notes[len(result.headlines) :], *found.notes),
     )
-
-
-def _offsets(matched: ReferenceMatches) -> Table:
-    """Return the offsets of boxes from the reference; an empty table for key points."""
-    if matched.compared == "rotated boxes":
-        return reference_rotations(matched)
-    found = reference_offsets(matched)
-    return found.take(np.zeros(0, np.int64)) if matched.compared == "keypoints" else found
 
 
 def reference_matches(
