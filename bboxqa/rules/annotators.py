@@ -651,17 +651,11 @@ RULES = (
         title="annotators are named inconsistently",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Annotations count for the wrong annotator or for none, so agreement and the search
-            for duplicates are wrong; pandas and dicts treat 1 and "1" as two annotators.""",
-        explanation="""Annotators are read from annotator, annotator_id, rater, rater_id, created_by
-            and attributes.annotator of an annotation, from annotator of an image, and from the
-            rater_list or annotators of an image. It is an error if two keys of one annotation name
-            different annotators, only some records name an annotator, a list is neither a list of
-            names nor an object with names as keys, a name is a number in one place and text in
-            another, or an annotation has a list or an object in place of a name. It is a warning if
-            names differ only in case, blanks or invisible characters, or if images list several
-            annotators while no annotation names one. Write one spelling of every name, under one
-            key, on every annotation.""",
+        breaks="Annotations count for the wrong annotator or for none, so agreement is wrong.",
+        explanation="""It is an error if keys of an annotation name different annotators, only some
+            records name one, or a name is a number in one place and text in another or no name at
+            all. It is a warning if names differ only in case, blanks or invisible characters, or
+            only images list them. Write one spelling, under one key, on every annotation.""",
         bad={"annotations": [{"rater": "ann"}, _ELSEWHERE]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
         check=_inconsistent,
@@ -671,11 +665,9 @@ RULES = (
         title="annotator is not in the list of the image",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Tools that use the list drop the annotation; others count one annotator too many,
-            so that agreement on the image is wrong.""",
-        explanation="""The rater_list or annotators of an image lists its annotators, but an
-            annotation on it names somebody else. Either the list is out of date, or the annotation
-            has the wrong image or the wrong name. Complete the list, or correct the annotation.""",
+        breaks="Tools that use the list drop the annotation; others count one annotator too many.",
+        explanation="""The rater_list or annotators of an image lacks somebody whom an annotation on
+            it names. Complete the list, or correct the annotation.""",
         bad={
             "images": [_TWO],
             "annotations": [{"rater": "ann"}, {"rater": "eve", **_ELSEWHERE}, {"rater": "bob"}],
@@ -691,13 +683,11 @@ RULES = (
         title="image or annotator without expected annotations",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Missing work looks like an annotator who saw nothing: every object of the others
-            becomes a disagreement.""",
-        explanation="""In a file where most images have two annotators or more, it is a warning if
-            some have only one, or if a listed annotator has no annotation in the whole file: check
-            that the export is complete. It is an info finding if an annotator drew nothing on an
-            image that others annotated, since the annotator may have seen no object. To distinguish
-            the two cases, list in rater_list the annotators who have looked at the image.""",
+        breaks="Missing work looks like an annotator who saw nothing, and so like disagreement.",
+        explanation="""Where most images have two annotators or more, it is a warning if an
+            image has one, or a listed annotator has no annotation. It is an info finding if an
+            annotator drew nothing on an image that others annotated; list in rater_list who has
+            looked at it.""",
         bad={
             "images": [_TWO, _TWO, {"rater_list": ["ann"]}],
             "annotations": _on_images(*_OF_TWO, (3, "ann")),
@@ -710,15 +700,11 @@ RULES = (
         title="two annotators with identical boxes",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Agreement is measured on copies, so it is 1 there, whatever the annotators would
-            have drawn.""",
-        explanation="""Two annotators have the same boxes with the same categories on an image,
-            equal to the last digit, and the same angles and key points if they have any, although
-            independent drawings differ by some pixels. Only images with at least 3 annotations of
-            each of the two count; the pair is reported if there are 3 such images, or if they are
-            more than half of the images that both annotated. The annotations were copied, imported
-            for both, or proposed by a model and not corrected. Leave such images out of the
-            measurement of agreement, or annotate them again.""",
+        breaks="Agreement is measured on copies, so it is 1 there.",
+        explanation="""Two annotators have boxes that are equal to the last digit on an image where
+            each has at least 3 annotations, on 3 such images or more than half of those that both
+            annotated. Leave copied images out of the measurement of agreement, or annotate them
+            again.""",
         bad={"annotations": _boxes("ann", 0) + _boxes("bob", 0)},
         good={"annotations": _boxes("ann", 0) + _boxes("bob", 0.5)},
         check=_copies,
@@ -729,16 +715,11 @@ RULES = (
         title="annotator with unusual habits",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""The habit of one annotator lowers agreement everywhere, and a model learns two
-            ways of annotating.""",
-        explanation="""Annotators with at least 20 annotations are compared where there are at least
-            4 of them, by three numbers: annotations per image, the median of the box size √(w·h),
-            and the total variation distance (0 to 1) between the shares of their categories and
-            those of all others. An annotator is reported if one of the numbers is more than 5
-            robust standard deviations (1.4826 times the median absolute deviation) from the median
-            annotator and, for the first two, differs by a factor of more than 2; for the third, by
-            more than 0.25. The annotator's images may explain it; if not, review the guidelines
-            together.""",
+        breaks="The habit of one annotator lowers agreement everywhere.",
+        explanation="""Of 4 annotators or more with at least 20 annotations each, one has
+            annotations per image, a median √(w·h), or shares of categories more than 5 robust
+            standard deviations from the median. The first two also differ by a factor of 2, the
+            third by 0.25. The images may explain it; if not, review the guidelines together.""",
         bad=_many(4, 4.2, 4.1, 20),
         good=_many(4, 4.2, 4.1, 5),
         check=_outliers,

@@ -253,15 +253,11 @@ RULES = (
         code="B011",
         title="area differs from the area of the outline",
         severity=Severity.WARNING,
-        breaks="""COCOeval sorts objects by `area` into small, medium and large: with wrong areas
-            AP_S, AP_M and AP_L describe other objects, and an area of 0 counts as small.""",
-        explanation="""The area is 0 or negative, or it differs by more than `area_tolerance` from
-            the area of the outline inside its image, or of the box if there is no outline. Holes,
-            and differences between a polygon and its pixels, are allowed. The fix recomputes the
-            area. It does not if areas differ by one factor, since then either areas or coordinates
-            are scaled: look at an image. Nor does it if the boxes or the size of the image are in
-            doubt (B003 to B007, B012). Without outlines, areas that are mostly smaller than boxes
-            are those of omitted outlines; a larger one then has no fix.""",
+        breaks="AP_S, AP_M and AP_L of COCOeval describe other objects.",
+        explanation="""The area is 0 or negative, or differs by more than `area_tolerance` from the
+            area of the outline inside its image, or of the box without an outline. The fix
+            recomputes it, unless areas differ by one factor or the boxes or sizes are in doubt
+            (B003 to B007, B012).""",
         bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}]},
         good={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 310}]},
         check=_areas,

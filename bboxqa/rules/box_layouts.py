@@ -166,15 +166,11 @@ RULES = (
         title="boxes look like x1, y1, x2, y2, or numbers in another order",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Every reader treats the third and fourth number as width and height: boxes become
-            far too large, and AP falls to about 0 without an error.""",
-        explanation="""COCO's boxes are x, y, width, height. These look like two corners, as in
-            Pascal VOC and torchvision. As x, y, width, height, a fifth of the boxes of the file, or
-            of an image of five or more, are not the bounds of their outline or extend beyond their
-            image, or have not the area that is written; as corners, 99 % are right, and in no other
-            layout. The unsafe fix converts the boxes to x, y, width, height. There is no fix if the
-            order y before x holds as well, as in square images. Boxes that lie inside their images
-            in both layouts prove nothing. Look at an image.""",
+        breaks="Boxes are read far too large, and AP falls to about 0 without an error.",
+        explanation="""COCO's boxes are x, y, width, height. As such, a fifth of the boxes of the
+            file, or of an image of five or more, contradict their outline, image or area; in
+            another order, 99 % are right. The unsafe fix converts the boxes, unless y before x
+            holds as well; look at an image first.""",
         bad={"annotations": [
             _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
             _box(75, 65, 95, 75),
@@ -191,13 +187,10 @@ RULES = (
         title="boxes look like centre-x, centre-y, width, height",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Every reader treats the first two numbers as the top left corner: boxes are
-            shifted right and down by half their size, and IoU is at most 1/7.""",
-        explanation="""COCO's boxes start with their top left corner. These look as if they started
-            with their centre, as in YOLO: as they are, a fifth of the boxes of the file, or of an
-            image of five or more, are not the bounds of their outline or extend beyond their image;
-            with centres, 99 % are right, and in no other layout. The unsafe fix converts boxes to
-            x, y, width, height.""",
+        breaks="Boxes are read shifted by half their size, and IoU is at most 1/7.",
+        explanation="""COCO's boxes start with their top left corner. As such, a fifth of the boxes
+            of the file, or of an image of five or more, contradict their outline or image; with
+            centres, as in YOLO, 99 % are right. The unsafe fix converts the boxes.""",
         bad={"annotations": [
             _box(88, 50, 20, 10), _box(50, 74, 20, 10), _box(90, 30, 20, 10), _box(20, 60, 20, 10),
             _box(85, 75, 20, 10),
@@ -214,14 +207,10 @@ RULES = (
         title="boxes look normalised to 0 to 1, 100 or 1000",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Every reader treats them as pixels: all boxes lie in the first pixel of their
-            image, and nothing is learned or found.""",
-        explanation="""COCO's boxes are in pixels. These lie between 0 and 1, as in YOLO, which
-            writes fractions of the width and height of the image; or between 0 and 100, as percent
-            in Label Studio, or between 0 and 1000, as language models write them. Small numbers
-            alone do not prove percentages; outlines and areas do, and boxes that would extend
-            beyond their images. The unsafe fix multiplies boxes, and outlines in the same unit, by
-            the size of their image; if the boxes then match B005 or B006, that is fixed next.""",
+        breaks="All boxes lie in the corner of their image, and nothing is learned or found.",
+        explanation="""COCO's boxes are in pixels. These are shares of the image of 0 to 1, 100 or
+            1000, as outlines, areas and sizes prove. The unsafe fix multiplies boxes, and outlines
+            in the same unit, by the size of their image.""",
         bad={"annotations": [{"bbox": [0.1, 0.2, 0.4, 0.5]}]},
         good={"annotations": [{"bbox": [0.5, 1, 40, 40]}]},
         check=partial(_layout, "B007"),
@@ -232,14 +221,10 @@ RULES = (
         title="width and height of images look swapped",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Tools that clip boxes to the image cut objects off, masks have the wrong shape,
-            and normalised coordinates are wrong.""",
-        explanation="""Boxes extend beyond their images, and all boxes of these images lie inside
-            after width and height are swapped. A program ignored the EXIF orientation of a
-            photograph, or mistook rows for width. Without outlines, boxes written as y, x, height,
-            width look the same; if the image files (`--images`) have the given sizes, rule B005
-            reports them. At least five boxes must show it. Compare with the images (rule M004),
-            then swap the two numbers.""",
+        breaks="Tools that clip boxes cut objects off, and masks have the wrong shape.",
+        explanation="""At least five boxes extend beyond their images, and all boxes of these images
+            lie inside after width and height are swapped. Compare with the images (rule M004), then
+            swap the two numbers.""",
         bad={"annotations": _TALL},
         good={"images": [{"width": 80, "height": 100}], "annotations": _TALL},
         check=_swapped,
@@ -250,14 +235,11 @@ RULES = (
         title="same box on images of several sizes",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Boxes that nobody drew on an image do not fit its objects: training and evaluation
-            take background for objects.""",
-        explanation="""Boxes with the same four numbers are on images of at least 3 sizes: the
-            annotation of one image was copied to others, as in a track that a tool extends over all
-            following images. Large files, where many boxes are equal on 2 or 3 sizes by chance,
-            need more sizes. It is an error if nine tenths of the boxes are such copies, or one of
-            them lies outside its image. Ignore B014 if images are pages or screens with a constant
-            layout.""",
+        breaks="Training and evaluation take background for objects.",
+        explanation="""Boxes with the same four numbers are on images of at least 3 sizes, more in
+            large files: annotations of one image were copied to others. It is an error if nine
+            tenths of the boxes are such copies, or one lies outside its image. Ignore B014 for
+            pages or screens with a constant layout.""",
         bad={"images": _IMAGES, "annotations": [{"image_id": number} for number in (1, 2, 3)]},
         good={
             "images": _IMAGES,

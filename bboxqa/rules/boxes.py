@@ -294,12 +294,10 @@ RULES = (
         code="B001",
         title="box without area",
         severity=Severity.ERROR,
-        breaks="""Losses become NaN (log of 0), torchvision refuses to train, and pycocotools gives
-            the object an IoU of 0 with everything.""",
-        explanation="""The width or the height of a box is 0 or negative: it was drawn from right to
-            left, or its corners are in the wrong order. The unsafe fix writes the bounds of the
-            outline, or makes negative sides positive; an annotation with a side of 0 and no outline
-            is removed.""",
+        breaks="Losses become NaN, and the IoU of the object with everything is 0.",
+        explanation="""The width or the height of a box is 0 or negative. The unsafe fix writes the
+            bounds of the outline, or makes negative sides positive; an annotation with a side of 0
+            and no outline is removed.""",
         bad={"annotations": [{"bbox": [10, 10, 0, 20]}]},
         good={"annotations": [{"bbox": [10, 10, 2, 2], "area": 4}]},
         check=_no_area,
@@ -310,11 +308,9 @@ RULES = (
         code="B002",
         title="box outside its image",
         severity=Severity.ERROR,
-        breaks="""The box shows nothing: training learns an object that does not exist, tools that
-            clip boxes make it empty, and evaluation counts it as missed.""",
-        explanation="""No part of the box lies inside its image. The box may belong to another
-            image, as in tracks exported over images of different sizes, or the width and height may
-            belong to a smaller copy. Look at the image, then move the box or delete it.""",
+        breaks="Training learns an object that does not exist, and evaluation counts it as missed.",
+        explanation="""No part of the box lies inside its image: it belongs to another image, or the
+            size of the image is wrong. Look at the image, then move the box or delete it.""",
         bad={"annotations": [{"bbox": [120, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=_outside,
@@ -324,13 +320,11 @@ RULES = (
         code="B003",
         title="box extends beyond its image",
         severity=Severity.WARNING,
-        breaks="""Albumentations stops with ValueError at such a box; other tools silently clip it,
-            so that the same box has another IoU there.""",
-        explanation="""The box extends beyond its image by more than `overshoot_px`. It was drawn
-            past the border, or the size of the image in the file is wrong. The unsafe fix clips the
-            box to the image if enough of it is left. There is no fix if a fifth of all boxes, or of
-            the boxes of some images, extend beyond their images, as all these numbers are then in
-            doubt. If the outline extends beyond the image as well, fix P006 first.""",
+        breaks="Albumentations stops with ValueError; other tools silently clip the box.",
+        explanation="""The box extends beyond its image by more than `overshoot_px`. The unsafe fix
+            clips it if enough of it is left, but not if a fifth of the boxes of the file or of some
+            images extend beyond, as all these numbers are then in doubt. Fix P006 first if the
+            outline does so as well.""",
         bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=_far,
@@ -342,10 +336,9 @@ RULES = (
         title="box extends beyond its image by a pixel or less",
         severity=Severity.INFO,
         breaks="Strict checks stop at a fraction of a pixel (Albumentations raises ValueError).",
-        explanation="""The box extends beyond its image by at most `overshoot_px`, as a result of
-            rounding, resizing or counting pixels from 1. The unsafe fix clips the box to the image,
-            and its area if that is the area of the box. There is no fix if a fifth of all boxes, or
-            of the boxes of some images, extend further, as these numbers are then in doubt.""",
+        explanation="""The box extends beyond its image by at most `overshoot_px`, by rounding,
+            resizing or counting pixels from 1. The unsafe fix clips the box and its area, but not
+            where a fifth of the boxes extend further.""",
         bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},
         check=_near,
@@ -356,11 +349,9 @@ RULES = (
         code="B008",
         title="box of less than two pixels",
         severity=Severity.WARNING,
-        breaks="""The box vanishes when the image is scaled down; detectors drop or miss it, and a
-            difference of one pixel halves its IoU.""",
-        explanation="""A side of the box is shorter than `min_side_px`. It is usually a click
-            instead of a drag. Delete or redraw it; if objects are that small, lower
-            `min_side_px`.""",
+        breaks="The box vanishes when the image is scaled down, and detectors miss it.",
+        explanation="""A side of the box is shorter than `min_side_px`, usually by a click instead
+            of a drag. Delete or redraw it; if objects are that small, lower `min_side_px`.""",
         bad={"annotations": [{"bbox": [10, 10, 1, 15]}]},
         good={"annotations": [{"bbox": [10, 10, 2, 15]}]},
         check=_small,
@@ -370,10 +361,9 @@ RULES = (
         code="B009",
         title="box is very long and thin",
         severity=Severity.WARNING,
-        breaks="""No anchor has such a shape, so anchor-based detectors hardly learn it, and one
-            pixel of the short side changes the IoU considerably.""",
+        breaks="No anchor has such a shape, and one pixel changes the IoU considerably.",
         explanation="""The longer side is more than `max_aspect_ratio` times the shorter side. Often
-            a corner was misplaced, but poles and lines do have this shape. Check the image.""",
+            a corner was misplaced, but poles and lines do have this shape.""",
         bad={"annotations": [{"bbox": [10, 10, 63, 3]}]},
         good={"annotations": [{"bbox": [10, 10, 60, 3]}]},
         check=_long,
@@ -383,11 +373,9 @@ RULES = (
         code="B010",
         title="box covers the whole image",
         severity=Severity.INFO,
-        breaks="""If the box marks the image rather than an object, the detector learns to predict
-            whole images.""",
-        explanation="""The box covers at least `max_image_share` of its image. Close-ups have such
-            boxes; so have image labels that were converted to boxes, and accidental clicks on
-            `select all`.""",
+        breaks="The detector learns to predict whole images.",
+        explanation="""The box covers at least `max_image_share` of its image, as in close-ups, and
+            in image labels that were converted to boxes.""",
         bad={"annotations": [{"bbox": [0, 0, 100, 80]}]},
         good={"annotations": [{"bbox": [0, 0, 98, 80]}]},
         check=_whole_image,

@@ -483,13 +483,10 @@ RULES = (
         title="category id used twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""pycocotools keeps the last of two categories with the same id. If they differ, the
-            first class is lost, and its annotations count for the wrong class. If they are equal,
-            tools that count categories give the model one class too many.""",
-        explanation="""Two categories have the same id, usually because lists were joined. The file
-            does not show which of them an annotation means. Give the later category, and its
-            annotations, a new id. It is a warning if the two are equal in all keys; the fix removes
-            the copy.""",
+        breaks="pycocotools keeps the last category with the id, so the first class is lost.",
+        explanation="""Two categories have the same id, usually because lists were joined. Give the
+            later one, and its annotations, a new id. It is a warning if the two are equal in all
+            keys; the fix removes the copy.""",
         bad={"categories": [{"id": 1, "name": "cat"}, {"id": 1, "name": "cat"}]},
         good=_example({"id": 1}, {"id": 2}),
         check=_repeated_id,
@@ -500,12 +497,10 @@ RULES = (
         title="category name used twice",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""A model learns to distinguish two classes that are the same, and both get a poor
-            AP; tools that look classes up by name find only one of them.""",
-        explanation="""Two categories have the same name and different ids. They come from joined
-            files, or from a class that was created again. Give their annotations one id, or rename
-            the later category. The root category that Roboflow adds may have the name of a class;
-            this is an info finding.""",
+        breaks="A model learns to distinguish two classes that are the same.",
+        explanation="""Two categories have the same name and different ids. Give their annotations
+            one id, or rename the later category. It is an info finding for the root category of
+            Roboflow.""",
         bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
         good=_example({"name": "cat"}, {"name": "cats"}),
         check=_repeated_name,
@@ -516,13 +511,11 @@ RULES = (
         title="category names that differ only in case, blanks or look-alike characters",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""A model learns to distinguish two classes that are the same, and both get a poor
-            AP, each with a part of the samples.""",
-        explanation="""Two names differ only in case, blanks, Unicode form, zero-width characters,
-            or letters of other alphabets or widths that look the same, often because annotators
-            type or paste names. The unsafe fix moves the annotations of the later category to the
-            first and removes it; all files of a data set need this. If categories share an id, or
-            ids are not whole numbers, fix that first.""",
+        breaks="A model learns to distinguish two classes that are the same.",
+        explanation="""Two names differ only in case, blanks, Unicode form, zero-width or look-alike
+            characters. The unsafe fix moves the annotations of the later category to the first and
+            removes it, in all files of a data set; first correct ids that are shared or no whole
+            numbers.""",
         bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
         good=_example({"name": "cat"}, {"name": "cart"}),
         check=_nearly_repeated_name,
@@ -533,11 +526,10 @@ RULES = (
         title="category without annotations",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""Trainers that count categories add an output that the model never learns; COCOeval
-            has no AP for the class and leaves it out of the mean.""",
-        explanation="""A category is listed, but no annotation has it. In one of several files this
-            is right, since all files of a data set list the same categories. Remove a category from
-            all files or from none; otherwise class numbers differ between files.""",
+        breaks="Trainers add an output that the model never learns.",
+        explanation="""A category is listed, but no annotation has it, which is right in one of
+            several files. Remove a category from all files or from none; otherwise class numbers
+            differ between files.""",
         bad={"categories": [{}, {}]},
         good=_example({}, {}),
         check=_unused,
@@ -547,12 +539,10 @@ RULES = (
         title="root category of a Roboflow export",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""Tools that count categories give the model one class too many and shift the labels
-            of all others by one (roboflow/rf-detr 1303).""",
+        breaks="Tools that count categories shift the labels of all others by one.",
         explanation="""The category with id 0 is the supercategory of all others, and no annotation
-            has it: Roboflow adds it to its exports under the name of the project. The unsafe fix
-            removes it; other categories keep their ids. Look at the other files of the data set
-            first: annotations there may have it.""",
+            has it, as in exports of Roboflow. The unsafe fix removes it; first look at the other
+            files of the data set, where annotations may have it.""",
         bad={"categories": [{"id": 0, "name": "cells", "supercategory": "none"}, _CELLS]},
         good=_example(_CELLS, {**_CELLS, "id": 2, "name": "wbc"}),
         check=_synthetic_root,
@@ -563,12 +553,10 @@ RULES = (
         title="category ids that do not count from 1",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""CVAT rejects category id 0 and Datumaro treats it as no label
-            (roboflow/supervision 2276, open-edge-platform/datumaro 156); code that sizes a model by
-            the number of categories breaks on higher ids.""",
-        explanation="""COCO allows an id 0 and gaps, and its own ids have gaps, but many tools use
-            ids as class numbers. Number the categories from 1, or check that your tools map ids to
-            classes. An id 0 that is the root of a Roboflow export is C005.""",
+        breaks="""CVAT rejects category id 0, Datumaro reads it as no label, and gaps break other
+            tools.""",
+        explanation="""COCO allows an id 0 and gaps, but many tools use ids as class numbers. Number
+            the categories from 1, or check that your tools map ids to classes.""",
         bad=_example({"id": 0}, {"id": 1}),
         good=_example({"id": 2}, {"id": 1}),
         check=_gaps,
@@ -578,14 +566,10 @@ RULES = (
         title="category maps of files contradict each other",
         severity=Severity.ERROR,
         scope="files",
-        breaks="""A model trained on one file is evaluated on the other with the wrong classes, and
-            AP silently falls (HumanSignal/label-studio 9366).""",
+        breaks="A model trained on one file is evaluated on the other with the wrong classes.",
         explanation="""In an earlier file the same id has another name, or the same name has another
-            id. This happens if each file was exported or numbered separately. Give all files of a
-            data set the same list of categories. Names that differ only in case, blanks or
-            look-alike characters are not the same. In the example, the earlier file has id 1 for
-            cat. More than ten contradictions are one finding. Files without a common name may
-            belong to different data sets, which is an info finding.""",
+            id. Give all files the same list of categories. It is an info finding if the files have
+            no name in common. In the example, the earlier file has id 1 for cat.""",
         bad={"categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}]},
         good=_example({"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}),
         check=_contradictions,
@@ -594,8 +578,7 @@ RULES = (
         code="C008",
         title="category name is empty or not text",
         severity=Severity.ERROR,
-        breaks="""Classes without a name cannot be distinguished in tables and plots, and code that
-            sorts or joins names stops with a TypeError.""",
+        breaks="Classes cannot be distinguished, and code that sorts names stops with a TypeError.",
         explanation="""The name of a category is empty, only blanks, null, or not text. Write the
             name that annotators use for the class.""",
         bad={"categories": [{"name": ""}]},
@@ -608,12 +591,10 @@ RULES = (
         title="category name with invisible characters",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Code that looks the class up by name does not find it, and joined files have two
-            classes that look the same.""",
-        explanation="""A name has zero-width characters, like text copied from web pages, or a
-            trailing blank or line end, like lines of a file of names. The unsafe fix removes them;
-            the other files of the data set need the same name. In the example, the name has U+200B
-            between its letters.""",
+        breaks="Code that looks the class up by name does not find it.",
+        explanation="""A name has zero-width characters, or a trailing blank or line end. The unsafe
+            fix removes them; the other files of the data set need the same name. In the example,
+            the name has U+200B between its letters.""",
         bad={"categories": [{"name": "c\u200bat"}]},
         good={"categories": [{"name": "cat"}]},
         check=_unseen_sign,

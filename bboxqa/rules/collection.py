@@ -458,12 +458,9 @@ RULES = (
         code="C010",
         title="track with several categories",
         severity=Severity.WARNING,
-        breaks="""Trackers learn that an object becomes another one, and evaluation for each
-            category counts the rest of the track as missed.""",
-        explanation="""A track is one object over the images of a video, by one annotator. Here some
-            of its annotations have another category than most: a class was changed in some frames
-            only, or two objects were joined into one track. Give all annotations the same category,
-            or split the track. Files that list their tracks are checked by I010.""",
+        breaks="Trackers learn that an object becomes another one.",
+        explanation="""Some annotations of a track have another category than most. Give all the
+            same category, or split the track. I010 checks files that list their tracks.""",
         bad=_video_of((1, 7, 1), (2, 7, 1), (3, 7, 2)),
         good=_video_of((1, 7, 1), (2, 7, 1), (3, 8, 2)),
         check=_of_several_categories,
@@ -473,13 +470,10 @@ RULES = (
         title="annotation is in the file twice",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Evaluation expects two detections of one object: even a perfect model misses one
-            of the two, and recall and AP fall.""",
-        explanation="""Two annotations of one image are equal in all keys except the id, keys
-            unknown to COCO included. They come from joining overlapping files, importing twice, or
-            copy and paste. It is an error if a twentieth of the annotations or more repeat another:
-            agreement and counts are then wrong. The fix removes all but the first, unless images or
-            categories share the id, since each of them may have one of the two.""",
+        breaks="Even a perfect model misses one of the two, and recall and AP fall.",
+        explanation="""Two annotations of one image are equal in all keys except the id. It is an
+            error if they are a twentieth of the annotations. The fix removes all but the first,
+            unless images or categories share the id.""",
         bad={"annotations": [{}, {}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob"}]},
         check=_exact,
@@ -490,14 +484,10 @@ RULES = (
         title="object annotated twice by one annotator",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Evaluation expects two detections of one object, and non-maximum suppression keeps
-            one: recall and AP fall.""",
+        breaks="Evaluation expects two detections of one object: recall and AP fall.",
         explanation="""Two boxes of one image, one category and one annotator have an IoU of at
-            least 0.9 (duplicate_iou); for rotated boxes, it is the IoU of the rotated boxes.
-            Usually one object was drawn twice, or a pre-annotation was kept next to its correction.
-            Boxes by two annotators agree and are not reported; nor are crowds, annotations reported
-            by D001, and boxes without an annotator on an image given to several annotators. Look at
-            both boxes and delete one.""",
+            least 0.9 (duplicate_iou). Crowds, and boxes without a name on an image given to several
+            annotators, are not reported. Look at both boxes and delete one.""",
         bad={"annotations": [{}, _NEARLY]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_NEARLY}]},
         check=partial(_near, same=True),
@@ -508,14 +498,10 @@ RULES = (
         title="object with two categories by one annotator",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""One or both labels are wrong: training penalises either answer, and evaluation
-            counts a miss.""",
+        breaks="One or both labels are wrong: training penalises either answer.",
         explanation="""Two boxes of one image, one annotator and different categories have an IoU of
-            at least 0.9 (duplicate_iou); for rotated boxes, it is the IoU of the rotated boxes.
-            Usually the category was corrected by drawing a new box without deleting the first. If
-            objects may have several categories, or hide each other, ignore D003; it is not applied
-            to LVIS, where they may, nor to regions to which a tool gives several labels, nor to
-            crowds.""",
+            at least 0.9 (duplicate_iou). Delete one of them. Ignore D003 if objects may have
+            several categories, as in LVIS, where it is not applied.""",
         bad={**_DOG, "annotations": [{}, {"category_id": 2, **_NEARLY}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
         check=partial(_near, same=False),
@@ -525,12 +511,9 @@ RULES = (
         code="D004",
         title="track twice in one image",
         severity=Severity.WARNING,
-        breaks="""Evaluation of tracking counts a false positive and a switch of identities in each
-            such image.""",
+        breaks="Evaluation of tracking counts a false positive and a switch of identities.",
         explanation="""Two annotations of one image by the same annotator belong to the same track,
-            which is one object: two tracks were given one number, or an object was annotated again.
-            Give them different tracks, or delete one. Videos are identified by the video_id of
-            their images, or else by the folders of the images.""",
+            which is one object. Give them different tracks, or delete one.""",
         bad=_video_of((1, 7, 1), (1, 7, 1), (2, 7, 1)),
         good=_video_of((1, 7, 1), (1, 8, 1), (2, 7, 1)),
         check=_track_twice,
@@ -540,11 +523,9 @@ RULES = (
         title="category with few annotations, or with nearly all",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""A model hardly learns a rare category, and its AP depends on a few objects: it
-            varies by tens of points between splits.""",
-        explanation="""Categories with 1 to 9 annotations are counted and reported once. A category
-            with more than 90 % of all annotations is reported if there are several categories.
-            Collect more images, merge categories, or weight them in training.""",
+        breaks="A model hardly learns a rare category, and its AP depends on a few objects.",
+        explanation="""Categories with 1 to 9 annotations are counted, and one of several with more
+            than 90 % of all. Collect more images, merge categories, or weight them in training.""",
         bad={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(9)]},
         good={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(10)]},
         check=_balance,
@@ -555,11 +536,9 @@ RULES = (
         severity=Severity.INFO,
         scope="data set",
         breaks="It is often a slip of the mouse or a wrong category.",
-        explanation="""The area of a box is more than 6 robust standard deviations from the median
-            of its category. Both are computed from the logarithms of the areas; the standard
-            deviation is 1.4826 times the median absolute deviation, but at least 0.25. Only
-            categories with at least 20 boxes are checked. Check the box; keep it if the object has
-            this size.""",
+        explanation="""The logarithm of the area is more than 6 robust standard deviations (1.4826
+            times the median absolute deviation, at least 0.25) from the median of its category of
+            20 boxes or more. Check the box; keep it if the object has this size.""",
         bad=_sized(2, 3),
         good=_sized(14, 20),
         check=_sizes,
@@ -570,14 +549,10 @@ RULES = (
         title="image with an unusual number of annotations",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""Such images weigh more than others in training and in AP, and can exhaust the
-            memory of a batch.""",
-        explanation="""The number n of annotations on an image is more than 6 robust standard
-            deviations from the median of the annotated images. Both are computed from log(1 + n);
-            the standard deviation is 1.4826 times the median absolute deviation, but at least 0.2.
-            Only files with at least 8 annotated images are checked. If more than a tenth of the
-            images deviate that much, none is unusual. Typical causes are images that were imported
-            twice, and crowds.""",
+        breaks="Such images weigh more than others, and can exhaust the memory of a batch.",
+        explanation="""log(1 + n) of the n annotations is more than 6 robust standard deviations
+            (1.4826 times the median absolute deviation, at least 0.2) from the median of at least 8
+            annotated images. If more than a tenth deviate, none is unusual.""",
         bad=_numbered(15),
         good=_numbered(3),
         check=_numbers,

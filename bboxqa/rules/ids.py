@@ -537,14 +537,11 @@ RULES: tuple[Rule, ...] = (
         code="S003",
         title="id is not a valid whole number",
         severity=Severity.ERROR,
-        breaks="""pycocotools treats text as a list of ids ("12" is looked up as "1" and "2":
-            KeyError), finds nothing for 12.0, and cannot evaluate ids such as "a".""",
-        explanation="""An id, an image_id or a category_id is text, a fraction, true or false, null,
-            or too large; or an id is negative. Spreadsheets, pandas and VGG Image Annotator write
-            such ids. The fix writes "7" and 7.0 as 7, together with the references to it, if no
-            other record of the list has that id. Other texts, such as "im_1", "007" and numbers
-            above 2^53, have no fix: `agree` reads them as they are, and `bboxqa convert` writes a
-            copy with whole numbers.""",
+        breaks='pycocotools finds nothing for text or 12.0, and cannot evaluate ids such as "a".',
+        explanation="""An id is text, a fraction, negative, too large, or no number. The fix
+            writes "7" and 7.0 as 7, with the references to it, if no other record has that id.
+            Other ids, such as "im_1" or "007", have no fix; `bboxqa convert` writes a copy with
+            whole numbers.""",
         bad={"annotations": [{"id": "7"}]},
         good={"annotations": [{"id": 7}]},
         check=_id_types,
@@ -555,10 +552,9 @@ RULES: tuple[Rule, ...] = (
         title="annotation id used twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""pycocotools keeps the last annotation with an id and returns it instead of the
-            others; detectron2 refuses the file.""",
-        explanation="""Several annotations have the same id, for example because files were joined
-            without renumbering. The fix gives every later one a new id above all others.""",
+        breaks="pycocotools returns the last annotation with the id instead of the others.",
+        explanation="""Several annotations have the same id, often because files were joined. The
+            fix gives every later one a new id above all others.""",
         bad={"annotations": _TWO_BOXES},
         good={"annotations": [{}, {**_TWO_BOXES[1], "id": 2}]},
         check=_repeated_annotations,
@@ -570,8 +566,7 @@ RULES: tuple[Rule, ...] = (
         title="image id used twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""pycocotools keeps the last image with an id, so the annotations of all of them are
-            drawn on that image and evaluated with it.""",
+        breaks="Annotations of all images with the id are drawn and evaluated on the last.",
         explanation="""Several images have the same id, so it is unknown which of them an annotation
             belongs to. Look the annotations up in the files that were joined, and renumber.""",
         bad={"images": [{}, {"id": 1}]},
@@ -582,10 +577,9 @@ RULES: tuple[Rule, ...] = (
         code="I003",
         title="annotation id is 0",
         severity=Severity.WARNING,
-        breaks="""COCOeval stores the id of the matched annotation and treats 0 as no match: a
-            correct detection counts as false (measured: AP 0.564 instead of 1.000).""",
-        explanation="""Annotation ids have to start at 1; Roboflow and other tools start at 0. The
-            fix gives this annotation a new id above all others.""",
+        breaks="COCOeval treats the id 0 as no match: a correct detection counts as false.",
+        explanation="""Annotation ids have to start at 1. The fix gives this annotation a new id
+            above all others.""",
         bad={"annotations": [{"id": 0}]},
         good={"images": [{"id": 0}], "annotations": [{"id": 1, "image_id": 0}]},
         check=_zero,
@@ -595,13 +589,10 @@ RULES: tuple[Rule, ...] = (
         code="I004",
         title="annotation refers to a missing record",
         severity=Severity.ERROR,
-        breaks="""COCOeval silently leaves the annotation out; detectron2 stops with a KeyError at
-            an unknown category_id.""",
+        breaks="COCOeval leaves the annotation out; detectron2 stops with a KeyError.",
         explanation="""No image has the image_id of the annotation, or no category its category_id.
-            Images or categories were removed, or ids count from 0 in one place and from 1 in
-            another. If that explains all of them, it is one finding without a fix, since a wrong
-            guess would relabel every object. The unsafe fix removes the annotation, unless more
-            than half of all annotations refer to missing records.""",
+            The unsafe fix removes the annotation, unless more than half of all refer to missing
+            records, or ids that count from 0 and from 1 explain all of them.""",
         bad={"annotations": [{}, {}, {"image_id": 9}]},
         good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
         check=_orphans,
@@ -611,11 +602,9 @@ RULES: tuple[Rule, ...] = (
         code="I005",
         title="reference has another type than the id",
         severity=Severity.ERROR,
-        breaks="""In Python "0" and 0 are different keys: pycocotools finds no annotations for the
-            image, and evaluates nothing. It finds no image for 0.0 either.""",
+        breaks='"0", 0.0 and 0 are different ids: pycocotools finds no annotations for the image.',
         explanation="""The reference is text where the id is a number, or the other way round, or it
-            is 7.0 where the id is 7. Exports of VGG Image Annotator and tables written by pandas
-            have such references. The fix writes both as whole numbers.""",
+            is 7.0 where the id is 7. The fix writes both as whole numbers.""",
         bad={"annotations": [{"image_id": "1"}]},
         good={"annotations": [{"image_id": 1}]},
         check=_mixed_types,
@@ -626,12 +615,10 @@ RULES: tuple[Rule, ...] = (
         title="file_name used by several images",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""The same image counts several times in an evaluation, each time with a part of its
-            objects, and can end up in both training and test data.""",
-        explanation="""Several image records with different ids have the same file_name. Label
-            Studio writes one record per annotator: if the records name annotators, or all files
-            occur equally often, this is an info finding (`bboxqa agree` compares the annotators).
-            Otherwise files were joined without merging common images.""",
+        breaks="The image counts several times, and can be in training and test data.",
+        explanation="""Several image records have the same file_name. It is an info finding if
+            they are of several annotators. Otherwise files were joined without merging common
+            images.""",
         bad={
             "images": [{}, {"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
             "annotations": [{}, {"image_id": 2}, {"image_id": 3}],
@@ -644,11 +631,9 @@ RULES: tuple[Rule, ...] = (
         title="image without annotations",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""Objects in an unfinished image are learned as background, and each correct
-            detection counts as false.""",
-        explanation="""No annotation refers to the image. That is right if it shows no objects, and
-            wrong if it has not been annotated yet; the file does not show which. It is a warning if
-            no image has annotations.""",
+        breaks="Objects in an unfinished image are learned as background.",
+        explanation="""No annotation refers to the image: it shows no objects, or is not annotated
+            yet. It is a warning if no image has annotations.""",
         bad={"images": [{}, {}]},
         good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
         check=_unannotated,
@@ -657,13 +642,10 @@ RULES: tuple[Rule, ...] = (
         code="I010",
         title="annotation contradicts its track",
         severity=Severity.ERROR,
-        breaks="""TAO's tools stop with a KeyError at an unknown track; objects of another category
-            or video become part of the wrong track, and tracking scores fall.""",
-        explanation="""In files with tracks, such as TAO's, each annotation names its track, which
-            has the same category and video as the annotation and its image. Here the track is not
-            in the list, or they differ: tracks of several files were joined without new ids, or an
-            object was given another class in some frames only. Files in which not all annotations
-            have a track_id are not checked.""",
+        breaks="TAO's tools stop at an unknown track; other errors lower tracking scores.",
+        explanation="""An annotation and its track have the same category and video. Here the track
+            is not in the list, or they differ. Only files in which all annotations have a track_id
+            are checked.""",
         bad={**_VIDEO, "annotations": [{"track_id": 2}]},
         good={**_VIDEO, "annotations": [{"track_id": 1}]},
         check=_wrong_tracks,
@@ -672,12 +654,9 @@ RULES: tuple[Rule, ...] = (
         code="I011",
         title="reference to a missing video, or to a missing category of a track",
         severity=Severity.ERROR,
-        breaks="""TAO's tools stop with a KeyError, or leave the images and tracks out of the scores
-            of every video.""",
-        explanation="""In files with a list of videos, such as those of TAO and YouTube-VIS, images,
-            annotations and tracks name their video, and tracks their category. Here there is no
-            such video or category: it was lost when files were joined or split. Add it to the list,
-            or correct the reference.""",
+        breaks="TAO's tools stop with a KeyError, or leave the images and tracks out.",
+        explanation="""An image, an annotation or a track names a video that is not in the list, or
+            a track a category. Add it to the list, or correct the reference.""",
         bad={"videos": _VIDEOS, "images": [{"video_id": 3}]},
         good={"videos": _VIDEOS, "images": [{"video_id": 2}]},
         check=_without_video,
@@ -686,10 +665,9 @@ RULES: tuple[Rule, ...] = (
         code="I012",
         title="video or track id is used twice",
         severity=Severity.ERROR,
-        breaks="""Readers keep the last of them, so images and annotations of two videos or objects
-            are merged into one.""",
-        explanation="""Two videos or two tracks of a file have the same id, usually because files
-            were joined without new ids. Renumber them and the references to them.""",
+        breaks="Images and annotations of two videos or objects are merged into one.",
+        explanation="""Two videos or two tracks have the same id, usually because files were joined.
+            Renumber them and the references to them.""",
         bad={"videos": [_VIDEOS[0], {**_VIDEOS[1], "id": 1}]},
         good={"videos": _VIDEOS},
         check=_videos_twice,

@@ -363,16 +363,11 @@ RULES = (
         title="image file missing",
         severity=Severity.ERROR,
         scope="images",
-        breaks="""Pillow stops training with a FileNotFoundError; OpenCV returns None instead of the
-            image.""",
-        explanation="""There is no file of that name in the image folders or, if the COCO file is in
-            one of them, next to it. Or the name or a link leads out of the folders; such a file is
-            never opened. Files whose names differ only in folder, case, slashes or Unicode form are
-            suggested. Names in COCO JSON have to be paths below the folder, which programs for
-            training open as they are. Images of other formats are also found in the folders of
-            pictures: train/street.jpg may be train/images/street.jpg or images/train/street.jpg.
-            The unsafe fix writes the suggested name if there is exactly one, and no other record
-            may mean it.""",
+        breaks="Pillow stops training with a FileNotFoundError; OpenCV returns None.",
+        explanation="""No file in the image folders, or next to the COCO file in one of them, has
+            that name. Nothing outside of the folders is opened. The unsafe fix writes the name that
+            differs only in folder, case, slashes or Unicode form, if there is one and no other
+            record may mean it.""",
         bad=_one("C:\\photos\\A.JPG"),
         good=_one("photos/a.jpg"),
         check=_missing,
@@ -383,12 +378,10 @@ RULES = (
         title="image file that cannot be decoded",
         severity=Severity.ERROR,
         scope="images",
-        breaks="""Pillow stops training with an OSError in the middle of an epoch; OpenCV returns
-            None, or an image whose lower part is grey.""",
-        explanation="""The file is empty, truncated, not an image, or has more than a gigapixel and
-            is not decoded. Copy or download it again. Images of more than 89 megapixels are decoded
-            in part: JPEG at an eighth of its size, TIFF and JPEG 2000 at one end. For PNG,
-            checksums are verified; for progressive JPEG and other formats, the header is read.""",
+        breaks="Training stops in the middle of an epoch, or the lower part of the image is grey.",
+        explanation="""The file is empty, truncated, not an image, or has more than a gigapixel.
+            Copy or download it again. Large JPEG, TIFF and JPEG 2000 images are decoded in part,
+            and only the header of progressive JPEG and some other formats is read.""",
         bad=_one("half-downloaded.jpg"),
         good=_one("whole.jpg"),
         check=_undecodable,
@@ -398,12 +391,10 @@ RULES = (
         title="size differs from the size of the image file",
         severity=Severity.ERROR,
         scope="images",
-        breaks="""Boxes are misplaced, and masks that pycocotools makes from polygons differ in size
-            from the image.""",
-        explanation="""Width and height of the record differ from the file with its EXIF orientation
-            applied. Often images were resized after annotation. The unsafe fix writes the size of
-            the file if all annotations of the image fit into it; first make sure that they were
-            drawn on an image of this size.""",
+        breaks="Boxes are misplaced, and masks differ in size from the image.",
+        explanation="""Width and height differ from the file with its EXIF orientation applied. The
+            unsafe fix writes the size of the file if all annotations of the image fit into it;
+            first make sure that they were drawn on it.""",
         bad=_one("of-640-x-480.jpg", width=1280, height=960),
         good=_one("of-640-x-480.jpg", width=640, height=480),
         check=_other_size,
@@ -414,12 +405,11 @@ RULES = (
         title="width and height swapped compared with the image file",
         severity=Severity.ERROR,
         scope="images",
-        breaks="""OpenCV applies the EXIF orientation of images, Pillow does not: with one of them
-            all boxes of the image are misplaced.""",
-        explanation="""Width and height of the record are swapped compared with the file, often
-            because a tool took the size before applying the EXIF orientation. The unsafe fix swaps
-            them if all annotations then fit; make sure that they were drawn on the upright image.
-            To avoid the problem, rotate the pixels and remove the EXIF orientation.""",
+        breaks="""Of OpenCV and Pillow, only one applies the EXIF orientation: one misplaces all
+            boxes.""",
+        explanation="""Width and height are swapped compared with the file. The unsafe fix swaps
+            them if all annotations then fit; make sure that they were drawn on the upright
+            image.""",
         bad=_one("upright.jpg", width=4032, height=3024),
         good=_one("upright.jpg", width=3024, height=4032),
         check=_swapped,
@@ -429,11 +419,10 @@ RULES = (
         code="M005",
         title="file name is not a plain path",
         severity=Severity.WARNING,
-        breaks="""The images are found on one computer only: absolute paths do not exist elsewhere,
-            and on Linux and macOS a backslash is part of the name.""",
+        breaks="The images are found on one computer only.",
         explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes.
-            Write paths relative to the image folder, with slashes. The unsafe fix replaces
-            backslashes by slashes; correct other names yourself, or by the fix of M001.""",
+            Write paths relative to the image folder. The unsafe fix replaces backslashes by
+            slashes.""",
         bad=_one("photos\\a.jpg"),
         good=_one("photos/a..b.jpg"),
         check=_bound_to_one_place,
@@ -444,12 +433,10 @@ RULES = (
         title="file names that differ only in case or Unicode form",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""On Windows and macOS both names are one file: unpacking the images overwrites one
-            with the other, and its annotations are on the wrong image.""",
-        explanation="""Two file names differ only in upper and lower case, slashes, or the Unicode
-            form of their letters. Rename one of the files, and its record. If they are the same
-            path, such as ./a.jpg and a.jpg, the image has two records: remove one, and move its
-            annotations. With --images, M009 reports such records, and M006 does not.""",
+        breaks="On Windows and macOS both names are one file, and one image overwrites the other.",
+        explanation="""Two file names differ only in case, slashes, or the Unicode form of their
+            letters. Rename one of the files, and its record; if they are the same path, remove one
+            record and move its annotations.""",
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
         good={
             "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],
@@ -463,11 +450,9 @@ RULES = (
         title="image file without a record",
         severity=Severity.INFO,
         scope="images",
-        breaks="""Nothing fails, so it goes unnoticed that the export left images out, or that they
-            are not annotated yet (HumanSignal/label-studio 5544).""",
+        breaks="It goes unnoticed that images are not annotated yet, or were not exported.",
         explanation="""No image record names these files of the image folder. That is right for
-            other splits in the same folder; otherwise check that the export is complete. All files
-            are one finding.""",
+            other splits in the same folder; otherwise check that the export is complete.""",
         bad=_one("a.jpg"),
         good={
             "images": [{"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
@@ -480,12 +465,10 @@ RULES = (
         title="image twice in one file",
         severity=Severity.WARNING,
         scope="images",
-        breaks="""The image weighs twice in training and in scores, its two records may be annotated
-            differently, and a random split puts one into each part.""",
+        breaks="The image weighs twice, and a random split puts one into each part.",
         explanation="""Two records with different names have image files with equal bytes, or refer
-            to the same file. Images are usually imported twice. Remove one record and move its
-            annotations, if only one was annotated. In the example, both files hold the same
-            image.""",
+            to the same file. Remove one record and move its annotations. In the example, both files
+            hold the same image.""",
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
         good=_one("a.jpg"),
         check=_twice,
@@ -495,12 +478,9 @@ RULES = (
         title="image file has another format than its name says",
         severity=Severity.WARNING,
         scope="images",
-        breaks="""Decoders that are chosen by the name stop at the file: torchvision's decode_jpeg
-            and libjpeg-turbo fail with 'Not a JPEG file: starts with 0x89 0x50'.""",
-        explanation="""The first bytes of an image file belong to another format than its name says,
-            such as a PNG file called a.jpg. It was renamed instead of converted, or downloaded
-            under the wrong name. Convert it, or rename the file and its record. In the example,
-            a.jpg is a PNG file.""",
+        breaks="Decoders that are chosen by the name stop at the file.",
+        explanation="""The first bytes of an image file belong to another format than its name says.
+            Convert it, or rename the file and its record. In the example, a.jpg is a PNG file.""",
         bad=_one("a.jpg"),
         good=_one("a.png"),
         check=_other_format,
@@ -511,9 +491,7 @@ RULES = (
         severity=Severity.WARNING,
         breaks="No loader finds the image: the file has a blank in its name, not %20.",
         explanation="""The file name has escapes such as %20 for a blank, like the path of a URL.
-            Some annotation tools take the name from the URL of the image. The unsafe fix writes the
-            characters, unless another image has that name. With --images, M001 reports the names
-            that no file has.""",
+            The unsafe fix writes the characters, unless another image has that name.""",
         bad=_one("my%20cat.jpg"),
         good=_one("my cat 100%.jpg"),
         check=_escaped,

@@ -194,10 +194,9 @@ RULES = (
         severity=Severity.ERROR,
         scope="data set",
         breaks="No tool can load the file: every JSON reader stops at this byte.",
-        explanation="""The text is not JSON from this byte on. Often a full disk or an interrupted
-            download cut the file off, or a comma was left before a closing bracket. The records
-            before the break are checked. Export the file again, or correct the place in an
-            editor.""",
+        explanation="""The text is not JSON from this byte on: it was cut off, or a comma is left
+            before a bracket. The records before the break are checked. Export the file again, or
+            correct it in an editor.""",
         bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
         good=_PLAIN,
         check=_broken,
@@ -207,10 +206,10 @@ RULES = (
         title="text follows the document",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="Python's decoder stops with 'Extra data', and so does every loader built on it.",
-        explanation="""The file continues after the end of the document. This happens when a shorter
-            file is written over a longer one, or when a tool appends a second document. The unsafe
-            fix removes that text; first check that it is not needed.""",
+        breaks="Python's decoder stops with 'Extra data'.",
+        explanation="""The file continues after the end of the document, as when a shorter file is
+            written over a longer one. The unsafe fix removes that text; first check that it is not
+            needed.""",
         bad=_PLAIN + '{"annotations": []}',
         good=_PLAIN + "\n\n",
         check=_trailing,
@@ -221,11 +220,10 @@ RULES = (
         title="encoding is not plain UTF-8",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Python's decoder refuses text with a byte order mark, and other encodings raise a
-            UnicodeDecodeError; pycocotools stops at both.""",
-        explanation="""JSON is UTF-8 without a byte order mark. Editors and shells on Windows add
-            the mark or write UTF-16. The fix writes the same text as UTF-8. A file in another 8-bit
-            encoding is not changed, since it does not show which encoding it has.""",
+        breaks="""Python's decoder, and so pycocotools, refuses a byte order mark and other
+            encodings.""",
+        explanation="""JSON is UTF-8 without a byte order mark. The fix writes the same text as
+            UTF-8, but not from another 8-bit encoding, since a file does not show which it has.""",
         bad="\ufeff" + _PLAIN,
         good=_PLAIN[:-1] + ', "info": {"description": "Gänse"}}',
         check=_encoding,
@@ -236,11 +234,9 @@ RULES = (
         title="number is NaN or infinite",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Strict readers (browsers, orjson, msgspec) refuse the whole file; Python reads the
-            number, and IoU and losses become NaN.""",
-        explanation="""A number is NaN, Infinity, or too large for a float (1e400). JSON allows none
-            of these. They come from division by 0 when boxes are scaled, or from the bounds of an
-            empty outline. Redraw the annotation or remove it.""",
+        breaks="Strict readers refuse the whole file; in Python, IoU and losses become NaN.",
+        explanation="""A number is NaN, Infinity, or too large for a float, from a division by 0 or
+            the bounds of an empty outline. Redraw the annotation or remove it.""",
         bad=(
             '{"images": [], "categories": [], '
             '"annotations": [{"id": 1, "bbox": [NaN, 1e400, -Infinity, 3]}]}'
@@ -253,8 +249,7 @@ RULES = (
         title="key appears twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Readers keep the last value and drop the others silently: a second "annotations":
-            [] empties the data set.""",
+        breaks="Readers keep the last value and drop the others silently.",
         explanation="""An object has the same key more than once, often because files were joined by
             hand. Decide which value is right and delete the others.""",
         bad='{"images": [], "categories": [], "annotations": [{"id": 1}], "annotations": []}',
@@ -267,10 +262,8 @@ RULES = (
         severity=Severity.ERROR,
         scope="data set",
         breaks="pycocotools stops: 'annotation file format … not supported'.",
-        explanation="""A COCO file is an object with the lists images, annotations and categories.
-            A list of results (image_id, category_id, bbox, score), as detectors write it, is
-            recognised and has rules of its own; pycocotools stops at an empty one with an
-            IndexError.""",
+        explanation="""A COCO file is an object with the lists images, annotations and categories,
+            or a list of results of a detector (image_id, category_id, bbox, score).""",
         bad='[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]',
         good=_PLAIN,
         check=_not_object,
@@ -281,8 +274,7 @@ RULES = (
         severity=Severity.INFO,
         scope="data set",
         breaks="Loaders that hold the file as Python objects can run out of memory.",
-        explanation="""The file is larger than `large_file_mb`. pycocotools and most training
-            frameworks read it whole, in every worker process. Split it, write coordinates with
+        explanation="""The file is larger than `large_file_mb`. Split it, write coordinates with
             fewer digits, or store masks as compressed run lengths.""",
         bad={"info": {"description": "what is large, the settings say"}},
         good=_PLAIN,

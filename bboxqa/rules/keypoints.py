@@ -234,13 +234,10 @@ RULES = (
         code="K001",
         title="keypoints do not fit their category or their number",
         severity=Severity.ERROR,
-        breaks="""COCOeval stops with a broadcast error if points are missing, with KeyError if
-            num_keypoints is, and ignores objects whose num_keypoints is 0.""",
-        explanation="""Keypoints are x, y and visibility (0, 1 or 2) of each point that the category
-            names, and num_keypoints is the number of points with a visibility above 0. Here the
-            list has the wrong length, or the count is wrong; in CVAT and Datumaro, a skeleton lacks
-            points of its label. The fix corrects the count. Export lists of the wrong length again.
-            The count may omit points at (0, 0), see K003.""",
+        breaks="COCOeval stops, and ignores objects whose num_keypoints is 0.",
+        explanation="""Keypoints are x, y and visibility of each point that the category names, and
+            num_keypoints counts those with a visibility above 0. The fix corrects the count. Export
+            lists of a wrong length again.""",
         bad=_pose(52, 12, 2, 0, 0, 0),
         good=_pose(52, 12, 2, 0, 0, 0, number=1),
         check=_keypoints,
@@ -250,11 +247,9 @@ RULES = (
         code="K002",
         title="visibility of a keypoint is not 0, 1 or 2",
         severity=Severity.WARNING,
-        breaks="""COCOeval counts every number above 0 as labelled, other programs only 2 or only 1:
-            they train and evaluate with different points.""",
+        breaks="Programs differ in which of the points they take as labelled.",
         explanation="""The visibility of a keypoint is 0 (not labelled), 1 (labelled, but hidden) or
-            2 (visible). Here it is another number, for example the score of a detector or a fourth
-            state of an annotation tool. Map it to the three.""",
+            2 (visible). Map other numbers to the three.""",
         bad=_pose(52, 12, 2, 60, 20, 3),
         good=_pose(52, 12, 2, 60, 20, 1),
         check=_odd_visibility,
@@ -263,11 +258,9 @@ RULES = (
         code="K003",
         title="labelled keypoint at (0, 0)",
         severity=Severity.WARNING,
-        breaks="""A model learns to place the point in the corner of the image, and evaluation
-            expects it there.""",
+        breaks="A model learns to place the point in the corner of the image.",
         explanation="""A keypoint has visibility 1 or 2 and lies at (0, 0), which stands for points
-            that are not labelled. An exporter wrote the same visibility for all points. Write 0 as
-            the visibility, or the position of the point.""",
+            that are not labelled. Write 0 as the visibility, or the position of the point.""",
         bad=_pose(52, 12, 2, 0, 0, 2),
         good=_pose(52, 12, 2, 0, 1, 2),
         check=_at_origin,
@@ -276,12 +269,10 @@ RULES = (
         code="K004",
         title="keypoint outside its image, or far from its box",
         severity=Severity.WARNING,
-        breaks="""Crops of the object do not contain the point, so training drops it or learns a
-            wrong position; OKS uses the scale of another object.""",
+        breaks="Crops of the object do not contain the point, and OKS uses another scale.",
         explanation="""A labelled keypoint lies outside its image by more than `overshoot_px`, or
-            further from its box than the length of the box. The points belong to another object or
-            to a resized image, were written as row, column, or the box was changed without them.
-            Points at (0, 0) are reported by K003.""",
+            further from its box than the length of the box. The points or the box belong to another
+            object or size, or x and y are swapped.""",
         bad=_pose(52, 12, 2, 160, 20, 2),
         good=_pose(52, 12, 2, 80, 20, 2),
         check=_outside,
@@ -290,11 +281,10 @@ RULES = (
         code="K006",
         title="skeleton joins keypoints that its category does not have",
         severity=Severity.WARNING,
-        breaks="""Drawing stops with an IndexError or joins the wrong points, and losses that use
-            the edges learn an impossible body.""",
-        explanation="""A skeleton is a list of pairs of keypoints, numbered from 1 in the order of
-            the category. Here a number is 0 or above the number of keypoints: the pairs count from
-            0, or belong to another list of points. Number them again.""",
+        breaks="Drawing stops with an IndexError or joins the wrong points.",
+        explanation="""A skeleton is a list of pairs of keypoints, numbered from 1 in the order
+            of the category. Here a number is 0 or above the number of keypoints. Number them
+            again.""",
         bad=_pose(52, 12, 2, 60, 20, 2, skeleton=[[0, 1]]),
         good=_pose(52, 12, 2, 60, 20, 2, skeleton=[[2, 1]]),
         check=_skeletons,

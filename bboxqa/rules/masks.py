@@ -195,11 +195,11 @@ RULES = (
         code="R001",
         title="size of a mask differs from its image",
         severity=Severity.ERROR,
-        breaks="""pycocotools gives masks of different sizes an IoU of -1, so the object is never
-            found; pasting the mask on the image stops with a broadcast error.""",
-        explanation="""The size of run lengths is [height, width] of the image. Here width and
-            height are swapped, or the mask was made for a resized image. Create the mask again at
-            the size of the image.""",
+        breaks="""pycocotools gives masks of different sizes an IoU of -1: the object is never
+            found.""",
+        explanation="""The size of run lengths is [height, width] of the image. Here they are
+            swapped, or the mask is of a resized image. Create the mask again at the size of the
+            image.""",
         bad={"annotations": [_mask(810, 600, 6590, height=100, width=80)]},
         good={"annotations": [_SOUND]},
         check=_size,
@@ -209,13 +209,10 @@ RULES = (
         code="R002",
         title="run lengths do not fill the mask",
         severity=Severity.ERROR,
-        breaks="""pycocotools may silently compute area, box and IoU of a wrong mask. Only its
-            decode() may stop, with 'Invalid RLE mask representation'; it leaves missing pixels
-            uninitialised.""",
-        explanation="""Run lengths count all pixels of a mask, column by column, so they add up to
-            height times width. Here they do not, or they are not in COCO's notation: the export was
-            cut off, its text was changed, for example backslashes into slashes, or the runs belong
-            to a crop. Export the mask again.""",
+        breaks="pycocotools may silently compute area, box and IoU of a wrong mask.",
+        explanation="""Run lengths do not add up to height times width, or are not in COCO's
+            notation: they were cut off, changed, for example backslashes into slashes, or belong to
+            a crop. Export the mask again.""",
         bad={"annotations": [_mask(810, 600, 6500)]},
         good={"annotations": [_SOUND]},
         check=_counts,
@@ -225,13 +222,10 @@ RULES = (
         title="all masks are marked as crowds",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""COCOeval ignores crowds: without other objects, AP is -1. Detectron2 and
-            MMDetection leave them out of training.""",
-        explanation="""Every annotation has iscrowd 1, or every mask in an export of CVAT, which
-            writes it for masks and ellipses. Some converters write it for each run-length mask,
-            since COCO's own run-length masks are crowds; but it means a region of many objects that
-            are not annotated one by one. `bboxqa agree` takes masks of CVAT as single objects. The
-            unsafe fix writes 0.""",
+        breaks="COCOeval ignores crowds: without other objects, AP is -1.",
+        explanation="""Every annotation has iscrowd 1, or every mask in an export of CVAT; but it
+            means a region of many objects. `bboxqa agree` takes masks of CVAT as single objects.
+            The unsafe fix writes 0.""",
         bad={"annotations": [_CROWD, {**_CROWD, "bbox": [40, 10, 20, 30]}]},
         good={"annotations": [_CROWD, {**_CROWD, "iscrowd": 0, "bbox": [40, 10, 20, 30]}]},
         check=_all_crowds,
@@ -241,11 +235,9 @@ RULES = (
         code="R004",
         title="polygon is marked as a crowd",
         severity=Severity.WARNING,
-        breaks="""COCOeval ignores the object, and most data loaders leave it out of training; tools
-            that expect run lengths of a crowd stop at the list.""",
-        explanation="""A crowd is a region of many objects, and COCO writes it as run lengths. A
-            polygon with iscrowd 1 is usually a single object that is marked wrongly. The unsafe fix
-            writes 0.""",
+        breaks="COCOeval ignores the object, and most data loaders leave it out of training.",
+        explanation="""A crowd is a region of many objects, and COCO writes it as run lengths. The
+            unsafe fix writes 0.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]], "iscrowd": 1},
         ]},
@@ -258,13 +250,10 @@ RULES = (
         title="masks are written row by row",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Every program reads a wrong mask, with stripes across the image, and training and
-            IoU silently use it.""",
-        explanation="""Run lengths go down the columns of the image, one column after another. Here
-            they fit the boxes only if they go along the rows, as when a numpy array is flattened in
-            C order instead of Fortran order. The fix writes the runs column by column, but not in
-            square images, where the box may be transposed instead, nor where a few runs would
-            become millions.""",
+        breaks="Every program reads a wrong mask, with stripes across the image.",
+        explanation="""Run lengths go down the columns of the image. Here they fit the boxes only if
+            they go along the rows. The fix writes them column by column, but not in square images,
+            nor where a few runs would become millions.""",
         bad={"annotations": [_mask(1010, *[20, 80] * 29, 20, 4070, **_FIELDS)]},
         good={"annotations": [_COLUMNWISE]},
         check=_row_major,
@@ -274,11 +263,9 @@ RULES = (
         code="R008",
         title="mask is empty",
         severity=Severity.ERROR,
-        breaks="""The object has an IoU of 0 with every detection, so it always counts as missed,
-            and losses that divide by the area of the mask become NaN.""",
-        explanation="""The run lengths of the mask contain no pixels of the object. If there is a
-            box, the mask was lost when it was resized, cropped or converted; otherwise nothing was
-            drawn. Draw the mask again, or remove the annotation.""",
+        breaks="The object always counts as missed, and losses divided by the area become NaN.",
+        explanation="""The run lengths of the mask contain no pixels of the object. Draw the mask
+            again, or remove the annotation.""",
         bad={"annotations": [_mask(8000, **_FIELDS)]},
         good={"annotations": [_COLUMNWISE]},
         check=_empty,

@@ -153,11 +153,9 @@ RULES = (
         code="O001",
         title="angle of a rotated box out of its range",
         severity=Severity.WARNING,
-        breaks="""Programs that expect at most one turn refuse the box or draw it in another
-            direction; a regressed angle has no limit.""",
+        breaks="Programs that expect at most one turn refuse the box or turn it wrongly.",
         explanation="""The angle is more than a whole turn: a script added angles, or wrote degrees
-            where radians are expected. Write the remainder in the message, which is the same
-            direction.""",
+            for radians. Write the remainder in the message, which is the same direction.""",
         bad=_turned(765),
         good=_turned(45),
         check=_out_of_range,
@@ -167,10 +165,8 @@ RULES = (
         code="O004",
         title="corners of a rotated box are crossed",
         severity=Severity.ERROR,
-        breaks="""Its polygon is a bow tie: the area is near 0, so IoU with anything is, and tools
-            that need valid polygons stop.""",
-        explanation="""The corners are in an order in which two sides cross, such as top left, top
-            right, bottom left, bottom right. A script wrote them row by row. Write them one after
+        breaks="Its polygon is a bow tie, with an area and an IoU near 0.",
+        explanation="""The corners are in an order in which two sides cross. Write them one after
             the other around the box.""",
         bad=_cornered(*_TWO, [40, 50, 52, 59, 34, 58, 46, 67]),
         good=_cornered(*_TWO, [40, 50, 52, 59, 46, 67, 34, 58]),
@@ -180,13 +176,10 @@ RULES = (
         code="O006",
         title="rotated box extends beyond its image",
         severity=Severity.INFO,
-        breaks="""YOLO's trainers skip images with such labels; others clip the corners, after which
-            the box is not a rectangle.""",
-        explanation="""A corner lies beyond its image by more than `overshoot_px`. Rotated boxes of
-            objects at an edge of the image often do, so it is only a warning if the centre lies
-            beyond the image as well. Then the box belongs to another image, or the size of the
-            image is wrong. Rules about upright boxes and outlines beyond their images do not check
-            rotated boxes.""",
+        breaks="YOLO's trainers skip images with such labels; others clip the corners.",
+        explanation="""A corner lies beyond its image by more than `overshoot_px`. It is only a
+            warning if the centre lies beyond as well: the box belongs to another image, or the size
+            is wrong.""",
         bad=_cornered([85, 30, 105, 40, 100, 50, 80, 40]),
         good=_cornered([75, 30, 95, 40, 90, 50, 70, 40]),
         check=_beyond,
@@ -197,13 +190,10 @@ RULES = (
         title="bbox of five or eight numbers",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""pycocotools and most other programs for COCO expect four numbers and stop;
-            programs for rotated boxes differ in the meaning of five numbers.""",
+        breaks="pycocotools and most other programs for COCO expect four numbers and stop.",
         explanation="""At least half of the boxes have five numbers, the last of which is an angle,
-            or eight, which are four corners. These are rotated boxes, which COCO does not define:
-            detectron2 writes the centre, width, height and degrees counterclockwise, MMRotate the
-            centre, width, height and radians clockwise. Document which it is, or write corners as
-            `segmentation` and their bounds as `bbox`, which every program reads.""",
+            or eight, which are four corners. COCO does not define them, and programs differ. Write
+            corners as `segmentation` and their bounds as `bbox`.""",
         bad={"annotations": [{"bbox": [40, 40, 30, 20, 30], "area": 600}]},
         good={"annotations": [{"bbox": [40, 40, 30, 20], "area": 600}]},
         check=_longer,

@@ -516,12 +516,9 @@ RULES = (
         code="P001",
         title="polygon with fewer than 3 points",
         severity=Severity.ERROR,
-        breaks="""pycocotools reads 4 numbers as a box and stops with TypeError, at 2 with 'input
-            type is not supported'; shapely raises ValueError.""",
-        explanation="""A ring has fewer than 3 points, so it has no area: a stray click, or a tiny
-            outline that was simplified. The unsafe fix removes the ring. If it is the only one, the
-            fix leaves an empty list if most annotations of the file have no outline, and otherwise
-            changes nothing.""",
+        breaks="pycocotools stops or reads a box, and shapely raises ValueError.",
+        explanation="""A ring has fewer than 3 points, so it has no area. The unsafe fix removes the
+            ring; the only ring only where most annotations have no outline.""",
         bad=_outline(_RING, [12, 12, 14, 14]),
         good=_outline(_RING, [12, 12, 14, 12, 14, 14]),
         check=_too_short,
@@ -531,9 +528,7 @@ RULES = (
         code="P002",
         title="polygon with an odd number of coordinates",
         severity=Severity.ERROR,
-        breaks="""pycocotools silently drops the last number; numpy's reshape(-1, 2) in data loaders
-            stops with ValueError. If a number in the middle is missing, x and y are swapped from
-            there on.""",
+        breaks="pycocotools drops the last number, and reshape(-1, 2) stops with ValueError.",
         explanation="""A ring lists x and y of each point. Here a number is missing or superfluous,
             and the file does not show which. Export or draw the outline again.""",
         bad=_outline([*_RING, 10]),
@@ -544,11 +539,9 @@ RULES = (
         code="P003",
         title="outline is not written as a list of rings",
         severity=Severity.ERROR,
-        breaks="""pycocotools stops with a TypeError, or with 'input type is not supported'; other
-            tools do not load the outline.""",
+        breaks="pycocotools stops with a TypeError, or with 'input type is not supported'.",
         explanation="""COCO writes [[x, y, x, y, …], …]: a list of rings, each a flat list of
-            numbers. Here the outer list is missing, points are separate lists, or the outline is
-            text. The fix writes the same points in COCO's form, where there are at least 3.""",
+            numbers. The fix writes the same points in this form, where there are at least 3.""",
         bad={"annotations": [{"segmentation": _RING}]},
         good=_outline(_RING),
         check=_other_form,
@@ -558,11 +551,9 @@ RULES = (
         code="P004",
         title="empty polygon in an outline",
         severity=Severity.WARNING,
-        breaks="""pycocotools stops with 'input type is not supported' if it is the first ring;
-            other readers stop at its missing first point.""",
-        explanation="""One of the rings is an empty list, often because a part of an outline was
-            deleted. The fix removes it. If it is the only ring, the fix leaves an empty list if
-            most annotations of the file have no outline, and otherwise changes nothing.""",
+        breaks="pycocotools stops with 'input type is not supported' if it is the first ring.",
+        explanation="""One of the rings is an empty list. The fix removes it; the only ring only
+            where most annotations have no outline.""",
         bad=_outline(_RING, []),
         good={"annotations": [{"segmentation": []}]},
         check=_empty,
@@ -572,12 +563,10 @@ RULES = (
         code="P005",
         title="polygon crosses or touches itself",
         severity=Severity.WARNING,
-        breaks="""shapely raises TopologicalError or GEOSException, and so do tools that slice
-            images (sahi drops the object or stops); area and IoU are wrong.""",
-        explanation="""The edges of a ring cross or touch each other, or its points lie on one line,
-            by a slip of the hand or vertices in the wrong order; the message says where. The unsafe
-            fix splits the ring into rings that do not cross themselves, unless that needs a hole or
-            a ring crosses itself more than 30 times; edges without area are lost.""",
+        breaks="shapely raises TopologicalError or GEOSException; area and IoU are wrong.",
+        explanation="""The edges of a ring cross or touch each other, or its points lie on one line.
+            The unsafe fix splits the ring, unless that needs a hole or it crosses itself more than
+            30 times; edges without area are lost.""",
         bad=_outline([10, 10, 30, 40, 30, 10, 10, 40], area=300),
         good=_outline(_RING),
         check=_crossing,
@@ -588,13 +577,10 @@ RULES = (
         code="P006",
         title="outline extends beyond its image",
         severity=Severity.WARNING,
-        breaks="""pycocotools silently clips the mask at the border, so `area` and bbox do not fit
-            it; other tools write past the end of an array.""",
-        explanation="""The outline extends beyond its image by more than `overshoot_px`. It was
-            drawn past the border, or comes from a track over images of different sizes. The unsafe
-            fix clips the outline to the image if enough of it is left and it does not cross itself.
-            There is no fix if a fifth of all outlines or boxes, or of those in some images, extend
-            beyond their images, as all these numbers are then in doubt.""",
+        breaks="pycocotools clips the mask at the border, so `area` and bbox do not fit it.",
+        explanation="""The outline extends beyond its image by more than `overshoot_px`. The unsafe
+            fix clips it if enough of it is left and it does not cross itself, but not if a fifth of
+            all outlines or boxes extend beyond, as all these numbers are then in doubt.""",
         bad=_outline([85, 10, 110, 10, 110, 40, 85, 40], **_AT_EDGE),
         good=_outline([85, 10, 100, 10, 100, 40, 85, 40], **_AT_EDGE),
         check=_outside,
@@ -605,13 +591,11 @@ RULES = (
         code="P007",
         title="box is not the bounds of its outline",
         severity=Severity.WARNING,
-        breaks="""One of the two is wrong: a detector learns another object than a segmenter does,
-            and Mask R-CNN crops the mask by the box.""",
+        breaks="A detector learns another object than a segmenter does.",
         explanation="""An edge of the box is more than `bounds_px` away from the same edge of the
-            outline, and of the part of the outline inside the image. One of the two was changed
-            without the other, or was exported wrongly. Check which is right. It is an error if most
-            boxes lie elsewhere, with an IoU below 0.5. The unsafe fix writes the bounds of the
-            outline.""",
+            outline, and of its part inside the image. It is an error if most boxes have an IoU
+            below 0.5 with the bounds. The unsafe fix writes the bounds of the outline; check first
+            which is right.""",
         bad=_outline(_RING, bbox=[10, 10, 20, 40], area=600),
         good=_outline(_RING, bbox=[10, 10, 21, 31], area=600),
         check=_not_bounds,
@@ -622,11 +606,10 @@ RULES = (
         code="P008",
         title="polygon is in its outline twice",
         severity=Severity.WARNING,
-        breaks="""Programs that add up the areas of polygons count the area twice, and programs that
-            fill by the even-odd rule, such as cv2.fillPoly, leave a hole.""",
-        explanation="""Two polygons of one outline have the same points, starting at any point and
-            in any direction: the shape was saved twice. The fix removes all but the first;
-            pycocotools reads the same mask before and after.""",
+        breaks="""Sums of areas count the polygon twice, and filling by the even-odd rule leaves a
+            hole.""",
+        explanation="""Two polygons of one outline have the same points, in any direction. The fix
+            removes all but the first.""",
         bad=_outline(_RING, _OTHER, [*_RING[2:], 10, 10], **_BOTH),
         good=_outline(_RING, _OTHER, **_BOTH),
         check=_repeated,
@@ -636,11 +619,9 @@ RULES = (
         code="P009",
         title="polygon goes round its points twice",
         severity=Severity.ERROR,
-        breaks="""pycocotools fills by the even-odd rule, by which points inside twice are outside,
-            so the mask is empty. The shoelace formula gives twice the area.""",
+        breaks="By pycocotools' even-odd rule the mask is empty; the formula gives twice the area.",
         explanation="""The points of one polygon are followed by the same points again, in the same
-            list: a tool closed the shape twice, or joined it with itself. The fix keeps the first
-            round.""",
+            list. The fix keeps the first round.""",
         bad=_outline(_OTHER + _OTHER, **_BOTH),
         good=_outline(_OTHER, **_BOTH),
         check=_round_twice,

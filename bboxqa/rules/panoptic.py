@@ -354,8 +354,8 @@ RULES = (
         severity=Severity.ERROR,
         breaks="panopticapi stops with a KeyError or TypeError at the first one.",
         explanation="""A panoptic annotation has a list segments_info, and each segment an id, a
-            category_id, an area in pixels and iscrowd, 0 or 1. Here one of them is missing or has
-            another type. Export the file again, or compute areas from the PNG.""",
+            category_id, an area in pixels and iscrowd, 0 or 1. Export the file again, or compute
+            areas from the PNG.""",
         bad=panoptic_example(area="9"),
         good=panoptic_example(),
         check=_incomplete,
@@ -364,11 +364,9 @@ RULES = (
         code="G002",
         title="segment id that is not a colour, or used twice in its image",
         severity=Severity.ERROR,
-        breaks="""panopticapi keeps one of two segments with the same id, and never finds an id that
-            the PNG cannot hold; 0 stands for pixels without a label.""",
-        explanation="""The PNG of an image stores the id of the segment of each pixel as its colour:
-            red + 256 green + 65536 blue. An id has to be 1 to 16,777,215, and to be unique in its
-            image.""",
+        breaks="panopticapi keeps one of two equal ids, and finds none that the PNG cannot hold.",
+        explanation="""The colour of a pixel is the id of its segment: red + 256 green + 65536 blue.
+            An id has to be 1 to 16,777,215, and to be unique in its image.""",
         bad=panoptic_example(id=7),
         good=panoptic_example(),
         check=_impossible_id,
@@ -379,8 +377,7 @@ RULES = (
         severity=Severity.ERROR,
         breaks="panopticapi stops with a KeyError when it looks the category up.",
         explanation="""No category has the category_id of a segment. Categories were removed, or the
-            ids belong to another label map, such as COCO's 1 to 200 instead of the 0 to 132 of
-            models.""",
+            ids belong to another label map.""",
         bad=panoptic_example(category_id=5),
         good=panoptic_example(),
         check=_unknown_category,
@@ -389,11 +386,10 @@ RULES = (
         code="G004",
         title="area of a segment does not fit",
         severity=Severity.WARNING,
-        breaks="""Panoptic quality is computed with the areas in the file: the IoU of each match of
-            the segment is wrong.""",
-        explanation="""The area of a segment is the number of its pixels. Here it is not above 0, or
-            is more than the size of the bbox; or the areas in an image add up to more than its
-            size, although segments do not overlap. Count the pixels in the PNG.""",
+        breaks="The IoU of each match of the segment, and so panoptic quality, is wrong.",
+        explanation="""The area of a segment, its number of pixels, is not above 0 or is more than
+            the bbox; or the areas in an image add up to more than its size. Count the pixels in the
+            PNG.""",
         bad=panoptic_example(area=900),
         good=panoptic_example(),
         check=_impossible_area,
@@ -404,11 +400,9 @@ RULES = (
         severity=Severity.ERROR,
         scope="images",
         breaks="panopticapi stops with a FileNotFoundError, or compares wrong pixels.",
-        explanation="""The file_name of a panoptic annotation is a PNG whose colours are the ids of
-            the segments. It is searched next to the images and the COCO file, and in a folder there
-            named like the COCO file. Here it is missing, cannot be read, differs in size from its
-            image, or is not in RGB: grey PNG files of class numbers belong to semantic
-            segmentation.""",
+        explanation="""The PNG of a panoptic annotation is missing, cannot be read, differs in size
+            from its image, or is not in RGB. It is searched next to the images and the COCO file,
+            and in a folder there named like the COCO file.""",
         bad=panoptic_example(),
         good=panoptic_example(),
         check=_unusable,
@@ -418,12 +412,10 @@ RULES = (
         title="segments differ from their PNG",
         severity=Severity.ERROR,
         scope="images",
-        breaks="""panopticapi stops with 'segment with ID … is presented in PNG and not presented in
-            JSON', or the other way round; with wrong areas, panoptic quality is wrong.""",
-        explanation="""The PNG has segments that segments_info does not list, or the other way
-            round; or the area of a segment is not its number of pixels, or its bbox is not the
-            bounds of its pixels. The PNG may have been resized or stored with other colours, or the
-            two come from different versions. Colour 0 is for pixels without a label.""",
+        breaks="panopticapi stops at a segment that only one of them has, or quality is wrong.",
+        explanation="""The PNG and segments_info have different segments, or the area or the bbox of
+            a segment is not that of its pixels. The PNG may have been resized, or the two come from
+            different versions.""",
         bad=panoptic_example(area=8),
         good=panoptic_example(),
         check=_different,

@@ -303,15 +303,10 @@ RULES = (
         title="image in several files",
         severity=Severity.WARNING,
         scope="files",
-        breaks="""If the files are splits, the model is tested on images that it was trained on, and
-            its scores are too good.""",
-        explanation="""An image is also in an earlier file. With --images, images are compared by
-            content: the same file, equal bytes, or nearly equal appearance; otherwise by name, or
-            by the last part of the name together with the size. Keep the image in one file only.
-            Files by several annotators share images; this is an info finding. They name different
-            annotators, or share most images. Where files are named as splits, such as train.json
-            and val.json, or share no more than ten images, they have to share nearly all for that.
-            In the example, the earlier file has a.jpg.""",
+        breaks="If the files are splits, the model is tested on images that it was trained on.",
+        explanation="""An image is also in an earlier file: with --images by content, otherwise by
+            name, or by the last part of the name and the size. It is an info finding if the files
+            are by several annotators. In the example, the earlier file has a.jpg.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={"images": [{"file_name": "b.jpg"}]},
         check=_shared_images,
@@ -321,12 +316,10 @@ RULES = (
         title="copy of an image in several files",
         severity=Severity.WARNING,
         scope="files",
-        breaks="""If the files are splits, the model is tested on scenes that it was trained on, and
-            its scores are too good.""",
-        explanation="""The image has the same name as an image of an earlier file before the hash
-            that Roboflow adds, like augmented copies of one image. Split by original image. Names
-            that are the same by accident, such as download.jpg, are reported as well; ignore M010
-            then. In the example, the earlier file has a_jpg.rf.0123456789abcdef.jpg.""",
+        breaks="If the files are splits, the model is tested on scenes that it was trained on.",
+        explanation="""An image of an earlier file has the same name before the hash that Roboflow
+            adds, like augmented copies of one image. Split by original image. In the example, the
+            earlier file has a_jpg.rf.0123456789abcdef.jpg.""",
         bad={"images": [{"file_name": "a_jpg.rf.fedcba9876543210.jpg"}]},
         good={"images": [{"file_name": "b_jpg.rf.fedcba9876543210.jpg"}]},
         check=_copies,

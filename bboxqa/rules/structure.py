@@ -510,12 +510,10 @@ RULES: tuple[Rule, ...] = (
         title="list of records is missing or not a list",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""pycocotools silently loads a file without images and finds none; without
-            annotations or categories it stops with a KeyError at the first query.""",
-        explanation="""A COCO file needs the lists images, annotations and categories. One of them
-            is missing or is not a list, for example if categories are an object ("1": "cat"). An
-            empty list is allowed. A file with images but no annotations key, such as COCO's own
-            image_info_test2017.json, is of another kind, with images only.""",
+        breaks="pycocotools finds no images, or stops with a KeyError at the first query.",
+        explanation="""A COCO file needs the lists images, annotations and categories, which may be
+            empty. One of them is missing or is not a list. A file with images but no annotations
+            key is of another kind, with images only.""",
         bad={"categories": ABSENT},
         good={"annotations": []},
         check=_list_missing,
@@ -526,9 +524,7 @@ RULES: tuple[Rule, ...] = (
         severity=Severity.ERROR,
         breaks="pycocotools stops with a KeyError at the first record without the key.",
         explanation="""Each record needs its id, and each annotation an image_id, a category_id and
-            a bbox. For an annotation with an outline but no bbox, this is a warning if other
-            annotations have a bbox: masks can still be evaluated, boxes cannot. Other keys are
-            checked by other rules.""",
+            a bbox. An outline without a bbox is a warning if other annotations have one.""",
         bad=_one(category_id=ABSENT),
         good=_one(segmentation=_RING),
         check=_required,
@@ -539,11 +535,10 @@ RULES: tuple[Rule, ...] = (
         title="info or licenses missing, or year empty",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""Readers with a strict schema expect the year as a number and refuse the file;
-            COCO.info() of pycocotools stops with a KeyError if there is no info.""",
-        explanation="""CVAT writes "year": "", and files from scripts often have neither info nor
-            licenses. The annotations are not affected. The fix adds an empty info and empty
-            licenses, and removes the empty year.""",
+        breaks="""COCO.info() of pycocotools stops without info, and strict readers at an empty
+            year.""",
+        explanation="""The info or the licenses are missing, or the year is "", as CVAT writes it.
+            The fix adds an empty info and empty licenses, and removes the empty year.""",
         bad={"info": {"year": ""}},
         good={"info": {"year": 2026}},
         check=_info,
@@ -554,11 +549,9 @@ RULES: tuple[Rule, ...] = (
         code="S005",
         title="iscrowd is not 0 or 1",
         severity=Severity.WARNING,
-        breaks="""COCOeval stops with KeyError 'iscrowd' if it is missing, and ignores the object if
-            it is 2 or more.""",
-        explanation="""iscrowd says whether an annotation is one object (0) or a group drawn as one
-            (1). Here it is missing or has another value. The fix writes 0 if it is missing or null,
-            and 0 or 1 for values such as true, 1.0 or "1"; correct other values yourself.""",
+        breaks="COCOeval stops with KeyError 'iscrowd', or ignores the object if it is 2 or more.",
+        explanation="""iscrowd is 0 for one object and 1 for a group drawn as one. The fix writes 0
+            if it is missing or null, and 0 or 1 for values such as true, 1.0 or "1".""",
         bad=_one(iscrowd=ABSENT),
         good=_one(iscrowd=0),
         check=_crowd,
@@ -569,14 +562,10 @@ RULES: tuple[Rule, ...] = (
         code="S006",
         title="bbox is not a list of the expected numbers",
         severity=Severity.ERROR,
-        breaks="""COCOeval stops at null with a TypeError, at an object with a KeyError, and at a
-            list of another length with 'list input can be bounding box (Nx4) or RLEs'; numbers
-            written as text stop trainers.""",
-        explanation="""A bbox is a list of x, y, width and height in pixels. Here it is null, an
-            object, a list of another length, or it holds text or infinite numbers. Five or eight
-            numbers are rotated boxes (O009) if at least half of the boxes have them; the others are
-            then expected to have as many, and there is no fix. Otherwise, the unsafe fix converts
-            text to numbers if possible, or else writes the bounds of a valid outline.""",
+        breaks="COCOeval stops at null, at an object and at a list of another length.",
+        explanation="""A bbox is a list of x, y, width and height in pixels, or of the five or eight
+            numbers that most boxes have (O009). The unsafe fix converts text to numbers, or else
+            writes the bounds of a valid outline; it changes no file of rotated boxes.""",
         bad=_one(bbox=["10", "10", "20", "30"], area=600),
         good=_one(bbox=[10.0, 10, 2e1, 30]),
         check=_box,
@@ -587,12 +576,10 @@ RULES: tuple[Rule, ...] = (
         code="S007",
         title="width or height of an image is not a size",
         severity=Severity.ERROR,
-        breaks="""pycocotools cannot make masks (KeyError, or 'an integer is required'), and loaders
-            that scale boxes divide by it.""",
-        explanation="""The width or the height of an image is missing, null, text, not a whole
-            number, or not above 0; or a few pixels, far too small for all boxes of the image, as
-            when the number of colours was taken for a side. The fix writes "640" and 640.0 as 640.
-            Read other sizes from the image files: with `--images`, M003 does.""",
+        breaks="pycocotools cannot make masks, and loaders that scale boxes divide by the size.",
+        explanation="""The width or the height is not a whole number above 0, or far too small for
+            all boxes of the image. The fix writes "640" and 640.0 as 640. For other sizes, M003
+            reads the image files given by `--images`.""",
         bad={"images": [{"width": "100"}]},
         good={"images": [{"width": 100}]},
         check=_size,
@@ -605,9 +592,8 @@ RULES: tuple[Rule, ...] = (
         severity=Severity.ERROR,
         breaks="""Loaders such as torchvision's CocoDetection open the image by its file_name, and
             stop.""",
-        explanation="""The file_name of an image is missing, empty, or not text. If there is a
-            coco_url instead, as in LVIS, this is an info finding: LVIS loaders take the name from
-            it, others do not.""",
+        explanation="""The file_name of an image is missing, empty, or not text. It is an info
+            finding if there is a coco_url instead, as in LVIS.""",
         bad={"images": [{"file_name": ""}]},
         good={"images": [{"file_name": "0"}]},
         check=_name,
@@ -617,12 +603,9 @@ RULES: tuple[Rule, ...] = (
         code="S009",
         title="record or info is not an object, or licenses is not a list",
         severity=Severity.ERROR,
-        breaks="""pycocotools stops with a TypeError while it builds its index if an image, an
-            annotation or a category is not an object, and with an AttributeError in COCO.info() if
-            info is not. It does not read licenses; readers with a strict schema refuse it.""",
-        explanation="""An image, an annotation or a category is a list, text, a number or null. Each
-            has to be an object with keys, such as {"id": 1, "name": "cat"}. It is a warning if info
-            is not an object, or licenses is not a list.""",
+        breaks="pycocotools stops with a TypeError while it builds its index.",
+        explanation="""An image, an annotation or a category has to be an object with keys. It is a
+            warning if info is not an object, or licenses is not a list.""",
         bad={"annotations": [{}, [1, 1, 1]]},
         good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
         check=_wrong_container,
@@ -631,12 +614,10 @@ RULES: tuple[Rule, ...] = (
         code="S010",
         title="segmentation has a wrong type, or is missing while most have one",
         severity=Severity.WARNING,
-        breaks="""pycocotools stops at it when masks are evaluated: TypeError at null, IndexError at
-            an empty list, KeyError if it is missing.""",
-        explanation="""A segmentation is a list of polygons ([[x, y, x, y, …]]) or a mask as run
-            lengths ({"size": …, "counts": …}). This one is neither; or it is missing, null or
-            empty, while more than half of the annotations have one. Draw the outline, or train on
-            boxes only.""",
+        breaks="pycocotools stops at it when masks are evaluated.",
+        explanation="""A segmentation is a list of polygons or a mask as run lengths. This one is
+            neither, or is missing while more than half of the annotations have one. Draw the
+            outline, or train on boxes only.""",
         bad=_one(segmentation=7),
         good=_one(segmentation=_RING),
         check=_outline,
@@ -647,9 +628,8 @@ RULES: tuple[Rule, ...] = (
         title="area is missing",
         severity=Severity.WARNING,
         breaks="COCOeval stops with KeyError 'area': it sorts objects by size.",
-        explanation="""Each annotation has the area of its outline in square pixels. Here it is
-            missing or not a number. The fix computes it from the outline, or from the box if there
-            is no outline.""",
+        explanation="""The area in square pixels is missing or not a number. The fix computes it
+            from the outline, or from the box if there is none.""",
         bad=_one(area=ABSENT),
         good=_one(area=600.0),
         check=_area,
@@ -661,9 +641,8 @@ RULES: tuple[Rule, ...] = (
         title="record is empty, or has none of the keys that it needs",
         severity=Severity.ERROR,
         breaks="pycocotools stops with a KeyError while it builds its index.",
-        explanation="""An image, an annotation or a category is {}, or an object with other keys
-            than those of COCO, for example because a program wrote a record before it had anything
-            to write. The fix removes records that are {}.""",
+        explanation="""An image, an annotation or a category is {}, or has other keys than those of
+            COCO. The fix removes records that are {}.""",
         bad={"annotations": [{}, dict.fromkeys(_ALL_KEYS, ABSENT)]},
         good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
         check=_empty,
@@ -675,8 +654,8 @@ RULES: tuple[Rule, ...] = (
         severity=Severity.INFO,
         scope="data set",
         breaks="Readers with a strict schema expect the year as a number and refuse the file.",
-        explanation="""The year of info is text, as Roboflow writes it, or not a year. The
-            annotations are not affected. The fix writes "2026" as 2026.""",
+        explanation="""The year of info is text, as Roboflow writes it, or not a year. The fix
+            writes "2026" as 2026.""",
         bad={"info": {"year": "2026"}},
         good={"info": {"year": 2026}},
         check=_year,
@@ -686,11 +665,9 @@ RULES: tuple[Rule, ...] = (
         code="S014",
         title="caption is missing or empty",
         severity=Severity.ERROR,
-        breaks="""The tokenizer of pycocoevalcap stops at a missing caption with a KeyError and at
-            null with an AttributeError; an empty caption is scored as a description.""",
-        explanation="""Each annotation of a file of captions, and each result for one, has a
-            caption: a text that describes the image. Here it is missing, null, not text, or only
-            blanks. Write it, or remove the annotation.""",
+        breaks="pycocoevalcap stops at a missing caption, and scores an empty one.",
+        explanation="""The caption is missing, null, not text, or only blanks. Write it, or remove
+            the annotation.""",
         bad=_captioned(["a cat", ""]),
         good=_captioned(["a cat", "a cat on a mat"]),
         check=_captions,
@@ -699,12 +676,11 @@ RULES: tuple[Rule, ...] = (
         code="S015",
         title="number too large for a place or an angle",
         severity=Severity.ERROR,
-        breaks="""Areas and IoU of such boxes are infinite or inexact, and programs that allocate a
-            mask for them run out of memory.""",
+        breaks="""Areas and IoU are infinite or inexact, and masks for such boxes exhaust the
+            memory.""",
         explanation="""A coordinate is more than a thousand million pixels from 0, or an angle is a
-            million degrees or more: a division by nearly 0 or a wrong unit made the number, or
-            bytes were read as another type. The unsafe fix replaces a box by the bounds of its
-            outline. Redraw other annotations, or remove them.""",
+            million degrees or more. The unsafe fix replaces a box by the bounds of its outline.
+            Redraw other annotations, or remove them.""",
         bad=_one(bbox=[1e300, 10, 20, 30], segmentation=_RING),
         good=_one(bbox=[10, 10, 20, 30], segmentation=_RING),
         check=_too_large,
@@ -715,11 +691,9 @@ RULES: tuple[Rule, ...] = (
         code="E001",
         title="result without a score",
         severity=Severity.ERROR,
-        breaks="""COCOeval sorts results by score: it stops with a KeyError if there is none, and
-            with a TypeError if it is text.""",
-        explanation="""Each result of a detector has an image_id, a category_id, a bbox, a
-            segmentation or keypoints, and a score. Here the score is missing, text or infinite.
-            Write the confidence of the detector.""",
+        breaks="COCOeval sorts results by score: it stops with a KeyError or a TypeError.",
+        explanation="""The score of a result is missing, text or infinite. Write the confidence of
+            the detector.""",
         bad=_result('"0.9"'),
         good=_result("0.9"),
         check=_unscored,
@@ -728,10 +702,9 @@ RULES: tuple[Rule, ...] = (
         code="E002",
         title="score outside 0 to 1",
         severity=Severity.WARNING,
-        breaks="""COCOeval only sorts by score and gives the same AP, but confidence thresholds,
-            calibration and ensembles are wrong.""",
+        breaks="Confidence thresholds, calibration and ensembles are wrong.",
         explanation="""Scores are probabilities from 0 to 1. Larger scores may be percentages, and
-            negative scores logits. Convert them, or join only results with the same scale.""",
+            negative scores logits. Convert them.""",
         bad=_result("90"),
         good=_result("0.9"),
         check=_out_of_range,
