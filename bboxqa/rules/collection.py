@@ -464,6 +464,7 @@ RULES = (
         bad=_video_of((1, 7, 1), (2, 7, 1), (3, 7, 2)),
         good=_video_of((1, 7, 1), (2, 7, 1), (3, 8, 2)),
         check=_of_several_categories,
+        needs=("tracks",),
     ),
     Rule(
         code="D001",
@@ -517,6 +518,7 @@ RULES = (
         bad=_video_of((1, 7, 1), (1, 7, 1), (2, 7, 1)),
         good=_video_of((1, 7, 1), (1, 8, 1), (2, 7, 1)),
         check=_track_twice,
+        needs=("tracks",),
     ),
     Rule(
         code="Q001",

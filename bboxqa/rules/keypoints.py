@@ -34,8 +34,6 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Iterator[Hits]
     """K001: lists of a wrong length, and wrong counts."""
     columns = document.annotations
     points = columns.keypoints
-    if len(points.row) == 0:
-        return
     n, expected = points.n_numbers, _expected(document)
     misshapen = np.where(expected >= 0, n != expected, n % 3 != 0) | (n < 0)
     if document.reading.origin is not None:
@@ -156,8 +154,6 @@ def _beyond_box(document: Document, bounds: FloatArray) -> FloatArray:
 def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     """K004: points outside their image, or far from their box."""
     points = document.annotations.keypoints
-    if not len(points.row):
-        return
     beyond_image = overshoot(from_corners(points.bounds), document.size[points.row])
     from_box = _beyond_box(document, points.bounds)
     of_image = np.any(beyond_image > settings.overshoot_px, axis=1)
@@ -241,6 +237,7 @@ RULES = (
         bad=_pose(52, 12, 2, 0, 0, 0),
         good=_pose(52, 12, 2, 0, 0, 0, number=1),
         check=_keypoints,
+        needs=("keypoints",),
         fix="safe",
     ),
     Rule(
@@ -253,6 +250,7 @@ RULES = (
         bad=_pose(52, 12, 2, 60, 20, 3),
         good=_pose(52, 12, 2, 60, 20, 1),
         check=_odd_visibility,
+        needs=("keypoints",),
     ),
     Rule(
         code="K003",
@@ -264,6 +262,7 @@ RULES = (
         bad=_pose(52, 12, 2, 0, 0, 2),
         good=_pose(52, 12, 2, 0, 1, 2),
         check=_at_origin,
+        needs=("keypoints",),
     ),
     Rule(
         code="K004",
@@ -276,6 +275,7 @@ RULES = (
         bad=_pose(52, 12, 2, 160, 20, 2),
         good=_pose(52, 12, 2, 80, 20, 2),
         check=_outside,
+        needs=("keypoints",),
     ),
     Rule(
         code="K006",

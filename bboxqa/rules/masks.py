@@ -78,7 +78,7 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     """R003: files in which all masks are crowds."""
     columns = document.annotations
     rows = columns.rles.row
-    if not len(rows) or not (columns.iscrowd[rows] == 1).all():
+    if not (columns.iscrowd[rows] == 1).all():
         return
     if all(are_of_cvat(document.record(row).get("attributes")) for row in rows.tolist()):
         why = "since CVAT writes it for every mask and ellipse"
@@ -203,6 +203,7 @@ RULES = (
         bad={"annotations": [_mask(810, 600, 6590, height=100, width=80)]},
         good={"annotations": [_SOUND]},
         check=_size,
+        needs=("rles",),
         requires=("B014",),
     ),
     Rule(
@@ -216,6 +217,7 @@ RULES = (
         bad={"annotations": [_mask(810, 600, 6500)]},
         good={"annotations": [_SOUND]},
         check=_counts,
+        needs=("rles",),
     ),
     Rule(
         code="R003",
@@ -229,6 +231,7 @@ RULES = (
         bad={"annotations": [_CROWD, {**_CROWD, "bbox": [40, 10, 20, 30]}]},
         good={"annotations": [_CROWD, {**_CROWD, "iscrowd": 0, "bbox": [40, 10, 20, 30]}]},
         check=_all_crowds,
+        needs=("rles",),
         fix="unsafe",
     ),
     Rule(
@@ -257,6 +260,7 @@ RULES = (
         bad={"annotations": [_mask(1010, *[20, 80] * 29, 20, 4070, **_FIELDS)]},
         good={"annotations": [_COLUMNWISE]},
         check=_row_major,
+        needs=("rles",),
         fix="safe",
     ),
     Rule(
@@ -269,5 +273,6 @@ RULES = (
         bad={"annotations": [_mask(8000, **_FIELDS)]},
         good={"annotations": [_COLUMNWISE]},
         check=_empty,
+        needs=("rles",),
     ),
 )  # fmt: skip

@@ -298,8 +298,6 @@ def _beyond(document: Document) -> SparseRows:
 
 def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     """P006: outlines that extend beyond their images."""
-    if not len(document.annotations.rings.row):
-        return
     beyond = document.once(_beyond)
     far = np.any(beyond.values > settings.overshoot_px, axis=1)
     beyond = beyond.where(far & ~np.isin(beyond.rows, document.once(rows_with_corners)))
@@ -358,8 +356,6 @@ def _clip(document: Document, row: int, settings: ValidateSettings) -> tuple[Edi
 def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     """P007: boxes that are not the bounds of their outlines, or of the visible part of these."""
     columns, bounds = document.annotations, document.outline_bounds
-    if len(columns.rings.row) + len(columns.rles.row) == 0:
-        return
     with np.errstate(all="ignore"):
         edges = corners(columns.bbox)
         apart = row_max(np.abs(edges - bounds))
@@ -522,6 +518,7 @@ RULES = (
         bad=_outline(_RING, [12, 12, 14, 14]),
         good=_outline(_RING, [12, 12, 14, 12, 14, 14]),
         check=_too_short,
+        needs=("rings",),
         fix="unsafe",
     ),
     Rule(
@@ -534,6 +531,7 @@ RULES = (
         bad=_outline([*_RING, 10]),
         good=_outline([*_RING, 10, 25]),
         check=_odd,
+        needs=("rings",),
     ),
     Rule(
         code="P003",
@@ -557,6 +555,7 @@ RULES = (
         bad=_outline(_RING, []),
         good={"annotations": [{"segmentation": []}]},
         check=_empty,
+        needs=("rings",),
         fix="safe",
     ),
     Rule(
@@ -570,6 +569,7 @@ RULES = (
         bad=_outline([10, 10, 30, 40, 30, 10, 10, 40], area=300),
         good=_outline(_RING),
         check=_crossing,
+        needs=("rings",),
         fix="unsafe",
         requires=("O004", "P009"),
     ),
@@ -584,6 +584,7 @@ RULES = (
         bad=_outline([85, 10, 110, 10, 110, 40, 85, 40], **_AT_EDGE),
         good=_outline([85, 10, 100, 10, 100, 40, 85, 40], **_AT_EDGE),
         check=_outside,
+        needs=("rings",),
         fix="unsafe",
         requires=("F004", "S015", "B002", "B014", "T003"),
     ),
@@ -599,6 +600,7 @@ RULES = (
         bad=_outline(_RING, bbox=[10, 10, 20, 40], area=600),
         good=_outline(_RING, bbox=[10, 10, 21, 31], area=600),
         check=_not_bounds,
+        needs=("rings", "rles"),
         fix="unsafe",
         requires=("F004", "S015", "B014", "R002"),
     ),
@@ -613,6 +615,7 @@ RULES = (
         bad=_outline(_RING, _OTHER, [*_RING[2:], 10, 10], **_BOTH),
         good=_outline(_RING, _OTHER, **_BOTH),
         check=_repeated,
+        needs=("rings",),
         fix="safe",
     ),
     Rule(
@@ -625,6 +628,7 @@ RULES = (
         bad=_outline(_OTHER + _OTHER, **_BOTH),
         good=_outline(_OTHER, **_BOTH),
         check=_round_twice,
+        needs=("rings",),
         fix="safe",
     ),
 )

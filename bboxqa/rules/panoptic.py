@@ -370,6 +370,7 @@ RULES = (
         bad=panoptic_example(id=7),
         good=panoptic_example(),
         check=_impossible_id,
+        needs=("segments",),
     ),
     Rule(
         code="G003",
@@ -381,6 +382,7 @@ RULES = (
         bad=panoptic_example(category_id=5),
         good=panoptic_example(),
         check=_unknown_category,
+        needs=("segments",),
     ),
     Rule(
         code="G004",
@@ -393,6 +395,7 @@ RULES = (
         bad=panoptic_example(area=900),
         good=panoptic_example(),
         check=_impossible_area,
+        needs=("segments",),
     ),
     Rule(
         code="G005",

@@ -62,13 +62,15 @@ def apply(
 
 
 def _rules_of(document: Document, settings: ValidateSettings) -> list[Rule]:
-    """Return the rules that check single files and apply to this kind of file."""
+    """Return the rules that check single files, for this kind of file and for what it has."""
     scopes = _SCOPES if document.disk is None else {*_SCOPES, "images"}
-    kind = kind_of(document)
+    kind, columns = kind_of(document), document.annotations
     return [
         rule
         for rule in chosen_rules(settings, document.name)
-        if rule.scope in scopes and kind.has_rule(rule.code)
+        if rule.scope in scopes
+        and kind.has_rule(rule.code)
+        and (not rule.needs or any(len(getattr(columns, each).row) for each in rule.needs))
     ]
 
 

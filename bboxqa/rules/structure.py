@@ -708,5 +708,6 @@ RULES: tuple[Rule, ...] = (
         bad=_result("90"),
         good=_result("0.9"),
         check=_out_of_range,
+        needs=("scores",),
     ),
 )

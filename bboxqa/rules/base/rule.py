@@ -258,6 +258,8 @@ class Rule:
     check : callable
         Called with a `Document` and the settings; yields `Hits`. With scope "files", it is called
         with all documents, and yields pairs of a document and its `Hits`.
+    needs : tuple of str
+        Parts of `Columns`, such as "rings" or "rles"; the check is not called if all are empty.
     fix : {"safe", "unsafe"} or None
         "safe" if `--fix` fixes the defect, "unsafe" if only `--unsafe-fixes` does, None if neither
         does.
@@ -278,6 +280,7 @@ class Rule:
     bad: Example
     good: Example
     check: Callable[..., Iterable[Any]]
+    needs: tuple[str, ...] = ()
     fix: Fix | None = None
     scope: Scope = "record"
     requires: tuple[str, ...] = ()
