@@ -36,20 +36,13 @@ NEEDS_OPTIONS = "undefined: needs the number of options of each unit"
 
 @dataclass(frozen=True, eq=False)
 class CoefficientInputs:
-    """Ratings and how they are compared; intermediate results are computed once.
-
-    Attributes
-    ----------
-    ratings : Ratings
-    level : str or callable
-        The level of measurement, for alpha.
-    weights : str or (K, K) array
-        Agreement of unequal values, for the weighted coefficients.
-    """
+    """Ratings and how they are compared; intermediate results are computed once."""
 
     ratings: Ratings
     level: str | Distance = "nominal"
+    """The level of measurement, for alpha."""
     weights: str | Sequence[Sequence[float]] | FloatArray = "identity"
+    """Agreement of unequal values, for the weighted coefficients."""
 
     @cached_property
     def matrix(self) -> FloatArray | None:
@@ -146,32 +139,22 @@ def _cronbach(inputs: CoefficientInputs) -> Estimator:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """How a coefficient is computed, and what it needs.
-
-    Attributes
-    ----------
-    estimate : callable
-        Returns an `Estimator` of `CoefficientInputs`.
-    of_pairs : bool
-        Whether it is a mean over pairs of annotators, so that an annotator may rate a unit several
-        times.
-    nameless : bool
-        Whether it is defined without knowing who gave which value.
-    counts_singles : bool
-        Whether its standard error counts units with a single rating, as that of Gwet (2014) does.
-    averages_weights : bool
-        Whether weights that are not symmetric are averaged, since it counts values without their
-        annotators.
-    scale : str
-        The name in `SCALES` of the words for its values; empty where there are none.
-    """
+    """How a coefficient is computed, and what it needs."""
 
     estimate: Callable[[CoefficientInputs], Estimator]
+    """Returns an `Estimator` of `CoefficientInputs`."""
     of_pairs: bool = False
+    """Whether it is a mean over pairs of annotators, so that an annotator may rate a unit several
+    times."""
     nameless: bool = False
+    """Whether it is defined without knowing who gave which value."""
     counts_singles: bool = False
+    """Whether its standard error counts units with a single rating, as that of Gwet (2014) does."""
     averages_weights: bool = False
+    """Whether weights that are not symmetric are averaged, since it counts values without their
+    annotators."""
     scale: str = ""
+    """The name in `SCALES` of the words for its values; empty where there are none."""
 
     def __call__(self, inputs: CoefficientInputs) -> Estimator:
         """Return the coefficient, or the reason why these ratings do not define it."""
@@ -273,21 +256,14 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A scale of words for coefficients.
-
-    Attributes
-    ----------
-    name : str
-        Its authors.
-    bins : tuple of Bin
-        Best to worst.
-    source : str
-        Where the bounds are printed.
-    """
+    """A scale of words for coefficients."""
 
     name: str
+    """Its authors."""
     bins: tuple[Bin, ...]
+    """Best to worst."""
     source: str
+    """Where the bounds are printed."""
 
 
 def _scale(name: str, source: str, *steps: tuple[str, float, bool]) -> Scale:

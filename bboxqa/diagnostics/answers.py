@@ -376,37 +376,25 @@ _FEW = 5
 
 @frozen_arrays
 class Independence:
-    """A chi-square test of independence.
-
-    Attributes
-    ----------
-    statistic : float
-        Chi-square; NaN where undefined.
-    p_value : float
-        The probability of so large a statistic for independent features.
-    degrees_of_freedom : int
-        Of the rows and columns that are not empty; 0 where undefined.
-    expected : (R, C) float64
-        The counts of independent features with these totals; NaN where undefined.
-    cramers_v : float
-        The strength of the association in [0, 1], without correction.
-    interval : tuple of float
-        The 95 % interval of Cramér's V; NaN where undefined. Sampling raises V on average, so that
-        the V of a weak association in a small table may lie above its own interval.
-    status : str
-        Why it is undefined, or "ok".
-    notes : tuple of str
-        Limits of the numbers.
-    """
+    """A chi-square test of independence."""
 
     statistic: float
+    """Chi-square; NaN where undefined."""
     p_value: float
+    """The probability of so large a statistic for independent features."""
     degrees_of_freedom: int
+    """Of the rows and columns that are not empty; 0 where undefined."""
     expected: FloatArray
+    """(R, C) float64. The counts of independent features with these totals; NaN where undefined."""
     cramers_v: float
+    """The strength of the association in [0, 1], without correction."""
     interval: tuple[float, float]
+    """The 95 % interval of Cramér's V; NaN where undefined. Sampling raises V on average, so that
+    the V of a weak association in a small table may lie above its own interval."""
     status: str
+    """Why it is undefined, or "ok"."""
     notes: tuple[str, ...] = ()
+    """Limits of the numbers."""
 
     @property
     def sentence(self) -> str:

@@ -189,30 +189,20 @@ _TEXTS = ("reason", "annotators", "categories", "annotations", "boxes")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReviewQueue:
-    """Objects to review first.
-
-    Attributes
-    ----------
-    objects : Table
-        A row for each object.
-    images : Table
-        The images with such objects, by the total gain of their objects.
-    annotations : (R,) int64
-        The annotations of the objects, in the order of the data.
-    reasons : tuple of str
-        The reason for each of these annotations.
-    gains : (R,) float64
-        The gain of settling the object of each annotation.
-    gain_of_image : (I,) float64
-        The total gain of the objects of each image.
-    """
+    """Objects to review first."""
 
     objects: Table
+    """A row for each object."""
     images: Table
+    """The images with such objects, by the total gain of their objects."""
     annotations: IndexArray
+    """(R,) int64. The annotations of the objects, in the order of the data."""
     reasons: tuple[str, ...]
+    """The reason for each of these annotations."""
     gains: FloatArray
+    """(R,) float64. The gain of settling the object of each annotation."""
     gain_of_image: FloatArray
+    """(I,) float64. The total gain of the objects of each image."""
 
 
 def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:

@@ -216,28 +216,19 @@ _WIDE = 0.35
 
 @dataclass(frozen=True, slots=True)
 class ThresholdChoice:
-    """The threshold that the data suggest, and the range that separates about as well.
-
-    Attributes
-    ----------
-    threshold : float
-        NaN if there is no clear best threshold.
-    interval : tuple of float
-        The 95 % interval of the threshold, over images; NaN where there is none.
-    distance : float
-        The largest Kolmogorov-Smirnov distance; NaN where chance was not measured.
-    lowest, highest : float
-        The thresholds whose distance is at most 0.02 less.
-    reason : str
-        Why there is no threshold; empty if there is one.
-    """
+    """The threshold that the data suggest, and the range that separates about as well."""
 
     threshold: float
+    """NaN if there is no clear best threshold."""
     interval: tuple[float, float]
+    """The 95 % interval of the threshold, over images; NaN where there is none."""
     distance: float
+    """The largest Kolmogorov-Smirnov distance; NaN where chance was not measured."""
     lowest: float
     highest: float
+    """The thresholds whose distance is at most 0.02 less."""
     reason: str = ""
+    """Why there is no threshold; empty if there is one."""
 
 
 def threshold_choice(

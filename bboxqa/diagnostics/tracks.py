@@ -22,25 +22,17 @@ _LONGEST = 20
 
 @frozen_arrays
 class TrackPairs:
-    """P pairs of overlapping annotations in tracks, and T tracks.
-
-    Attributes
-    ----------
-    first, second : (P,) int64
-        The tracks of the two; the first is by the annotator with the lower index.
-    image : (P,) int64
-        The image in which they overlap.
-    similarity : (P,) float64
-        At least the threshold.
-    annotator : (T,) int64
-        The annotator of each track.
-    """
+    """P pairs of overlapping annotations in tracks, and T tracks."""
 
     first: IndexArray
     second: IndexArray
+    """(P,) int64. The tracks of the two; the first is by the annotator with the lower index."""
     image: IndexArray
+    """(P,) int64. The image in which they overlap."""
     similarity: FloatArray
+    """(P,) float64. At least the threshold."""
     annotator: IndexArray
+    """(T,) int64. The annotator of each track."""
 
 
 @remembered

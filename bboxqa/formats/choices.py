@@ -24,37 +24,25 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Information that the user supplies about files.
-
-    Attributes
-    ----------
-    image_size : tuple of int, mapping or None
-        Width and height in pixels of images whose size is otherwise unknown: one size for all, or a
-        mapping made by `bboxqa.formats.images.by_ends`.
-    missing_txt : {"asked", "not-asked"} or None
-        Whether annotators were asked about images without a label file.
-    voc_base : {0, 1} or None
-        The coordinate of the first pixel in Pascal VOC files that do not state it.
-    columns : mapping of str to str
-        The columns of tables by content, such as ``{"image": "file"}``.
-    box_format : str or None
-        The layout of boxes in tables, one of `BoxFormat`, and their unit, such as "xyxy-shares".
-    rotated : str or None
-        The layout of boxes of five numbers, one of `FiveNumbers`.
-    image_size_file : str or None
-        The file that the sizes of `image_size` were read from.
-    from_format : str or None
-        The format to read of a path that holds several, such as "coco".
-    """
+    """Information that the user supplies about files."""
 
     image_size: tuple[int, int] | Mapping[str, GivenSize] | None = None
+    """Width and height in pixels of images whose size is otherwise unknown: one size for all, or a
+    mapping made by `bboxqa.formats.images.by_ends`."""
     missing_txt: MissingTxt | None = None
+    """Whether annotators were asked about images without a label file."""
     voc_base: int | None = None
+    """The coordinate of the first pixel, 0 or 1, in Pascal VOC files that do not state it."""
     columns: Mapping[str, str] = field(default_factory=dict)
+    """The columns of tables by content, such as ``{"image": "file"}``."""
     box_format: BoxFormat | None = None
+    """The layout of boxes in tables, one of `BoxFormat`, and their unit, such as "xyxy-shares"."""
     rotated: FiveNumbers | None = None
+    """The layout of boxes of five numbers, one of `FiveNumbers`."""
     image_size_file: str | None = None
+    """The file that the sizes of `image_size` were read from."""
     from_format: str | None = None
+    """The format to read of a path that holds several, such as "coco"."""
 
 
 _NOTHING = Choices()

@@ -43,39 +43,27 @@ class DocumentReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format of annotations.
-
-    Attributes
-    ----------
-    name : str
-    suffixes : tuple of str
-        The suffixes of its files, such as ".json"; other files in a folder are ignored. Of a
-        folder, `bboxqa.read_coco` reads the files that `recognises` accepts.
-    recognises : callable
-        Called with the path of a file; returns whether it looks like this format, or how sure it
-        is. The format that is most sure reads the file; there is no order of formats.
-    read : Reader
-    document : DocumentReader or None
-        None if `bboxqa validate` does not check the format.
-    recognises_folder : callable or None
-        Called with the path of a folder; returns whether the whole folder is one source of this
-        format. It is not if it contains such folders, one per annotator. None if sources are files.
-    folders_in_parts : callable or None
-        Called with the path of such a folder; returns its folders of labels that may be by one
-        person each, as ann and bob of `labels/ann`, `labels/bob`. None if there are none.
-    translate : callable or None
-        A `bboxqa.formats.translation.collector.Translate`, which translates a source into COCO
-        records, including everything that `read` omits. None for COCO itself.
-    """
+    """A file format of annotations."""
 
     name: str
     suffixes: tuple[str, ...]
+    """The suffixes of its files, such as ".json"; other files in a folder are ignored. Of a folder,
+    `bboxqa.read_coco` reads the files that `recognises` accepts."""
     recognises: Recognises
+    """Called with the path of a file; returns whether it looks like this format, or how sure it is.
+    The format that is most sure reads the file; there is no order of formats."""
     read: Reader
     document: DocumentReader | None = None
+    """None if `bboxqa validate` does not check the format."""
     recognises_folder: Recognises | None = None
+    """Called with the path of a folder; returns whether the whole folder is one source of this
+    format. It is not if it contains such folders, one per annotator. None if sources are files."""
     folders_in_parts: Callable[[Path], list[Path]] | None = None
+    """Called with the path of such a folder; returns its folders of labels that may be by one
+    person each, as ann and bob of `labels/ann`, `labels/bob`. None if there are none."""
     translate: Callable[..., Any] | None = None
+    """A `bboxqa.formats.translation.collector.Translate`, which translates a source into COCO
+    records, including everything that `read` omits. None for COCO itself."""
 
 
 def translated_format(

@@ -31,23 +31,16 @@ Ranks = Callable[[IndexArray], IndexArray] | None
 
 
 class Table(NamedTuple):
-    """The weights of pairs, with each side in the order of its ranks.
-
-    Attributes
-    ----------
-    weight : (R, C) float64
-        The weight of each pair; 0 where there is no pair.
-    lefts, rights : (R,) and (C,) int64
-        The node of each row and column.
-    place, rank : (N,) int64
-        The row or column of each node, and its rank.
-    """
+    """The weights of pairs, with each side in the order of its ranks."""
 
     weight: FloatArray
+    """(R, C) float64. The weight of each pair; 0 where there is no pair."""
     lefts: IndexArray
     rights: IndexArray
+    """(R,) and (C,) int64. The node of each row and column."""
     place: IndexArray
     rank: IndexArray
+    """(N,) int64. The row or column of each node, and its rank."""
 
 
 def is_full(left: IndexArray, right: IndexArray) -> bool:

@@ -127,25 +127,18 @@ def components(annotations: Annotations, pairs: CandidatePairs) -> tuple[IndexAr
 
 @dataclass(slots=True)
 class LinkedUnits:
-    """The current units of K nodes and their links; a unit is named by its smallest node.
-
-    Attributes
-    ----------
-    near : dict
-        For each unit, the units that it may be joined to, with the weight of the link.
-    size, rank, authors : list of int
-        For each of K units, the divisor of weights, the rank that breaks ties, and the annotators
-        as bits.
-    complete : bool
-        Whether two units may be joined only if all their parts may. The weight of the link is then
-        the minimum of the parts' weights, and otherwise their sum.
-    """
+    """The current units of K nodes and their links; a unit is named by its smallest node."""
 
     near: dict[int, dict[int, int]]
+    """For each unit, the units that it may be joined to, with the weight of the link."""
     size: list[int]
     rank: list[int]
     authors: list[int]
+    """For each of K units, the divisor of weights, the rank that breaks ties, and the annotators as
+    bits."""
     complete: bool
+    """Whether two units may be joined only if all their parts may. The weight of the link is then
+    the minimum of the parts' weights, and otherwise their sum."""
 
     def nearest(self, unit: int) -> int:
         """Return the linked unit with the highest value; ties are broken by rank."""

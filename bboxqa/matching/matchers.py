@@ -19,25 +19,17 @@ from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes, UnitT
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """One way to match annotations.
-
-    Attributes
-    ----------
-    join : callable
-        (annotations, pairs, weight) → the first annotation of each annotation's unit, (N,) int64.
-        The P pairs reach the threshold; weights are (P,) int64 and positive.
-    pair_bytes : PairBytes
-        The bytes that a pair takes from comparison to matching.
-    most_annotators : int or None
-        The largest number of annotators in a data set; None for any number.
-    by_order : bool
-        Whether the result depends on the order of three or more annotators.
-    """
+    """One way to match annotations."""
 
     join: Callable[[Annotations, CandidatePairs, IndexArray], IndexArray]
+    """(annotations, pairs, weight) → the first annotation of each annotation's unit, (N,) int64.
+    The P pairs reach the threshold; weights are (P,) int64 and positive."""
     pair_bytes: PairBytes = MOST_PAIR_BYTES
+    """The bytes that a pair takes from comparison to matching."""
     most_annotators: int | None = None
+    """The largest number of annotators in a data set; None for any number."""
     by_order: bool = False
+    """Whether the result depends on the order of three or more annotators."""
 
 
 def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:

@@ -30,24 +30,16 @@ GAP_SECONDS = 1800.0
 
 @frozen_arrays
 class Times:
-    """When N annotations were made.
-
-    Attributes
-    ----------
-    seconds : (N,) float64
-        Seconds since 1970; NaN where unknown.
-    session : (N,) int32
-        The annotator's session of work, counted from 0; -1 where unknown.
-    elapsed : (N,) float64
-        Seconds since the first annotation of the session.
-    step : (N,) float64
-        Seconds since the previous annotation of the session; NaN for the first.
-    """
+    """When N annotations were made."""
 
     seconds: FloatArray
+    """(N,) float64. Seconds since 1970; NaN where unknown."""
     session: IntArray
+    """(N,) int32. The annotator's session of work, counted from 0; -1 where unknown."""
     elapsed: FloatArray
+    """(N,) float64. Seconds since the first annotation of the session."""
     step: FloatArray
+    """(N,) float64. Seconds since the previous annotation of the session; NaN for the first."""
 
     def take(self, index: IndexArray) -> "Times":
         """Return the times at `index`, in that order."""
@@ -94,46 +86,34 @@ EDGES = ("left", "top", "right", "bottom")
 
 @frozen_arrays
 class Annotations:
-    """N annotations as columns, ordered by image, then annotator.
-
-    Attributes
-    ----------
-    id : (N,) int64
-        The id in the file.
-    image, annotator, category : (N,) int32
-        Indices into the tables of the `Dataset`.
-    bbox : (N, 4) float64
-        Boxes as x, y, width, height in pixels.
-    iscrowd : (N,) bool
-        Marks a group of objects drawn as one.
-    segmentation : Segmentations or None
-        Outlines; None where they were not read.
-    times : Times or None
-        When each annotation was made; None where times were not read.
-    own_id : (N,) str or FilePlaces or None
-        The id that the annotation tool shows, or the place in its files; None where it equals `id`.
-    keypoints : Keypoints or None
-        Key points; None where they were not read.
-    rotated_box : (N, 5) float64 or None
-        Centre x and y, width and height in pixels, and the angle of the width in degrees, clockwise
-        from 0 up to 360; upright boxes have angle 0. None where they were not read.
-    track : (N,) int32 or None
-        Index into the tracks of the `Dataset`, -1 for annotations outside tracks. None where tracks
-        were not read.
-    """
+    """N annotations as columns, ordered by image, then annotator."""
 
     id: IndexArray
+    """(N,) int64. The id in the file."""
     image: IntArray
     annotator: IntArray
     category: IntArray
+    """(N,) int32. Indices into the tables of the `Dataset`."""
     bbox: FloatArray
+    """(N, 4) float64. Boxes as x, y, width, height in pixels."""
     iscrowd: BoolArray
+    """(N,) bool. Marks a group of objects drawn as one."""
     segmentation: Segmentations | None = None
+    """Outlines; None where they were not read."""
     times: Times | None = None
+    """When each annotation was made; None where times were not read."""
     own_id: TextArray | FilePlaces | None = None
+    """(N,) str or FilePlaces. The id that the annotation tool shows, or the place in its files;
+    None where it equals `id`."""
     keypoints: Keypoints | None = None
+    """Key points; None where they were not read."""
     rotated_box: FloatArray | None = None
+    """(N, 5) float64. Centre x and y, width and height in pixels, and the angle of the width in
+    degrees, clockwise from 0 up to 360; upright boxes have angle 0. None where they were not read.
+    """
     track: IntArray | None = None
+    """(N,) int32. Index into the tracks of the `Dataset`, -1 for annotations outside tracks. None
+    where tracks were not read."""
 
     def __len__(self) -> int:
         return len(self.id)
@@ -187,88 +167,61 @@ class Source:
 
 @frozen_arrays
 class Dataset:
-    """Images annotated by several annotators.
-
-    Attributes
-    ----------
-    image_names : tuple of str
-        One per image, sorted; the file name, or the id where there is no file name.
-    image_size : (I, 2) int32
-        Width and height in pixels; 0 where unknown.
-    category_names, annotator_names : tuple of str
-        Sorted by name; numbers in annotator names are compared as numbers.
-    annotations : Annotations
-        All annotations, ordered by image, then annotator.
-    assigned : (I, A) bool
-        Which annotators were asked to annotate which images.
-    supercategories : tuple of str
-        One per category, "" where unknown; an empty tuple if all are unknown.
-    unlisted : (I,) bool, optional
-        The images that do not list who was asked; for these, `assigned` has the annotators who
-        annotated them.
-    attribution : str
-        How the annotator of each annotation was found; empty where the files name no annotators.
-    sources : tuple of Source
-        The files that were read.
-    reading : mapping of str to str
-        What the user said about the files, by option, such as ``{"voc_base": "0"}``.
-    notes : tuple of str
-        Notes on the data for the reader of a result.
-    headlines : tuple of str
-        Facts that may make a result useless, to be read before it.
-    cautions : tuple of str
-        The notes that are warnings of a diagnosis.
-    left_out : tuple of str
-        The notes on files that were not read, and why.
-    map_notes : mapping of str to str
-        The note on each name in a category map that is no category.
-    repeats : Repeats, optional
-        Annotations of images that an annotator annotated in two or more sessions.
-    is_pseudonymous : bool
-        Whether annotators have pseudonyms; if so, records of the files are not passed on.
-    has_text_ids : bool
-        Whether annotation ids are text; if so, `own_id` has them, and `id` has numbers in their
-        place.
-    joint_names : tuple of tuple of str
-        The names of the key points of each category, or numbers where the files have no names;
-        empty where key points were not read.
-    joint_sigmas : tuple of tuple of float
-        The OKS sigma of each key point, by category; empty for COCO's own sigmas.
-    limbs : tuple of tuple of (int, int)
-        The pairs of key points that a drawing joins by lines, by category, as indices into
-        `joint_names`.
-    tracks : Tracks, optional
-        The tracks of annotations; None where they were not read.
-    shown_images, unshown_images : set of (str, str)
-        Where records of a file show several images each: the data key and the name of those that
-        somebody drew on, or on others under their key, and of those that are left out.
-    """
+    """Images annotated by several annotators."""
 
     image_names: tuple[str, ...]
+    """One per image, sorted; the file name, or the id where there is no file name."""
     image_size: IntArray
+    """(I, 2) int32. Width and height in pixels; 0 where unknown."""
     category_names: tuple[str, ...]
     annotator_names: tuple[str, ...]
+    """Sorted by name; numbers in annotator names are compared as numbers."""
     annotations: Annotations
+    """All annotations, ordered by image, then annotator."""
     assigned: BoolArray
+    """(I, A) bool. Which annotators were asked to annotate which images."""
     attribution: str = ""
+    """How the annotator of each annotation was found; empty where the files name no annotators."""
     sources: tuple[Source, ...] = ()
+    """The files that were read."""
     notes: tuple[str, ...] = ()
+    """Notes on the data for the reader of a result."""
     headlines: tuple[str, ...] = ()
+    """Facts that may make a result useless, to be read before it."""
     cautions: tuple[str, ...] = ()
+    """The notes that are warnings of a diagnosis."""
     left_out: tuple[str, ...] = ()
+    """The notes on files that were not read, and why."""
     map_notes: Mapping[str, str] = field(default_factory=dict)
+    """The note on each name in a category map that is no category."""
     unlisted: BoolArray | None = None
+    """(I,) bool. The images that do not list who was asked; for these, `assigned` has the
+    annotators who annotated them."""
     supercategories: tuple[str, ...] = ()
+    """One per category, "" where unknown; an empty tuple if all are unknown."""
     repeats: "Repeats | None" = None
+    """Annotations of images that an annotator annotated in two or more sessions."""
     is_pseudonymous: bool = False
+    """Whether annotators have pseudonyms; if so, records of the files are not passed on."""
     has_text_ids: bool = False
+    """Whether annotation ids are text; if so, `own_id` has them, and `id` has numbers in their
+    place."""
     joint_names: tuple[tuple[str, ...], ...] = ()
+    """The names of the key points of each category, or numbers where the files have no names; empty
+    where key points were not read."""
     joint_sigmas: tuple[tuple[float, ...], ...] = ()
+    """The OKS sigma of each key point, by category; empty for COCO's own sigmas."""
     limbs: tuple[tuple[tuple[int, int], ...], ...] = ()
+    """The pairs of key points that a drawing joins by lines, by category, as indices into
+    `joint_names`."""
     tracks: Tracks | None = None
+    """The tracks of annotations; None where they were not read."""
     reading: Mapping[str, str] = field(default_factory=dict)
+    """What the user said about the files, by option, such as ``{"voc_base": "0"}``."""
     shown_images: frozenset[tuple[str, str]] = frozenset()
     unshown_images: frozenset[tuple[str, str]] = frozenset()
+    """Where records of a file show several images each: the data key and the name of those that
+    somebody drew on, or on others under their key, and of those that are left out."""
 
     def __repr__(self) -> str:
         return (
@@ -305,21 +258,15 @@ class Dataset:
 
 @frozen_arrays
 class Repeats:
-    """Images that one annotator annotated in two or more sessions.
-
-    Attributes
-    ----------
-    sessions : Dataset
-        One image for each pair of an image and an annotator; its annotators are the first session,
-        the second session, and so on.
-    image, annotator : (R,) int32
-        The image and annotator of each image of `sessions`, as indices into the tables of the whole
-        data set.
-    """
+    """Images that one annotator annotated in two or more sessions."""
 
     sessions: Dataset
+    """One image for each pair of an image and an annotator; its annotators are the first session,
+    the second session, and so on."""
     image: IntArray
     annotator: IntArray
+    """(R,) int32. The image and annotator of each image of `sessions`, as indices into the tables
+    of the whole data set."""
 
 
 def _names(names: tuple[str, ...]) -> Categorical:

@@ -26,82 +26,57 @@ CROWD_FLAGS = ("", "set", "cleared")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
-    """One of the two versions of the data set.
-
-    Attributes
-    ----------
-    n_images, n_annotators, n_annotations : int
-    attribution : str
-        How the annotators were identified.
-    sources : tuple of Source
-        The files that were read.
-    reading : mapping of str to str
-        What the user said about the files, by option, such as ``{"voc_base": "0"}``.
-    agreement : AgreementResult or None
-        Agreement in all images of the version, without intervals; None where no image has two
-        annotators.
-    """
+    """One of the two versions of the data set."""
 
     n_images: int
     n_annotators: int
     n_annotations: int
     attribution: str
+    """How the annotators were identified."""
     sources: tuple[Source, ...]
+    """The files that were read."""
     reading: Mapping[str, str]
+    """What the user said about the files, by option, such as ``{"voc_base": "0"}``."""
     agreement: MeasuredAgreement | None
+    """Agreement in all images of the version, without intervals; None where no image has two
+    annotators."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A figure before and after, and the difference after − before.
-
-    Attributes
-    ----------
-    before, after, difference : float
-        NaN where undefined.
-    before_interval, after_interval, interval : tuple of float
-        The 95 % intervals of `before`, `after` and `difference`; NaN where there is none.
-    interval_shift : float
-        How far the interval of the difference was moved so that it contains the difference; else 0.
-    status : str
-        "ok", or why the figure is undefined, and in which version.
-    """
+    """A figure before and after, and the difference after − before."""
 
     before: float
     after: float
     difference: float
+    """NaN where undefined."""
     before_interval: tuple[float, float]
     after_interval: tuple[float, float]
     interval: tuple[float, float]
+    """The 95 % intervals of `before`, `after` and `difference`; NaN where there is none."""
     interval_shift: float = 0.0
+    """How far the interval of the difference was moved so that it contains the difference; else 0.
+    """
     status: str = "ok"
+    """Why the figure is undefined, and in which version; else "ok"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgreementChange:
-    """Agreement before and after at one threshold.
-
-    Attributes
-    ----------
-    measure : str
-        The quantity of the threshold, such as "IoU".
-    iou_threshold : float
-    pooled, mean : Change
-        Alpha over all units, and its mean over images.
-    f1 : Change
-        The F1 of existence: how far annotators drew the same objects.
-    categories, images : Table
-        Alpha before and after, and the difference, by category and by image. For categories, `low`
-        and `high` are the interval of the difference.
-    """
+    """Agreement before and after at one threshold."""
 
     measure: str
+    """The quantity of the threshold, such as "IoU"."""
     iou_threshold: float
     pooled: Change
     mean: Change
+    """Alpha over all units, and its mean over images."""
     f1: Change
+    """The F1 of existence: how far annotators drew the same objects."""
     categories: Table
     images: Table
+    """Alpha before and after, and the difference, by category and by image. For categories, `low`
+    and `high` are the interval of the difference."""
 
     @property
     def threshold_label(self) -> str:
@@ -111,64 +86,45 @@ class AgreementChange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonResult:
-    """What differs between two versions of a data set.
-
-    Attributes
-    ----------
-    before, after : Version
-    unused_ids : str
-        Why annotations are matched by similarity alone, such as "ids changed"; empty if those with
-        the same id are taken as the same annotation.
-    counts : mapping of str to int
-        The number of annotations with each of `CHANGES`.
-    measure : str
-        The name of the similarity in results, such as "IoU".
-    moved_px, moved_similarity : tuple of float
-        Of the moved annotations, the median and largest distance, and the median and smallest
-        similarity to their previous shape. NaN where none moved.
-    changes : Table
-        A row for each annotation that is not unchanged.
-    images, categories, annotators : Table
-        The number of annotations with each change, by image, category and annotator.
-    renames : Table
-        The number of annotations that changed from one category to another.
-    thresholds : tuple of AgreementChange
-        Agreement before and after; empty where a version has no image with two annotators.
-    paired : bool
-        Whether agreement was measured in the images that both versions share, which are resampled
-        together. Otherwise the versions share no measured image; agreement was measured in all
-        images of each version, which are resampled independently.
-    n_measured_images : tuple of int
-        The number of images in which agreement was measured, before and after.
-    settings : AgreeSettings
-        The settings of the measurement.
-    version : str
-        The version of bboxqa.
-    notes : tuple of str
-        Remarks on the comparison, the headlines first.
-    headlines : tuple of str
-        Facts that may make the numbers of either version useless.
-    """
+    """What differs between two versions of a data set."""
 
     before: Version
     after: Version
     unused_ids: str
+    """Why annotations are matched by similarity alone, such as "ids changed"; empty if those with
+    the same id are taken as the same annotation."""
     counts: Mapping[str, int]
+    """The number of annotations with each of `CHANGES`."""
     measure: str
+    """The name of the similarity in results, such as "IoU"."""
     moved_px: tuple[float, float]
     moved_similarity: tuple[float, float]
+    """Of the moved annotations, the median and largest distance, and the median and smallest
+    similarity to their previous shape. NaN where none moved."""
     changes: Table
+    """A row for each annotation that is not unchanged."""
     images: Table
     categories: Table
     annotators: Table
+    """The number of annotations with each change, by image, category and annotator."""
     renames: Table
+    """The number of annotations that changed from one category to another."""
     thresholds: tuple[AgreementChange, ...]
+    """Agreement before and after; empty where a version has no image with two annotators."""
     paired: bool
+    """Whether agreement was measured in the images that both versions share, which are resampled
+    together. Otherwise the versions share no measured image; agreement was measured in all images
+    of each version, which are resampled independently."""
     n_measured_images: tuple[int, int]
+    """The number of images in which agreement was measured, before and after."""
     settings: AgreeSettings
+    """The settings of the measurement."""
     version: str
+    """The version of bboxqa."""
     notes: tuple[str, ...]
+    """Remarks on the comparison, the headlines first."""
     headlines: tuple[str, ...] = ()
+    """Facts that may make the numbers of either version useless."""
 
     @property
     def by_id(self) -> bool:
@@ -195,25 +151,16 @@ class ComparisonResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SinceRun:
-    """What has changed since a result was saved, where the measured files are no longer there.
-
-    Attributes
-    ----------
-    folder : str
-        The folder of the saved result.
-    figures : tuple of (str, float or None, float)
-        Names of figures with their threshold, the saved values and the present values.
-    counts : mapping of str to int
-        How many annotations were renamed, removed, added or none of these, by their ids; empty
-        where ids may be positions.
-    n_annotations : tuple of int
-        The number of annotations then and now.
-    reason : str
-        Why the annotations themselves are not compared.
-    """
+    """What has changed since a result was saved, where the measured files are no longer there."""
 
     folder: str
+    """The folder of the saved result."""
     figures: tuple[tuple[str, float | None, float], ...]
+    """Names of figures with their threshold, the saved values and the present values."""
     counts: Mapping[str, int]
+    """How many annotations were renamed, removed, added or none of these, by their ids; empty where
+    ids may be positions."""
     n_annotations: tuple[int, int]
+    """The number of annotations then and now."""
     reason: str
+    """Why the annotations themselves are not compared."""

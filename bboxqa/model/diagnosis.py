@@ -38,21 +38,14 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Story:
-    """Sentences on who, what and where lowers agreement at one threshold.
-
-    Attributes
-    ----------
-    threshold_label : str
-        The threshold with its quantity, such as "IoU 0.5".
-    lines : tuple of Line
-        At most ten sentences, the most useful first, with the annotators that they are about.
-    warnings : tuple of str
-        Facts that may make the figures of agreement misleading, each with its figure.
-    """
+    """Sentences on who, what and where lowers agreement at one threshold."""
 
     threshold_label: str
+    """The threshold with its quantity, such as "IoU 0.5"."""
     lines: tuple[Line, ...]
+    """At most ten sentences, the most useful first, with the annotators that they are about."""
     warnings: tuple[str, ...]
+    """Facts that may make the figures of agreement misleading, each with its figure."""
 
     @property
     def story(self) -> tuple[str, ...]:
@@ -75,22 +68,15 @@ class Diagnosis(Story):
     """A story with the tables behind it, and what to review first.
 
     Its story also names the threshold that the data suggest.
-
-    Attributes
-    ----------
-    tables : mapping of str to Table
-        The table of each diagnostic, by name.
-    review : Table
-        The objects to review first, one per row, sorted by how much agreement would gain if all
-        annotators drew the object as the majority did; with the reason, the annotators and the
-        boxes.
-    review_document : mapping
-        The annotations of these objects as a COCO document.
-    worst_images : mapping
-        The images that cost the most agreement, with their objects and all their annotations.
     """
 
     tables: Mapping[str, Table]
+    """The table of each diagnostic, by name."""
     review: Table
+    """The objects to review first, one per row, sorted by how much agreement would gain if all
+    annotators drew the object as the majority did; with the reason, the annotators and the boxes.
+    """
     review_document: Mapping[str, Any]
+    """The annotations of these objects as a COCO document."""
     worst_images: Mapping[str, Any]
+    """The images that cost the most agreement, with their objects and all their annotations."""

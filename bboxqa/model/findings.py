@@ -35,20 +35,13 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change of a document.
-
-    Attributes
-    ----------
-    pointer : str
-        JSON pointer (RFC 6901) to the value; with "add", to the new key.
-    action : {"replace", "remove", "add"}
-    value : Any
-        The new value; None for "remove".
-    """
+    """One change of a document."""
 
     pointer: str
+    """JSON pointer (RFC 6901) to the value; with "add", to the new key."""
     action: Literal["replace", "remove", "add"]
     value: Any = None
+    """The new value; None for "remove"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,171 +55,111 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class FoundBox:
-    """The box of a record that a finding is about, for a picture of it.
-
-    Attributes
-    ----------
-    image : str
-        The file name of its image; "" where there is none.
-    width, height : float or None
-        Size of the image in pixels; None where it is unknown.
-    bbox : tuple of float
-        x, y, width and height in pixels, as they are in the file: they may be wrong.
-    rings : tuple of tuple of float
-        x, y, x, y, … in pixels of each ring of its outline, for findings about outlines.
-    """
+    """The box of a record that a finding is about, for a picture of it."""
 
     image: str
+    """The file name of its image; "" where there is none."""
     width: float | None
     height: float | None
+    """Size of the image in pixels; None where it is unknown."""
     bbox: tuple[float, float, float, float]
+    """x, y, width and height in pixels, as they are in the file: they may be wrong."""
     rings: tuple[tuple[float, ...], ...] = ()
+    """x, y, x, y, … in pixels of each ring of its outline, for findings about outlines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a rule found.
-
-    Attributes
-    ----------
-    code : str
-        Code of the rule, such as "B001".
-    severity : Severity
-    message : str
-        What was found and what was expected, in one line.
-    file : str
-        The file as the user named it.
-    pointer : str
-        JSON pointer to the value; "" is the whole document.
-    ids : mapping of str to Any
-        The ids involved, by "annotation", "image", "category" and "annotator".
-    found : Any
-        The value that was found; in a summary about files on disk, the value of each record.
-    expected : str
-        What the value should be, in words.
-    fix : {"safe", "unsafe"} or None
-        The kind of fix, if any.
-    edits : sequence of Edit
-        The changes that fix it.
-    count : int
-        Number of records with the defect; above 1 for a summary.
-    examples : tuple of str
-        Pointers to the first records of a summary, or to the records that were compared.
-    key : str
-        Identifies the finding where the ids depend on the order of the records.
-    spot : Spot or None
-        Place of the value in the file.
-    excerpt : str
-        The beginning of the record, as it is written in the file.
-    boxes : tuple of FoundBox
-        The boxes of the annotations that the finding names; empty if it names none.
-    """
+    """One thing that a rule found."""
 
     code: str
+    """Code of the rule, such as "B001"."""
     severity: Severity
     message: str
+    """What was found and what was expected, in one line."""
     file: str
+    """The file as the user named it."""
     pointer: str = ""
+    """JSON pointer to the value; "" is the whole document."""
     ids: Mapping[str, Any] = field(default_factory=dict)
+    """The ids involved, by "annotation", "image", "category" and "annotator"."""
     found: Any = None
+    """The value that was found; in a summary about files on disk, the value of each record."""
     expected: str = ""
+    """What the value should be, in words."""
     fix: Literal["safe", "unsafe"] | None = None
+    """The kind of fix, if any."""
     edits: Sequence[Edit] = ()
+    """The changes that fix it."""
     count: int = 1
+    """Number of records with the defect; above 1 for a summary."""
     examples: tuple[str, ...] = ()
+    """Pointers to the first records of a summary, or to the records that were compared."""
     key: str = ""
+    """Identifies the finding where the ids depend on the order of the records."""
     spot: Spot | None = None
+    """Place of the value in the file."""
     excerpt: str = ""
+    """The beginning of the record, as it is written in the file."""
     boxes: tuple[FoundBox, ...] = ()
+    """The boxes of the annotations that the finding names; empty if it names none."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """The parts of a rule that a report shows.
-
-    Attributes
-    ----------
-    code, title : str
-    severity : Severity
-    breaks : str
-        What goes wrong because of the defect.
-    fix : {"safe", "unsafe"} or None
-    explanation : str
-        What is found, why it happens, and how to fix it.
-    """
+    """The parts of a rule that a report shows."""
 
     code: str
     title: str
     severity: Severity
     breaks: str
+    """What goes wrong because of the defect."""
     fix: Literal["safe", "unsafe"] | None
     explanation: str = ""
+    """What is found, why it happens, and how to fix it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """One validated file.
-
-    Attributes
-    ----------
-    name : str
-    exporter : str or None
-        The tool that probably wrote the file.
-    habits : str
-        Known peculiarities of that tool that are not defects.
-    n_images, n_annotations, n_categories : int
-        Number of records, valid or not.
-    kind : str
-        What the file holds instead of annotated objects, such as "COCO captions"; else "".
-    unread : str
-        Parts of the data set that were not read, and the command that reads them; "" where all was
-        read.
-    """
+    """One validated file."""
 
     name: str
     exporter: str | None
+    """The tool that probably wrote the file."""
     habits: str
+    """Known peculiarities of that tool that are not defects."""
     n_images: int
     n_annotations: int
     n_categories: int
+    """Number of records, valid or not."""
     kind: str = ""
+    """What the file holds instead of annotated objects, such as "COCO captions"; else ""."""
     unread: str = ""
+    """Parts of the data set that were not read, and the command that reads them; "" where all was
+    read."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundReport:
-    """The findings of a run.
-
-    Attributes
-    ----------
-    files : tuple of FileReport
-    findings : tuple of Finding
-        Sorted by file, severity, code and place; at most `limit` of one rule and file.
-    counts : mapping of str to int
-        Number of findings of each code at `min_severity` or above, listed or not.
-    severities : mapping of Severity to int
-        Number of findings of each severity, listed or not.
-    rules : mapping of str to RuleText
-        The rules that were applied.
-    version : str
-    fail_on : Severity
-        The lowest severity that fails a run.
-    hidden : mapping of str to mapping of str to int
-        For each code, the numbers of findings by other codes that follow from its findings. They
-        are neither listed nor counted.
-    notes : tuple of str
-        What was not examined, and how files were read.
-    """
+    """The findings of a run."""
 
     files: tuple[FileReport, ...]
     findings: tuple[Finding, ...]
+    """Sorted by file, severity, code and place; at most `limit` of one rule and file."""
     counts: Mapping[str, int]
+    """Number of findings of each code at `min_severity` or above, listed or not."""
     severities: Mapping[Severity, int]
+    """Number of findings of each severity, listed or not."""
     rules: Mapping[str, RuleText]
+    """The rules that were applied."""
     version: str
     fail_on: Severity = Severity.ERROR
+    """The lowest severity that fails a run."""
     hidden: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """For each code, the numbers of findings by other codes that follow from its findings. They are
+    neither listed nor counted."""
     notes: tuple[str, ...] = ()
+    """What was not examined, and how files were read."""
 
     def __repr__(self) -> str:
         numbers = ", ".join(f"{self.severities[each]:,} {each}" for each in Severity)

@@ -15,38 +15,26 @@ from bboxqa.model.units import ReliabilityData
 
 @frozen_arrays
 class Ratings:
-    """Reliability data and the names of its codes.
-
-    Attributes
-    ----------
-    data : ReliabilityData
-        Ratings of U units by A annotators, with K values. Its groups are the clusters that are
-        resampled: the units themselves, or the images or recordings that they belong to. If an
-        annotator rated a unit several times, only pairwise coefficients are defined.
-    unit_names : tuple of str
-        One per unit; empty where units are only numbered.
-    annotator_names : tuple of str
-        One per annotator.
-    value_names : tuple of str
-        One per value, in numerical order if all are numbers, else alphabetical.
-    numbers : (K,) float64, optional
-        The values as numbers; None if a value is not a number.
-    n_options : (U,) int64, optional
-        In choice tasks, the number of objects to choose from.
-    cluster_names : tuple of str
-        One per cluster; empty where every unit is a cluster, or clusters are only numbered.
-    notes : tuple of str
-        Remarks on the table for readers of a result.
-    """
+    """Reliability data and the names of its codes."""
 
     data: ReliabilityData
+    """Ratings of U units by A annotators, with K values. Its groups are the clusters that are
+    resampled: the units themselves, or the images or recordings that they belong to. If an
+    annotator rated a unit several times, only pairwise coefficients are defined."""
     unit_names: tuple[str, ...]
+    """One per unit; empty where units are only numbered."""
     annotator_names: tuple[str, ...]
+    """One per annotator."""
     value_names: tuple[str, ...]
+    """One per value, in numerical order if all are numbers, else alphabetical."""
     numbers: FloatArray | None = None
+    """(K,) float64. The values as numbers; None if a value is not a number."""
     n_options: IndexArray | None = None
+    """(U,) int64. In choice tasks, the number of objects to choose from."""
     cluster_names: tuple[str, ...] = ()
+    """One per cluster; empty where every unit is a cluster, or clusters are only numbered."""
     notes: tuple[str, ...] = ()
+    """Remarks on the table for readers of a result."""
 
     def __repr__(self) -> str:
         return (
@@ -147,71 +135,49 @@ def segment_problems(segments: Segments) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A coefficient with its uncertainty.
-
-    Attributes
-    ----------
-    value : float
-        NaN where undefined.
-    interval : tuple of float
-        The 95 % interval; NaN where there is none.
-    standard_error : float
-        NaN where unknown.
-    status : str
-        "ok", or why the value is undefined, or a caution for its reader.
-    observed, expected : float
-        Observed and expected agreement, as shares; for an alpha, the disagreements D_o and D_e. NaN
-        for coefficients without them.
-    n_shared : int, optional
-        For a mean over pairs: the number of compared answers, summed over the pairs.
-    n_clusters : int
-        The number of clusters (units, images or recordings) that it is computed from.
-    advice : str
-        What would make an undefined coefficient defined; may be empty.
-    interval_shift: float
-        How far the interval was moved so that it contains the value; else 0.
-    """
+    """A coefficient with its uncertainty."""
 
     value: float
+    """NaN where undefined."""
     interval: tuple[float, float] = (nan, nan)
+    """The 95 % interval; NaN where there is none."""
     standard_error: float = nan
+    """NaN where unknown."""
     status: str = "ok"
+    """Why the value is undefined, or a caution for its reader; else "ok"."""
     observed: float = nan
     expected: float = nan
+    """Observed and expected agreement, as shares; for an alpha, the disagreements D_o and D_e. NaN
+    for coefficients without them."""
     n_shared: int | None = None
+    """For a mean over pairs: the number of compared answers, summed over the pairs."""
     n_clusters: int = 0
+    """The number of clusters (units, images or recordings) that it is computed from."""
     advice: str = ""
+    """What would make an undefined coefficient defined; may be empty."""
     interval_shift: float = 0.0
+    """How far the interval was moved so that it contains the value; else 0."""
 
 
 @frozen_arrays
 class PairTable:
-    """The chance-corrected agreement of every pair of annotators who share units.
-
-    Attributes
-    ----------
-    first, second : (P,) int32
-        The annotators, ``first < second``, sorted.
-    n_shared : (P,) int64
-        The number of compared answers.
-    observed, expected, kappa : (P,) float64
-        kappa is NaN where it is undefined.
-    standard_error : (P,) float64
-        By linearisation, otherwise by the jackknife; NaN where it was not asked for, and where a
-        pair agrees on everything.
-    interval : (P, 2) float64
-        The 95 % interval from the standard error (`fisher_interval`), not from the bootstrap; NaN
-        where that is NaN.
-    """
+    """The chance-corrected agreement of every pair of annotators who share units."""
 
     first: IntArray
     second: IntArray
+    """(P,) int32. The annotators, ``first < second``, sorted."""
     n_shared: IndexArray
+    """(P,) int64. The number of compared answers."""
     observed: FloatArray
     expected: FloatArray
     kappa: FloatArray
+    """(P,) float64. kappa is NaN where it is undefined."""
     standard_error: FloatArray
+    """(P,) float64. By linearisation, otherwise by the jackknife; NaN where it was not asked for,
+    and where a pair agrees on everything."""
     interval: FloatArray
+    """(P, 2) float64. The 95 % interval from the standard error (`fisher_interval`), not from the
+    bootstrap; NaN where that is NaN."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -219,64 +185,44 @@ class PairTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskEstimates:
-    """All coefficients of one table of ratings.
-
-    Attributes
-    ----------
-    task : str, optional
-        The part of the data that the table holds; None where it holds all.
-    n_units, n_annotators, n_ratings : int
-        Their numbers; only units with at least one rating count.
-    coefficients : mapping of str to Estimate
-        By name, such as ``"krippendorff_alpha"``.
-    annotator_names : tuple of str
-        The names for the indices in `pairs`.
-    pairs : PairTable, optional
-        The values that a pairwise coefficient is the mean of.
-    annotators : mapping of str to float
-        Krippendorff's alpha when each annotator is left out.
-    values : mapping of str to mapping
-        For each value, alpha when it is left out (``"alpha_without"``), and Fleiss' kappa of the
-        value against all others (``"fleiss_kappa"``) with its ``"standard_error"`` and the bounds
-        of its 95 % interval (``"low"``, ``"high"``), not from the bootstrap.
-    notes : tuple of str
-        Remarks needed to read the numbers.
-    """
+    """All coefficients of one table of ratings."""
 
     task: str | None
+    """The part of the data that the table holds; None where it holds all."""
     n_units: int
     n_annotators: int
     n_ratings: int
+    """Their numbers; only units with at least one rating count."""
     coefficients: Mapping[str, Estimate]
+    """By name, such as ``"krippendorff_alpha"``."""
     annotator_names: tuple[str, ...] = ()
+    """The names for the indices in `pairs`."""
     pairs: PairTable | None = None
+    """The values that a pairwise coefficient is the mean of."""
     annotators: Mapping[str, float] = field(default_factory=dict)
+    """Krippendorff's alpha when each annotator is left out."""
     values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """For each value, alpha when it is left out (``"alpha_without"``), and Fleiss' kappa of the
+    value against all others (``"fleiss_kappa"``) with its ``"standard_error"`` and the bounds of
+    its 95 % interval (``"low"``, ``"high"``), not from the bootstrap."""
     notes: tuple[str, ...] = ()
+    """Remarks needed to read the numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelAgreement:
-    """The share of time on which annotators agree on a label.
-
-    Attributes
-    ----------
-    label : str
-        A label, or the name of the background.
-    agreement : Estimate
-        `both` divided by `either`; NaN where no compared annotator uses the label.
-    both, either : int
-        The time in which both annotators of a pair use the label, and in which at least one of them
-        does; in sample points, summed over the pairs.
-    n_recordings : int
-        The number of compared recordings in which the label occurs.
-    """
+    """The share of time on which annotators agree on a label."""
 
     label: str
+    """A label, or the name of the background."""
     agreement: Estimate
+    """`both` divided by `either`; NaN where no compared annotator uses the label."""
     both: int
     either: int
+    """The time in which both annotators of a pair use the label, and in which at least one of them
+    does; in sample points, summed over the pairs."""
     n_recordings: int
+    """The number of compared recordings in which the label occurs."""
 
 
 @dataclass(frozen=True, slots=True)

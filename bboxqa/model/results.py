@@ -156,94 +156,66 @@ class ReferenceAgreement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdResult:
-    """Agreement at one threshold.
-
-    Attributes
-    ----------
-    measure : str
-        The quantity of the threshold: "IoU", or the name of another similarity.
-    iou_threshold : float
-    alpha : float
-        Krippendorff's nominal alpha, pooled over all units. NaN where undefined, and where it has
-        no meaning: with a single category, or if one category has more than 90 % of the
-        annotations.
-    status : str
-        "ok", or why alpha is undefined, has no meaning, or needs caution.
-    interval : tuple of float
-        The 95 % interval of `alpha`; NaN where there is none.
-    interval_shift : float
-        How far the interval was moved so that it contains `alpha`; else 0.
-    observed, expected : float
-        The disagreements D_o and D_e.
-    mean_image_alpha : float
-        The mean of alpha over all images, as published: an image in which all agree counts as 1,
-        even with a single category. NaN where alpha has no meaning.
-    mean_image_interval : tuple of float
-    mean_drawn_image_alpha : float
-        The mean of alpha over images in which somebody drew something.
-    meaningful_image_alpha : ImageAlpha
-        The mean of alpha over the images in which it has a meaning: images with at least two
-        categories, none of which has more than 90 % of the annotations.
-    share_of_images_at_1 : float
-        The share of the images of `mean_image_alpha` whose alpha is 1.
-    existence : Existence
-        How far annotators drew the same objects.
-    class_agreement : ClassAgreement
-        How far they gave objects the same category.
-    place : Place
-        How similar the annotations of one object are.
-    n_units : int
-        Number of objects; annotations that are matched with each other count as one object.
-    n_complete_units : int
-        Number of objects drawn by every annotator who was asked.
-    greedy_alpha : float
-        The pooled alpha under greedy matching, which does not depend on the order of the
-        annotators; NaN where there are fewer than three annotators or matching is not recursive.
-    all_asked_alpha, all_asked_f1 : float
-        The pooled alpha and F1 if all annotators were asked about the images that do not list who
-        was. NaN where all annotators annotated every such image, or where missing annotations do
-        not count.
-    images, categories, pairs : Table
-        Alpha by image, by category against the rest, and by pair of annotators; with F1, the share
-        of equal categories and the mean similarity.
-    units : Table
-        A row per unit and annotator who was asked.
-    reliability : ReliabilityData
-        The values that all coefficients are computed from.
-    repeats : Table or None
-        How far annotators agree with themselves; None where no image was annotated in two sessions.
-    reference : ReferenceAgreement or None
-        How far annotators agree with a reference; None where there is none.
-    """
+    """Agreement at one threshold."""
 
     measure: str
+    """The quantity of the threshold: "IoU", or the name of another similarity."""
     iou_threshold: float
     alpha: float
+    """Krippendorff's nominal alpha, pooled over all units. NaN where undefined, and where it has no
+    meaning: with a single category, or if one category has more than 90 % of the annotations."""
     status: str
+    """Why alpha is undefined, has no meaning, or needs caution; else "ok"."""
     interval: tuple[float, float]
+    """The 95 % interval of `alpha`; NaN where there is none."""
     interval_shift: float
+    """How far the interval was moved so that it contains `alpha`; else 0."""
     observed: float
     expected: float
+    """The disagreements D_o and D_e."""
     mean_image_alpha: float
+    """The mean of alpha over all images, as published: an image in which all agree counts as 1,
+    even with a single category. NaN where alpha has no meaning."""
     mean_image_interval: tuple[float, float]
     mean_drawn_image_alpha: float
+    """The mean of alpha over images in which somebody drew something."""
     meaningful_image_alpha: ImageAlpha
+    """The mean of alpha over the images in which it has a meaning: images with at least two
+    categories, none of which has more than 90 % of the annotations."""
     share_of_images_at_1: float
+    """The share of the images of `mean_image_alpha` whose alpha is 1."""
     existence: Existence
+    """How far annotators drew the same objects."""
     class_agreement: ClassAgreement
+    """How far they gave objects the same category."""
     place: Place
+    """How similar the annotations of one object are."""
     n_units: int
+    """Number of objects; annotations that are matched with each other count as one object."""
     n_complete_units: int
+    """Number of objects drawn by every annotator who was asked."""
     greedy_alpha: float
+    """The pooled alpha under greedy matching, which does not depend on the order of the annotators;
+    NaN where there are fewer than three annotators or matching is not recursive."""
     all_asked_alpha: float
     all_asked_f1: float
+    """The pooled alpha and F1 if all annotators were asked about the images that do not list who
+    was. NaN where all annotators annotated every such image, or where missing annotations do not
+    count."""
     images: Table
     categories: Table
     pairs: Table
+    """Alpha by image, by category against the rest, and by pair of annotators; with F1, the share
+    of equal categories and the mean similarity."""
     units: Table
+    """A row per unit and annotator who was asked."""
     reliability: ReliabilityData
+    """The values that all coefficients are computed from."""
     repeats: Table | None = None
+    """How far annotators agree with themselves; None where no image was annotated in two sessions.
+    """
     reference: ReferenceAgreement | None = None
+    """How far annotators agree with a reference; None where there is none."""
 
     @property
     def threshold_label(self) -> str:
@@ -361,49 +333,34 @@ class MeasuredAgreement:
     With a single threshold, `alpha`, `interval`, `mean_image_alpha`, `existence`,
     `class_agreement`, `place`, `images`, `categories`, `pairs`, `units`, `repeats` and `reference`
     are available here; with several thresholds, they are attributes of each of `thresholds`.
-
-    Attributes
-    ----------
-    thresholds : tuple of ThresholdResult
-        In the order of the settings.
-    n_images, n_annotators, n_annotations : int
-        Numbers of what was measured, without crowd annotations.
-    n_crowd : int
-        Number of crowd annotations, which are left out.
-    n_empty_images : int
-        Number of images that all their annotators left empty.
-    settings : AgreeSettings
-        The settings of the measurement.
-    version : str
-        The version of bboxqa.
-    attribution : str
-        How the annotators were identified.
-    sources : tuple of Source
-        The files that were read.
-    reading : mapping of str to str
-        What the user said about the files, by option, such as ``{"voc_base": "0"}``.
-    notes : tuple of str
-        Remarks needed to read the numbers.
-    headlines : tuple of str
-        The first of `notes`: facts that may make the numbers useless.
-    diagnoser : Diagnoser
-        The object that `story` and `diagnose` call.
     """
 
     thresholds: tuple[ThresholdResult, ...]
+    """In the order of the settings."""
     n_images: int
     n_annotators: int
     n_annotations: int
+    """Numbers of what was measured, without crowd annotations."""
     n_crowd: int
+    """Number of crowd annotations, which are left out."""
     n_empty_images: int
+    """Number of images that all their annotators left empty."""
     settings: AgreeSettings
+    """The settings of the measurement."""
     version: str
+    """The version of bboxqa."""
     attribution: str
+    """How the annotators were identified."""
     sources: tuple[Source, ...]
+    """The files that were read."""
     reading: Mapping[str, str]
+    """What the user said about the files, by option, such as ``{"voc_base": "0"}``."""
     notes: tuple[str, ...]
+    """Remarks needed to read the numbers."""
     headlines: tuple[str, ...]
+    """The first of `notes`: facts that may make the numbers useless."""
     diagnoser: Diagnoser
+    """The object that `story` and `diagnose` call."""
 
     def story(self) -> Story:
         """Return sentences on who, what and where lowers agreement at the first threshold."""

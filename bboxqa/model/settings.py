@@ -32,37 +32,6 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     The fields are the keywords of `bboxqa.agree`, with all thresholds in `iou_threshold`, and the
     keywords that decide how files are read.
-
-    Attributes
-    ----------
-    annotator_key : str or None
-        The key of annotations that names the annotator.
-    attribution : {"annotator-key", "image-records", "files"} or None
-        How to find the annotator of each annotation.
-    filter : str or None
-        A glob that the names of files in folders, or in an archive of several, have to match.
-    join : {"path", "name", "stem", "none"}
-        Which part of the file name identifies an image across files: the whole path, the name
-        without folders, the name without suffix and Roboflow's marker, or none, with which images
-        of different files are different ones.
-    category_map : dict of str to str
-        New names of categories, by the names in the files; empty for those that are left out.
-    asked : {"authors", "all"}
-        Who was asked about an image that does not list its annotators: those who annotated it, or
-        all annotators.
-    session_key : str or None
-        The key of annotations or image records that names the session, where annotators annotated
-        an image in several sessions; "file" where each file is a session.
-    time_key : str or None
-        The key of annotations that holds the time at which they were made.
-    tracks : bool
-        Whether to read which annotations of a video show one object.
-    sigmas : tuple of float or "estimated"
-        The OKS sigmas of key points: one for all, one for each, or "estimated" from the annotators;
-        if empty, COCO's.
-    checks : bool
-        Whether to refuse files in which `validate` finds boxes in another layout, or many duplicate
-        annotations.
     """
 
     similarity: str = "bbox"
@@ -77,16 +46,33 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     min_alpha: float | None = None
     min_f1: float | None = None
     annotator_key: str | None = None
+    """The key of annotations that names the annotator."""
     attribution: Attribution | None = None
+    """How to find the annotator of each annotation."""
     filter: str | None = None
+    """A glob that the names of files in folders, or in an archive of several, have to match."""
     join: JoinBy = "path"
+    """Which part of the file name identifies an image across files: the whole path, the name
+    without folders, the name without suffix and Roboflow's marker, or none, with which images of
+    different files are different ones."""
     category_map: dict[str, str] = {}
+    """New names of categories, by the names in the files; empty for those that are left out."""
     asked: Asked = "authors"
+    """Who was asked about an image that does not list its annotators: those who annotated it, or
+    all annotators."""
     session_key: str | None = None
+    """The key of annotations or image records that names the session, where annotators annotated an
+    image in several sessions; "file" where each file is a session."""
     time_key: str | None = None
+    """The key of annotations that holds the time at which they were made."""
     tracks: bool = False
+    """Whether to read which annotations of a video show one object."""
     checks: bool = True
+    """Whether to refuse files in which `validate` finds boxes in another layout, or many duplicate
+    annotations."""
     sigmas: tuple[float, ...] | Literal["estimated"] = ()
+    """The OKS sigmas of key points: one for all, one for each, or "estimated" from the annotators;
+    if empty, COCO's."""
 
 
 class AgreeKeywords(TypedDict, total=False):

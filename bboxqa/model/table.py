@@ -21,17 +21,12 @@ _LONGEST_NAME = 22
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Categorical:
-    """A column of repeated texts, with one code per row; -1 where there is no text.
-
-    Attributes
-    ----------
-    code : (N,) int32
-    names : sequence of str
-        Places of annotations are put into words only when a row is decoded.
-    """
+    """A column of repeated texts, with one code per row; -1 where there is no text."""
 
     code: IntArray
+    """(N,) int32."""
     names: tuple[str, ...] | FilePlaces
+    """Places of annotations are put into words only when a row is decoded."""
 
     def __len__(self) -> int:
         return len(self.code)

@@ -45,25 +45,17 @@ _TOO_MANY = "too many annotations of different images overlap"
 
 @frozen_arrays
 class ChanceCounts:
-    """Pairs of annotations that match by chance, at T thresholds in I images.
-
-    Attributes
-    ----------
-    sums : (T, I, 2) float64
-        By image: the pairs that match, and the pairs that could match. The ratio of their sums over
-        images is the F1 by chance.
-    n_alone : int
-        Images of two annotators or more for which there is no comparable other image.
-    reason : str
-        Why nothing was counted; empty if pairs were counted.
-    n_unknown : int
-        Images of `n_alone` whose size is not known.
-    """
+    """Pairs of annotations that match by chance, at T thresholds in I images."""
 
     sums: FloatArray
+    """(T, I, 2) float64. By image: the pairs that match, and the pairs that could match. The ratio
+    of their sums over images is the F1 by chance."""
     n_alone: int
+    """Images of two annotators or more for which there is no comparable other image."""
     reason: str = ""
+    """Why nothing was counted; empty if pairs were counted."""
     n_unknown: int = 0
+    """Images of `n_alone` whose size is not known."""
 
 
 def not_measured(part: ImagePart, settings: AgreeSettings) -> ChanceCounts:

@@ -33,29 +33,20 @@ _UNFINISHED = ".unfinished"
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What was written.
-
-    Attributes
-    ----------
-    path : Path
-        The file or folder.
-    n_files, n_images, n_annotations : int
-    annotators : tuple of str
-        Names of the annotators.
-    losses : tuple of Loss
-        What annotators said, and was left out because the format cannot hold it.
-    notes : tuple of str
-        Findings because of which `agree` refuses the files, what was left out when they were read,
-        what is left out without being refused, such as ids, and what only the pictures hold.
-    """
+    """What was written."""
 
     path: Path
+    """The file or folder."""
     n_files: int
     n_images: int
     n_annotations: int
     annotators: tuple[str, ...]
+    """Names of the annotators."""
     losses: tuple[Loss, ...]
+    """What annotators said, and was left out because the format cannot hold it."""
     notes: tuple[str, ...]
+    """Findings because of which `agree` refuses the files, what was left out when they were read,
+    what is left out without being refused, such as ids, and what only the pictures hold."""
 
     def __repr__(self) -> str:
         return f"<Conversion: {self.path}: {self.in_words()}>"

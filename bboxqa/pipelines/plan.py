@@ -28,42 +28,29 @@ _FEW_IMAGES = "too few images annotated by two or more annotators"
 
 @dataclass(frozen=True, slots=True)
 class ImagePlan:
-    """How many images two annotators must annotate for an interval of a given width.
-
-    Attributes
-    ----------
-    alpha, width : float or None
-        Alpha of the images in hand, and the width of its 95 % interval; None where undefined.
-    f1 : float or None
-        With one category alpha has no meaning, and the plan, its width included, is for this F1 of
-        all pairs of annotators; None where it is for alpha.
-    target_width : float
-    n_images : int
-        Images in hand of two annotators or more.
-    n_annotators : int
-        The most frequent number of annotators of these images, which new images need as well.
-    n_needed, n_more : int or None
-        Images needed in all, and beyond those in hand. Half of the samples of this size have a
-        wider interval, half a narrower one.
-    needed_range : tuple of int, or None
-        The 95 % range of `n_needed`, as the images in hand are a sample.
-    status : str
-        "ok", or why nothing can be planned.
-    headlines : tuple of str
-        Problems of the data that may make the plan useless.
-    """
+    """How many images two annotators must annotate for an interval of a given width."""
 
     alpha: float | None
     width: float | None
+    """Alpha of the images in hand, and the width of its 95 % interval; None where undefined."""
     target_width: float
     n_images: int
+    """Images in hand of two annotators or more."""
     n_annotators: int
+    """The most frequent number of annotators of these images, which new images need as well."""
     n_needed: int | None
     n_more: int | None
+    """Images needed in all, and beyond those in hand. Half of the samples of this size have a wider
+    interval, half a narrower one."""
     needed_range: tuple[int, int] | None
+    """The 95 % range of `n_needed`, as the images in hand are a sample."""
     status: str
+    """Why nothing can be planned; else "ok"."""
     headlines: tuple[str, ...] = ()
+    """Problems of the data that may make the plan useless."""
     f1: float | None = None
+    """With one category alpha has no meaning, and the plan, its width included, is for this F1 of
+    all pairs of annotators; None where it is for alpha."""
 
 
 def plan(

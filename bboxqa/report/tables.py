@@ -111,27 +111,18 @@ def _width(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Which rows and columns of a table are shown.
-
-    Attributes
-    ----------
-    title, file : str
-        The name of the csv file that has all rows.
-    n_rows : int
-    columns : collection of str, optional
-        By default all that fit.
-    folded : str
-        A column whose texts are folded into several lines.
-    legend : mapping of str to str
-        Explanations of columns.
-    """
+    """Which rows and columns of a table are shown."""
 
     title: str
     file: str
+    """The name of the csv file that has all rows."""
     n_rows: int = 10
     columns: Collection[str] | None = None
+    """By default all that fit."""
     folded: str = ""
+    """A column whose texts are folded into several lines."""
     legend: Mapping[str, str] = field(default_factory=dict)
+    """Explanations of columns."""
 
 
 def table_excerpt(

@@ -466,10 +466,7 @@ def _copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 def _equal_sets(
     document: Document, rows: IndexArray, picture: IndexArray, of_row: IndexArray, size: IndexArray
 ) -> IndexArray:
-    """Return pairs of sets of boxes by two annotators that are equal, (S, 2).
-
-    `of_row` is the set of each row, numbered by image, then annotator.
-    """
+    """Return pairs of sets of boxes by two annotators that are equal, (S, 2)."""
     boxes = document.once(written_boxes)
     sound = np.isfinite(boxes[rows]).all(1) & (size[of_row] >= _MIN_COPIED)
     rows, picture, of_row = rows[sound], picture[sound], of_row[sound]

@@ -160,10 +160,7 @@ def _of_boxes(
 
 
 def _bare(areas: _Areas, settings: ValidateSettings) -> tuple[BoolArray, bool]:
-    """Return which areas are one placeholder, and whether areas are those of omitted outlines.
-
-    They are where most are smaller than their boxes.
-    """
+    """Return which areas are one placeholder, and whether areas are those of omitted outlines."""
     smaller = areas.bare & areas.differs & (areas.given < areas.of_box) & (areas.given > 0)
     none = np.zeros(len(smaller), np.bool_)
     if smaller.sum() < _ENOUGH or 2 * smaller.sum() <= areas.bare.sum():

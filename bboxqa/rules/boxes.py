@@ -98,10 +98,7 @@ def _with_area(document: Document, row: int) -> tuple[Edit, ...]:
 
 
 def _beyond(document: Document) -> SparseRows:
-    """Return how far boxes extend beyond their images, (S, 4) px; NaN for unknown edges.
-
-    Only boxes that do are included, without images of swapped sizes and boxes of another layout.
-    """
+    """Return how far boxes extend beyond their images, (S, 4) px; NaN for unknown edges."""
     bbox, size, sound = document.annotations.bbox, document.size, document.has_box
     parts = []
     for rows in blocks(len(bbox)):

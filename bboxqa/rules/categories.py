@@ -90,10 +90,7 @@ def _names(document: Document) -> list[str]:
 
 
 def _repeats(keys: Sequence[Hashable | None]) -> tuple[BoolArray, IndexArray]:
-    """Return which rows repeat the key of an earlier row, and the first row with each key.
-
-    The first row is -1 where the key is None.
-    """
+    """Return which rows repeat the key of an earlier row, and the first row with each key."""
     seen: dict[Hashable, int] = {}
     rows = [-1 if key is None else seen.setdefault(key, row) for row, key in enumerate(keys)]
     first = np.array(rows, np.int64)

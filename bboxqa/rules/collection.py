@@ -54,10 +54,7 @@ class _Earlier(NamedTuple):
 
 
 def _in_equal_boxes(document: Document) -> IndexArray:
-    """Return the rows of annotations whose box equals that of another one of their image.
-
-    Without a box, the bounds of the outline count.
-    """
+    """Return the rows of annotations whose box equals that of another one of their image."""
     boxes, columns = document.once(written_boxes), document.annotations
     rows = np.flatnonzero((columns.record == Kind.DICT) & np.isfinite(boxes).all(axis=1))
     missing = columns.record == Kind.DICT
@@ -128,10 +125,7 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
 
 
 def _regions(document: Document) -> IndexArray | None:
-    """Return the region of each annotation, (N,); None if no region has several labels.
-
-    Only annotations of one image with equal boxes share a region.
-    """
+    """Return the region of each annotation, (N,); None if no region has several labels."""
     if document.reading.origin is None:
         return None
     regions, rows = np.arange(len(document.annotations)), document.once(_in_equal_boxes)
@@ -187,10 +181,7 @@ def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _of_ambiguous_records(document: Document) -> BoolArray:
-    """Return the annotations of images or categories that share an id, (N,) bool.
-
-    Each of two equal annotations may belong to another of them.
-    """
+    """Return the annotations of images or categories that share an id, (N,) bool."""
     result = np.zeros(len(document.annotations), np.bool_)
     for records, row in (
         (document.images, document.image),
@@ -336,10 +327,7 @@ def _numbers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _tracks(document: Document) -> IndexArray:
-    """Return the track of each annotation in a track, (T,) int64, per annotator and video.
-
-    Empty if several files are read together, as their tracks may have the same numbers.
-    """
+    """Return the track of each annotation in a track, (T,) int64, per annotator and video."""
     tracks = document.annotations.tracks
     is_file = document.reading.origin is None
     is_file = is_file or Path(document.name).suffix.lower() in (".json", ".xml")

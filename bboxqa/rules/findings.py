@@ -113,11 +113,7 @@ def _locate(
 
 
 def _placed_in_origin(origin: Origin, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield findings with file, line, column, pointer and excerpt of the original records.
-
-    Images have names in place of ids that their tool does not show. Fixes are dropped, as they are
-    edits of COCO JSON.
-    """
+    """Yield findings with file, line, column, pointer and excerpt of the original records."""
     listed = list(findings)
     pointers = dict.fromkeys(
         pointer for finding in listed for pointer in (finding.pointer, *finding.examples)

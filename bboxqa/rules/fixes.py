@@ -93,11 +93,7 @@ def fix(
 def _asked(
     document: Document, settings: ValidateSettings, *, unsafe: bool
 ) -> Iterator[tuple[str, Edit]]:
-    """Yield the edits that fix the findings of the rules, each with the code of its rule.
-
-    Consequences of another defect are fixed after that defect, as their fixes would use wrong
-    values.
-    """
+    """Yield the edits that fix the findings of the rules, each with the code of its rule."""
     wanted = ("safe", "unsafe") if unsafe else ("safe",)
     found, _ = without_consequences(document, apply(document, settings))
     for rule, hits in found:

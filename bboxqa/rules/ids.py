@@ -43,11 +43,7 @@ def _references(document: Document) -> list[str]:
 
 
 def _new_ids(document: Document) -> IndexArray:
-    """Return the id of each annotation after all fixes of annotation ids, (N,) int64.
-
-    0 and repeated ids are replaced by the next free number above all ids. The result is 0 where the
-    id cannot be converted to a number.
-    """
+    """Return the id of each annotation after all fixes of annotation ids, (N,) int64."""
     columns = document.annotations
     whole = columns.whole["id"]
     result = np.where(whole, columns.id, 0)
@@ -414,10 +410,7 @@ def _listed(document: Document, name: str) -> list[dict[str, Any]]:
 
 
 def _in_annotations(document: Document, key: str) -> IndexArray | None:
-    """Return the integers under a key of annotations, (N,) int64; None unless all have one.
-
-    This is for keys that reading a file does not keep.
-    """
+    """Return the integers under a key of annotations, (N,) int64; None unless all have one."""
     reading = document.reading
     pattern = re.compile(rf'"{key}"\s*:\s*(-?\d{{1,18}})(?=\s*[,}}])'.encode())
     _, start, stop = reading.spans.get("annotations", (0, 0, 0))

@@ -138,10 +138,7 @@ def _at_origin(document: Document, _settings: ValidateSettings) -> Iterator[Hits
 
 
 def _beyond_box(document: Document, bounds: FloatArray) -> FloatArray:
-    """Return how far points extend beyond each edge of their box, (K, 4), in longer sides.
-
-    NaN without a box in COCO's layout.
-    """
+    """Return how far points extend beyond each edge of their box, (K, 4), in longer sides."""
     rows = document.annotations.keypoints.row
     bbox = document.annotations.bbox[rows].copy()
     bbox[~document.has_box[rows] | document.once(in_other_layout)[rows]] = np.nan

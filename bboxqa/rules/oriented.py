@@ -13,12 +13,12 @@ from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure, size_text
 from bboxqa.rules.facts.oriented_boxes import (
-    CIRCLE,
     are_crossed,
     is_rotated_file,
     oriented_boxes,
 )
 
+_CIRCLE = 360.0
 _RADIANS = "Pascal VOC XML"
 """The format whose angles are in radians; in the document they are in degrees."""
 
@@ -28,15 +28,17 @@ def _out_of_range(document: Document, _settings: ValidateSettings) -> Iterator[H
     boxes, origin = document.once(oriented_boxes), document.reading.origin
     is_radians = origin is not None and origin.title == _RADIANS
     factor, unit = (np.pi / 180, "radians") if is_radians else (1.0, "degrees")
-    expected = f"{unit} from 0 to {figure(CIRCLE * factor)}"
+    expected = f"{unit} from 0 to {figure(_CIRCLE * factor)}"
 
     def says(which: int) -> str:
         angle = float(boxes.angle[which])
-        return f"angle is {figure(angle * factor)}, the direction {figure(angle % CIRCLE * factor)}"
+        return (
+            f"angle is {figure(angle * factor)}, the direction {figure(angle % _CIRCLE * factor)}"
+        )
 
     yield from record_hits(
         document,
-        np.abs(boxes.angle) > CIRCLE,
+        np.abs(boxes.angle) > _CIRCLE,
         says,
         "bbox",
         expected=expected,
@@ -69,8 +71,6 @@ def _crossed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 def _beyond(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     """O006: rotated boxes whose corners lie beyond their images."""
     boxes, rotations = document.once(oriented_boxes), document.annotations.rotations
-    if not len(boxes):
-        return
     corners = boxes.corners.copy()
     # Whether the first numbers are the centre or a corner is unknown, but both are in the image.
     five = rotations.row[rotations.n_numbers == 5]

@@ -178,15 +178,7 @@ def _other_form(document: Document, _settings: ValidateSettings) -> Iterator[Hit
 
 
 def _as_rings(value: Any) -> list[list[float]] | None:
-    """Return an outline in COCO's notation; None if its meaning is uncertain.
-
-    Examples
-    --------
-    >>> _as_rings([1, 2, 3, 4, 5, 6]), _as_rings("1,2 3,4 5,6")
-    ([[1, 2, 3, 4, 5, 6]], [[1, 2, 3, 4, 5, 6]])
-    >>> _as_rings([[1, 2], [3, 4], [5, 6]])
-    [[1, 2, 3, 4, 5, 6]]
-    """
+    """Return an outline in COCO's notation; None if its meaning is uncertain."""
     if isinstance(value, str):
         text, value = value, None
         for listed in (text, f"[{','.join(text.replace(',', ' ').replace(';', ' ').split())}]"):
@@ -257,10 +249,7 @@ def _crossing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
 
 
 def _split_rings(document: Document, row: int) -> tuple[Edit, ...]:
-    """Return the edit that makes all rings of an annotation valid.
-
-    There is none if that needs a hole, or if a ring crosses itself too often.
-    """
+    """Return the edit that makes all rings of an annotation valid."""
     import shapely
 
     rings, of_row = document.annotations.rings, ring_rows(document, row)
@@ -435,10 +424,7 @@ def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
 
 
 def _from_lowest(xy: FloatArray) -> FloatArray:
-    """Return a ring that starts at its lowest point, towards the lower of both neighbours.
-
-    Rings that differ only in their first point and direction become equal.
-    """
+    """Return a ring that starts at its lowest point, towards the lower of both neighbours."""
     start = int(np.lexsort((xy[:, 1], xy[:, 0]))[0])
     forward = np.roll(xy, -start, axis=0)
     backward = np.roll(forward[::-1], 1, axis=0)

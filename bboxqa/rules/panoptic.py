@@ -324,10 +324,7 @@ def _difference(segments: Segments, own: slice, png: PngSegments) -> str:
 
 
 def _misplaced(bbox: FloatArray, bounds: IndexArray) -> IndexArray:
-    """Return which boxes are not the bounds of their pixels.
-
-    Boxes may be missing, and some tools exclude the last row and column.
-    """
+    """Return which boxes are not the bounds of their pixels."""
     start, stop = bbox[:, :2] - bounds[:, :2], bbox[:, :2] + bbox[:, 2:] - bounds[:, 2:]
     off: IndexArray = np.flatnonzero(
         (np.abs(start) >= 1).any(axis=1) | (np.abs(stop) > 1).any(axis=1)

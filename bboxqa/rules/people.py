@@ -100,11 +100,7 @@ class People:
 
 
 def _hidden(finding: Finding, given: Mapping[str, str]) -> Finding:
-    """Return a finding with pseudonyms.
-
-    An excerpt may hold other information on people, such as a first name. No fix is proposed, as
-    files are fixed without a key.
-    """
+    """Return a finding with pseudonyms."""
 
     def hide(value: Any) -> Any:
         return without_names(value, given)
@@ -160,11 +156,7 @@ def names_hidden(
 
 
 def _typed(command: str, key: Path, hidden: Callable[[str], str]) -> str:
-    """Return a command with the option of the key, and words in place of paths with names.
-
-    A path with a pseudonym could not be typed. Fixes have the content of the file, with its names,
-    so that `--fix` does not go with a key.
-    """
+    """Return a command with the option of the key, and words in place of paths with names."""
     words = shlex.split(command)
     typed = [word if hidden(word) == word else "FILE" for word in words]
     if not {"--fix", "--pseudonyms"} & {*words}:

@@ -105,11 +105,7 @@ def _originals(document: Document) -> list[str]:
 
 
 def _keys(document: Document) -> Iterator[list[tuple[str, object]]]:
-    """Yield for each image what it has in common with the same image in another file, and how.
-
-    Of images that were read, the content decides and not the name. If each folder numbers its
-    images from the start, equal last parts of names prove nothing.
-    """
+    """Yield for each image what it has in common with the same image in another file, and how."""
     names, disk = document.images.texts("file_name"), document.disk
     last = [name.replace("\\", "/").rpartition("/")[2] for name in names]
     is_unique = len({*last}) == len({*names})

@@ -1,4 +1,3 @@
-import csv
 import json
 import logging
 import os
@@ -27,7 +26,6 @@ fsspec = pytest.importorskip("fsspec", exc_type=ImportError)
 from distributed.comm import CommClosedError  # noqa: E402
 from support import stores  # noqa: E402
 from support.cluster_work import (  # noqa: E402
-    DEADLY,
     square_or_die,
 )
 
@@ -237,39 +235,6 @@ def test_a_worker_killed_at_work_changes_nothing(address, root, local, tmp_path)
     assert contents(tmp_path) == local
 
 
-def test_a_project_that_kills_its_workers_is_one_that_failed(address, root, local, tmp_path):
-    more = tmp_path / "root"
-    (more / DEADLY).mkdir(parents=True)
-    (more / DEADLY / "export.json").write_text(json.dumps(coco(9, 3)), "utf-8")
-    for name in ("boxes", "three"):
-        (more / name).symlink_to(root / name)
-    result = run_batch(more, tmp_path / "out", SETTINGS, scheduler=address, follow_links=True)
-    rows = {row.project: row for row in result.rows}
-    assert rows[DEADLY].status == "failed"
-    assert "its workers died 2 times" in rows[DEADLY].message
-    with (tmp_path / "out" / "projects.csv").open(newline="") as file:
-        ours = {row["project"]: row for row in csv.DictReader(file)}
-    theirs = csv.DictReader(local["projects.csv"].decode().splitlines())
-    theirs = {row["project"]: row for row in theirs}
-    assert all(ours[name] == theirs[name] for name in ("boxes", "three"))
-    # It is tried again the next time.
-    left = [*(tmp_path / "out" / "projects" / DEADLY).iterdir()]
-    assert [file.read_text() for file in left] == [f"{rows[DEADLY].message}\n"]
-    assert left[0].name == "failed.txt"
-
-
-def test_a_task_is_done_again_when_its_worker_dies(address, tmp_path):
-    tasks = [
-        (3, ""), (-1, ""), (4, str(tmp_path / "first")),
-        *((number, "") for number in range(20)),
-    ]  # fmt: skip
-    with connected(address) as client:
-        done = dict(run_on(client, tasks, square_or_die))
-    assert done.keys() == set(tasks)
-    assert all(result == task[0] ** 2 for task, result in done.items() if task[0] != -1)
-    assert str(done[-1, ""]) == "ValueError: below zero"
-
-
 def test_a_scheduler_that_dies_is_told(address, monkeypatch):
     def gone():
         raise CommClosedError
@@ -372,9 +337,3 @@ def test_without_dask_the_error_names_the_command(monkeypatch):
         connected("local"),
     ):
         pass
-
-
-def test_jobs_and_a_scheduler_exclude_each_other():
-    result = run("batch", ".", "--jobs", "2", "--scheduler", "local")
-    assert result.returncode == 2
-    assert "local:N" in result.output

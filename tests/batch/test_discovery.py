@@ -1,8 +1,6 @@
 """Which folders are projects, and what is left alone."""
 
-import gzip
 import os
-import time
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -12,8 +10,6 @@ from hypothesis import strategies as st
 from support.datasets import two_annotators, write
 
 from bboxqa.batch.discovery import discover
-from bboxqa.batch.rows import Settings
-from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError
 
 OTHER = {"version": 1, "forms": [], "label": "images and annotations"}
@@ -108,17 +104,6 @@ def test_every_file_is_in_one_project(tmp_path_factory, folders):
     assert [project.name for project in found.projects] == sorted(expected)
 
 
-def test_what_a_project_knows(tmp_path):
-    made(tmp_path, "a/x.json", "a/images/readme.txt", "b/y.json", "b/images")
-    write(tmp_path / "a/bboxqa.toml", "seed = 1\n")
-    (tmp_path / "b/bboxqa.toml").mkdir()
-    first, second = discover(tmp_path).projects
-    assert (first.folder, first.images) == (tmp_path / "a", tmp_path / "a/images")
-    assert first.settings == tmp_path / "a/bboxqa.toml"
-    assert first.size == (tmp_path / "a/x.json").stat().st_size
-    assert (second.images, second.settings) == (None, None)
-
-
 def test_other_json_is_left_alone(tmp_path):
     made(tmp_path, "a/x.json", "a/y.JSON")
     made(tmp_path, "a/other.json", "b/deep/other.json", content=OTHER)
@@ -146,12 +131,6 @@ def test_hidden_files_and_the_folder_of_the_results_are_left_out(tmp_path):
     found = discover(tmp_path, skip=tmp_path / "z/../results")
     assert shown(found) == {"a": ["x.json"], "z": ["x.json"]}
     assert found.left_alone == ()
-
-
-def test_results_of_another_run_are_left_out(tmp_path):
-    made(tmp_path, "a/x.json")
-    run_batch(tmp_path, tmp_path / "last night", Settings({}, {}))
-    assert shown(discover(tmp_path, skip=tmp_path / "tonight")) == {"a": ["x.json"]}
 
 
 def test_links(tmp_path):
@@ -196,13 +175,6 @@ def test_links_out_of_the_root_are_not_followed(tmp_path):
     assert followed.projects[1].images == root / "p/images"
 
 
-def test_a_pipe_is_told(tmp_path):
-    made(tmp_path, "p/x.json")
-    os.mkfifo(tmp_path / "p/y.json")
-    found = discover(tmp_path)
-    assert found.unreadable == (("p/y.json", "is not a file"),)
-
-
 def test_unreadable_folder(tmp_path, monkeypatch):
     made(tmp_path, "a/x.json", "b/y.json", "b/deep/z.json", "c/z.json")
 
@@ -213,20 +185,6 @@ def test_unreadable_folder(tmp_path, monkeypatch):
     found = discover(tmp_path)
     assert shown(found) == {"a": ["x.json"], "c": ["z.json"]}
     assert found.unreadable == (("b", "Permission denied"),)
-
-
-def test_many_files(tmp_path):
-    for number in range(2000):
-        folder = tmp_path / f"{number % 50}"
-        folder.mkdir(exist_ok=True)
-        (folder / f"{number}.json").write_text("{}")
-    made(tmp_path, "p/x.json")
-    # Of this processor: others may use the disk.
-    begun = time.process_time()
-    found = discover(tmp_path)
-    assert time.process_time() - begun < 2
-    assert shown(found) == {"p": ["x.json"]}
-    assert len(found.left_alone) == 2000
 
 
 def labelled(folder):
@@ -246,11 +204,6 @@ def test_a_folder_that_is_one_source_is_a_project_and_deeper_ones_are_its_annota
     }
 
 
-def test_a_root_that_is_one_source_is_one_project(tmp_path):
-    labelled(tmp_path)
-    assert shown(discover(tmp_path)) == {".": ["."]}
-
-
 @pytest.mark.parametrize(
     ("name", "told"), [("gone", "no such folder"), ("file.json", "is a file; expected a folder")]
 )
@@ -258,15 +211,6 @@ def test_wrong_root(tmp_path, name, told):
     made(tmp_path, "file.json")
     with pytest.raises(DatasetError, match=told):
         discover(tmp_path / name)
-
-
-def test_a_project_that_is_shown_as_another_one_is_told(tmp_path):
-    made(tmp_path, "a\x07/x.json", "a\\x07/x.json", "b\x07/x.json")
-    found = discover(tmp_path)
-    assert set(shown(found)) == {"a\\x07", "b\x07"}
-    ((name, reason),) = found.unreadable
-    assert name == "a\x07"
-    assert reason.startswith("has the name of another project but for escaped characters")
 
 
 def packed(path):
@@ -289,25 +233,3 @@ def test_archives_are_sources_where_nothing_is_unpacked(tmp_path):
     assert shown(found) == {"a": ["ann.zip", "bob.zip"], "b": ["annotations/ann.json"]}
     reason = "other files are read; to read it as well, unpack it"
     assert found.not_read == (("b/old.zip", reason), ("c.zip", reason))
-
-
-def test_archives_beside_other_files_are_not_read(tmp_path):
-    made(tmp_path, "p/ann.json")
-    text = (tmp_path / "p/ann.json").read_bytes()
-    (tmp_path / "p/ann.json.gz").write_bytes(gzip.compress(text))
-    (tmp_path / "p/bob.json.gz").write_bytes(gzip.compress(text))
-    with ZipFile(tmp_path / "all.zip", "w") as archive:
-        archive.writestr("p/ann.json", text)
-    with ZipFile(tmp_path / "p/images.zip", "w") as archive:
-        archive.writestr("1.jpg", "")
-    found = discover(tmp_path)
-    assert shown(found) == {"p": ["ann.json"]}
-    assert {each.path for each in found.not_read} >= {"p/ann.json.gz", "p/bob.json.gz"}
-
-
-def test_folders_of_splits_are_no_projects(tmp_path):
-    made(tmp_path, "p/train2017/x.json", "p/Validation/annotations/x.json", "q/train_ann/x.json")
-    assert shown(discover(tmp_path)) == {
-        "p": ["Validation/annotations/x.json", "train2017/x.json"],
-        "q/train_ann": ["x.json"],
-    }

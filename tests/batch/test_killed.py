@@ -211,16 +211,3 @@ def test_an_early_interrupt_shows_no_traceback(top, tmp_path, pause):
     code, words = signalled(top, tmp_path / "out", signal.SIGINT, pause)
     assert code in {130, 1}
     assert "Traceback" not in words
-
-
-@pytest.mark.parametrize(
-    ("number", "code", "name"),
-    [(signal.SIGTERM, 143, "Ended by SIGTERM"), (signal.SIGHUP, 129, "Ended by SIGHUP")],
-)
-def test_a_run_that_is_ended_leaves_no_hidden_folder(top, tmp_path, number, code, name):
-    out = tmp_path / "out"
-    ended, words = signalled(top, out, number, None)
-    assert ended == code
-    last = words.splitlines()[-1]
-    assert last == f"{name}; the next run keeps the results of finished projects."
-    assert not [*out.glob("projects/.*"), *out.glob(".*.part")]

@@ -2,10 +2,9 @@
 
 import csv
 import json
-from dataclasses import asdict, fields
+from dataclasses import fields
 from html.parser import HTMLParser
 from importlib.resources import files
-from urllib.parse import unquote
 
 import pytest
 from support.datasets import write
@@ -14,10 +13,9 @@ from bboxqa.batch.discovery import Discovered
 from bboxqa.batch.history import Regression
 from bboxqa.batch.outputs import write_outputs
 from bboxqa.batch.results import folder_of
-from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gates
+from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings
 from bboxqa.core.errors import OutputError
 from bboxqa.core.text import one_line
-from bboxqa.core.version import __version__
 
 SETTINGS = Settings({"min_alpha": 0.6}, {})
 NOTHING = Discovered((), (), ())
@@ -139,48 +137,6 @@ def test_page_escapes(tmp_path):
     assert "\x1b" not in (tmp_path / "index.html").read_text("utf-8")
 
 
-def test_links_are_those_that_resolve(tmp_path):
-    names = ["a/b", NASTY, "..", ".", "x" * 300, "100 %"]
-    for number, name in enumerate(names):
-        for file in ("summary.json", "images.csv", "findings.jsonl", "log.txt")[: number % 4 + 1]:
-            write(folder_of(tmp_path, name) / file, name)
-    write(folder_of(tmp_path, "a/b") / "pairs.csv", "is not linked")
-    (folder_of(tmp_path, "a/b") / "log.txt").mkdir()
-    page = written(tmp_path, [Row(name, MEASURED, 1) for name in [*names, "nothing there"]])
-    assert len(page.links) == sum(number % 4 + 1 for number in range(len(names)))
-    assert len(set(page.links)) == len(page.links)
-    for link in page.links:
-        assert ":" not in link
-        assert not link.startswith("/")
-        target = (tmp_path / unquote(link)).resolve()
-        assert target.is_file()
-        assert target.parents[1] == tmp_path / "projects"
-        # It is the file of the project in whose line it stands.
-        assert target.read_text("utf-8") in names
-
-
-def test_a_failure_leads_to_why_and_not_to_earlier_results(tmp_path):
-    for name in ("summary.json", "log.txt", "failed.txt"):
-        write(folder_of(tmp_path, "died") / name, name)
-        write(folder_of(tmp_path, "fine") / name, name)
-    failed = Row("wrong", FAILED, 1, passed=False, message="no json")
-    write(folder_of(tmp_path, "wrong") / "log.txt", "no json")
-    record = json.dumps({"key": "key", "row": asdict(failed), "files": ["log.txt"]})
-    write(folder_of(tmp_path, "wrong") / "record.json", record)
-    rows = [
-        Row("died", FAILED, 1, passed=False),
-        Row("fine", MEASURED, 1),
-        Row("nothing", FAILED, 1, passed=False),
-        failed,
-    ]
-    assert sorted(written(tmp_path, rows).links) == [
-        "projects/died/failed.txt",
-        "projects/fine/log.txt",
-        "projects/fine/summary.json",
-        "projects/wrong/log.txt",
-    ]
-
-
 def test_what_has_to_be_looked_at_comes_first(tmp_path):
     rows = [
         Row("fine", MEASURED, 1, alpha=0.9),
@@ -193,30 +149,6 @@ def test_what_has_to_be_looked_at_comes_first(tmp_path):
     cells = written(tmp_path, rows).cells[1:]
     assert [line[0] for line in cells] == ["bad", "gate", "low", "one category", "fine", "no"]
     assert {len(line) for line in cells} == {11}
-
-
-def test_the_page_says_when_and_with_which_gates_it_was_made(tmp_path):
-    written(tmp_path)
-    text = (tmp_path / "index.html").read_text("utf-8")
-    assert "<h1>3 projects: 1 did not pass</h1>" in text
-    assert "1 measured, 1 not measured, 1 failed" in text
-    assert "Gates: alpha at least 0.6, no finding of severity error." in text
-    assert "<time>2026-11-22 17:21 UTC</time>" in text
-    assert f"bboxqa {__version__}" in text
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        (Settings({}, {}), "no finding of severity error"),
-        (
-            Settings({"min_alpha": 0.2}, {"fail_on": "info"}, agree_over={"min_alpha": 0.5}),
-            "alpha at least 0.5, no finding of severity info or above",
-        ),
-    ],
-)
-def test_gates_in_words(settings, words):
-    assert gates(settings) == words
 
 
 def test_the_last_ones_are_replaced_and_nothing_else_is_left(tmp_path):

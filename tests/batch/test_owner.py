@@ -24,12 +24,6 @@ def _here(tmp_path, monkeypatch):
     OUT.mkdir()
 
 
-def claimed(root):
-    """Claim the results for a root, and return the root that they are noted to belong to."""
-    claim(OUT, root, force=False)
-    return (OUT / ".root.json").read_bytes()
-
-
 def run(root, **more):
     return run_batch(root, OUT, Settings({"bootstrap": 0}, {}), **more)
 
@@ -54,13 +48,6 @@ def test_force_replaces_them_and_begins_a_new_history():
     assert run("second").n_reused == 1
 
 
-def test_the_same_root_under_another_name():
-    Path("link").symlink_to("first")
-    owner = claimed("first")
-    for name in ("./first/", Path("first").resolve(), "link", "second/../first"):
-        assert claimed(name) == owner
-
-
 def test_stores_are_told_apart():
     claim(OUT, "s3://bucket/a/", force=False)
     claim(OUT, "s3://bucket/a", force=False)
@@ -80,12 +67,3 @@ def test_a_folder_with_other_files_is_left_as_it_is(name):
     assert run("first", force=True).passed
     # From then on it is a folder of results.
     assert run("first").n_reused == 1
-
-
-@pytest.mark.parametrize(
-    "names", [[".lock"], [".lock", "..root.json.0123456789abcdef.part"], ["history.sqlite"]]
-)
-def test_what_a_killed_run_or_an_earlier_version_left_is_used(names):
-    for name in names:
-        (OUT / name).touch()
-    assert run("first").passed

@@ -4,7 +4,6 @@ import os
 import sys
 import time
 from functools import partial
-from multiprocessing import active_children
 
 import pytest
 from support.pool_work import (
@@ -41,10 +40,6 @@ def test_every_task_is_done_once(jobs, n_tasks):
     assert sorted(done) == [(task, 2 * task) for task in range(n_tasks)]
 
 
-def test_tasks_are_begun_in_their_order():
-    assert [task for task, _ in do([3, 1, 2], double, 1)] == [3, 1, 2]
-
-
 def test_large_tasks_and_results_do_not_block():
     tasks = [bytes([number]) * 3_000_000 for number in range(4)]
     assert sorted(do(tasks, echo)) == [(task, task) for task in tasks]
@@ -69,23 +64,11 @@ def test_one_that_kills_itself(tmp_path, jobs):
     assert float(second[1]) > max(float(when) for _, when in others)
 
 
-def test_one_that_dies_once_is_done_in_the_end(tmp_path):
-    work = partial(fatal, folder=tmp_path, bad={0, 3}, times=1)
-    assert sorted(do(range(5), work)) == [(task, task) for task in range(5)]
-
-
 def test_all_of_them_die(tmp_path):
     work = partial(fatal, folder=tmp_path, bad={0, 1, 2})
     assert sorted(do(range(3), work), key=str) == [
         (task, WorkerDied(exit_reason(-9))) for task in range(3)
     ]
-
-
-def test_what_is_told_of_it():
-    assert exit_reason(-9) == "its process was ended by signal 9 (out of memory?)"
-    assert exit_reason(-11) == "its process was ended by signal 11"
-    assert exit_reason(3) == "its process ended with status 3"
-    assert exit_reason(None) == "its process ended with status None"
 
 
 def test_a_worker_has_the_environment_of_its_own_run(monkeypatch):
@@ -97,15 +80,6 @@ def test_a_worker_has_the_environment_of_its_own_run(monkeypatch):
     monkeypatch.delenv("BBOXQA_GONE")
     found = do(["BBOXQA_TEST", "BBOXQA_GONE"], os.getenv)
     assert sorted(found) == [("BBOXQA_GONE", None), ("BBOXQA_TEST", "second")]
-
-
-def test_nothing_is_left_of_one_that_is_given_up():
-    outcomes = run_all([0, 600, 600, 600], dawdle, "bboxqa.batch.project", 2)
-    begun = time.monotonic()
-    assert next(outcomes)[0] == 0
-    outcomes.close()
-    assert time.monotonic() - begun < 30
-    assert not [child for child in active_children() if "ForkServer" in child.name]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")

@@ -3,14 +3,12 @@
 import csv
 import json
 import os
-import shutil
 from errno import ENOSPC
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from PIL import Image
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.batch import keys, project
@@ -19,8 +17,7 @@ from bboxqa.batch.keys import local_key
 from bboxqa.batch.project import recorded, run_project
 from bboxqa.batch.results import folder_of
 from bboxqa.batch.rows import Settings, settings_of
-from bboxqa.batch.tasks import run_packed, run_task
-from bboxqa.formats.choices import Choices, choices
+from bboxqa.formats.choices import Choices
 
 PLAIN = Settings({}, {})
 OUT = Path("out")
@@ -117,11 +114,6 @@ class TestKey:
         path.write_bytes(content)
         assert local_key(only(root), PLAIN) == key
 
-    def test_goes_with_the_folder(self, root):
-        key = local_key(only(root), PLAIN)
-        (root / "p").rename(root / "q")
-        assert local_key(only(root), PLAIN) == key
-
     @pytest.mark.parametrize(
         "change",
         [
@@ -196,9 +188,6 @@ class TestRecord:
     )  # fmt: skip
     def test_broken_is_none(self, tmp_path, text):
         write(folder_of(tmp_path, "p") / "record.json", text)
-        assert recorded(tmp_path, "p") is None
-
-    def test_missing_is_none(self, tmp_path):
         assert recorded(tmp_path, "p") is None
 
 
@@ -302,10 +291,6 @@ class TestStatus:
         row = done(tmp_path, document([annotation(1)]), Settings({}, {"fail_on": "info"}))
         assert (row.status, row.passed) == ("not measured", False)
 
-    def test_own_gate(self, tmp_path):
-        write(tmp_path / "root/p/bboxqa.toml", "min_alpha = 0.95\n")
-        assert not done(tmp_path, differing()).passed
-
 
 class TestMachine:
     """A disk that is full leaves the last result as it was."""
@@ -337,60 +322,12 @@ class TestMachine:
         assert recorded(tmp_path / "out", "p")[1] == before
         assert [path.name for path in folder.parent.iterdir()] == ["p"]
 
-    def test_defect_of_ours_is_logged_and_tried_again(self, tmp_path, monkeypatch):
-        def broken(*_, **__):
-            raise ZeroDivisionError("a\x1bb")
-
-        monkeypatch.setattr(project, "agree_with", broken)
-        row = done(tmp_path, differing())
-        assert (row.status, row.passed) == ("failed", False)
-        assert row.message == "ZeroDivisionError: a\\x1bb"
-        assert row.n_errors == 0
-        folder = tmp_path / "out/projects/p"
-        assert (folder / "failed.txt").read_text().startswith("Traceback")
-        assert not (folder / "log.txt").exists()
-        assert recorded(tmp_path / "out", "p") is None
-
     def test_a_result_is_replaced_as_a_whole(self, tmp_path):
         done(tmp_path, differing())
         row = done(tmp_path, document([annotation(1)]))
         names = {path.name for path in (tmp_path / "out/projects/p").iterdir()}
         assert names == {"findings.jsonl", "log.txt", "record.json"}
         assert recorded(tmp_path / "out", "p")[1] == row
-
-
-class TestFolders:
-    """Label files of YOLO in a folder for each annotator."""
-
-    @pytest.fixture
-    def folders(self, tmp_path):
-        root = tmp_path / "root"
-        for who, high in {"ann": 0.4, "bob": 0.41}.items():
-            write(root / "p" / who / "data.yaml", "names: [cat, dog]\n")
-            for number in range(4):
-                pixels = root / "p" / who / f"images/{number}.png"
-                pixels.parent.mkdir(parents=True, exist_ok=True)
-                Image.new("L", (200, 100)).save(pixels)
-                boxes = "".join(f"{k} {0.2 + 0.5 * k} 0.5 0.2 {high}\n" for k in range(2))
-                write(root / "p" / who / f"labels/{number}.txt", boxes)
-        return only(root)
-
-    def test_they_are_measured(self, folders, tmp_path):
-        key = local_key(folders, PLAIN)
-        row = run_project(folders, PLAIN, tmp_path / "out", key, check_key=True)
-        assert (row.status, row.n_files, row.n_annotators) == ("measured", 2, 2)
-        assert (row.n_images, row.n_annotations, row.f1) == (4, 16, 1.0)
-
-    def test_what_is_said_about_files_holds_for_both_commands(self, folders, tmp_path):
-        shutil.rmtree(tmp_path / "root/p/ann/images")
-        shutil.rmtree(tmp_path / "root/p/bob/images")
-        (tmp_path / "root/p/bob/labels/3.txt").write_text("")
-        row = run_project(folders, PLAIN, tmp_path / "out", "key")
-        assert (row.status, row.n_errors) == ("failed", 7)
-        said = Settings({}, {}, choices=Choices(image_size=(200, 100)))
-        row = run_project(folders, said, tmp_path / "out", "key")
-        assert (row.status, row.n_errors, row.n_annotations) == ("measured", 0, 14)
-        assert choices() == Choices()
 
 
 def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
@@ -408,41 +345,3 @@ def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
     assert recorded(tmp_path / "out", "p") is None
     monkeypatch.undo()
     assert done(tmp_path, differing()).status == "measured"
-
-
-def test_what_is_replaced_while_it_waits_is_not_kept_as_the_result_of_what_was_there(tmp_path):
-    write(tmp_path / "root" / "p" / "x.json", differing())
-    waiting = only(tmp_path / "root")
-    task = (waiting, local_key(waiting, PLAIN))
-    write(tmp_path / "root" / "p" / "x.json", differing((40, 40, 20, 20)))
-    row = run_task(task, PLAIN, tmp_path / "out")
-    assert row.status == "failed"
-    assert row.message.endswith("p: changed after the run had begun; run it again")
-    packed = run_packed(task, PLAIN, tmp_path)
-    assert packed.row == row
-    write(tmp_path / "root" / "p" / "x.json", differing())
-    assert recorded(tmp_path / "out", "p") is None
-    assert run_task(task, PLAIN, tmp_path / "out").status == "measured"
-    assert recorded(tmp_path / "out", "p")[0] == task[1]
-
-
-def test_a_project_of_captions_is_not_measured_and_passes(tmp_path):
-    captions = [{"id": 1, "image_id": 1, "caption": "a cat"}]
-    row = done(tmp_path, {"images": [image(1)], "annotations": captions})
-    assert (row.status, row.n_errors, row.passed) == ("not measured", 0, True)
-    assert "holds COCO captions" in row.message
-
-
-def test_objects_are_measured_beside_results_and_lists_of_images(tmp_path):
-    alone = done(tmp_path, differing())
-    write(tmp_path / "root/p/images.json", {"images": [image(1)]})
-    write(
-        tmp_path / "root/p/r.json",
-        [{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 1}],
-    )
-    row = done(tmp_path, differing())
-    assert (row.status, row.n_files, row.n_errors) == ("measured", 3, 0)
-    assert (row.alpha, row.n_images) == (alone.alpha, alone.n_images)
-    summary = next((tmp_path / "out").rglob("summary.json")).read_text()
-    assert "lists of results left out, as the other files are measured: r.json" in summary
-    assert "files without annotations of objects left out: images.json" in summary

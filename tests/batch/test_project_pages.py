@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from PIL import Image
 from support.cli import run
 from support.datasets import annotation, document, image, two_annotators, write
 
@@ -75,13 +74,6 @@ def test_only_what_changed_gets_a_new_page(top):
     assert sorted((top / "out").rglob("*/*.html")) == pages
 
 
-@pytest.mark.parametrize("lost", ["report.html", "findings.html"])
-def test_a_page_that_was_taken_away_is_made_again(lost, top):
-    (top / "out/projects/two" / lost).unlink()
-    assert ran(top / "root") == {"two"}
-    assert (top / "out/projects/two" / lost).exists()
-
-
 def test_a_run_without_pages_keeps_them_and_is_run_again_for_them(top):
     root, out = top / "root", top / "out"
     plain = Settings({"bootstrap": 0}, {})
@@ -93,17 +85,3 @@ def test_a_run_without_pages_keeps_them_and_is_run_again_for_them(top):
     assert (out / "projects/two/report.html").exists()
     record = json.loads((out / "projects/two/record.json").read_text())
     assert {"report.html", "findings.html", "diagnosis.json"} <= {*record["files"]}
-
-
-def test_pixels_are_shown_where_images_are_examined(tmp_path):
-    data = two_annotators()
-    write(tmp_path / "root/a/x.json", data)
-    for each in data["images"]:
-        path = tmp_path / "root/a/images" / each["file_name"]
-        path.parent.mkdir(exist_ok=True)
-        Image.new("RGB", (each["width"], each["height"])).save(path)
-    done = run(
-        "batch", tmp_path / "root", "--out", tmp_path / "out", "--pages", "--images", "--jobs", "1"
-    )
-    assert done.returncode in (0, 1), done.stderr
-    assert b"data:image/webp" in (tmp_path / "out/projects/a/report.html").read_bytes()

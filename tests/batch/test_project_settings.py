@@ -4,15 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
-from support.datasets import annotation, document, image, write
+from support.datasets import annotation, document, write
 
 from bboxqa import reading
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
-from bboxqa.core.errors import ConfigError
 from bboxqa.formats.choices import choices
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
-from bboxqa.model.settings_files import READING_KEYS, read_settings
+from bboxqa.model.settings_files import READING_KEYS
 
 PLAIN = Settings({"bootstrap": 0, "checks": False}, {})
 DOCS = Path(__file__).parents[2] / "docs/batch.md"
@@ -40,11 +39,6 @@ def test_the_tables_of_keys_are_complete():
         sorted(READING_KEYS),
         sorted(ValidateSettings.__struct_fields__),
     ]
-
-
-def test_the_keys_of_reading_are_those_of_python():
-    with reading(**dict.fromkeys(READING_KEYS)):
-        assert choices().image_size is None
 
 
 @pytest.mark.parametrize("sizes", ["100x50", "sizes.csv"])
@@ -95,19 +89,3 @@ def test_wrong_settings_fail_their_project_only(tmp_path, toml, words):
     rows = batch(root)
     assert (rows["a"].status, rows["b"].status) == ("failed", "measured")
     assert words in rows["a"].message
-
-
-def test_a_project_may_name_the_files_that_it_reads(tmp_path):
-    root = tmp_path / "root"
-    for side, name in enumerate(("final-ann", "final-bob", "draft-eve"), 10):
-        one = annotation(1) | {"bbox": [10, 10, 10, side]}
-        write(root / f"a/{name}.json", document([one], [image(1)]))
-    write(root / "a/bboxqa.toml", 'filter = "final*"\n')
-    row = batch(root)["a"]
-    assert (row.n_files, row.annotators) == (2, ("final-ann", "final-bob"))
-
-
-def test_misplaced_keys_are_told_in_each_file_of_settings(tmp_path):
-    path = write(tmp_path / "my.toml", "duplicate_iou = 0.8\n")
-    with pytest.raises(ConfigError, match=r"my\.toml: duplicate_iou belongs into the table"):
-        read_settings(str(path))

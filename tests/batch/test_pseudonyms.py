@@ -98,28 +98,9 @@ def test_results_of_keys_and_with_names_are_not_mixed(force):
     assert "named: holds results that name annotators; name another folder" in refused.stderr
 
 
-def test_projects_named_after_annotators_are_counted():
-    folder = ROOT / PEOPLE[0]
-    folder.mkdir(parents=True)
-    key_on_annotations(folder)
-    outcome = run(*BATCH)
-    assert "Warning: 1 project is named after annotators, and results show" in outcome.stderr
-
-
 def test_workers_of_other_machines_are_refused():
     one_project()
     refused = run(*BATCH, "--scheduler", "tcp://10.0.0.9:8786")
     assert refused.returncode == 2
     assert "cannot add names to the key; run without --scheduler or with local:N" in refused.stderr
     assert not OUT.exists()
-
-
-def test_the_key_stays_out_of_results_and_a_dry_run_has_none():
-    one_project()
-    inside = run("batch", ROOT, "--out", OUT, "--pseudonyms", OUT / "key.json")
-    assert "would be in out, which is passed on" in inside.stderr
-    dry = run(*BATCH, "--dry-run")
-    assert dry.returncode == 2
-    assert "--dry-run prints the names of files; leave out --pseudonyms" in dry.stderr
-    assert not OUT.exists()
-    assert not KEY.exists()

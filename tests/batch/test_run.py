@@ -7,11 +7,7 @@ import re
 import shutil
 import signal
 import sys
-from contextlib import suppress
-from errno import ENOSPC
-from multiprocessing import active_children
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -131,14 +127,6 @@ def test_unchanged_is_not_run_again(root):
     assert files(root) == content
 
 
-@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "seed = " + "9" * 5000, "\0" * 2_000_000])
-def test_settings_that_cannot_be_read_fail_their_own_project_only(ran, text):
-    (ran / "b/bboxqa.toml").write_text(text)
-    result = run(ran)
-    assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
-    assert "b/bboxqa.toml: " in next(row.message for row in result.rows if row.project == "b")
-
-
 def test_only_what_changed_is_run_again(ran):
     before = times(ran)
     write(ran / "b/x.json", noisy(9))
@@ -147,19 +135,6 @@ def test_only_what_changed_is_run_again(ran):
     result = run(ran)
     assert result.n_reused == 1
     assert changed(before, times(ran)) == {"b", "c", "d"}
-
-
-def test_other_settings_run_all_of_them(ran):
-    before = times(ran)
-    assert run(ran, Settings({"bootstrap": 51}, {})).n_reused == 0
-    assert changed(before, times(ran)) == {"a", "b", "c"}
-
-
-def test_fresh_runs_all_of_them_to_the_same_result(ran):
-    before, content = times(ran), files(ran)
-    assert run(ran, fresh=True).n_reused == 0
-    assert changed(before, times(ran)) == {"a", "b", "c"}
-    assert files(ran) == content
 
 
 def test_any_number_of_jobs_gives_the_same(root):
@@ -226,37 +201,6 @@ def test_failures_of_the_machine_are_tried_again(ran):
     assert files(ran) == content
 
 
-def _full(task, settings, out):
-    """Work where the disk is full while the second project is written."""
-    project, key = task
-    if project.name != "b":
-        return run_project(project, settings, out, key)
-    error = OSError(ENOSPC, os.strerror(ENOSPC))
-    with mock.patch.object(Path, "rename", side_effect=error):
-        return run_project(project, settings, out, key)
-
-
-def test_full_disk(ran, monkeypatch):
-    before = times(ran)
-    write(ran / "b/x.json", noisy(9))
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "run_task", _full)
-        result = run(ran)
-    assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
-    assert "No space left on device" in result.rows[1].message
-    log = (OUT / "projects/b/failed.txt").read_text()
-    assert log.startswith("Traceback")
-    assert log.endswith(f"{result.rows[1].message}\n")
-    # What was known of it is still there.
-    assert changed(before, times(ran)) == {"b"}
-    assert before["b"][2].items() <= times(ran)["b"][2].items()
-    assert linked("b") == ["failed.txt"]
-    result = run(ran)
-    assert (result.n_reused, result.passed) == (2, True)
-    assert changed(before, times(ran)) == {"b"}
-    assert "projects/b/failed.txt" not in files(ran)
-
-
 def _fatal(task, settings, out):
     project, key = task
     if project.name == "a":
@@ -291,28 +235,6 @@ def test_project_that_kills_its_process(ran, monkeypatch):
     assert [name for name in projects if ours[name] != theirs[name]] == []
 
 
-def test_killed_workers_are_replaced(root):
-    for seed in range(4):
-        write(root / f"more {seed}/x.json", noisy(20 + seed))
-
-    def kill(step):
-        workers = [child for child in active_children() if "ForkServer" in child.name]
-        if step.done % 3 == 1 and workers:
-            # A worker may end by itself in the meantime.
-            with suppress(ProcessLookupError):
-                os.kill(workers[0].pid, signal.SIGKILL)
-
-    result = run(root, on_project=kill, jobs=2)
-    assert set(statuses(result).values()) == {"measured"}
-    run(root, out="undisturbed")
-    # What the killed ones left goes with the next run.
-    left = {name for name in files(root) if name.startswith("projects/.bboxqa-")}
-    content = files(root, "undisturbed")
-    assert {name: text for name, text in files(root).items() if name not in left} == content
-    assert run(root).n_reused == 7
-    assert files(root) == content
-
-
 def test_fail_fast(root):
     write(root / "b/x.json", noisy(3, 7))
     write(root / "b/bboxqa.toml", "min_alpha = 0.999\n")
@@ -322,22 +244,6 @@ def test_fail_fast(root):
     assert _summary(root)["n_projects"] == 2
     result = run(root)
     assert (len(result.rows), result.n_reused) == (3, 2)
-
-
-@pytest.mark.parametrize("content", ["", "  ", "null", "<html>502</html>", '{"error": 1}'])
-def test_an_export_that_became_something_else_is_a_failure(ran, content):
-    write(ran / "b/x.json", content)
-    for _ in range(2):
-        result = run(ran)
-        assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
-        assert not result.passed
-        assert result.rows[1].message == (
-            "b/x.json: no longer has annotations that are read" if content else "b/x.json: is empty"
-        )
-        assert linked("b") == ["failed.txt"]
-    assert [part.project for part in run(ran, pattern="y*.json").worse] == []
-    shutil.rmtree(ran / "b")
-    assert statuses(run(ran)) == {"a": "measured", "c": "measured"}
 
 
 def test_a_project_that_is_gone_is_told_once(ran):
@@ -353,23 +259,10 @@ def test_a_project_that_is_gone_is_told_once(ran):
     assert run(ran, pattern="no*.json").worse == ()
 
 
-def test_what_was_taken_away_is_made_again(ran):
-    content = files(ran)
-    (OUT / "projects/a/units.csv").unlink()
-    assert run(ran).n_reused == 2
-    assert files(ran) == content
-
-
 def test_results_may_not_go_into_a_project(root):
     with pytest.raises(OutputError, match="or one of them; name another folder"):
         run_batch(root, root / "a", PLAIN)
     assert not (root / "a" / "index.html").exists()
-
-
-def test_a_rule_that_there_is_not_is_named_with_its_file(root):
-    write(root / "a/bboxqa.toml", '[validate]\nignore = ["ZZZ"]\n')
-    row = run(root).rows[0]
-    assert row.message.startswith(f"{root / 'a/bboxqa.toml'}: no rule begins with 'ZZZ'")
 
 
 def test_what_killed_runs_left_is_removed(ran):
@@ -381,13 +274,6 @@ def test_what_killed_runs_left_is_removed(ran):
     left = [path.name for path in (ran.parent / "out").glob(".*.part")]
     assert left == [".report.html.0123456789abcdef.part"]
     assert {path.name for path in (ran.parent / "out/projects").iterdir()} == {"a", "b", "c"}
-
-
-def test_results_inside_the_root_are_no_projects(root):
-    for _ in range(2):
-        result = run_batch(root, root / "results", PLAIN, jobs=2)
-        assert [row.project for row in result.rows] == ["a", "b", "c"]
-        assert result.found.left_alone == ()
 
 
 def test_nobody_else_is_let_in(root):
@@ -405,20 +291,3 @@ def test_nobody_else_is_let_in(root):
 
 def _summary(root):
     return json.loads((root.parent / "out/summary.json").read_text())
-
-
-def test_an_annotator_whose_file_is_deleted_is_missed(root):
-    for seed, who in enumerate(("ann", "bob", "eve")):
-        part = noisy(seed)
-        for each in part["annotations"]:
-            del each["annotator"]
-        for each in part["images"]:
-            del each["annotators"]
-        write(root / f"street/{who}.json", part)
-    settings = Settings({"bootstrap": 0, "checks": False}, {})
-    (row,) = (row for row in run(root, settings).rows if row.project == "street")
-    assert row.annotators == ("ann", "bob", "eve")
-    (root / "street/eve.json").unlink()
-    told = Regression("street", "annotators fell from 3 to 2, without eve")
-    assert told in run(root, settings).worse
-    assert told not in run(root, settings).worse

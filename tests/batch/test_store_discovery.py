@@ -1,6 +1,5 @@
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,23 +97,6 @@ def test_no_name_leads_out_of_the_folder(root, tmp_path, name):
     ):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["root"]
-
-
-def test_a_file_that_changed_is_not_measured(root, tmp_path):
-    project = find_projects(f"file://{root}", None, None).projects[0]
-    (root / "a/export.json").write_text(COCO + " ", "utf-8")
-    with (
-        pytest.raises(OutputError, match=r"a/export\.json: has changed"),
-        fetched(project, tmp_path, images=False),
-    ):
-        pass
-
-
-def test_a_file_larger_than_the_disk_is_not_begun(root, tmp_path):
-    project = find_projects(f"file://{root}", None, None).projects[0]
-    huge = replace(project, contents=(Content("a/export.json", 1 << 60, ()),))
-    with pytest.raises(OutputError, match="room for"), fetched(huge, tmp_path, images=False):
-        pass
 
 
 @pytest.mark.parametrize(

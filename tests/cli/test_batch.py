@@ -85,13 +85,6 @@ def test_one_gate_that_fails_anywhere(run, root, tmp_path):
     assert (code, out[0].split(";")[0]) == (1, "2 projects, 2 unchanged")
 
 
-def test_fail_on(run, root):
-    assert run("root", "--fail-on", "error")[0] == 0
-    code, out, _ = run("root", "--fail-on", "info")
-    assert code == 1
-    assert "findings of severity info or above" in out[1]
-
-
 def test_settings_of_the_run_and_of_a_project(run, root, tmp_path):
     write(tmp_path / "night.toml", "min_alpha = 0.95\nbootstrap = 50\n")
     write(root / "worse/bboxqa.toml", "min_alpha = -1\n")
@@ -102,28 +95,6 @@ def test_settings_of_the_run_and_of_a_project(run, root, tmp_path):
     ]
     kept = [(part["settings"]["min_alpha"], part["settings"]["bootstrap"]) for part in manifests]
     assert kept == [(0.95, 50), (-1, 50)]
-
-
-def test_what_is_not_coco_is_told(run, root):
-    write(root / "other.json", "{}")
-    code, out, _err = run("root")
-    assert code == 0
-    assert "  not annotations: 1 file ignored, listed in bboxqa-batch/index.html:" in out
-    assert "    other.json" in out
-
-
-def test_not_measured_misses_a_gate(run, tmp_path):
-    write(tmp_path / "root/x.json", document([annotation(1)]))
-    code, out, _err = run("root", "--min-alpha", "0.1")
-    assert code == 1
-    assert out[1].startswith("  .: alpha was not measured, expected at least 0.1; ")
-
-
-def test_fail_fast(run, root):
-    code, out, err = run("root", "--fail-fast", "--min-alpha", "0.9")
-    assert code == 1
-    assert len(err) == 1
-    assert out[0].startswith("1 project, 0 unchanged")
 
 
 def test_what_became_worse(run, root, tmp_path):
@@ -191,63 +162,9 @@ def test_no_project(run, tmp_path):
     ]
 
 
-def test_broken_history(run, root, tmp_path):
-    write(tmp_path / "bboxqa-batch/history.sqlite", "no database at all" * 50)
-    code, out, err = run("root")
-    assert (code, out) == (2, [])
-    assert err[-1] == (
-        "Error: bboxqa-batch/history.sqlite: file is not a database; "
-        "move it away to begin a new history"
-    )
-    # It is told before anything is run.
-    assert not (tmp_path / "bboxqa-batch/projects").exists()
-    (tmp_path / "bboxqa-batch/history.sqlite").unlink()
-    assert run("root")[1][0].startswith("2 projects, 0 unchanged; 2 measured")
-
-
-def test_an_empty_root_leaves_what_is_known(run, root, tmp_path):
-    run("root")
-    before = (tmp_path / "bboxqa-batch/projects.csv").read_text()
-    root.rename(tmp_path / "elsewhere")
-    root.mkdir()
-    assert run("root")[0] == 2
-    assert (tmp_path / "bboxqa-batch/projects.csv").read_text() == before
-    root.rmdir()
-    (tmp_path / "elsewhere").rename(root)
-    write(root / "good/x.json", boxes(0, 60, 60, 60, 0))
-    assert any("good: alpha fell" in line for line in run("root")[1])
-
-
-def test_results_may_not_go_where_the_projects_are(run, root):
-    code, out, err = run("root", "--out", "root")
-    assert (code, out) == (2, [])
-    assert err == [
-        "Error: root: holds the projects, or one of them; name another folder with --out"
-    ]
-    assert sorted(path.name for path in root.iterdir()) == ["good", "worse"]
-
-
 def test_the_command_line_goes_over_the_settings_of_a_project(run, root):
     (root / "worse/bboxqa.toml").write_text("min_alpha = 0.1\n")
     assert run("root", "--min-alpha", "0.99")[0] == 1
-
-
-def test_categories_are_renamed(run, root, tmp_path):
-    (root / "good/bboxqa.toml").write_text('category_map = {cat = "feline"}\n')
-    assert run("root", "--map", "cat=pet")[0] == 0
-    tables = [path.read_text() for path in (tmp_path / "bboxqa-batch").rglob("categories.csv")]
-    assert len(tables) == 2
-    for table in tables:
-        names = [row["category"] for row in csv.DictReader(table.splitlines())]
-        assert names == ["dog", "pet"]
-    code, out, err = run("root", "--map", "cat")
-    assert (code, out) == (2, [])
-    assert "--map is 'cat'; expected OLD=NEW" in err[-1]
-
-
-def test_quiet_output_is_the_numbers_of_projects(run, root):
-    numbers = "2 projects, 0 unchanged; 2 measured, 0 not measured, 0 failed; 1 missed a gate"
-    assert run("root", "--min-alpha", "0.99", "-q") == (1, [numbers], [])
 
 
 @pytest.mark.parametrize(
@@ -286,25 +203,3 @@ def test_no_module_is_taken_from_the_folder_that_the_user_is_in(root, tmp_path):
     )
     assert (done.returncode, "of the user" in done.stdout + done.stderr) == (0, False)
     assert done.stdout.startswith("2 projects, 0 unchanged; 2 measured")
-
-
-def test_a_project_that_takes_too_long_fails(run, root):
-    code, out, _err = run("root", "--project-timeout", "0.001")
-    assert code == 1
-    assert "  good: took more than 0.001 s, see --project-timeout" in out
-    assert run("root")[0] == 0
-    code, _out, err = run("root", "--project-timeout", "1", "--scheduler", "local:1")
-    assert (code, err[-1]) == (
-        2, "Error: --project-timeout is for this machine only, without --scheduler",
-    )  # fmt: skip
-
-
-def test_a_mapped_name_that_no_project_has_is_told(run, root):
-    told = "  --map: no measured project has a category called 'nope'"
-    _code, out, _err = run("root", "--map", "nope=cat")
-    assert told in out
-    other = two_annotators()
-    other["categories"][0]["name"] = "nope"
-    write(root / "other/x.json", other)
-    _code, out, _err = run("root", "--map", "nope=cat")
-    assert told not in out

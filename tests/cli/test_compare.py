@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 import shutil
 
 import jsonschema
@@ -94,24 +93,6 @@ def test_text(folder):
     assert (done.returncode, done.stdout, done.stderr) == (0, GOLDEN, "")
 
 
-def test_quiet_text_is_numbers_only(folder):
-    lines = compared(folder, "--quiet").stdout.splitlines()
-    shown = GOLDEN.splitlines()
-    assert lines == [*shown[9:16], *shown[17:24]]
-    assert compared(folder, "-q", "--format", "json").returncode == 2
-
-
-def test_text_of_two_equal_files(folder):
-    more = ("--bootstrap", 0, "--matcher", "recursive")
-    done = run("compare", "before.json", "before.json", *more, cwd=folder)
-    lines = done.stdout.splitlines()
-    assert " unchanged          264  100.0 % of those before" in lines
-    assert " added                0" in lines
-    assert " alpha, pooled, IoU 0.5            0.6194  0.6194     +0.0000" in lines
-    assert lines[-1].startswith(" Note: after:")
-    assert " in the 60 images that both versions measure" in lines
-
-
 def test_json_and_files_say_the_same(folder):
     done = compared(folder, "--format", "json", "--out", "out")
     assert done.stderr == "Written: out\n"
@@ -188,10 +169,3 @@ def test_what_cannot_be_compared(folder, arguments, message):
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stdout == ""
-
-
-def test_agree_names_this_command_for_two_versions(folder):
-    done = run("agree", "before.json", "after.json", cwd=folder)
-    assert done.returncode == 2
-    (command,) = re.findall(r"^Two versions .* with: bboxqa (.*)$", done.stderr, re.MULTILINE)
-    assert run(*command.split(), cwd=folder).returncode == 0

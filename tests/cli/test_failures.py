@@ -92,18 +92,6 @@ def test_a_signal_leaves_no_hidden_file_and_no_false_word(tmp_path, name, code, 
     assert {path.name for path in tmp_path.iterdir()} == {"a.json", "b.json", "a.fixed.json"}
 
 
-def test_an_interrupted_change_in_place_names_the_copy(tmp_path):
-    document = clean(0)
-    document["annotations"][3]["id"] = 0
-    (tmp_path / "a.json").write_bytes(text(document))
-    script = _ENDED.format(name="INT").replace('"b.json", "--fix"', '"--fix", "--in-place"')
-    done = python(script, cwd=tmp_path)
-    assert done.returncode == 130
-    copy = tmp_path / "a.json.bak"
-    assert done.stderr.split("\n")[-2] == f"Interrupted; written before that (1): {copy}"
-    assert (tmp_path / "a.json").read_bytes() == text(document)
-
-
 def test_an_unexpected_error_is_one_line_with_its_place(capsys):
     assert exit_code_of(_wrong_type(), []) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -112,22 +100,6 @@ def test_an_unexpected_error_is_one_line_with_its_place(capsys):
     assert line.endswith(
         "; please report this line, the command and the version; BBOXQA_DEBUG=1 shows the traceback"
     )
-
-
-def test_an_unexpected_error_in_a_command(tmp_path):
-    (tmp_path / "x.csv").write_text("unit,annotator,value\n1,a,x\n1,b,x\n")
-    script = (
-        "import sys, msgspec\n"
-        "def broken(*_, **__): raise TypeError('cannot be written')\n"
-        "msgspec.json.encode = broken\n"
-        "from bboxqa.cli import main\n"
-        "sys.argv = ['bboxqa', 'stats', 'x.csv', '--format', 'json', '--bootstrap', '0']\n"
-        "main()\n"
-    )
-    done = python(script, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("internal error: TypeError: cannot be written (bboxqa/")
 
 
 @pytest.mark.parametrize(("value", "shown"), [("1", True), ("0", False), ("", False)])

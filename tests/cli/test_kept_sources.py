@@ -97,17 +97,6 @@ def test_a_file_that_is_read_is_not_replaced(source, command, way, folder):
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("command", ["convert export.json {}", "convert . {}"])
-def test_converted_annotations_replace_no_source(command, way, folder):
-    target = named(folder / "export.json", way)
-    before = contents(folder)
-    arguments = [str(target) if each == "{}" else each for each in command.split()]
-    done = run(*arguments, "--to", "coco", "--force", cwd=folder)
-    assert done.returncode == 2
-    assert contents(folder) == before
-
-
 @pytest.mark.parametrize(
     ("name", "way"),
     [

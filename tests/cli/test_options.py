@@ -1,13 +1,11 @@
 """Options that have one name in all commands."""
 
 import re
-from pathlib import Path
 
 import click
 import pytest
 from support.cli import run
 from support.datasets import two_annotators, write
-from support.forks import forked
 
 from bboxqa.cli import cli
 from bboxqa.matching import matchers
@@ -16,22 +14,6 @@ from bboxqa.rules.registry import RULES
 
 def test_the_version_in_short():
     assert run("-V").stdout == run("--version").stdout != ""
-
-
-@pytest.mark.parametrize(
-    ("command", "earlier"),
-    [
-        ("agree", {"--output", "--filter"}),
-        ("batch", {"--output"}),
-        ("compare", {"--output", "--filter"}),
-        ("stats", {"--output", "--output-format"}),
-        ("validate", {"--output", "--output-format"}),
-    ],
-)
-def test_names_of_earlier_versions_are_not_shown(command, earlier):
-    shown = set(re.findall(r"--[a-z0-9-]+", run(command, "--help").stdout))
-    assert "--out" in shown
-    assert not shown & earlier
 
 
 @pytest.mark.parametrize("command", sorted(cli.commands))
@@ -50,13 +32,6 @@ def test_help_shows_at_most_twenty_options_and_help_all_the_others(command):
     every = run(command, "--help-all").stdout
     assert known <= set(re.findall(r"--[a-z0-9-]+", every))
     assert "What is read:" in every
-
-
-@pytest.mark.parametrize("option", ["--pattern", "--filter"])
-def test_names_in_folders_have_one_option(tmp_path, option):
-    write(tmp_path / "in/x.json", two_annotators())
-    write(tmp_path / "in/y.json", "broken")
-    assert run("agree", "in", option, "x*", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -81,30 +56,6 @@ def test_names_are_completed_on_tab(typed, completed, monkeypatch):
     monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
     done = run()
     assert done.stdout.split() == [f"plain,{name}" for name in completed]
-
-
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="has no such device")
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("--image-size", "is a pipe or a device; expected a file"),
-        ("--pseudonyms", "is no regular file; expected a key of pseudonyms"),
-        ("--config", "has more than 1 MB; expected a file of settings"),
-        ("--predictions", "is a pipe or a device of more than 256 MB"),
-    ],
-)
-def test_files_without_an_end_are_not_read_whole(option, message, tmp_path):
-    export = write(tmp_path / "x.json", two_annotators())
-    done = forked("agree", export, option, "/dev/zero", limits={"RLIMIT_CPU": (20, 21)})
-    assert (done.returncode, done.stderr.splitlines()[0]) == (2, f"Error: /dev/zero: {message}")
-    assert done.memory < 1 << 29
-
-
-def test_a_file_of_sizes_that_does_not_exist_is_no_file(tmp_path):
-    export = write(tmp_path / "x.json", two_annotators())
-    done = run("agree", export, "--image-size", "sizes.csv", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "--image-size is 'sizes.csv', which is no file; expected such as 1920x" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from support.cli import run
 from support.datasets import annotation, document, image, write
-from support.reference import data_file
-from support.resampled import n_for_width
 
 import bboxqa
 from bboxqa.core.errors import ConfigError
@@ -57,19 +55,6 @@ def test_says_how_many_more(file):
     assert fifth == "note: with 40 images the width itself is uncertain"
 
 
-def test_nothing_to_plan_by(tmp_path):
-    images = [image(number, rater_list=["a", "b"]) for number in (1, 2)]
-    same = [annotation(number, 1 + number // 2, rater_id="ab"[number % 2]) for number in range(4)]
-    found = run(
-        "plan", write(tmp_path / "same.json", document(same, images)), "--target-width", 0.1
-    )
-    assert found.returncode == 2
-    assert found.output == (
-        "2 images annotated by two or more; cannot plan: "
-        "undefined: only one value occurs, so no disagreement is possible\n"
-    )
-
-
 def test_with_one_category_the_interval_of_f1_is_planned(tmp_path):
     rng = np.random.default_rng(3)
     images = [image(number, rater_list=["a", "b", "c"]) for number in range(1, 31)]
@@ -115,22 +100,3 @@ def test_no_plan_without_an_interval(file):
     with pytest.raises(ConfigError) as error:
         plan_images(read_coco(file), 0.1, AgreeSettings(bootstrap=0))
     assert str(error.value) == "bootstrap is 0; expected 40 or more: a plan needs an interval"
-
-
-def test_simulated_annotations():
-    path = data_file("simulated.json")
-    values = json.loads(run("plan", path, "--target-width", "0.05", "--format", "json").output)
-    assert values["n_images"] == 60
-    # All left 8 of the 60 images empty, which say nothing.
-    with_a_say = n_for_width(52, values["width"] / 0.05)
-    assert values["n_needed"] == pytest.approx(with_a_say * 60 / 52, abs=2)
-
-
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_out_is_what_is_printed_otherwise(file, tmp_path, form):
-    arguments = ("plan", file, "--target-width", 0.1, "--format", form)
-    printed = run(*arguments)
-    done = run(*arguments, "-o", tmp_path / "plan.txt")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == f"Written: {tmp_path / 'plan.txt'}\n"
-    assert (tmp_path / "plan.txt").read_text("utf-8") == printed.stdout

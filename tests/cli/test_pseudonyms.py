@@ -8,10 +8,8 @@ from support.named_people import (
     PEOPLE,
     SOURCES,
     files_named_after_people,
-    jobs_of_assignees,
     key_on_annotations,
     names_shown,
-    tasks_completed_by,
 )
 
 COMMANDS = {
@@ -54,26 +52,6 @@ def test_no_output_and_no_error_shows_a_name(source, command, tmp_path):
     assert not key.exists() or {*json.loads(key.read_bytes())} >= {*PEOPLE}
 
 
-@pytest.mark.parametrize(
-    ("make", "command"),
-    [
-        (key_on_annotations, "draw panels"),
-        (jobs_of_assignees, "draw"),
-        (files_named_after_people, "validate as sarif"),
-        (tasks_completed_by, "validate"),
-        (tasks_completed_by, "compare"),
-    ],
-)
-def test_names_are_shown_without_a_key(make, command, tmp_path):
-    out = tmp_path / "out"
-    out.mkdir()
-    arguments = [str(each).replace("OUT/", f"{out}/") for each in COMMANDS[command]]
-    (tmp_path / "in").mkdir()
-    source = make(tmp_path / "in")
-    outcome = run(*[source if each == "IN" else each for each in arguments])
-    assert names_shown(outcome, out) != []
-
-
 def test_every_command_calls_a_person_the_same(tmp_path):
     source, key = key_on_annotations(tmp_path), tmp_path / "key.json"
     drawn = tmp_path / "drawn.svg"
@@ -106,14 +84,6 @@ def test_the_key_is_not_written_over(arguments, tmp_path):
     refused = run(arguments[0], source, *arguments[1:], key, "--pseudonyms", key)
     assert refused.returncode == 2
     assert key.read_text() == '{"ann": "person-01"}'
-
-
-def test_the_key_is_not_among_results(tmp_path):
-    source, out = key_on_annotations(tmp_path), tmp_path / "out"
-    refused = run("compare", source, source, "--out", out, "--pseudonyms", out / "key.json")
-    assert refused.returncode == 2
-    assert "would be in" in refused.stderr
-    assert not out.exists()
 
 
 def test_a_file_that_is_no_key_is_refused_first(tmp_path):

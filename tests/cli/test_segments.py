@@ -61,26 +61,6 @@ def test_csv(tracks):
     ]  # fmt: skip
 
 
-def test_several_tiers_and_recordings(tmp_path):
-    rows = ["annotator,recording,tier,start_s,end_s,label"]
-    for recording in "xyz":
-        for who, shift in (("ann", 0.0), ("bob", 0.5)):
-            rows.append(f"{who},{recording},posture,{shift},5,sit")
-            rows.append(f"{who},{recording},speech,1,{3 + shift},talk")
-    path = tmp_path / "all.csv"
-    path.write_text("\n".join(rows) + "\n")
-    tiers = json.loads(run("segments", path, "--format", "json").output)
-    assert [tier["task"] for tier in tiers] == ["posture", "speech", "all tiers"]
-    assert [tier["coefficients"]["percent_agreement"]["value"] for tier in tiers] == [
-        0.9, 0.9, 0.9,
-    ]  # fmt: skip
-    assert tiers[0]["coefficients"]["percent_agreement"]["interval"] == [0.9, 0.9]
-    # All tiers together are measured, not added up.
-    shown = run("segments", path).output
-    assert " all tiers  cohen_kappa" in shown
-    assert " total" not in shown
-
-
 def test_overlaps_are_refused_or_resolved(tmp_path):
     path = tmp_path / "ann.csv"
     path.write_text("start_ms,end_ms,label\n0,100,a\n50,200,b\n")
@@ -91,12 +71,6 @@ def test_overlaps_are_refused_or_resolved(tmp_path):
     assert "'b' from 50 ms to 200 ms" in found.stderr
     resolved = run("segments", path, other, "--overlaps", "first")
     assert "1 overlap resolved: the first segment counts" in resolved.output
-
-
-def test_no_file():
-    found = run("segments")
-    assert found.returncode == 2
-    assert "no file given; try: bboxqa segments ann.csv bob.csv" in found.output
 
 
 def recordings(tmp_path, n=12):
@@ -138,14 +112,3 @@ def test_labels_and_cronbach_have_intervals_that_draw_recordings(tmp_path):
     )
     low, high = walks[0]["interval"]
     assert f"[{low:.4f}, {high:.4f}]" in line
-
-
-def test_out_is_what_is_printed_otherwise(tracks, tmp_path):
-    printed = run("segments", *tracks, "--bootstrap", 0, "--format", "csv")
-    written = tmp_path / "out.csv"
-    done = run("segments", *tracks, "--bootstrap", 0, "--format", "csv", "-o", written)
-    assert (done.returncode, done.stdout) == (0, "")
-    assert written.read_text("utf-8") == printed.stdout
-    done = run("segments", *tracks, "--out", tracks[0])
-    assert done.returncode == 2
-    assert "is one of the files to read; name another file" in done.stderr

@@ -26,18 +26,6 @@ def test_writes_what_the_function_returns(tmp_path):
     )
 
 
-def test_a_file_is_replaced_only_by_force(tmp_path):
-    small = ("simulate", "--images", 2)
-    assert run(*small, cwd=tmp_path).returncode == 0
-    before = (tmp_path / "simulated.json").read_bytes()
-    refused = run(*small, "--seed", 1, cwd=tmp_path)
-    assert refused.returncode == 2
-    assert "simulated.json: already exists" in refused.output
-    assert (tmp_path / "simulated.json").read_bytes() == before
-    assert run(*small, "--seed", 1, "--force", cwd=tmp_path).returncode == 0
-    assert (tmp_path / "simulated.json").read_bytes() != before
-
-
 def test_a_truth_of_its_own(tmp_path):
     run("simulate", "--images", 4, cwd=tmp_path)
     found = run("simulate", "--truth", "simulated_truth.json", "--out", "again.json", cwd=tmp_path)

@@ -40,20 +40,6 @@ def test_json_and_csv_say_the_same(table, tmp_path):
     assert float(row["value"]) == found["coefficients"]["krippendorff_alpha"]["value"]
 
 
-def test_three_annotators_are_shown_in_pairs_and_one_by_one(tmp_path):
-    path = tmp_path / "labels.csv"
-    path.write_text(TABLE + "".join(f"u{i},c,{i % 3}\n" for i in range(20)))
-    shown = run("stats", path, "--bootstrap", 0).stdout
-    for titles in ("first  second  compared", "annotator  alpha without", "value  alpha without"):
-        assert titles in shown
-    (found,) = json.loads(run("stats", path, "--bootstrap", 0, "--format", "json").stdout)
-    assert [(pair["first"], pair["second"], pair["n_shared"]) for pair in found["pairs"]] == [
-        ("a", "b", 20), ("a", "c", 20), ("b", "c", 20),
-    ]  # fmt: skip
-    assert list(found["annotators"]) == ["a", "b", "c"]
-    assert list(found["values"]) == ["0", "1", "2"]
-
-
 def test_published_agreement_of_a_study(tmp_path):
     path = write_selection(tmp_path)
     result = run("stats", path, "--by", "task", "--bootstrap", 0)
@@ -134,17 +120,3 @@ def test_association_of_two_columns(schools):
     shown = run("stats", schools, *options[:-1], "csv").stdout
     first = next(iter(csv.DictReader(io.StringIO(shown))))
     assert first == {"value": "0", "hard": "no", "n": "16"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--association", "value", "hart"], "has no column 'hart'; columns: "),
-        (["--association", "hard", "hard"], "both columns are 'hard'; expected two different"),
-        (["--association", "value", "hard", "--annotators"], "show different things; give one"),
-    ],
-)
-def test_what_is_no_association(schools, arguments, message):
-    result = run("stats", schools, *arguments)
-    assert result.returncode == 2
-    assert message in result.stderr

@@ -112,25 +112,6 @@ def test_files_of_people_are_read_as_those_of_a_folder(tmp_path, kind, pack):
     assert data.annotations.bbox.tolist() == expected.annotations.bbox.tolist()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_file_is_validated(tmp_path, kind):
-    path = zipped(of_people(tmp_path, kind))
-    end = KINDS[kind][1]
-    files = [each.name for each in bboxqa.validate(path).files]
-    assert files == [f"{path}/ann.{end}", f"{path}/bob.{end}"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_file_is_converted(tmp_path, kind):
-    folder = of_people(tmp_path, kind)
-    out = [tmp_path / "of_folder.json", tmp_path / "of_archive.json"]
-    for source, written in zip((folder, zipped(folder)), out, strict=True):
-        bboxqa.convert(source, written, to="coco", lossy=True, attribution="files")
-    one, other = (json.loads(each.read_text()) for each in out)
-    assert one["annotations"] == other["annotations"]
-    assert len(one["annotations"]) > 1
-
-
 def test_one_file_can_be_named(tmp_path):
     path = zipped(of_people(tmp_path, "studio"))
     assert bboxqa.read_coco(path / "bob.json", min_annotators=1).annotator_names == ("bob",)
@@ -140,59 +121,6 @@ def test_one_file_can_be_named(tmp_path):
         "agree", "--annotator", f"x={path}/ann.json", "--annotator", f"y={path}/bob.json"
     )
     assert "2 annotators" in done.output
-
-
-@pytest.mark.parametrize(
-    ("names", "n_images", "people"),
-    [
-        (("train", "val"), 2, ("(not named)",)),
-        (("annotations/day1", "annotations/day2"), 2, ("(not named)",)),
-    ],
-)
-def test_files_of_datumaro_are_subsets_by_their_names(tmp_path, names, n_images, people):
-    path = tmp_path / "all.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for left, name in enumerate(names):
-            archive.writestr(f"{name}.json", datumaro(left, name))
-    data = bboxqa.read_coco(path, min_annotators=1)
-    assert (len(data.image_names), data.annotator_names) == (n_images, people)
-
-
-def test_classes_of_open_images_have_the_names_in_the_archive(tmp_path):
-    header = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax"
-    row = "{},xclick,/m/1,1,0.1,0.4,0.1,0.5"
-    folder = placed(
-        tmp_path / "all",
-        **{
-            f"{split}-annotations-bbox__csv": f"{header}\n{row.format(split)}\n"
-            for split in ("train", "validation")
-        },
-        **{"class-descriptions-boxable__csv": "/m/1,Cat\n"},
-    )
-    for source in (folder, zipped(folder)):
-        with bboxqa.reading(image_size=(100, 100)):
-            data = bboxqa.read_coco(source, min_annotators=1)
-        assert data.category_names == ("Cat",)
-        assert len(data.image_names) == 2
-
-
-def test_archives_of_splits_are_read_like_folders_of_splits(tmp_path):
-    for left, who in ((10, "ann"), (12, "bob")):
-        path = tmp_path / "root/p" / f"{who}.zip"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(path, "w") as archive:
-            for split in ("train", "val"):
-                content = document(
-                    [annotation(1, bbox=[left, 10, 20, 20])], [image(1, f"{split}.jpg")]
-                )
-                archive.writestr(f"{split}/_annotations.coco.json", json.dumps(content))
-    data = bboxqa.read_coco(tmp_path / "root/p")
-    assert (data.annotator_names, len(data.image_names)) == (("ann", "bob"), 2)
-    assert not [note for note in data.notes if "left out" in note]
-    done = cli.run("batch", tmp_path / "root", "--out", tmp_path / "out")
-    assert "1 measured, 0 not measured, 0 failed" in done.output
-    measured = json.loads((tmp_path / "out/summary.json").read_text())["projects"][0]
-    assert measured["annotators"] == ["ann", "bob"]
 
 
 def test_a_pattern_chooses_files_of_an_archive(tmp_path):

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from support.datasets import annotation, document, image, two_annotators, write
+from support.datasets import annotation, document, image, write
 
-from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.column_builder import ColumnsBuilder
+from bboxqa.core.errors import DatasetError
 from bboxqa.formats.dataset.reader import Reading, read_dataset
-from bboxqa.formats.records import ReadSettings
-from bboxqa.formats.sources import list_files, names_of
+from bboxqa.formats.sources import list_files
 
 
 def authors(data):
@@ -22,17 +20,6 @@ def asked(data):
     names = np.array(data.annotator_names)
     rows = zip(data.image_names, data.assigned, strict=True)
     return {image: names[row].tolist() for image, row in rows}
-
-
-def test_a_key_that_only_some_windows_of_a_file_have():
-    builder = ColumnsBuilder(ReadSettings(keys=("annotator", "rater")))
-    for names in ([None, None], ["ann", ""], [None], ["bob"], [None]):
-        builder.add([{"annotator": name} for name in names])
-    builder.add([{}])
-    found = builder.done()
-    assert found.annotator["annotator"].tolist() == [-1, -1, 0, -1, -1, 1, -1, -1]
-    assert found.annotator["rater"].tolist() == [-1] * 8
-    assert found.annotator_names == ("ann", "bob")
 
 
 def keyed(key, *values, nested=False):
@@ -73,12 +60,6 @@ def test_a_key_of_the_users_own(key, tmp_path):
     assert authors(data) == {1: "1", 2: "2"} if key == "id" else {1: "ann", 2: "bob"}
 
 
-def test_a_key_that_is_not_there(tmp_path):
-    with pytest.raises(DatasetError) as caught:
-        read(tmp_path, two_annotators(), annotator_key="who")
-    assert caught.value.problems == (f"{tmp_path}/export.json: no annotation has the key 'who'",)
-
-
 def test_the_first_known_key_with_two_annotators_wins(tmp_path):
     records = [
         annotation(n, annotator="x", rater=r, created_by=n) for n, r in ((1, "ann"), (2, "bob"))
@@ -103,11 +84,6 @@ def test_the_first_known_key_with_two_annotators_wins(tmp_path):
 )
 def test_names_of_any_kind(values, names, tmp_path):
     assert read(tmp_path, document(keyed("annotator", *values))).annotator_names == names
-
-
-def test_one_annotator_as_number_and_as_text(tmp_path):
-    data = read(tmp_path, document(keyed("annotator", 1, "1", 1.0, "2")))
-    assert authors(data) == {1: "1", 2: "1", 3: "1", 4: "2"}
 
 
 @pytest.mark.parametrize("key", ["rater_list", "annotators"])
@@ -177,24 +153,6 @@ def test_repeated_records_that_name_their_annotator(tmp_path):
     assert data.attribution == "repeated image records with one file_name"
 
 
-def test_repeated_records_without_names_are_numbered_by_id(tmp_path):
-    images = [image(7, "a.jpg"), image(2, "a.jpg"), image(3, "b.jpg"), image(9, "b.jpg")]
-    records = [annotation(n, image_id=n) for n in (2, 3, 7, 9)]
-    data = read(tmp_path, document(records, images))
-    assert authors(data) == {
-        2: "annotator 1", 3: "annotator 1", 7: "annotator 2", 9: "annotator 2"
-    }  # fmt: skip
-    assert "numbered" in data.attribution
-    assert any("numbered image by image" in note for note in data.notes)
-
-
-def test_a_key_comes_before_repeated_records_unless_the_user_chooses(tmp_path):
-    images = [image(1, "a.jpg", annotator="x"), image(2, "a.jpg", annotator="y")]
-    content = document([annotation(1, rater="ann"), annotation(2, image_id=2, rater="bob")], images)
-    assert authors(read(tmp_path, content)) == {1: "ann", 2: "bob"}
-    assert authors(read(tmp_path, content, attribution="image-records")) == {1: "x", 2: "y"}
-
-
 # One file per annotator.
 
 
@@ -251,13 +209,6 @@ def test_an_image_in_one_file_only_was_not_given_to_the_other(tmp_path):
     assert asked(data) == {"1.jpg": ["ann", "bob"], "2.jpg": ["bob"]}
 
 
-def test_a_folder(tmp_path):
-    files(tmp_path / "all", ann=ONE, bob=OTHER)
-    write(tmp_path / "all" / "readme.txt", "no json")
-    write(tmp_path / "all" / ".hidden.json", "no json")
-    assert read_dataset(tmp_path / "all").annotator_names == ("ann", "bob")
-
-
 def test_a_pattern_chooses_files_of_a_folder(tmp_path):
     files(tmp_path, ann_v1=ONE, ann_v2=ONE, bob_v2=OTHER)
     assert read_dataset(tmp_path, Reading(pattern="*_v2.json")).annotator_names == (
@@ -268,40 +219,11 @@ def test_a_pattern_chooses_files_of_a_folder(tmp_path):
         read_dataset(tmp_path, Reading(pattern="*_v3.json"))
 
 
-def test_an_empty_folder(tmp_path):
-    with pytest.raises(DatasetError, match="is an empty folder"):
-        list_files([tmp_path])
-    (tmp_path / "inside").mkdir()
-    with pytest.raises(DatasetError, match="is a folder without files"):
-        list_files([tmp_path])
-
-
 def test_a_folder_of_other_files_says_what_is_read(tmp_path):
     write(tmp_path / "readme.txt", "no json")
     expected = r"no json, .*\btxt, zip\b.* is of a known format \(1 file, such as readme\.txt\)"
     with pytest.raises(DatasetError, match=expected):
         list_files([tmp_path])
-
-
-@pytest.mark.parametrize(
-    ("table", "command", "advice"),
-    [("units.csv", "agree", "bboxqa report '"), ("changes.csv", "compare", "were compared")],
-)
-def test_a_folder_of_a_result_is_named(table, command, advice, tmp_path):
-    folder = tmp_path / "a result"
-    for name in ("manifest.json", "summary.json", table):
-        write(folder / name, "{}")
-    with pytest.raises(DatasetError, match=f"a result of `bboxqa {command}`") as caught:
-        list_files([folder])
-    assert advice in caught.value.advice
-
-
-def test_named_files(tmp_path):
-    one, two = files(tmp_path, one=ONE, two=ONE)
-    data = read_dataset({"Zoë": one, "Max M.": two})
-    assert data.annotator_names == ("Max M.", "Zoë")
-    with pytest.raises(ConfigError, match="named files are one annotator each, not 'annotator-"):
-        read_dataset({"a": one, "b": two}, Reading(attribution="annotator-key"))
 
 
 def test_files_that_all_name_annotators_are_shards(tmp_path):
@@ -318,39 +240,11 @@ def test_files_that_all_name_annotators_are_shards(tmp_path):
     assert read_dataset(paths[:1]).attribution == data.attribution
 
 
-def test_files_of_a_tool_that_name_nobody_are_by_an_annotator_each(tmp_path):
-    size = {"original_width": 100, "original_height": 100}
-    value = {"x": 10, "y": 10, "width": 20, "height": 20, "rectanglelabels": ["cat"]}
-    result = {"type": "rectanglelabels", "from_name": "tag", "to_name": "img", "value": value}
-    task = {"id": 1, "data": {"image": "0.jpg"}, "annotations": [{"result": [result | size]}]}
-    paths = [write(tmp_path / f"{who}.json", [task]) for who in ("ann", "bob")]
-    paths.append(write(tmp_path / "eve.json", document([annotation(1, 0)], [image(0)])))
-    assert read_dataset(paths).annotator_names == ("ann", "bob", "eve")
-
-
-def test_a_file_in_which_nobody_drew_anything_names_who_was_asked(tmp_path):
-    drawn = [document([annotation(1, n, annotator="ann")], [image(n)]) for n in (1, 2)]
-    bob = document([annotation(1, 1, annotator="bob")], [image(1)])
-    nothing = document([], [image(2, annotators=["bob"])])
-    paths = files(tmp_path, a=drawn[0], b=drawn[1], c=bob, d=nothing)
-    data = read_dataset(paths)
-    assert data.annotator_names == ("ann", "bob")
-    assert data.assigned.all()
-
-
 def test_a_file_twice(tmp_path):
     path, other = files(tmp_path, ann=ONE, bob=ONE)
     with pytest.raises(DatasetError) as caught:
         read_dataset([path, other, path])
     assert str(caught.value) == f"a file is given twice: {path}"
-
-
-def test_no_file(tmp_path):
-    with pytest.raises(DatasetError, match="no file given"):
-        read_dataset([])
-    paths = files(tmp_path, ann=ONE, bob=ONE)
-    with pytest.raises(DatasetError, match=r"\Ano file given for annotator 'cid'\Z"):
-        read_dataset({"ann": paths[0], "cid": [], "bob": paths[1]})
 
 
 # Fewer than two annotators.
@@ -380,20 +274,10 @@ def test_one_annotator_is_told_the_three_ways(content, problem, tmp_path):
     assert "bboxqa agree FIRST.json SECOND.json" in text
 
 
-def test_unknown_way(tmp_path):
-    with pytest.raises(ConfigError, match="attribution is 'guess'; expected one of annotator-key"):
-        read(tmp_path, two_annotators(), attribution="guess")
-
-
 def test_files_whose_images_have_no_name(tmp_path):
     nameless = document([annotation(1)], [{"id": 1, "width": 9, "height": 9}])
     with pytest.raises(DatasetError, match="image 1 has no file_name; expected one, since images"):
         read_dataset(files(tmp_path, ann=nameless, bob=nameless))
-
-
-def test_a_single_file_needs_no_names_of_images(tmp_path):
-    records = keyed("rater", "ann", "bob")
-    assert read(tmp_path, document(records, [{"id": 1}])).image_names == ("(id 1)",)
 
 
 def repeated(*annotators):
@@ -403,41 +287,6 @@ def repeated(*annotators):
         for n, name in enumerate(annotators, start=1)
     ]
     return document([annotation(n, image_id=n) for n in range(1, len(records) + 1)], records)
-
-
-def test_records_of_which_one_does_not_name_its_annotator(tmp_path):
-    with pytest.raises(DatasetError) as caught:
-        read(tmp_path, repeated("ann", "bob", None))
-    assert caught.value.problems == (
-        f"{tmp_path}/export.json: image record 3: does not name its annotator; the others do",
-    )
-
-
-def test_two_records_of_one_annotator(tmp_path):
-    with pytest.raises(DatasetError) as caught:
-        read(tmp_path, repeated("ann", "ann", "bob"))
-    assert (
-        "image '1.jpg': 2 records of it name the annotator 'ann'; expected one"
-        in (caught.value.problems[0])
-    )
-
-
-def test_two_files_that_are_the_same_are_noted(tmp_path):
-    data = read_dataset(files(tmp_path, ann=ONE, bob=ONE))
-    assert any(note.endswith("are the same byte for byte") for note in data.notes)
-
-
-def test_lists_that_leave_no_image_to_two_annotators(tmp_path):
-    people = ("ann", "bob")
-    annotations = [annotation(n, image_id=n, annotator=who) for n, who in enumerate(people, 1)]
-    for is_listed, advice in ((False, "--asked all"), (True, "in one of the lists.")):
-        images = [
-            image(n, **({"annotators": [who]} if is_listed else {}))
-            for n, who in enumerate(people, 1)
-        ]
-        with pytest.raises(DatasetError, match="no image has two of them") as caught:
-            read(tmp_path, document(annotations, images))
-        assert str(caught.value).endswith(advice)
 
 
 def test_two_versions_of_one_file_are_refused(tmp_path):
@@ -454,25 +303,6 @@ def test_two_versions_of_one_file_are_refused(tmp_path):
         "If annotators annotated the images again and each file is a session: --session-key file\n"
         "If each file is by another person: --attribution files"
     )
-
-
-def test_errors_inside_of_versions_come_first(tmp_path):
-    before = document(keyed("rater", "ann", "bob"))
-    after = document([*keyed("rater", "ann", "bob"), annotation(3, 99, rater="ann")])
-    with pytest.raises(DatasetError, match="annotation 3: image_id is 99"):
-        read_dataset(files(tmp_path, before=before, after=after))
-
-
-def test_two_annotators_of_one_image_in_two_files_are_read(tmp_path):
-    images = [image(1, annotators=["ann", "bob"])]
-    pages = {name: document([annotation(1, rater=name)], images) for name in ("ann", "bob")}
-    assert asked(read_dataset(files(tmp_path, **pages))) == {"1.jpg": ["ann", "bob"]}
-
-
-@pytest.mark.parametrize("end", [".tar.gz", ".tgz", ".json.gz", ".xml.zip", ".CSV.GZ", ".zip"])
-def test_packed_files_name_their_annotators_without_any_suffix(end, tmp_path):
-    paths = [tmp_path / f"{name}{end}" for name in ("ada", "b.o.b")]
-    assert names_of(paths) == ["ada", "b.o.b"]
 
 
 XML = """<annotations><version>1.1</version><meta><job><id>1</id><assignee><username>ann</username>
@@ -498,33 +328,3 @@ def test_a_format_names_its_own_ways(tmp_path):
         DatasetError, match=r"Give one folder per annotator: bboxqa agree FOLDER FOLDER"
     ):
         read_dataset(tmp_path / "ann")
-
-
-def test_people_spelled_in_several_ways_are_a_headline(tmp_path):
-    names = ["ann", "ann ", "ann\u200b", "Bob", "bob", "cat"]
-    boxes = [
-        annotation(number, 1, annotator=name, bbox=[3 * number, 0, 9, 9])
-        for number, name in enumerate(names, 1)
-    ]
-    data = read_dataset(write(tmp_path / "a.json", document(boxes)))
-    (headline,) = data.headlines
-    assert headline == (
-        r"annotators 'Bob' and 'bob'; 'ann' and 'ann ' and 'ann\u200b' differ only in case, blanks "
-        "or invisible characters, and count as different people: bboxqa validate shows where "
-        "(A001)"
-    )
-
-
-def test_a_named_folder_is_the_file_in_it(tmp_path):
-    text = (
-        "<annotations><version>1.1</version><image id='0' name='a.jpg' width='90' height='90'>"
-        "<box label='cat' xtl='1' ytl='1' xbr='20' ybr='20'></box></image></annotations>"
-    )
-    for who in ("ann", "bob"):
-        (tmp_path / who).mkdir()
-        (tmp_path / who / "annotations.xml").write_text(text)
-    source = {"a": tmp_path / "ann", "b": tmp_path / "bob"}
-    assert read_dataset(source).annotator_names == ("a", "b")
-    (tmp_path / "bob/more.xml").write_text(text)
-    with pytest.raises(DatasetError, match=r"annotator 'b': image 'a\.jpg' is in "):
-        read_dataset(source)

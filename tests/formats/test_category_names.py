@@ -43,10 +43,6 @@ def test_names_that_differ_by_case_are_a_headline_with_the_options_that_join_the
     assert mapped.category_names == ("Cat", "dog")
 
 
-def test_one_annotator_who_uses_both_means_two_things(tmp_path):
-    assert read_coco(files(tmp_path, ann=["a", "A"], bob=["A"])).headlines == ()
-
-
 def test_renamed_categories_are_refused_with_the_options_that_join_them(tmp_path):
     both = files(tmp_path, ann=["cat"], bob=["cat"])
     content = json.loads(both[1].read_bytes())
@@ -90,60 +86,3 @@ def test_an_unknown_category_is_named_with_the_nearest(tmp_path):
     found = read_coco(both, category_map={"Cat": "cat"})
     assert found.category_names == ("cat",)
     assert found.notes[-1] == "--map Cat=cat: no category is called 'Cat'"
-
-
-@pytest.mark.parametrize("pair", ["cat", "=cat", "="])
-def test_a_map_without_an_old_name_is_refused(tmp_path, pair):
-    done = run("agree", "x.json", "--map", pair, cwd=tmp_path)
-    assert done.returncode == 2
-    assert f"--map is {pair!r}; expected OLD=NEW, or OLD= to leave it out" in done.stderr
-
-
-def test_plan_reads_as_agree_does(tmp_path):
-    both = files(tmp_path, ann=["cat", "dog"], bob=["Cat", "dog"])
-    content = json.loads(both[0].read_bytes())
-    content["images"] = [each | {"file_name": f"x/{each['id']}.jpg"} for each in content["images"]]
-    content["annotations"] = content["annotations"][:-3]
-    write(both[0], content)
-    options = ("--target-width", "0.5", "--join", "name", "--map", "Cat=cat", "--format", "json")
-    values = json.loads(run("plan", *both, *options).stdout)
-    data = read_coco(both, join="name", category_map={"Cat": "cat"})
-    assert values["alpha"] == pytest.approx(agree(data).alpha)
-
-
-def notes_on(tmp_path, lists, used):
-    """Return the notes on files with lists of ids by name, and one box per image of a used name."""
-    paths = []
-    for who, own in lists.items():
-        boxes = [
-            annotation(place, place, own[used[who][place % len(used[who])]])
-            for place in range(1, 7)
-        ]
-        categories = [{"id": number, "name": name} for name, number in own.items()]
-        path = tmp_path / f"{who}.json"
-        write(path, document(boxes, [image(number) for number in range(1, 7)], categories))
-        paths.append(path)
-    found = [note.replace(f"{tmp_path}/", "") for note in read_coco(paths).notes]
-    return [note for note in found if note.startswith("category ")]
-
-
-def test_a_category_that_is_not_in_all_lists_is_named_once(tmp_path):
-    lists = {"ann": {"cow": 1, "pig": 2}, "bob": {"pig": 2}, "cid": {"pig": 2}}
-    used = {"ann": ["cow", "pig"], "bob": ["pig"], "cid": ["pig"]}
-    assert notes_on(tmp_path, lists, used) == [
-        f"category lists differ: {who}.json lacks 'cow'; who annotated with this list may not have "
-        "had these categories"
-        for who in ("bob", "cid")
-    ]
-
-
-def test_lists_that_make_no_difference_are_not_mentioned(tmp_path):
-    used = {"ann": ["pig"], "bob": ["pig"]}
-    same = {"ann": {"cow": 1, "pig": 2}, "bob": {"pig": 2, "cow": 1}}
-    assert notes_on(tmp_path, same, used) == []
-    # Nobody drew a cow.
-    same["bob"] = {"pig": 2}
-    assert notes_on(tmp_path, same, used) == []
-    # That names differ by case is told at the top, with what joins them.
-    lists = {"ann": {"Pig": 1, "cow": 2}, "bob": {"pig": 3, "cow": 2}}
-    assert notes_on(tmp_path, lists, {"ann": ["Pig", "cow"], "bob": ["pig", "cow"]}) == []

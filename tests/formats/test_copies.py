@@ -49,15 +49,3 @@ def test_what_a_format_rounds_is_equal(tmp_path):
         both.append(write(tmp_path / f"{name}.json", document(boxes)))
     (headline,) = read_coco(both).headlines
     assert headline.startswith("ann and bob have the same 20 annotations on the 1 image")
-
-
-def test_few_equal_annotations_are_no_headline(tmp_path):
-    both = [file_of(tmp_path / f"{name}.json", range(1, 7)) for name in ("ann", "bob")]
-    assert read_coco(both).headlines == ()
-
-
-def test_many_pairs_are_counted(tmp_path):
-    four = [file_of(tmp_path / f"{name}.json", range(1, 10)) for name in "abcd"]
-    headlines = read_coco(four).headlines
-    assert len(headlines) == 3
-    assert headlines[-1].endswith("copies or splits of one data set? (3 more such pairs)")

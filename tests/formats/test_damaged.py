@@ -2,8 +2,6 @@
 
 import io
 import json
-import re
-import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -18,7 +16,6 @@ from bboxqa import read_coco
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.unreadable import damage_of
 
 WHO = ("ann", "bob", "eve")
 VOC = (
@@ -122,46 +119,6 @@ def test_a_damaged_file_of_an_annotator_fails_everywhere_with_the_same_words(
     assert words.rpartition(": ")[2].removeprefix("F001 error ") in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("kind", ["cvat", "zip", "coco", "table", "voc", "labelme"])
-def test_sound_files_of_all_annotators_are_measured(tmp_path, kind):
-    files, _ = made(kind)
-    for name, content in files.items():
-        path = tmp_path / "street" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    settings = Settings({"bootstrap": 0, "checks": False}, {})
-    (row,) = run_batch(tmp_path, tmp_path / "out", settings).rows
-    assert (row.status, row.n_annotators) == ("measured", 3)
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("log.csv", ""),
-        ("settings.json", '{"line": 1, // a comment\n}'),
-        ("pom.xml", "<project/>"),
-        ("images.zip", "PK"),
-        ("notes.txt", ""),
-        (".cache.xml", ""),
-    ],
-)
-def test_other_files_beside_annotations_are_not_taken_for_damaged_ones(tmp_path, name, content):
-    for who in WHO:
-        write(
-            tmp_path / f"street/{who}.json",
-            coco([annotation(1, bbox=[len(who), ord(who[0]) - 90, 20, 20])]),
-        )
-    write(tmp_path / "street" / name, content)
-    assert read_coco(tmp_path / "street").annotator_names == WHO
-    settings = Settings({"bootstrap": 0, "checks": False}, {})
-    (row,) = run_batch(tmp_path, tmp_path / "out", settings).rows
-    assert (row.status, row.n_annotators) == ("measured", 3)
-
-
-def test_a_pipe_is_not_read(tmp_path):
-    assert damage_of(tmp_path) == damage_of(tmp_path / "gone.xml") == ""
-
-
 def packed(path, files, hurt, compression, place):
     """Write a zip archive in which twenty bytes of one file are zero."""
     with zipfile.ZipFile(path, "w", compression) as archive:
@@ -195,21 +152,6 @@ def test_a_damaged_file_in_an_archive_is_named_and_its_person_is_not_dropped(
         assert "Export or download it again." in result.stderr
 
 
-def test_an_archive_with_a_damaged_file_beside_other_archives_is_an_error(tmp_path):
-    folder = tmp_path / "exports"
-    folder.mkdir()
-    for who in WHO:
-        with zipfile.ZipFile(folder / f"{who}.zip", "w") as archive:
-            archive.writestr("x.json", many(9))
-    packed(folder / "ann.zip", {"x.json": many(9)}, "x.json", zipfile.ZIP_STORED, 0.5)
-    words = "x.json: cannot be read: Bad CRC-32 for file 'x.json'"
-    result = run("agree", folder)
-    assert (result.returncode, words in result.stderr) == (2, True)
-    settings = Settings({"bootstrap": 0, "checks": False}, {})
-    (row,) = run_batch(tmp_path, tmp_path / "out", settings).rows
-    assert (row.status, words in row.message) == ("failed", True)
-
-
 @pytest.mark.parametrize("target", ["nowhere.json", "ann.json"])
 def test_a_link_that_leads_nowhere_is_an_error(tmp_path, target):
     folder = tmp_path / "street"
@@ -222,36 +164,6 @@ def test_a_link_that_leads_nowhere_is_an_error(tmp_path, target):
         done = run(command, folder)
         assert (done.returncode, done.stderr.count(words)) == (2, 1)
         assert "move it out of the folder" in done.stderr
-
-
-TABLE = "image,category,x,y,width,height\na.jpg,cat,1,2,3,4\n"
-BESIDE = [
-    ("json", many(9), "eve.json", "", "is empty"),
-    ("json", many(9), "eve.json", " \n", "is empty"),
-    ("json", many(9), "eve.json", "[", "is not JSON: Expecting value: line 1 column 2 (char 1)"),
-    ("json", many(9), "eve.xml", "<annotations>", "line 1: is XML that cannot be read"),
-    ("csv", TABLE, "eve.csv", "", "is empty"),
-    ("csv", TABLE, "eve.csv", "image,categ", "ends within its first line"),
-    ("xml", job(""), "eve.xml", "", "is empty"),
-]
-
-
-@pytest.mark.parametrize("kind", ["zip", "tar"])
-@pytest.mark.parametrize(("suffix", "sound", "name", "content", "words"), BESIDE)
-def test_an_empty_file_in_an_archive_is_refused_as_in_a_folder(
-    tmp_path, kind, suffix, sound, name, content, words
-):
-    files = {f"{who}.{suffix}": sound for who in WHO[:2]} | {name: content}
-    for each, text in files.items():
-        write(tmp_path / "all" / each, text)
-    path = shutil.make_archive(tmp_path / "packed", kind, tmp_path / "all")
-    shown = re.escape(f"{path}/{name}: {words}")
-    for source in (path, {"x": path, "y": tmp_path / "all/ann.xml"}):
-        with pytest.raises(DatasetError, match=shown) as error:
-            read_coco(source)
-        assert "unpack the archive into a folder of its own without it" in error.value.advice
-    done = run("validate", path)
-    assert (done.returncode, f"{path}/{name}: {words}" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("ending", ["tar", "tar.gz"])

@@ -4,9 +4,8 @@ import json
 from math import isnan
 
 import pytest
-from support.datasets import annotation, document, image, write
+from support.datasets import annotation, document, image
 
-import bboxqa
 from bboxqa import agree, read_coco
 
 HEADER = "image,category,x,y,width,height\n"
@@ -30,15 +29,6 @@ def tables(folder, *, empty=""):
     return folder / "own", folder / "all.csv"
 
 
-def write_dota(folder):
-    """Write a folder of labels for each person."""
-    for who, names in DRAWN.items():
-        (folder / who).mkdir()
-        for name in names:
-            line = f"1 1 20 1 20 20 1 20 {CATEGORIES[name]} 0\n"
-            (folder / who / f"{name}.txt").write_text(line)
-
-
 def measured(path, asked="authors"):
     found = agree(read_coco(path, asked=asked), bootstrap=0)
     part = found.thresholds[0]
@@ -59,29 +49,6 @@ def test_a_table_for_each_person_is_measured_as_one_of_all(tmp_path, empty, aske
     if asked == "all" and not empty:
         # Two of three drew the same box in a and b, and one of three in c and d.
         assert own.n_images == 4
-
-
-def test_folders_of_label_files_say_that_others_may_have_been_asked(tmp_path):
-    write_dota(tmp_path)
-    found, _ = measured(tmp_path)
-    assert any(NOTE in note for note in found.notes)
-    assert (found.n_images, measured(tmp_path, "all")[0].n_images) == (2, 4)
-    assert found.thresholds[0].all_asked_alpha == measured(tmp_path, "all")[0].alpha
-    with bboxqa.reading(missing_txt="not-asked"):
-        found, _ = measured(tmp_path)
-    assert not any(NOTE in note for note in found.notes)
-
-
-def test_images_of_a_coco_file_are_those_its_author_was_asked_about(tmp_path):
-    for who, names in DRAWN.items():
-        numbers = ["abcd".index(name) + 1 for name in names]
-        annotations = [annotation(number, number, 1) for number in numbers]
-        images = [image(number) for number in numbers]
-        content = document(annotations, images, [{"id": 1, "name": "cat"}])
-        write(tmp_path / f"{who}.json", content)
-    found, _ = measured(tmp_path)
-    assert not any(NOTE in note for note in found.notes)
-    assert measured(tmp_path, "all")[0].n_images == found.n_images == 2
 
 
 def test_a_coco_file_beside_tables_says_which_images_its_author_saw(tmp_path):

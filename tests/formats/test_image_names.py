@@ -72,28 +72,6 @@ def test_names_of_both_unicode_forms_join(tmp_path):
     assert one.assigned.sum(1).tolist() == [1, 2, 2]
 
 
-def test_names_that_differ_in_case_are_told(tmp_path):
-    names = [f"img_{n}.jpg" for n in range(6)]
-    other = [*names[:4], *(name.upper() for name in names[4:])]
-    differ = (
-        "images are joined by file_name: 2 image names differ only in upper and lower case, such "
-        "as 'img_4.jpg' = 'IMG_4.JPG': rename them in one of the files"
-    )
-    data = read_coco(files(tmp_path, ann=names, bob=other))
-    assert [each for each in data.headlines if "case" in each] == [differ]
-    none = files(tmp_path, ann=names, bob=[name.upper() for name in names])
-    with pytest.raises(NothingToCompareError, match="6 image names differ only in upper") as error:
-        read_coco(none)
-    assert error.value.advice.count("Images are joined by file_name") == 1
-    upper = [name.upper() for name in names]
-    mixed = files(tmp_path, ann=[*names, "x/7.jpg"], bob=[*upper, "7.jpg"])
-    with pytest.raises(NothingToCompareError, match=r"--join name would join 1 more .*; 6 image"):
-        read_coco(mixed)
-    # On such a disk they are different images.
-    data = read_coco(files(tmp_path, ann=[*other, *names[4:]], bob=[*other, *names[4:]]))
-    assert not [each for each in data.headlines if "case" in each]
-
-
 def test_ambiguous_names_are_refused_with_examples(tmp_path):
     ann = [f"{folder}/{n}.jpg" for folder in ("x", "y") for n in range(5)]
     both = files(tmp_path, ann=ann, bob=["0.jpg"])
@@ -119,24 +97,3 @@ def test_few_joined_images_are_a_headline_with_what_helps(tmp_path):
     assert not any(line.startswith(" Note: only 1 image") for line in lines)
     values = json.loads(run("agree", *both, "--format", "json").stdout)
     assert values["notes"][0] == headline
-
-
-def test_what_joins_a_third_person_is_told(tmp_path):
-    names = [f"{number}.jpg" for number in range(9)]
-    three = files(tmp_path, ann=names, bob=names, cid=[str(number) for number in range(9)])
-    with pytest.raises(NothingToCompareError, match=r"2 groups that share no image") as caught:
-        read_coco(three)
-    joining = "--join stem would join 9 more images, such as '0.jpg' = '0'"
-    assert joining in caught.value.advice
-    (headline,) = read_coco(three, attribution="files").headlines
-    assert headline.startswith(f"only 9 images of 18 joined: {joining}")
-
-
-def test_where_the_join_that_would_help_is_ambiguous_examples_say_so(tmp_path):
-    ann = [f"{folder}/{n}.jpg" for folder in ("x", "y") for n in range(5)]
-    with pytest.raises(NothingToCompareError) as caught:
-        read_coco(files(tmp_path, ann=ann, bob=[f"{n}.jpg" for n in range(5)]))
-    assert caught.value.advice.splitlines()[0] == (
-        "Images are joined by file_name: --join name is ambiguous, since some images would share a "
-        "name: 'x/0.jpg' and 'y/0.jpg', 'x/1.jpg' and 'y/1.jpg', 'x/2.jpg' and 'y/2.jpg'"
-    )

@@ -7,10 +7,7 @@ import pytest
 from support.cli import run
 from support.datasets import annotation, document, image, write
 
-from bboxqa.core.errors import ConfigError
-from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree
-from bboxqa.pipelines.agree_files import agree_files
 from bboxqa.pipelines.convert import convert
 from bboxqa.pipelines.read import read_coco
 
@@ -57,29 +54,6 @@ def test_leaving_out_equals_a_file_without_the_category_by_the_same_annotators(p
     for name in ("id", "image", "annotator", "category", "bbox"):
         assert np.array_equal(getattr(found.annotations, name), getattr(expected.annotations, name))
     assert agree(found, bootstrap=0).alpha == agree(expected, bootstrap=0).alpha
-
-
-def test_a_note_counts_what_is_left_out(path):
-    n = sum(each["category_id"] == 1 for each in json.loads(path.read_text())["annotations"])
-    notes = json.loads(run("agree", path, "--map", "shadow=", "--format", "json").stdout)["notes"]
-    assert f"{n} annotations of 'shadow' left out, as --map says" in notes
-
-
-def test_unused_and_unknown_categories_change_nothing(path):
-    content = json.loads(path.read_text())
-    content["categories"].append({"id": 7, "name": "sky"})
-    write(path, content)
-    before = agree_files([path], AgreeSettings(bootstrap=0))
-    after = agree_files([path], AgreeSettings(bootstrap=0, category_map={"sky": "", "sahdow": ""}))
-    assert after.alpha == before.alpha
-    assert [each for each in after.notes if each not in before.notes] == [
-        "--map sahdow=: no category is called 'sahdow'; did you mean 'shadow'?"
-    ]
-
-
-def test_renaming_to_a_category_that_is_left_out_is_refused(path):
-    with pytest.raises(ConfigError, match="--map leaves 'shadow' out, and renames 'tree' to it"):
-        read_coco(path, category_map={"tree": "shadow", "shadow": ""})
 
 
 def test_all_categories_left_out(path):

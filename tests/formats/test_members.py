@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from support.datasets import two_annotators
-from support.studio import box, task, work, written
 from support.tool_files import write
 
 import bboxqa
@@ -20,7 +19,6 @@ from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.formats import archives
 from bboxqa.formats.source import members_of
-from bboxqa.formats.sources import list_files
 
 
 def zipped(path, contents):
@@ -49,39 +47,6 @@ def test_a_label_file_that_leads_nowhere_is_an_error(tmp_path, target):
         assert "remove the link" in error.value.advice
         (tmp_path / "labels/b.txt").unlink()
         assert len(read_coco(tmp_path, min_annotators=1).annotations) == 2
-
-
-def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path, monkeypatch):
-    linked_labels(tmp_path, "notes", "nowhere")
-    below = tmp_path / "labels/night"
-    below.mkdir()
-    real = os.scandir
-
-    def listing(folder):
-        if Path(folder) == below:
-            raise PermissionError(13, "Permission denied")
-        return real(folder)
-
-    monkeypatch.setattr(os, "scandir", listing)
-    with pytest.raises(DatasetError, match=r"labels/night: cannot be read: Permission denied"):
-        read_coco(tmp_path, min_annotators=1)
-
-
-def test_files_of_folders_and_archives_have_the_same_names(tmp_path):
-    folder = tmp_path / "ann"
-    (folder / "labels").mkdir(parents=True)
-    (folder / ".hidden").mkdir()
-    (folder / ".hidden/x").write_text("x")
-    for name in ("b", "labels/a", ".c"):
-        (folder / name).write_text(name)
-    path = zipped(tmp_path / "a.zip", {"b": "b", "labels/a": "labels/a", "__MACOSX/b": "x"})
-    for source in (folder, path):
-        found = members_of(source)
-        assert [(each.name, each.read()) for each in found] == [
-            ("b", b"b"),
-            ("labels/a", b"labels/a"),
-        ]
-        assert found[1].shown == f"{source}/labels/a"
 
 
 def tarred(path, contents, mode):
@@ -116,20 +81,6 @@ def test_a_bomb_of_a_packed_tar_stops_at_its_limit(tmp_path):
     path = tarred(tmp_path / "a.tgz", {"x": "\0" * (17 << 20)}, "w:gz")
     with pytest.raises(DatasetError, match="more than 16,777,216 bytes of content, and is taken"):
         members_of(path)
-
-
-def test_a_packed_tar_is_unpacked_and_listed_once(tmp_path, monkeypatch):
-    path = tarred(tmp_path / "a.tgz", {"x": "1", "y": "2"}, "w:gz")
-    bomb = tarred(tmp_path / "b.tgz", {"x": "\0" * (17 << 20)}, "w:gz")
-    first, _ = members_of(path)
-    monkeypatch.setattr(tarfile, "open", None)
-    assert [each.name for each in members_of(path)] == ["x", "y"]
-    assert first.read() == b"1"
-    monkeypatch.undo()
-    for _ in range(2):
-        with pytest.raises(DatasetError, match="is taken for a zip bomb"):
-            members_of(bomb)
-        monkeypatch.setattr(gzip, "open", None)
 
 
 def test_folders_of_a_tar_count_as_entries(tmp_path, monkeypatch):
@@ -219,25 +170,6 @@ def test_broken_and_encrypted_archives_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["zip", "gz"])
-def test_an_export_is_read_in_its_archive(tmp_path, suffix):
-    plain = written(tmp_path / "a.json", task(1, work(1, box(60, 1, 60, 9)), work(2)))
-    path = tmp_path / f"a.json.{suffix}"
-    if suffix == "gz":
-        path.write_bytes(gzip.compress(plain.read_bytes()))
-    else:
-        inside = io.BytesIO()
-        zipfile.ZipFile(inside, "w").close()
-        zipped(path, {"notes": "none", "nested": inside.getvalue(), "a": plain.read_bytes()})
-    assert len(read_coco(path).annotations) == 1
-    (expected,) = [each for each in validate(plain).findings if each.code == "B003"]
-    (found,) = [each for each in validate(path).findings if each.code == "B003"]
-    assert (found.spot, found.pointer) == (expected.spot, expected.pointer)
-    assert found.file == (f"{path}/a" if suffix == "zip" else str(path))
-    # Nothing was unpacked.
-    assert {each.name for each in tmp_path.iterdir()} == {plain.name, path.name}
-
-
-@pytest.mark.parametrize("suffix", ["zip", "gz"])
 def test_coco_is_read_in_its_archive(tmp_path, suffix):
     document = two_annotators()
     document["annotations"][0]["bbox"] = [1, 1, 0, 5]
@@ -266,14 +198,6 @@ def test_coco_is_read_in_its_archive(tmp_path, suffix):
     assert data.sources[0].name == str(path)
 
 
-def test_several_files_of_an_archive_are_refused_as_those_of_a_folder(tmp_path):
-    content = json.dumps(two_annotators())
-    path = zipped(tmp_path / "a.zip", {"train/a.json": content, "valid/a.json": content})
-    names = rf"{path}/train/a\.json and {path}/valid/a\.json"
-    with pytest.raises(DatasetError, match=f"{names}: both have annotations of image"):
-        read_coco(path)
-
-
 @pytest.mark.parametrize(
     ("name", "n", "words"),
     [
@@ -290,20 +214,6 @@ def test_commands_say_why_an_archive_is_refused(tmp_path, name, n, words):
         path.write_bytes(path.read_bytes()[:60])
     with pytest.raises(DatasetError, match=words):
         read_coco(path)
-
-
-EXPORT = {"annotations.xml": "<annotations><version>1.1</version><meta></meta></annotations>"}
-
-
-def test_archives_in_an_archive_are_named(tmp_path):
-    inner = zipped(tmp_path / "ann.zip", EXPORT)
-    outer = zipped(tmp_path / "all.zip", {"jobs/ann.zip": inner.read_bytes()})
-    with pytest.raises(DatasetError, match="holds archives") as caught:
-        list_files([outer])
-    assert str(caught.value).splitlines() == [
-        f"{outer}: holds archives, which are not read inside of another one: jobs/ann.zip",
-        "Unpack it into a folder of its own, and name the folder.",
-    ]
 
 
 def test_a_file_that_grew_after_it_was_listed_is_refused_before_it_is_read(tmp_path):
@@ -343,26 +253,3 @@ def test_no_room_for_the_content_of_a_packed_tar_is_not_the_fault_of_the_archive
         "set TMPDIR to a folder on a larger disk, or unpack the archive, and name its folder"
     )
     assert [each.name for each in members_of(Path(path))] == ["a.txt"]
-
-
-def test_an_archive_is_listed_and_recognised_once(tmp_path, monkeypatch):
-    text = "<annotation><filename>{}.jpg</filename><object><name>a</name></object></annotation>"
-    names = [f"a{number}" for number in range(50)]
-    contents = {f"{name}.xml": text.format(name) for name in names}
-    paths = [zipped(tmp_path / f"{who}.zip", contents) for who in ("ann", "bob")]
-    listed, opened = [], []
-    list_all, open_one = zipfile.ZipFile.infolist, zipfile.ZipFile.open
-
-    def counted_list(archive):
-        listed.append(archive.filename)
-        return list_all(archive)
-
-    def counted_open(archive, info):
-        opened.append(info)
-        return open_one(archive, info)
-
-    monkeypatch.setattr(zipfile.ZipFile, "infolist", counted_list)
-    monkeypatch.setattr(zipfile.ZipFile, "open", counted_open)
-    validate(paths)
-    assert len(listed) == 2
-    assert len(opened) < 8 * len(paths) * len(names)

@@ -10,7 +10,6 @@ from support.datasets import dataset, document, image, object_rows, write
 
 import bboxqa
 from bboxqa import stats
-from bboxqa.core.errors import DatasetError
 from bboxqa.formats.ratings.reader import read_ratings
 
 NOTE = "a missed object has the value (missing), and intervals draw images"
@@ -78,16 +77,6 @@ def test_one_threshold_is_one_table(folder):
     assert NOTE in run("stats", path, "--bootstrap", 0).stdout
 
 
-def test_thresholds_are_not_mixed(folder):
-    with pytest.raises(DatasetError, match=r"holds units at 2 thresholds, 0.5, 0.7; expected one"):
-        read_ratings(folder / "units.csv", by="image")
-
-
-def test_other_columns_of_units_are_read_as_asked(folder):
-    found = read_ratings(folder / "units.csv", value="state", by="iou_threshold")
-    assert {ratings.value_names for ratings in found.values()} == {("drawn", "missing")}
-
-
 @pytest.mark.parametrize(
     ("name", "what"),
     [("images", "of images"), ("pairs", "of pairs of annotators"), ("categories", "of categories")],
@@ -100,37 +89,6 @@ def test_tables_of_results_are_no_ratings(folder, name, what):
         assert "Ratings are in units.csv" in result.stderr
 
 
-@pytest.fixture(scope="module")
-def diagnosed(tmp_path_factory):
-    """Write all tables of diagnoses: of boxes with times and a reference, and of rotated boxes."""
-    top = tmp_path_factory.mktemp("diagnosed")
-    data = write(top / "data.json", timed(0))
-    gold = write(top / "gold.json", timed(0, only="r0"))
-    after = write(top / "after.json", timed(2))
-    plain = ("--bootstrap", 40, "--diagnose")
-    options = (*plain, "--time-key", "at", "--reference", gold)
-    assert run("agree", data, *options, "--out", top / "boxes").returncode == 0
-    turned = (*plain, "--similarity", "obb", "--out", top / "turned")
-    assert run("agree", data, *turned).returncode == 0
-    assert run("compare", data, after, "--bootstrap", 40, "--out", top / "changes").returncode == 0
-    return top
-
-
-def timed(shift, only=None):
-    """Return annotations with a time and an angle; the boxes of r1 are moved by `shift`."""
-    records = [
-        {
-            "id": n, "image_id": i, "category_id": c, "annotator": f"r{a}",
-            "bbox": [b[0] + shift * (a == 1), *b[1:]], "attributes": {"rotation": 10 + n % 7},
-            "at": f"2024-05-0{1 + i % 3}T10:{n % 60:02}:00",
-        }
-        for n, (i, a, c, b) in enumerate(rows())
-        if only in (None, f"r{a}")
-    ]  # fmt: skip
-    categories = [{"id": k, "name": f"c{k}", "supercategory": "all"} for k in range(3)]
-    return document(records, [image(i) for i in range(20)], categories)
-
-
 def test_units_as_a_frame():
     result = bboxqa.agree(dataset(rows()), bootstrap=0)
     units = {name: list(column) for name, column in zip(
@@ -141,13 +99,3 @@ def test_units_as_a_frame():
         found = stats.measure(ratings, ["krippendorff_alpha"], bootstrap=0).coefficients
         assert found["krippendorff_alpha"].value == pytest.approx(result.alpha, abs=1e-12)
         assert ratings.data.n_groups == len(set(units["image"]))
-
-
-class Header(tuple):  # noqa: SLOT001
-    """A header that counts how often it is read."""
-
-    n_read = 0
-
-    def __iter__(self):
-        Header.n_read += 1
-        return super().__iter__()

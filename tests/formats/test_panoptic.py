@@ -3,13 +3,11 @@
 import json
 import random
 
-import numpy as np
 import pytest
 from support.cli import run
 from support.tool_files import exact_rows
 
 import bboxqa
-from bboxqa.core.errors import DatasetError
 from bboxqa.formats import scanner as windows
 
 ABSENT = "…"
@@ -113,40 +111,6 @@ def test_reading_by_windows_changes_nothing(tmp_path, monkeypatch, window, inden
     assert rows_of(data) == sorted(expected(first, "ann") + expected(second, "bob"))
 
 
-def test_the_order_of_records_keys_and_segments_changes_nothing(tmp_path):
-    first, second = made(5), made(6)
-    paths = of_two(tmp_path, first, second)
-    before = bboxqa.agree(bboxqa.read_coco(paths), bootstrap=0)
-    rng = random.Random(0)
-    moved = json.loads(json.dumps(first))
-    rng.shuffle(moved)
-    for each in moved:
-        rng.shuffle(each["segments_info"])
-    # Segments may begin with any key, also with those that records begin with elsewhere.
-    moved = [dict(sorted(each.items())) for each in moved]
-    top = document(moved)
-    write(paths[0], dict(reversed(top.items())))
-    data = bboxqa.read_coco(paths)
-    assert rows_of(data) == sorted(expected(first, "ann") + expected(second, "bob"))
-    after = bboxqa.agree(data, bootstrap=0)
-    assert before.alpha == after.alpha
-    assert before.pairs.records() == after.pairs.records()
-
-
-def test_unique_ids_are_shown_and_others_are_places(tmp_path):
-    one = [record(0, [segment(7, 1, [1, 1, 9, 9])]), record(1, [segment(9, 1, [1, 1, 9, 9])])]
-    two = [record(0, [segment(7, 1, [1, 1, 9, 9])]), record(1, [segment(7, 1, [1, 1, 9, 9])] * 1)]
-    paths = of_two(tmp_path, one, one)
-    assert bboxqa.read_coco(paths).annotations.shown_ids([0, 1, 2, 3]) == ["7", "7", "9", "9"]
-    data = bboxqa.read_coco(of_two(tmp_path, two, one))
-    assert list(data.annotations.shown_ids([0, 1, 2, 3])) == [
-        "ann.json#/annotations/0/segments_info/0",
-        "7",
-        "ann.json#/annotations/1/segments_info/0",
-        "9",
-    ]
-
-
 def test_annotators_are_named_on_records_or_segments(tmp_path):
     box = [1, 1, 9, 9]
     path = write(
@@ -172,33 +136,6 @@ def test_annotators_are_named_on_records_or_segments(tmp_path):
         ("2.jpg", "7"),
     ]
     assert data.assigned.tolist() == [[True, True]] * 3 + [[False, False]] * 2
-
-
-def test_a_key_inside_of_attributes_names_annotators(tmp_path):
-    box = [1, 1, 9, 9]
-    records = [
-        record(0, [segment(1, 1, box)], attributes={"who": "ann"}),
-        record(0, [segment(2, 1, box, attributes={"who": "bob"})]),
-        record(1, [], attributes={"who": "ann"}),
-        record(1, [segment(3, 1, box)], attributes={"who": "bob"}),
-    ]
-    path = write(tmp_path / "all.json", document(records))
-    data = bboxqa.read_coco(path, annotator_key="attributes.who")
-    assert data.annotator_names == ("ann", "bob")
-    assert data.assigned.sum(1).tolist() == [2, 2, 0, 0, 0]
-
-
-def test_notes_say_what_is_not_read_and_what_stuff_means(tmp_path):
-    records = [
-        record(0, [segment(1, 1, [1, 1, 9, 9]), segment(2, 3, [0, 0, 99, 9])]),
-        record(1, [segment(3, 0, [0, 0, 99, 9]), segment(4, 0, [0, 0, 9, 9])]),
-    ]
-    paths = of_two(tmp_path, records, records)
-    notes = "\n".join(bboxqa.read_coco(paths).notes)
-    assert "the outlines of 4 segments are in PNG files, which are not read: boxes are" in notes
-    assert "3 of 4 segments are stuff (isthing 0, such as 'grass')" in notes
-    things = [record(0, [segment(1, 1, [1, 1, 9, 9])])]
-    assert "stuff" not in "\n".join(bboxqa.read_coco(of_two(tmp_path, things, things)).notes)
 
 
 def test_outlines_are_refused_with_what_to_do(tmp_path):
@@ -275,35 +212,6 @@ def test_what_is_wrong_in_a_record_is_named(tmp_path, wrong, words):
     assert done.returncode == 2
     for word in ("ann.json", *words):
         assert word in done.stderr
-
-
-def test_numbers_as_text_are_read_as_for_other_coco(tmp_path):
-    wrong = record("0", [segment("3", "1", [1, 1, 9, 9]), segment("a", 1.0, [5, 5, 9, 9])])
-    data = bboxqa.read_coco(of_two(tmp_path, [wrong], made(1)))
-    own = np.flatnonzero(data.annotations.annotator == 0)
-    assert sorted(data.annotations.shown_ids(own)) == ["3", "a"]
-
-
-def test_a_file_that_is_cut_off_is_refused(tmp_path):
-    paths = of_two(tmp_path, made(1), made(2))
-    paths[0].write_text(paths[0].read_text()[:-90])
-    with pytest.raises(DatasetError, match=r"ann\.json"):
-        bboxqa.read_coco(paths)
-
-
-def test_every_command_takes_panoptic_files(tmp_path):
-    of_two(tmp_path, made(1), made(2))
-    for words in (
-        ["draw", "ann.json", "bob.json", "--image", "1.jpg", "--out", "a.svg"],
-        ["plan", "ann.json", "bob.json", "--target-width", "0.5"],
-        ["compare", "ann.json", "bob.json"],
-        ["agree", "ann.json", "bob.json", "--out", "out", "--diagnose"],
-        ["report", "out"],
-        ["batch", ".", "--out", "runs"],
-    ):
-        done = run(*words, cwd=tmp_path)
-        assert done.returncode == 0, done.output
-    assert ".,measured," in (tmp_path / "runs" / "projects.csv").read_text()
 
 
 def test_segments_are_converted_with_all_that_a_target_holds(tmp_path):

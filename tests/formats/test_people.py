@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 from support.datasets import annotation, document, image, write
@@ -124,16 +122,6 @@ def test_folders_of_labels_are_people(tmp_path, kind, place):
     assert len(data.image_names) == 4
 
 
-def test_parts_in_the_folder_of_a_person_are_read_as_one(tmp_path):
-    for who in ("ann", "bob"):
-        yolo(tmp_path / who / "clip1", FIRST, 0.4 if who == "ann" else 0.5)
-        yolo(tmp_path / who / "clip2", FIRST)
-    with reading(image_size=(100, 100)):
-        data = read_dataset(tmp_path)
-    assert data.annotator_names == ("ann", "bob")
-    assert data.image_names[:2] == ("clip1/0", "clip1/1")
-
-
 def test_equal_annotations_in_a_folder_are_refused(tmp_path):
     paths = [coco(tmp_path / f"{name}.json", FIRST) for name in "ab"]
     with pytest.raises(NothingToCompareError, match="have the same annotations"):
@@ -179,39 +167,11 @@ def test_annotators_who_are_named_in_part_are_refused(tmp_path):
     assert read_dataset(tmp_path, Reading(attribution="files")).annotator_names == ("a", "b", "c")
 
 
-def test_the_field_of_a_tool_counts_where_it_names_one_person(tmp_path):
-    paths = [cvat(tmp_path / f"{n}.xml", FIRST, n, "ann") for n in range(2)]
-    with pytest.raises(NothingToCompareError, match="one annotator only, 'ann', by the assignee"):
-        read_dataset(paths)
-
-
 @pytest.mark.parametrize("deep", ["", "a/b/c"])
 def test_labels_of_nobody_are_converted_from_any_depth(tmp_path, deep):
     labelme(tmp_path / "in" / deep, FIRST)
     found = convert(tmp_path / "in", tmp_path / "out.json", to="coco")
     assert (found.n_images, found.n_annotations, found.annotators) == (4, 4, ())
-
-
-def test_a_file_per_image_is_converted_without_annotators(tmp_path):
-    for n in FIRST:
-        coco(tmp_path / f"in/{n}.json", [n])
-    found = convert(tmp_path / "in", tmp_path / "out.json", to="coco")
-    assert (found.n_images, found.annotators) == (4, ())
-    with pytest.raises(NothingToCompareError, match="nobody is named"):
-        read_dataset(tmp_path / "in")
-
-
-def test_splits_of_yolo_by_nobody_are_one_data_set(tmp_path):
-    for split, images in (("train", FIRST), ("valid", FIRST), ("test", SECOND)):
-        yolo(tmp_path / split / "labels", images)
-    (tmp_path / "data.yaml").write_text("names: [cat]\n")
-    with reading(image_size=(100, 100)):
-        found = convert(tmp_path, tmp_path.with_name("out.json"), to="coco", force=True)
-        assert (found.n_images, found.annotators) == (12, ())
-        assert len(validate(tmp_path).files) == 1
-        assert read_dataset(tmp_path, Reading(min_annotators=1)).annotator_names == ("(not named)",)
-        with pytest.raises(NothingToCompareError, match="no annotator is named"):
-            read_dataset(tmp_path)
 
 
 def test_equal_names_of_images_of_nobody_are_converted_only_as_the_user_says(tmp_path):
@@ -243,17 +203,3 @@ def test_equal_names_of_images_of_nobody_are_converted_only_as_the_user_says(tmp
 def test_people_are_called_by_the_part_that_differs(tmp_path, paths, names):
     given = [coco(tmp_path / each, FIRST) for each in paths]
     assert sources_of(given).names == names
-
-
-def test_one_folder_or_archive_of_labels_in_two_formats_is_asked_about(tmp_path):
-    folder = yolo(tmp_path / "set/labels", FIRST).parent
-    labelme(folder / "annotations", FIRST)
-    archive = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", folder))
-    for source in (folder, archive):
-        with reading(image_size=(100, 100)):
-            with pytest.raises(NothingToCompareError, match=r"in several formats: YOLO .*LabelMe"):
-                read_dataset(source, Reading(min_annotators=1))
-            assert len(validate(source).files) == 2
-        for name in ("yolo", "labelme"):
-            with reading(from_format=name, image_size=(100, 100)):
-                assert len(read_dataset(source, Reading(min_annotators=1)).annotations) == 4

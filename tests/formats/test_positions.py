@@ -80,12 +80,6 @@ def test_what_is_not_there_stands_nowhere(pointer):
     assert Locator(read_bytes(text, "a")).span(pointer) is None
 
 
-def test_the_last_of_equal_keys_is_meant():
-    text = b'{"annotations": [{"id": 1, "id": 22}]}'
-    span = Locator(read_bytes(text, "a")).span("/annotations/0/id")
-    assert text[span.start : span.stop] == b"22"
-
-
 def test_records_before_a_break_have_places():
     text = b'{"annotations": [{"id": 1}, {"id": 2}, {"i'
     assert Locator(read_bytes(text, "a")).value("annotations", 1) == {"id": 2}
@@ -95,47 +89,3 @@ def test_lines_and_columns_count_signs_not_bytes():
     text = "ä\nöü x\r\ny".encode()
     places = [text.index(b"x"), text.index(b"y")]
     assert list(spots(text, places)) == [Spot(2, 4, places[0]), Spot(3, 1, places[1])]
-
-
-SIZE = 1 << 20
-HALF = b"\xe2\x82"
-
-
-@pytest.mark.parametrize("before", range(4))
-def test_columns_go_on_from_one_part_of_a_long_line_to_the_next(before):
-    # "€" has three bytes: the end of a part is before, inside of, and after one.
-    text = b"x" * before + "€".encode() * 700_000 + "\n€y".encode()
-    last = text.index(b"y")
-    found = list(spots(text, [text.index(b"\n"), last, last + 1]))
-    assert found == [
-        Spot(1, 700_001 + before, last - 4), Spot(2, 2, last), Spot(2, 3, last + 1),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("text", "spot"),
-    [
-        # Half a sign counts as one, before a finding and between two others.
-        (b"x" * 5 + HALF, Spot(1, 7, 7)),
-        (b"x" * (SIZE - 2) + HALF, Spot(1, SIZE, SIZE)),
-        (b"x" * (SIZE - 2) + HALF + b"y", Spot(1, SIZE + 1, SIZE + 1)),
-        # What was left of it does not go over to the next line.
-        (b"x" * (SIZE - 2) + HALF + b"\n\xac", Spot(2, 2, SIZE + 2)),
-        (b"x" * (SIZE - 2) + HALF + b"\n", Spot(2, 1, SIZE + 1)),
-    ],
-)
-def test_half_a_sign_at_the_end_of_a_part(text, spot):
-    assert list(spots(text, [len(text)])) == [spot]
-
-
-def test_what_lies_between_two_places_is_not_held_at_once():
-    class Large(bytes):
-        most = 0
-
-        def __getitem__(self, place):
-            part = super().__getitem__(place)
-            Large.most = max(Large.most, len(part))
-            return part
-
-    assert len(list(spots(Large(b" " * 5_000_000), [0, 4_999_999]))) == 2
-    assert 0 < Large.most <= 1 << 20

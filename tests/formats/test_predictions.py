@@ -7,7 +7,6 @@ import pytest
 from support.cli import run
 
 import bboxqa
-from bboxqa.core.errors import ConfigError, DatasetError
 
 HERE, THERE = [10, 10, 20, 20], [60, 60, 20, 20]
 
@@ -140,27 +139,6 @@ def test_what_is_wrong_is_named(folder, results, words):
     assert done.returncode == 2
     for word in ("yolo.json", *words):
         assert word in done.stderr
-
-
-def test_contradictions_are_refused(folder):
-    (folder / "ann.json").write_text(json.dumps(document((None,))))
-    other = document((None,))
-    other["images"][0]["file_name"] = "x.png"
-    (folder / "bob.json").write_text(json.dumps(other))
-    files = [folder / "ann.json", folder / "bob.json"]
-    with pytest.raises(DatasetError, match=r"images: 1 is '1.png' in .*, but 'x.png' in"):
-        bboxqa.read_coco(files, predictions=folder / "yolo.json")
-    (folder / "bob.json").write_text(json.dumps(RESULTS))
-    with pytest.raises(DatasetError, match="an annotator is named 'bob' as well"):
-        bboxqa.read_coco(folder / "export.json", predictions=folder / "bob.json")
-    with pytest.raises(ConfigError, match="a model has no sessions"):
-        bboxqa.read_coco(
-            folder / "export.json", predictions=folder / "yolo.json", session_key="session"
-        )
-    done = run("agree", "export.json", "--score", "0.5", cwd=folder)
-    assert done.returncode == 2
-    said = "--score is for results: --predictions FILE, or a list of results among the files"
-    assert said in done.stderr
 
 
 def test_a_model_has_no_vote_on_what_annotators_miss_or_add(tmp_path):

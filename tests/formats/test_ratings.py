@@ -1,14 +1,10 @@
 """Reading tables of ratings, of every kind and layout."""
 
 import json
-import random
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.study import write_comparison, write_selection
 
 from bboxqa.core.errors import ConfigError, DatasetError
@@ -89,18 +85,6 @@ def test_parquet(tmp_path):
     assert triples(read(tmp_path / "t.parquet")) == ROWS
 
 
-def test_parquet_needs_pyarrow(write, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DatasetError, match=r'pip install "bboxqa\[parquet\]"'):
-        read(write(b"PAR1....", "t.parquet"))
-
-
-def test_broken_parquet(write):
-    pytest.importorskip("pyarrow")
-    with pytest.raises(DatasetError, match="is not Parquet that can be read"):
-        read(write(b"PAR1....", "t.parquet"))
-
-
 RATERS = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
@@ -150,11 +134,6 @@ def test_names_in_a_wide_table_are_found(write, header, names):
     assert len(ratings.data.value) == 41
 
 
-def test_minus_is_an_answer_beside_plus(write):
-    text = "unit,annotator,value\na,x,+\na,y,-\nb,x,none\n"
-    assert read(write(text)).value_names == ("+", "-", "none")
-
-
 def test_counts(write):
     ratings = read(write("unit,no,yes,never\na,1,2,0\nb,0,3,0\n"), layout="counts")
     named = replace(ratings, annotator_names=("1", "2", "3"))
@@ -165,15 +144,6 @@ def test_counts(write):
     assert ratings.annotator_names == ()
     assert ratings.data.n_values == 3
     assert len(read(write("0,2\n1,1\n"), layout="counts").unit_names) == 2
-
-
-def test_tasks_are_apart_and_in_order_of_appearance(write):
-    text = "t,unit,annotator,value\nz,a,x,10\nb,a,x,yes\nz,a,y,9\nb,c,y,no\n"
-    tasks = read_ratings(write(text), by="t")
-    assert list(tasks) == ["z", "b"]
-    assert tasks["z"].value_names == ("9", "10")
-    assert tasks["b"].value_names == ("no", "yes")
-    assert tasks["b"].unit_names == ("a", "c")
 
 
 def test_clusters_and_numbers_of_options(write):
@@ -203,45 +173,6 @@ def test_columns_of_any_library(make):
     assert ratings.unit_names == ("2", "10")
     numbers = from_columns(column([1, 1, 2]), column(["x", "y", "x"]), column([1, None, 10]))
     assert numbers.numbers.tolist() == [1, 10]
-
-
-def test_annotators_are_in_the_order_of_the_numbers_in_their_names():
-    ratings = from_columns(["a"] * 3, ["rater 10", "rater 2", "rater 1"], ["x", "y", "z"])
-    assert ratings.annotator_names == ("rater 1", "rater 2", "rater 10")
-    assert triples(ratings) == [
-        ("a", "rater 1", "z"),
-        ("a", "rater 2", "y"),
-        ("a", "rater 10", "x"),
-    ]
-
-
-def test_values_that_are_written_in_two_ways_are_one(write):
-    ratings = read(write("unit,annotator,value\na,x,7\na,y,007\nb,x,7.0\nb,y,8\n"))
-    assert ratings.value_names == ("7", "8")
-    assert ratings.data.value.tolist() == [0, 0, 0, 1]
-    assert ratings.numbers.tolist() == [7, 8]
-
-
-labels = st.one_of(st.none(), st.integers(-5, 12), st.sampled_from(["a", "b", "10"]))
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from("xyz"), labels), min_size=1))
-def test_columns_hold_what_was_given(rows):
-    unit, annotator, value = map(list, zip(*rows, strict=True))
-    before = list(value)
-    ratings = from_columns(unit, annotator, value)
-    expected = sorted(
-        [(u, a) for u, a, v in rows if v is not None], key=lambda row: (row[0], row[1])
-    )
-    assert [(int(u), a) for u, a, _ in triples(ratings)] == expected
-    assert sorted(v for _, _, v in triples(ratings)) == sorted(
-        str(v) for v in value if v is not None
-    )
-    assert value == before
-    shuffled = random.Random(0).sample(rows, len(rows))
-    again = from_columns(*map(list, zip(*shuffled, strict=True)))
-    assert sorted(triples(again)) == sorted(triples(ratings))
-    assert again.value_names == ratings.value_names
 
 
 HEAD = "unit,annotator,value\n"
@@ -298,18 +229,6 @@ def test_what_cannot_be_read_is_said_with_its_place(write, text, settings, messa
     assert all(problem.startswith(str(path)) for problem in raised.value.problems)
 
 
-def test_a_table_on_its_side_is_refused_until_it_is_named(write):
-    rows = [[str((i * j) % 3) for j in range(1, 4)] for i in range(1000)]
-    text = table_text(rows, ["q", "r", "s"])
-    path = write(text)
-    with pytest.raises(DatasetError, match="1,000 annotators of 3 units") as raised:
-        read(path, layout="raters-x-units")
-    assert "--layout units-x-raters" in raised.value.advice
-    assert len(read(path, layout="units-x-raters").annotator_names) == 3
-    named = write(table_text(rows, ["annotator", "q", "r", "s"], [f"a{i}" for i in range(1000)]))
-    assert len(read(named, layout="raters-x-units").annotator_names) == 1000
-
-
 @pytest.mark.parametrize(
     ("n_annotators", "n_units", "refused"),
     [(8, 7, True), (8, 8, False), (5, 4, True), (5, 5, False)],
@@ -349,15 +268,6 @@ def test_more_annotators_than_units_are_refused(write, n_annotators, n_units, re
     )
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_frame_is_no_array(library):
-    frame = pytest.importorskip(library).DataFrame({"unit": [1, 1], "value": [2, 3]})
-    with pytest.raises(DatasetError) as raised:
-        from_array(frame)
-    assert raised.value.problems == ("table: is a frame; expected an array of annotators × units",)
-    assert "frame.to_numpy()" in raised.value.advice
-
-
 def test_no_file_and_contradicting_settings(tmp_path, write):
     with pytest.raises(DatasetError, match="no such file"):
         read(tmp_path / "no.csv")
@@ -369,26 +279,6 @@ def test_no_file_and_contradicting_settings(tmp_path, write):
         read(write(LONG), unit="value")
     with pytest.raises(ConfigError, match="--by names a column of the layout long"):
         read(write("annotator,u\nA,1\n"), layout="raters-x-units", by="t")
-
-
-def test_names_of_columns_are_refused_where_the_table_has_no_such_columns(write):
-    path = write("annotator,u1,u2\nann,1,2\nbob,1,2\n")
-    with pytest.raises(ConfigError, match="--value names a column of the layout long"):
-        read(path, value="foo", layout="raters-x-units")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([1], [1, 2], [1]), "differ in length: unit 1, annotator 2, value 1"),
-        (([[1]], ["x"], [1]), "unit: record 0: is a list"),
-        (([None], ["x"], [1]), "record 0: unit is missing"),
-        ((np.ones((2, 2)), ["x"], [1]), r"unit: has shape \(2, 2\)"),
-    ],
-)
-def test_columns_that_are_none(arguments, message):
-    with pytest.raises(DatasetError, match=message):
-        from_columns(*arguments)
 
 
 def test_arrays_that_do_not_fit():
@@ -406,11 +296,3 @@ def test_the_study_of_prepositions(tmp_path):
     assert all("none" in ratings.value_names for ratings in tasks.values())
     tasks = read_ratings(write_selection(tmp_path), by="task")
     assert sum(len(ratings.data.value) for ratings in tasks.values()) == 5715
-
-
-@pytest.mark.parametrize("start", ["", "\ufeff"])
-def test_a_header_only(write, start):
-    with pytest.raises(DatasetError, match="has a header only; expected ratings below it"):
-        read(write(f"{start}unit,ann,bob,cid\n"), layout="units-x-raters")
-    with pytest.raises(DatasetError, match="has a header only; expected ratings below it"):
-        read(write(f"{start}unit,ann,bob,cid\n"))

@@ -9,13 +9,10 @@ from support.cli import run
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.stating import reading
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
-from bboxqa.pipelines.drawing.scenes import data_scene
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.settings import agree_settings_from
-from bboxqa.rules.facts.document import Document
 
 # Middle, width, height, degrees clockwise.
 BOXES = np.array(
@@ -122,21 +119,6 @@ def test_rotation_says_which_side_is_the_width(path):
     assert ((unsaid[:, 4] >= 0) & (unsaid[:, 4] < 90)).all()
 
 
-def test_rotations_may_be_text(path):
-    as_text = [
-        each | {"attributes": {"rotation": f" {each['attributes']['rotation']!r}"}}
-        for each in beside()
-    ]
-    assert rectangles(read(path, as_text)) == pytest.approx(BOXES)
-    of_numbers, of_texts = (
-        Document(read_bytes(json.dumps(document(shapes)).encode(), "x.json")).annotations.rotations
-        for shapes in (beside(), as_text)
-    )
-    assert of_texts.angle.tolist() == of_numbers.angle.tolist()
-    no_angle = [each | {"attributes": {"rotation": "left"}} for each in beside()]
-    assert not np.mod(rectangles(read(path, no_angle))[:, 4], 90).any()
-
-
 @pytest.mark.parametrize("origin", ["cxcywh", "xywh"])
 @pytest.mark.parametrize("direction", ["cw", "ccw"])
 @pytest.mark.parametrize("unit", ["degrees", "radians"])
@@ -150,20 +132,6 @@ def test_outlines_beside_five_numbers_show_what_they_mean(path, origin, directio
     form = f"{origin}-{direction}-{unit}"
     expected = f"8 boxes of five numbers taken as {form}, as 8 of 8 outlines beside them show"
     assert data.notes == (expected,)
-
-
-def test_without_outlines_the_angles_suggest_a_unit(path):
-    data = read(path, five(direction="ccw"))
-    assert_same(rectangles(data))
-    assert data.notes == (
-        (
-            "8 boxes of five numbers taken as cxcywh-ccw-degrees, as angles reach 135, as "
-            "detectron2 writes; if they are not: --rotated"
-        ),
-    )
-    data = read(path, five(unit="radians"))
-    assert_same(rectangles(data))
-    assert data.notes[0].startswith("8 boxes of five numbers taken as cxcywh-cw-radians, as no")
 
 
 def test_the_user_says_what_five_numbers_mean(path):
@@ -229,88 +197,10 @@ def test_agreement_of_rotated_boxes(path):
         bboxqa.agree(bboxqa.read_coco(path, segmentation=False), similarity="obb")
 
 
-def test_results_of_a_model_with_angles(path, tmp_path):
-    path.write_text(json.dumps(document(outlined())))
-    results = [
-        {"image_id": 1, "category_id": 1, "score": 0.9, **each} for each in five(direction="ccw")
-    ]
-    (tmp_path / "model.json").write_text(json.dumps(results))
-    data = bboxqa.read_coco(path, predictions=tmp_path / "model.json")
-    result = bboxqa.agree(data, similarity="obb", iou_threshold=0.95, bootstrap=0)
-    assert result.thresholds[0].existence.f1 == 1
-
-
-def test_a_file_without_angles_is_told(path):
-    upright = [{"bbox": [10, 10, 30, 20]}, {"bbox": [80, 80, 20, 20]}]
-    data = read(path, upright)
-    told = "no box is rotated: --similarity bbox gives the same figures, and is faster"
-    assert told in bboxqa.agree(data, similarity="obb", bootstrap=0).notes
-    data = read(path, beside())
-    assert told not in bboxqa.agree(data, similarity="obb", bootstrap=0).notes
-
-
-def test_drawings_show_boxes_as_they_are_turned(path):
-    path.write_text(json.dumps(document(beside())))
-    settings = agree_settings_from({"similarity": "obb"})
-    scene = data_scene(read_for(path, settings), "1.png", settings)
-    found = {tuple(np.round(shape.rings[0][0], 6)) for shape in scene.shapes if shape.rings}
-    turned = corners(BOXES[BOXES[:, 4] != 0])[:, 0].round(6)
-    assert found == {tuple(each) for each in turned.tolist()}
-
-
-def test_label_files_of_dota(tmp_path):
-    lines = [" ".join(map(str, ring)) + " ship 0" for ring in rings(order=(2, 1, 0, 3))]
-    for who, drawn in (("ann", lines), ("bob", lines[:-1])):
-        folder = tmp_path / who / "labelTxt"
-        folder.mkdir(parents=True)
-        (folder / "1.txt").write_text("\n".join(drawn))
-    data = read_for(
-        [tmp_path / "ann", tmp_path / "bob"], agree_settings_from({"similarity": "obb"})
-    )
-    found = data.annotations.rotated_box[data.annotations.annotator == 0]
-    assert_same(found[np.lexsort(found.T[:1])], BOXES[np.lexsort(BOXES.T[:1])])
-
-
 def test_cli(path):
     path.write_text(json.dumps(document(five(direction="ccw"))))
     done = run("agree", path, "--similarity", "obb", "--bootstrap", "0")
     assert "IoU=0.50 | obb ] = 1.0000" in done.stdout
-
-
-@pytest.mark.parametrize("similarity", ["bbox", "obb"])
-def test_angles_that_are_not_compared_are_said(path, similarity):
-    """A box beside the attribute `rotation` is compared as it stands, other than with obb."""
-    path.write_text(json.dumps(document(beside())))
-    settings = agree_settings_from({"similarity": similarity, "checks": False})
-    said = (
-        "6 annotations have an attribute 'rotation': their bbox is compared without it; "
-        "--similarity obb compares rotated boxes"
-    )
-    assert (said in read_for(path, settings).notes) == (similarity == "bbox")
-
-
-@pytest.mark.parametrize(("numbers", "said"), [(five(), False), (outlined(), True)])
-def test_outlines_of_rotated_boxes_that_are_not_compared_are_said(path, numbers, said):
-    path.write_text(json.dumps(document(numbers)))
-    notes = read_for(path, agree_settings_from({"checks": False})).notes
-    assert any("outlines are rotated boxes in the first 8 " in note for note in notes) == said
-
-
-def test_angles_beside_outlines_are_told_once(path):
-    shapes = [
-        {**each, "attributes": {"rotation": degrees}}
-        for each, degrees in zip(outlined(), BOXES[:, 4].tolist(), strict=True)
-    ]
-    path.write_text(json.dumps(document(shapes)))
-    notes = read_for(path, agree_settings_from({"checks": False})).notes
-    (note,) = [note for note in notes if "--similarity obb" in note]
-    assert note.startswith("outlines are rotated boxes")
-
-
-def test_a_form_of_five_numbers_that_no_box_has_is_said(path):
-    path.write_text(json.dumps(document(outlined())))
-    with reading(rotated="cxcywh-cw-degrees"):
-        assert "no box has five numbers: --rotated has no effect" in bboxqa.read_coco(path).notes
 
 
 def test_an_angle_that_is_no_angle_is_refused(path):
@@ -319,31 +209,3 @@ def test_an_angle_that_is_no_angle_is_refused(path):
         DatasetError, match=r": S015 error annotation 0 .*: the angle of bbox is 1e\+308; expected"
     ):
         read(path, [{"bbox": [*first["bbox"][:4], 1e308]}, *others])
-
-
-@pytest.mark.parametrize("rotation", [2e6, -1e300, "3e9", 10**400])
-def test_a_rotation_beside_a_box_that_is_no_angle_is_refused(path, rotation):
-    first, *others = beside()
-    shapes = [first | {"attributes": {"rotation": rotation}}, *others]
-    expected = r"S015 .*annotation 0 .*: attributes\.rotation is .*; expected degrees"
-    with pytest.raises(DatasetError, match=expected):
-        read(path, shapes)
-
-
-def test_other_outlines_are_told_of_data_with_all_outlines(path):
-    """`read_coco` reads both rotated boxes and outlines."""
-    kite, triangle = [[10, 10, 30, 0, 60, 10, 30, 60]], [[10, 10, 30, 0, 60, 10]]
-    shapes = [{"bbox": [10, 0, 50, 60], "segmentation": each} for each in (kite, triangle)]
-    path.write_text(json.dumps(document([*outlined(), *shapes])))
-    result = bboxqa.agree(bboxqa.read_coco(path), similarity="obb", bootstrap=0)
-    quads, others = (note for note in result.notes if "outline" in note)
-    assert quads.startswith("2 outlines with four corners are not rectangles: each is compared by")
-    assert others.startswith("2 other outlines are compared by the upright box")
-
-
-def test_boxes_of_four_numbers_beside_those_of_five_are_said(path):
-    first, *others = five()
-    data = read(path, [{"bbox": first["bbox"][:4]}, *others])
-    assert data.notes[1] == (
-        "2 boxes of four numbers beside them taken as x, y, width, height, upright"
-    )

@@ -136,33 +136,12 @@ def test_quoted_fields_keep_delimiters_and_line_numbers(write):
 # Units.
 
 
-def test_seconds_where_some_time_has_decimals(write):
-    assert times(read_segments([write("a.csv", "start,end,label\n0,12.5,k\n")])) == [
-        (0, 12500, "k")
-    ]
-
-
-def test_the_unit_when_told(write):
-    path = write("a.csv", "start,end,label\n1,12,k\n")
-    assert times(read_segments([path], unit="s")) == [(1000, 12000, "k")]
-    assert times(read_segments([path], unit="ms")) == [(1, 12, "k")]
-
-
 def test_nothing_says_the_unit(write):
     text = "start,end,label\n1,12.0,k\n"
     error = refused(write("a.csv", text))
     assert "the file does not show whether the times are seconds or milliseconds" in str(error)
     assert "none has decimals, such as '1'" in str(error)
     assert "--unit" in error.advice
-
-
-def test_a_unit_that_contradicts_the_file(write):
-    path = write("a.csv", "start_ms,end_ms,label\n1,2,k\n")
-    with pytest.raises(ConfigError, match="says that its times are in ms"):
-        read_segments([path], unit="s")
-    with pytest.raises(ConfigError, match="expected one of: auto, ms, s"):
-        read_segments([path], unit="min")
-    assert "name different units" in problems(write, "start_ms,end_s,label\n1,2,k\n")[0]
 
 
 @given(st.integers(0, 10**10))
@@ -199,23 +178,6 @@ def test_durations(write):
         read_segments([path], duration_ms={"noon": 1})
     with pytest.raises(ConfigError, match="expected 1 ms or more"):
         read_segments([path], duration_ms=0)
-
-
-def test_a_file_without_rows_is_an_annotator_who_marked_nothing(write):
-    segments = read_segments([write("a.csv", PLAIN), write("b.csv", "start,end,label\n")])
-    assert segments.annotator_names == ("a", "b")
-    assert segments.asked.all()
-    assert "b has no segment" in segments.notes[-1]
-    only = refused(write("c.csv", "start,end,label\n"))
-    assert only.problems[0].startswith("no file has a segment: ")
-
-
-@pytest.mark.parametrize("what", ["tier", "recording"])
-def test_a_column_in_some_files_only(write, what):
-    some = write("b.csv", f"start,end,label,{what}\n0.5,1,k,x\n")
-    error = refused(write("a.csv", PLAIN), some)
-    assert f"has a column for the {what}" in str(error)
-    assert f"Add the column '{what}'" in error.advice
 
 
 # ELAN.
@@ -271,42 +233,6 @@ def test_exports_of_elan(write, text):
     ]
 
 
-def test_begin_and_end_alone_in_whole_numbers_need_a_unit(write):
-    path = write("a.txt", columns(0, 4, 7, 11))
-    assert "the file does not show whether" in str(refused(path))
-    assert times(read_segments([path], unit="ms"))[0] == (500, 1250, "sit")
-
-
-def test_two_tiers_in_one_row_of_elan(write):
-    text = "Begin Time - msec\tEnd Time - msec\tposture\tspeech\n5\t9\tsit\ttalk\n"
-    assert [row[2:] for row in rows(read_segments([write("a.txt", text)]))] == [
-        ("posture", 5, 9, "sit"),
-        ("speech", 5, 9, "talk"),
-    ]
-
-
-def test_several_files_in_one_export_of_elan(write):
-    lines = [f"posture\tK\t{n}\t{n + 5}\t5\tsit\tday{n}.eaf" for n in (1, 2)]
-    segments = read_segments([write("a.txt", "\n".join(lines)), write("b.txt", lines[0])])
-    assert segments.recording_names == ("day1.eaf", "day2.eaf")
-    assert segments.asked.tolist() == [[True, True], [True, False]]
-
-
-@pytest.mark.parametrize(
-    ("header", "said"),
-    [
-        ("Tier\tBegin Time - msec\tDuration - msec\tx", "has no begin and end time"),
-        ("Begin Time - msec\tEnd Time - ss.msec\tx", "have no format in common"),
-        ("Begin Time - msec\tEnd Time - msec\tParticipant", "has no column of annotations"),
-    ],
-)
-def test_exports_of_elan_that_lack_something(write, header, said):
-    row = "\t".join("1" for _ in header.split("\t"))
-    error = refused(write("a.txt", f"{header}\n{row}\n"))
-    assert said in error.problems[0]
-    assert error.advice.startswith("Export again from ELAN")
-
-
 # What is wrong with a file.
 
 
@@ -344,11 +270,6 @@ def test_missing_columns(write):
     assert "has no column 'start'" in problems(write, "0,1.5,sit\n")[0]
 
 
-@pytest.mark.parametrize("text", ["", "\n \n", "\ufeff", "# a\n"])
-def test_empty_files(write, text):
-    assert problems(write, text) == ["the file is empty"]
-
-
 def test_files_that_cannot_be_read(tmp_path, write):
     error = refused(
         tmp_path / "none.csv", tmp_path, write("a.csv", b"start,end,label\n1.5,2,\xff\n")
@@ -363,10 +284,6 @@ def test_files_that_cannot_be_read(tmp_path, write):
         "Save the table as CSV in utf-8."
     )
     assert refused().problems == ("no files are given",)
-
-
-def test_a_quotation_mark_that_never_closes(write):
-    assert "is not a table that can be read" in problems(write, 'start,end,label\n1,2,"k\n')[0]
 
 
 def test_a_file_given_twice(write):

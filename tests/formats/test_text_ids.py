@@ -4,14 +4,12 @@ import csv
 import json
 import re
 
-import numpy as np
 import pytest
 from support.cli import run
 from support.datasets import annotation, document, image
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats import scanner as windows
 
 BOXES = [[10, 10, 20, 20], [60, 60, 20, 20], [30, 60, 20, 20]]
 PREFIX = {"images": "im_", "categories": "cat_", "annotations": "an_"}
@@ -73,28 +71,6 @@ def test_results_are_those_of_numbers_with_the_ids_of_the_file(folder):
     assert re.sub(r"(ann|bob): (\d+)(?=[;,\n])", r"\1: an_\2", numbers) == text
 
 
-def test_the_careful_reader_and_windows_give_the_same(folder, monkeypatch):
-    whole = bboxqa.read_coco(folder / "text.json")
-    # The fast reader takes no 0.0 for a flag.
-    found = as_text(content())
-    found["annotations"][0]["iscrowd"] = 0.0
-    careful = bboxqa.read_coco(found)
-    monkeypatch.setattr(windows, "WINDOW", 200)
-    for other in (careful, bboxqa.read_coco(folder / "text.json")):
-        assert other.annotations.own_id.tolist() == whole.annotations.own_id.tolist()
-        for name in ("id", "image", "category", "annotator", "bbox"):
-            values = getattr(other.annotations, name), getattr(whole.annotations, name)
-            assert np.array_equal(*values)
-
-
-def test_some_ids_may_be_numbers(folder):
-    found = as_text(content())
-    found["annotations"][0]["id"] = "7"
-    found["annotations"][1]["id"] = 8
-    data = bboxqa.read_coco(found)
-    assert data.annotations.shown_ids([0, 1, 2]) == ["7", "an_3", "8"]
-
-
 def test_what_is_wrong_is_named_by_the_ids_of_the_file(folder):
     found = as_text(content())
     found["annotations"][0]["image_id"] = "im_9"
@@ -134,18 +110,6 @@ def test_versions_are_compared_by_them(folder):
     assert ["renamed", "1"] in lines
     assert ["removed", "1"] in lines
     assert ["added", "0"] in lines
-
-
-def test_results_of_models_and_images_are_found_by_them(folder):
-    results = [
-        {"image_id": f"im_{n}", "category_id": "cat_1", "bbox": BOXES[0], "score": 0.9}
-        for n in (1, 2)
-    ]
-    (folder / "model.json").write_text(json.dumps(results))
-    data = bboxqa.read_coco(folder / "text.json", predictions=folder / "model.json")
-    model = data.annotations.annotator == data.annotator_names.index("model")
-    assert data.annotations.image[model].tolist() == [0, 1]
-    assert run("draw", "text.json", "--image", "im_2", "--out", "a.png", cwd=folder).returncode == 0
 
 
 def test_a_converted_copy_has_numbers_and_keeps_the_text(folder):

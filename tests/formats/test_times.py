@@ -5,7 +5,6 @@ import pytest
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.dataset.times import seconds_of
 from bboxqa.model.annotations import times_of
 
 BOX = [10, 10, 20, 20]
@@ -48,11 +47,6 @@ def test_what_is_no_time_is_named(value):
         bboxqa.read_coco(source, time_key="made.at")
 
 
-def test_a_key_that_no_annotation_has_is_refused():
-    with pytest.raises(DatasetError, match=r"none of 2 annotations has the key 'made\.on'"):
-        bboxqa.read_coco(document(["2026-01-31T08:15:00"] * 2), time_key="made.on")
-
-
 def test_annotations_without_a_time_are_in_no_session():
     times = bboxqa.read_coco(document([1769847300, None]), time_key="made.at").annotations.times
     # The second annotation, by a, comes first.
@@ -80,8 +74,3 @@ def test_sessions_are_those_of_each_annotator_one_by_one():
             before = time
             assert (found.session[row], found.elapsed[row]) == (session, time - begun)
             assert found.step[row] == pytest.approx(step, nan_ok=True)
-
-
-@pytest.mark.parametrize("text", ["nan", "inf", "-1769847300", "08:15:00", ""])
-def test_other_texts_are_no_times(text):
-    assert seconds_of(text) is None

@@ -8,13 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.formats import scanner
 from bboxqa.formats import scanner as chunk
-from bboxqa.formats.columns import Form, Kind
 from bboxqa.formats.positions import Locator
-from bboxqa.formats.records import id_number
-from bboxqa.formats.scanner import read_bytes, read_path
+from bboxqa.formats.scanner import read_bytes
 
 
 def read(text):
@@ -116,23 +113,6 @@ def test_windows_change_nothing(window, indent, monkeypatch):
     assert not cut.repeated
 
 
-@pytest.mark.parametrize("window", [1, 50, 1 << 20])
-def test_repeated_keys_are_found_in_every_window(window, monkeypatch):
-    monkeypatch.setattr(scanner, "WINDOW", window)
-    monkeypatch.setattr(chunk, "_FIRST_CHUNK", window)
-    records = ", ".join('{"id": 1, "x": 2, "x": 3}' if n % 7 == 0 else "{}" for n in range(30))
-    repeated = read(f'{{"annotations": [{records}]}}').repeated
-    assert repeated == [(f"/annotations/{n}", "x") for n in range(0, 30, 7)]
-
-
-@pytest.mark.parametrize("blank", [" ", "\t", "\n", "\r"])
-def test_a_blank_before_one_colon_hides_no_repeated_key(blank, monkeypatch):
-    monkeypatch.setattr(scanner, "WINDOW", 1)
-    plain, twice = '{"id":1,"x":2}', f'{{"id":1,"x":2,"x"{blank}:3}}'
-    repeated = read(f'{{"annotations":[{plain},{twice},{plain},{plain}]}}').repeated
-    assert repeated == [("/annotations/1", "x")]
-
-
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),
@@ -146,54 +126,6 @@ def test_any_json_is_read_without_complaint(value):
     if isinstance(value, list):
         assert result.images == value
         assert len(result.annotations) == len(value)
-
-
-KINDS = [
-    ("id", 7, Kind.INT), ("id", "7", Kind.TEXT), ("id", 7.0, Kind.FLOAT), ("id", True, Kind.BOOL),
-    ("id", None, Kind.NULL), ("id", [], Kind.LIST), ("id", {}, Kind.DICT),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("key", "value", "kind"), KINDS)
-def test_what_stands_under_a_key(key, value, kind):
-    columns = read(json.dumps(document([{key: value}, {}]))).annotations
-    assert columns.kind[key].tolist() == [kind, Kind.MISSING]
-
-
-@pytest.mark.parametrize(
-    ("value", "number"),
-    [(7, 7), ("7", 7), (7.0, 7), (-3, -3), (7.5, None), (True, None), (10**30, None), ("x", None)],
-)
-def test_ids_as_whole_numbers(value, number):
-    columns = read(json.dumps(document([{"image_id": value}]))).annotations
-    assert columns.whole["image_id"].tolist() == [number is not None]
-    assert columns.image_id.tolist() == [id_number(value) if number is None else number]
-
-
-@pytest.mark.parametrize(
-    ("value", "form"),
-    [
-        (None, Form.EMPTY), ([], Form.EMPTY), ("", Form.EMPTY), ("x", Form.TEXT),
-        ([[1, 2, 3, 4, 5, 6]], Form.RINGS), ([[1, 2], [3, 4]], Form.RINGS), ([[]], Form.RINGS),
-        ([1, 2, 3, 4], Form.FLAT), ([[1, 2], [3, 4], [5, 6]], Form.PAIRS),
-        ([[[1, 2], [3, 4], [5, 6]]], Form.NESTED), ({"size": [1, 1]}, Form.RLE),
-        ([["1", "2"]], Form.OTHER), ([1, "2"], Form.OTHER), (5, Form.OTHER),
-        ([[[1]]], Form.OTHER), ([[True, 1]], Form.OTHER),
-    ],
-)  # fmt: skip
-def test_how_an_outline_is_written(value, form):
-    records = [{"segmentation": value}, {}, {"segmentation": [[0, 0, 9, 0, 9, 9]]}]
-    columns = read(json.dumps(document(records))).annotations
-    assert columns.form.tolist() == [form, Form.ABSENT, Form.RINGS]
-    assert columns.rings.xy[-3:].tolist() == [[0, 0], [9, 0], [9, 9]]
-
-
-def test_rings_of_an_odd_length_keep_the_others_in_place():
-    records = [{"segmentation": [[1, 2, 3], [4, 5], [6, 7, 8, 9, 10]]}]
-    rings = read(json.dumps(document(records))).annotations.rings
-    assert rings.n_numbers.tolist() == [3, 2, 5]
-    assert rings.xy.tolist() == [[1, 2], [4, 5], [6, 7], [8, 9]]
-    assert rings.offsets.tolist() == [0, 1, 2, 4]
 
 
 @pytest.mark.parametrize(
@@ -216,23 +148,6 @@ def test_run_lengths(rle, total, area, problem):
     said = rles.problems[rles.problem[0]]
     assert said.startswith(problem)
     assert bool(said) == bool(problem)
-
-
-def test_numbers_beyond_floats_are_no_boxes():
-    text = json.dumps(document([{"bbox": [10**400, 1, 2, 3], "area": 10**400}]))
-    columns = read(text).annotations
-    assert np.isnan(columns.bbox).all()
-    assert np.isnan(columns.area).all()
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(DatasetError, match=r"a\.json: no such file"):
-        read_path(tmp_path / "a.json")
-
-
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(DatasetError, match="is a folder; expected a COCO JSON file"):
-        read_path(tmp_path)
 
 
 def same(one, other):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.tool_files import write
 
-from bboxqa import agree, read_coco, reading, validate
+from bboxqa import agree, read_coco, reading
 
 SHARED = Path(__file__).parents[3] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of CVAT here")
@@ -145,50 +145,6 @@ def test_an_excerpt_agrees_in_what_both_formats_hold(made, tmp_path, pair):
         **{"sizes.csv": "image,width,height\nshapes.jpg,588,643\nstrawberry.jpg,800,800\n"},
     )
     assert check(made, pair, tmp_path, sizes / "sizes.csv") == 1
-
-
-def with_attributes(source, folder, attributes):
-    """Write COCO of the excerpt with other attributes."""
-    whole = json.loads(source.read_text())
-    for each in whole["annotations"]:
-        each["attributes"] = attributes
-    for who in ("ann", "bob"):
-        (folder / f"{who}.json").write_text(json.dumps(whole))
-    return folder
-
-
-@pytest.mark.parametrize(
-    "attributes",
-    [
-        None,
-        [],
-        {},
-        {"occluded": "no"},
-        {"truncated": False},
-        {"occluded": True, "truncated": False, "difficult": False},
-    ],
-)
-@pytest.mark.parametrize("key", [None, "attributes.day"])
-def test_crowds_of_other_tools_are_left_out(made, tmp_path, attributes, key):
-    if key is not None and isinstance(attributes, dict):
-        attributes = {**attributes, "day": "monday"}
-    folder = with_attributes(made["coco"], tmp_path, attributes)
-    data = read_coco(
-        sorted(folder.glob("*.json")), session_key=key if isinstance(attributes, dict) else None
-    )
-    assert int(data.annotations.iscrowd.sum()) == 2
-    assert "2 crowd annotations left out, of category 'ellipse'" in agree(data, bootstrap=0).notes
-
-
-@pytest.mark.parametrize("of_label", [{}, {"truncated": False}, {"difficult": "yes"}], ids=str)
-@pytest.mark.parametrize("key", [None, "attributes.day"])
-def test_masks_of_cvat_are_objects(made, tmp_path, key, of_label):
-    attributes = {"occluded": False, "day": "monday", **of_label}
-    folder = with_attributes(made["coco"], tmp_path, attributes)
-    data = read_coco(sorted(folder.glob("*.json")), session_key=key)
-    assert (len(data.annotations), int(data.annotations.iscrowd.sum())) == (10, 0)
-    found = validate(folder / "ann.json", select=["R003"]).findings
-    assert ["since CVAT writes it" in each.message for each in found] == [True]
 
 
 @needs_shared

@@ -4,9 +4,7 @@ import os
 from pathlib import Path
 from signal import SIGKILL
 
-from bboxqa.batch import cluster
 from bboxqa.batch import tasks as transport
-from bboxqa.core.version import __version__
 
 DEADLY = "deadly"
 
@@ -22,16 +20,6 @@ def square_or_die(task):
     if number < 0:
         raise ValueError("below zero")
     return number**2
-
-
-def validated_elsewhere(project, settings):
-    """Return what another worker finds; this one must not look."""
-
-    def here():
-        raise AssertionError
-
-    with cluster._validate_on_worker(project, settings, __version__, here) as wait:
-        return wait()
 
 
 def dask_setup(worker):

@@ -2,11 +2,6 @@
 
 import os
 import time
-from multiprocessing import current_process
-
-from threadpoolctl import threadpool_info
-
-from bboxqa.core import parallel
 
 
 def double(task):
@@ -35,23 +30,8 @@ def wait_for_the_other(task, folder):
     return False
 
 
-def count_others(task, folder):
-    """Return how many are at work at some time while this one is."""
-    note(task, folder)
-    time.sleep(0.6)
-    n = len(list(folder.iterdir()))
-    (folder / str(task)).unlink()
-    return n, parallel.threads(), current_process().daemon
-
-
 def leave(task):
     os._exit(3)
-
-
-def surroundings(task):
-    import scipy.linalg  # noqa: F401 - a library with threads that is loaded late
-
-    return max(pool["num_threads"] for pool in threadpool_info()), current_process().daemon
 
 
 def dawdle(task):

@@ -1,7 +1,5 @@
 """People whose joints annotators place with a known scatter."""
 
-import json
-
 import numpy as np
 
 from bboxqa.geometry.similarities.box import COCO_SIGMAS
@@ -58,9 +56,3 @@ def people_document(
         "categories": [{"id": 1, "name": "person", "keypoints": list(joints)}],
         "annotations": annotations,
     }
-
-
-def people_file(path, rng, **options):
-    """Write the document of `people_document` to a file, and return its path."""
-    path.write_text(json.dumps(people_document(rng, **options)))
-    return path

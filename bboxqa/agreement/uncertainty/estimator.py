@@ -19,23 +19,16 @@ _SMALL, _FILLED = 1 << 18, 32
 
 @dataclass(frozen=True, eq=False)
 class SumTable:
-    """The contributions of G clusters to D sums.
-
-    Attributes
-    ----------
-    make : callable
-        Returns a (D, G) array or sparse array. Called once, when the sums are first needed.
-    base : SumTable, optional
-        A table of the same shape to which this one is added. If the two differ in few clusters, the
-        sums of the second cost little.
-    by_row : bool
-        Whether rows are multiplied one at a time. Products of one row and of several add numbers in
-        a different order, which changes the last bit.
-    """
+    """The contributions of G clusters to D sums."""
 
     make: Callable[[], Any]
+    """Returns a (D, G) array or sparse array. Called once, when the sums are first needed."""
     base: "SumTable | None" = None
+    """A table of the same shape to which this one is added. If the two differ in few clusters, the
+    sums of the second cost little."""
     by_row: bool = False
+    """Whether rows are multiplied one at a time. Products of one row and of several add numbers in
+    a different order, which changes the last bit."""
 
     @cached_property
     def _own(self) -> Any:
@@ -112,47 +105,34 @@ ROUNDING = 1e-12
 
 @frozen_arrays
 class Estimator:
-    """A coefficient with the data for resampling it.
-
-    Attributes
-    ----------
-    value, observed, expected : float
-        NaN where undefined.
-    status : str
-        "ok", or why the value is undefined or limited.
-    table : SumTable
-        The contribution of each cluster to the D sums of which the coefficient is a function. The
-        table of two parts of the data is the concatenation of their columns.
-    evaluate : callable
-        (D, B) sums → (B,) values, or (K, B) for K coefficients; NaN where undefined.
-    clusters : (C,) int64
-        The clusters that are drawn. Others, in which nothing is compared, do not affect intervals.
-    standard_error : float
-        By linearisation; NaN if there is no formula.
-    n_shared : int, optional
-        For means over pairs, the number of compared answers.
-    without : (C,) float64, optional
-        The coefficient without each cluster, if the sums are pseudo-values computed from it; these
-        do not add over parts.
-    bias : float
-        The jackknife's estimate of bias, if replicates do not show it (Efron and Tibshirani 1993,
-        eq. 10.17).
-    advice : str
-        How to make an undefined coefficient defined; may be empty.
-    """
+    """A coefficient with the data for resampling it."""
 
     value: float
     observed: float
     expected: float
+    """NaN where undefined."""
     status: str
+    """Why the value is undefined or limited; else "ok"."""
     table: SumTable
+    """The contribution of each cluster to the D sums of which the coefficient is a function. The
+    table of two parts of the data is the concatenation of their columns."""
     evaluate: Callable[[FloatArray], FloatArray]
+    """(D, B) sums → (B,) values, or (K, B) for K coefficients; NaN where undefined."""
     clusters: IndexArray
+    """(C,) int64. The clusters that are drawn. Others, in which nothing is compared, do not affect
+    intervals."""
     standard_error: float = nan
+    """By linearisation; NaN if there is no formula."""
     n_shared: int | None = None
+    """For means over pairs, the number of compared answers."""
     without: FloatArray | None = None
+    """(C,) float64. The coefficient without each cluster, if the sums are pseudo-values computed
+    from it; these do not add over parts."""
     bias: float = 0.0
+    """The jackknife's estimate of bias, if replicates do not show it (Efron and Tibshirani 1993,
+    eq. 10.17)."""
     advice: str = ""
+    """How to make an undefined coefficient defined; may be empty."""
 
     @property
     def sums(self) -> Any:

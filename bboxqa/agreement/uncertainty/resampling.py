@@ -310,30 +310,20 @@ APART = "no common cluster: the two share no unit or cluster, and were resampled
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference of two coefficients.
-
-    Attributes
-    ----------
-    value : float
-        NaN where either is undefined.
-    interval : tuple of float
-        The 95 % interval, expanded for the fewer clusters of the two; NaN where there is none.
-    standard_error : float
-        The standard deviation of the replicates; NaN where there are none.
-    status : str
-        "ok", or why the value is undefined, or that the two share no cluster.
-    n_clusters : int
-        The number of clusters that were resampled.
-    n_common : int
-        The number of clusters that both coefficients have.
-    """
+    """The difference of two coefficients."""
 
     value: float
+    """NaN where either is undefined."""
     interval: tuple[float, float]
+    """The 95 % interval, expanded for the fewer clusters of the two; NaN where there is none."""
     standard_error: float
+    """The standard deviation of the replicates; NaN where there are none."""
     status: str
+    """Why the value is undefined, or that the two share no cluster; else "ok"."""
     n_clusters: int
+    """The number of clusters that were resampled."""
     n_common: int
+    """The number of clusters that both coefficients have."""
 
 
 def paired_difference(

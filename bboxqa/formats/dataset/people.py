@@ -100,28 +100,19 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What the user said on who drew what.
-
-    Attributes
-    ----------
-    annotator_key : str or None
-        The annotation key that names the annotator.
-    way : {"annotator-key", "image-records", "files"} or None
-        The way of attribution; None tries them in this order.
-    least : {1, 2}
-        With 1, files that name nobody have one annotator, called `UNNAMED`.
-    session_key : str or None
-        The key that distinguishes image records of one annotator.
-    by_files : {"all", "any", "typed", "none"}
-        Which files may be people, where nothing in them names anybody and `least` is 1: all, any
-        that share images, those of several paths that were given and share images, or none.
-    """
+    """What the user said on who drew what."""
 
     annotator_key: str | None = None
+    """The annotation key that names the annotator."""
     way: str | None = None
+    """The way of attribution; None tries them in this order."""
     least: int = 2
+    """1 or 2. With 1, files that name nobody have one annotator, called `UNNAMED`."""
     session_key: str | None = None
+    """The key that distinguishes image records of one annotator."""
     by_files: ByFiles = "any"
+    """Which files may be people, where nothing in them names anybody and `least` is 1: all, any
+    that share images, those of several paths that were given and share images, or none."""
 
 
 def attribute(files: Sequence[AnnotationFile], sources: Sources, naming: Naming) -> Attribution:

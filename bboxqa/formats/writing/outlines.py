@@ -25,22 +25,15 @@ _ORDERS = _ORDERS.reshape(-1, _CORNERS)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outline:
-    """The outline of an annotation.
-
-    Attributes
-    ----------
-    kind : {"box", "rotation", "polygon", "holes", "mask"}
-        "box" for an upright box, "rotation" for another rectangle, with or without a given angle,
-        "holes" for several rings.
-    box : array (5,), optional
-        Centre, sides and angle of a rectangle, read-only.
-    moved : float
-        The largest distance of its corners from those in the file, in x or y, in pixels.
-    """
+    """The outline of an annotation."""
 
     kind: Kind
+    """An upright "box", "rotation" for another rectangle, with or without a given angle, "polygon",
+    "holes" for several rings, or "mask"."""
     box: FloatArray | None = None
+    """Centre, sides and angle of a rectangle, read-only."""
     moved: float = 0.0
+    """The largest distance of its corners from those in the file, in x or y, in pixels."""
 
 
 def flat_rings(annotation: Record) -> list[list[float]]:

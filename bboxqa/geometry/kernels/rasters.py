@@ -115,26 +115,18 @@ _CHUNK = 1 << 18
 
 @frozen_arrays
 class PixelRuns:
-    """The pixels of N shapes, as runs along columns.
-
-    Attributes
-    ----------
-    start, stop : (R,) int64
-        The place of the first pixel of each run, and the place after its last one, sorted within a
-        shape. The place of a pixel is ``x * 2**32 + y``.
-    offsets : (N + 1,) int64
-        Shape n has the runs ``offsets[n]:offsets[n + 1]``.
-    area : (N,) float64
-        The number of pixels.
-    bounds : (N, 4) float64
-        Left, top, right and bottom in pixels; zeros without pixels.
-    """
+    """The pixels of N shapes, as runs along columns."""
 
     start: IndexArray
     stop: IndexArray
+    """(R,) int64. The place of the first pixel of each run, and the place after its last one,
+    sorted within a shape. The place of a pixel is ``x * 2**32 + y``."""
     offsets: IndexArray
+    """Shape n has the runs ``offsets[n]:offsets[n + 1]``."""
     area: FloatArray
+    """(N,) float64. The number of pixels."""
     bounds: FloatArray
+    """(N, 4) float64. Left, top, right and bottom in pixels; zeros without pixels."""
 
     @property
     def is_box(self) -> BoolArray:

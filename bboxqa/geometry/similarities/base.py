@@ -169,67 +169,44 @@ Compare = Callable[[IndexArray, IndexArray], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The settings that a similarity may depend on.
-
-    Attributes
-    ----------
-    iou_threshold : float
-        The lowest similarity of interest.
-    all_touched : bool
-        For `raster`: burn every pixel that a ring touches.
-    """
+    """The settings that a similarity may depend on."""
 
     iou_threshold: float
+    """The lowest similarity of interest."""
     all_touched: bool = False
+    """For `raster`: burn every pixel that a ring touches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """A similarity prepared for N annotations.
-
-    Attributes
-    ----------
-    compare : callable
-        (left, right), each (P,) int64 and sorted by left, → (P,) float64.
-    bounds : (N, 4) float64 or None
-        left, top, right, bottom; pairs whose bounds do not overlap are not compared. None where
-        distant annotations can be similar.
-    limit : callable or None
-        A cheap upper bound of `compare`.
-    counts : Counter
-        The number of "flat" and "repaired" annotations, and of "short" rings.
-    """
+    """A similarity prepared for N annotations."""
 
     compare: Compare
+    """(left, right), each (P,) int64 and sorted by left, → (P,) float64."""
     bounds: FloatArray | None
+    """(N, 4) float64. left, top, right, bottom; pairs whose bounds do not overlap are not compared.
+    None where distant annotations can be similar."""
     limit: Compare | None = None
+    """A cheap upper bound of `compare`."""
     counts: Counter[str] = field(default_factory=Counter)
+    """The number of "flat" and "repaired" annotations, and of "short" rings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
-    """One way to compare two annotations.
-
-    Attributes
-    ----------
-    prepare : callable
-        (dataset, options) → `Comparison`, for a data set of whole images.
-    needs : {"boxes", "rotated boxes", "polygons", "outlines", "masks", "keypoints"}
-        The shape that every annotation must have; see `bboxqa.geometry.similarities.base.Needs`.
-    threads : bool
-        Whether several threads may prepare and compare parts of a data set at once.
-    lowest : float
-        Lower bound of the similarity; thresholds must be above it.
-    is_iou : bool
-        Whether it is an intersection over union, so that results call its threshold "IoU"; other
-        thresholds have the name of the similarity.
-    """
+    """One way to compare two annotations."""
 
     prepare: Callable[[Dataset, Options], Comparison]
+    """(dataset, options) → `Comparison`, for a data set of whole images."""
     needs: Needs
+    """The shape that every annotation must have; see `bboxqa.geometry.similarities.base.Needs`."""
     threads: bool = True
+    """Whether several threads may prepare and compare parts of a data set at once."""
     lowest: float = 0.0
+    """Lower bound of the similarity; thresholds must be above it."""
     is_iou: bool = False
+    """Whether it is an intersection over union, so that results call its threshold "IoU"; other
+    thresholds have the name of the similarity."""
 
 
 def packed_outlines(dataset: Dataset) -> tuple[Segmentations, Counter[str]]:

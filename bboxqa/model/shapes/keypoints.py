@@ -128,7 +128,7 @@ def join_keypoints(parts: Sequence[Keypoints], index: Sequence[IndexArray]) -> K
     >>> one = Keypoints(
     ...     np.zeros((2, 2)), np.ones(2, np.uint8), np.array([0]), np.array([2]), np.array([9.0])
     ... )
-    >>> join_keypoints([one, one], [np.array([0]), np.array([0])], None).stop.tolist()
+    >>> join_keypoints([one, one], [np.array([0]), np.array([0])]).stop.tolist()
     [2, 4]
     """
     before = list(accumulate((len(part.xy) for part in parts), initial=0))

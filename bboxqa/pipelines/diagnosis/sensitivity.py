@@ -36,27 +36,18 @@ THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
-    """F1 less F1 by chance at each threshold, and the threshold where this distance is largest.
-
-    Attributes
-    ----------
-    f1, f1_by_chance : (T,) float64
-        NaN where undefined.
-    distance : (3, T) float64
-        F1 less F1 by chance, with the bounds of its 95 % interval.
-    choice : ThresholdChoice
-    sigma : (3,) float64
-        Braylan's sigma with the bounds of its interval.
-    sigma_threshold : float
-        The lowest similarity that counts for sigma.
-    """
+    """F1 less F1 by chance at each threshold, and the threshold where this distance is largest."""
 
     f1: FloatArray
     f1_by_chance: FloatArray
+    """(T,) float64. NaN where undefined."""
     distance: FloatArray
+    """(3, T) float64. F1 less F1 by chance, with the bounds of its 95 % interval."""
     choice: ThresholdChoice
     sigma: FloatArray
+    """(3,) float64. Braylan's sigma with the bounds of its interval."""
     sigma_threshold: float
+    """The lowest similarity that counts for sigma."""
 
     def row(self) -> dict[str, Any]:
         """Return the suggested threshold, the distance there and sigma, with their intervals."""
@@ -126,29 +117,21 @@ _MOST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """Agreement at each threshold.
-
-    Attributes
-    ----------
-    table : Table
-        A row for each threshold: alpha, F1, F1 by chance, F1 above chance ("existence_alpha") and
-        class alpha, with their 95 % intervals over images but for F1 by chance; the share of equal
-        classes, the mean similarity, and the number of units. NaN where undefined or without
-        meaning. "distance" is F1 less F1 by chance; "observed_share" and "expected_share" are the
-        shares of annotations whose similarity to another one, or by chance, lies between this
-        threshold and the next.
-    separation : Separation
-        The suggested threshold.
-    text : str
-        The suggestion as a sentence of a story.
-    n_images : int
-        Number of images that were measured.
-    """
+    """Agreement at each threshold."""
 
     table: Table
+    """A row for each threshold: alpha, F1, F1 by chance, F1 above chance ("existence_alpha") and
+    class alpha, with their 95 % intervals over images but for F1 by chance; the share of equal
+    classes, the mean similarity, and the number of units. NaN where undefined or without meaning.
+    "distance" is F1 less F1 by chance; "observed_share" and "expected_share" are the shares of
+    annotations whose similarity to another one, or by chance, lies between this threshold and the
+    next."""
     separation: Separation
+    """The suggested threshold."""
     text: str
+    """The suggestion as a sentence of a story."""
     n_images: int
+    """Number of images that were measured."""
 
 
 def sensitivity(

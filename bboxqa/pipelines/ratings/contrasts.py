@@ -134,24 +134,16 @@ def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contributions:
-    """Krippendorff's alpha without each unit, annotator and value, which shows their influence.
-
-    Attributes
-    ----------
-    alpha : float
-        Alpha of all data.
-    without_units : (U,) float64
-        Without each unit; NaN where undefined.
-    without_annotators : (A,) float64
-        Without each annotator; NaN where it is unknown who gave which value.
-    without_values : (K,) float64
-        Without the row and column of each value in the coincidence matrix.
-    """
+    """Krippendorff's alpha without each unit, annotator and value, which shows their influence."""
 
     alpha: float
+    """Alpha of all data."""
     without_units: FloatArray
+    """(U,) float64. Without each unit; NaN where undefined."""
     without_annotators: FloatArray
+    """(A,) float64. Without each annotator; NaN where it is unknown who gave which value."""
     without_values: FloatArray
+    """(K,) float64. Without the row and column of each value in the coincidence matrix."""
 
 
 def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Contributions:

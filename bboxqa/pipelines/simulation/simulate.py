@@ -35,27 +35,18 @@ def truth_path(path: Path) -> Path:
 
 @frozen_arrays
 class Simulation:
-    """The annotations of simulated annotators, and the truth.
-
-    Attributes
-    ----------
-    scene : Scene
-        The true objects.
-    boxes : Boxes
-        The annotations.
-    annotators : tuple of str
-        Names of the annotators.
-    asked : (I, A) bool
-        Who annotated which image.
-    info : dict
-        The seed, and the errors of each annotator as they were given.
-    """
+    """The annotations of simulated annotators, and the truth."""
 
     scene: Scene
+    """The true objects."""
     boxes: Boxes
+    """The annotations."""
     annotators: tuple[str, ...]
+    """Names of the annotators."""
     asked: BoolArray
+    """(I, A) bool. Who annotated which image."""
     info: dict[str, Any]
+    """The seed, and the errors of each annotator as they were given."""
 
     def __len__(self) -> int:
         return len(self.boxes.id)

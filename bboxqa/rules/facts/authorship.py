@@ -18,31 +18,21 @@ _NAMES = (str, int, float)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Authorship:
-    """The annotators of a file.
-
-    Attributes
-    ----------
-    names : tuple of str
-        All annotators; the codes below are indices into it.
-    author : (N,) int32
-        Annotator of each annotation; -1 for unknown.
-    by_records : bool
-        Whether image records, rather than annotations, name the annotator.
-    picture : (I,) int64
-        The first image record with the same file name; with `by_records`, an image file has several
-        records.
-    listed : (I,) bool
-        Whether an image lists its annotators.
-    asked : (P, 2) int64
-        Image record and listed annotator, each pair once.
-    """
+    """The annotators of a file."""
 
     names: tuple[str, ...]
+    """All annotators; the codes below are indices into it."""
     author: IntArray
+    """(N,) int32. Annotator of each annotation; -1 for unknown."""
     by_records: bool
+    """Whether image records, rather than annotations, name the annotator."""
     picture: IndexArray
+    """(I,) int64. The first image record with the same file name; with `by_records`, an image file
+    has several records."""
     listed: BoolArray
+    """(I,) bool. Whether an image lists its annotators."""
     asked: IndexArray
+    """(P, 2) int64. Image record and listed annotator, each pair once."""
 
     @property
     def folded(self) -> IndexArray:

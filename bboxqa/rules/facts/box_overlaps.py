@@ -33,16 +33,11 @@ _FEW_REPEATS, _FEW_OF_ALL = 5, 0.05
 
 
 class Overlaps(NamedTuple):
-    """Part of the result of a search for overlapping boxes.
-
-    Attributes
-    ----------
-    left, right : (P,) int64
-        The rows of pairs, ``left < right``, in no particular order.
-    """
+    """Part of the result of a search for overlapping boxes."""
 
     left: IndexArray
     right: IndexArray
+    """(P,) int64. The rows of pairs, ``left < right``, in no particular order."""
 
 
 BoxColumn = Callable[[slice | IndexArray], NDArray[Any]]

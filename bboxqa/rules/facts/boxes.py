@@ -15,34 +15,22 @@ _PIXELS = 2.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """N boxes, with what may show their layout.
-
-    Attributes
-    ----------
-    bbox : (N, 4) float64
-        The numbers as written; NaN where they are not 4 finite numbers.
-    size : (N, 2) float64
-        Width and height of the image of each box; NaN where unknown.
-    image : (N,) integers
-        The image of each box; -1 for none.
-    n_images : int
-    author : (N,) int32
-        The annotator of each box, as an index into `names`; -1 for unknown.
-    names : tuple of str
-    area : (N,) float64, or None
-        The areas as written; NaN where unknown, or where there is an outline.
-    bounds : (N, 4) float64, or None
-        Left, top, right and bottom of each outline; NaN where unknown.
-    """
+    """N boxes, with what may show their layout."""
 
     bbox: FloatArray
+    """(N, 4) float64. The numbers as written; NaN where they are not 4 finite numbers."""
     size: FloatArray
+    """(N, 2) float64. Width and height of the image of each box; NaN where unknown."""
     image: IndexArray | IntArray
+    """(N,) integers. The image of each box; -1 for none."""
     n_images: int
     author: IntArray
+    """(N,) int32. The annotator of each box, as an index into `names`; -1 for unknown."""
     names: tuple[str, ...]
     area: FloatArray | None = None
+    """(N,) float64. The areas as written; NaN where unknown, or where there is an outline."""
     bounds: FloatArray | None = None
+    """(N, 4) float64. Left, top, right and bottom of each outline; NaN where unknown."""
 
     def __len__(self) -> int:
         return len(self.bbox)

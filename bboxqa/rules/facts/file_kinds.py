@@ -15,32 +15,22 @@ _LONG = 6
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """A kind of file with all or some of COCO's lists.
-
-    Attributes
-    ----------
-    name : str
-        The name in messages; "" for annotations of objects.
-    rules, left_out : tuple of str
-        Prefixes of the codes of rules that apply, and that do not apply; the longest matching
-        prefix decides.
-    required : tuple of str
-        The keys that each annotation needs, apart from keys that depend on each other.
-    lists : tuple of str
-        The lists that the file needs.
-    is_measured : bool
-        Whether agreement can be measured, as annotations have boxes and categories.
-    is_of_truth : bool
-        Whether the images and categories are in another file, the ground truth of the results.
-    """
+    """A kind of file with all or some of COCO's lists."""
 
     name: str
+    """The name in messages; "" for annotations of objects."""
     rules: tuple[str, ...]
     left_out: tuple[str, ...] = ()
+    """Prefixes of the codes of rules that apply, and that do not apply; the longest matching prefix
+    decides."""
     required: tuple[str, ...] = ("id", "image_id", "category_id", "bbox")
+    """The keys that each annotation needs, apart from keys that depend on each other."""
     lists: tuple[str, ...] = ("images", "annotations", "categories")
+    """The lists that the file needs."""
     is_measured: bool = False
+    """Whether agreement can be measured, as annotations have boxes and categories."""
     is_of_truth: bool = False
+    """Whether the images and categories are in another file, the ground truth of the results."""
 
     def has_rule(self, code: str) -> bool:
         """Return whether a rule applies to this kind of file; rules of other packages always do."""

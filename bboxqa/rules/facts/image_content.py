@@ -40,34 +40,23 @@ _NOT_DECODED = "not decoded, it may be a decompression bomb"
 
 @dataclass(frozen=True, slots=True)
 class ImageContent:
-    """The content of one image file.
-
-    Attributes
-    ----------
-    problem : str
-        Why the file cannot be decoded; "" if it can.
-    truncated : bool
-        Whether the end of the file is missing.
-    stored : (int, int)
-        Width and height in the file, in pixels; (-1, -1) for unknown.
-    shown : (int, int)
-        Width and height after the EXIF orientation is applied.
-    digest : bytes
-        Hash of the whole file; empty for unknown.
-    look : int or None
-        Difference hash: for 64 pairs of neighbouring pixels in a small grey copy, whether the right
-        one is brighter; None if unknown, and for images with too little structure.
-    format : str
-        "JPEG", "PNG", "GIF", "WebP", "BMP" or "TIFF", by the first bytes; "" for others.
-    """
+    """The content of one image file."""
 
     problem: str = ""
+    """Why the file cannot be decoded; "" if it can."""
     truncated: bool = False
+    """Whether the end of the file is missing."""
     stored: tuple[int, int] = (-1, -1)
+    """(int, int). Width and height in the file, in pixels; (-1, -1) for unknown."""
     shown: tuple[int, int] = (-1, -1)
+    """(int, int). Width and height after the EXIF orientation is applied."""
     digest: bytes = b""
+    """Hash of the whole file; empty for unknown."""
     look: int | None = None
+    """Difference hash: for 64 pairs of neighbouring pixels in a small grey copy, whether the right
+    one is brighter; None if unknown, and for images with too little structure."""
     format: str = ""
+    """By the first bytes: "JPEG", "PNG", "GIF", "WebP", "BMP" or "TIFF"; "" for others."""
 
 
 def read_picture(path: Path) -> ImageContent:
@@ -103,11 +92,7 @@ def _format(head: bytes) -> str:
 
 
 def _with_pillow(file: BinaryIO, *, in_parts: bool) -> ImageContent | None:
-    """Return the content of a file read with Pillow.
-
-    None if Pillow does not know the format, and for a large image that rasterio can read
-    `in_parts`.
-    """
+    """Return the content of a file read with Pillow."""
     from PIL import UnidentifiedImageError
 
     try:
@@ -129,11 +114,7 @@ def _with_pillow(file: BinaryIO, *, in_parts: bool) -> ImageContent | None:
 
 
 def _partly_decoded(image: Any, picture: ImageContent) -> ImageContent:
-    """Return the content of a large image, as far as it can be read with little memory.
-
-    JPEG is decoded at an eighth of its size, unless it is progressive. For PNG, checksums are
-    verified. For other formats, only the header is read.
-    """
+    """Return the content of a large image, as far as it can be read with little memory."""
     if image.format in ("JPEG", "MPO") and not image.info.get("progressive"):
         return _decoded(image, picture)
     if image.format == "PNG":

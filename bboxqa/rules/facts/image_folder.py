@@ -25,53 +25,37 @@ _MAX_SUGGESTIONS = 3
 
 @frozen_arrays
 class ImageFolder:
-    """The image files of a document with I image records.
-
-    Attributes
-    ----------
-    roots : tuple of Path
-        The resolved folders in which files are searched, in order.
-    state : (I,) uint8
-        The `ImageState` of each record.
-    stored : (I, 2) int64
-        Width and height in the file, in pixels; -1 for unknown.
-    shown : (I, 2) int64
-        Width and height after the EXIF orientation is applied.
-    truncated : (I,) bool
-    problem : tuple of str
-        Why a file is unreadable; "" for other files.
-    digest : tuple of bytes
-        Hash of each file; empty for unknown.
-    look : (I,) uint64
-        Perceptual hash of each image, see `ImageContent`.
-    has_look : (I,) bool
-    format : tuple of str
-        The format of each file by its first bytes, see `ImageContent`; "" for unknown.
-    file : tuple of str
-        Absolute path of each file that was read, with links resolved; "" for others.
-    path : tuple of str
-        The path relative to the folder where it was found, with slashes.
-    suggestions : tuple of tuple of str
-        For missing files and files outside the folders, files with that name elsewhere in the
-        folders.
-    unnamed : tuple of str
-        Image files in the folders that no record names.
-    """
+    """The image files of a document with I image records."""
 
     roots: tuple[Path, ...]
+    """The resolved folders in which files are searched, in order."""
     state: ByteArray
+    """(I,) uint8. The `ImageState` of each record."""
     stored: IndexArray
+    """(I, 2) int64. Width and height in the file, in pixels; -1 for unknown."""
     shown: IndexArray
+    """(I, 2) int64. Width and height after the EXIF orientation is applied."""
     truncated: BoolArray
+    """(I,) bool."""
     problem: tuple[str, ...]
+    """Why a file is unreadable; "" for other files."""
     digest: tuple[bytes, ...]
+    """Hash of each file; empty for unknown."""
     look: NDArray[np.uint64]
+    """(I,) uint64. Perceptual hash of each image, see `ImageContent`."""
     has_look: BoolArray
+    """(I,) bool."""
     format: tuple[str, ...]
+    """The format of each file by its first bytes, see `ImageContent`; "" for unknown."""
     file: tuple[str, ...]
+    """Absolute path of each file that was read, with links resolved; "" for others."""
     path: tuple[str, ...]
+    """The path relative to the folder where it was found, with slashes."""
     suggestions: tuple[tuple[str, ...], ...]
+    """For missing files and files outside the folders, files with that name elsewhere in the
+    folders."""
     unnamed: tuple[str, ...]
+    """Image files in the folders that no record names."""
 
 
 def scan_images(

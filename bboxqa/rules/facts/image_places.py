@@ -162,10 +162,7 @@ def _folders(root: Path, *, is_one: bool) -> Iterator[PictureFolder]:
 def _below(
     folder: PictureFolder, depth: int, seen: set[tuple[Path, str]]
 ) -> Iterator[PictureFolder]:
-    """Yield the folders of pictures in a folder, images/ first.
-
-    Folders that were `seen` as those of a split are left out.
-    """
+    """Yield the folders of pictures in a folder, images/ first."""
     inside: list[Path] = []
     with suppress(OSError):
         inside = [each for each in folders_in(folder.root / folder.path) if _is_known(each.name)]
@@ -215,23 +212,15 @@ _PREFERRED = (ImageState.FOUND, ImageState.UNREADABLE, *LOST, ImageState.NOT_ASK
 
 
 class Place(NamedTuple):
-    """Where the file of a name is, before it is opened.
-
-    Attributes
-    ----------
-    state : ImageState
-    root : Path or None
-        The folder where it was found.
-    path : str
-        The path from there, with slashes.
-    problem : str
-        Why it cannot be opened.
-    """
+    """Where the file of a name is, before it is opened."""
 
     state: ImageState
     root: Path | None = None
+    """The folder where it was found."""
     path: str = ""
+    """The path from there, with slashes."""
     problem: str = ""
+    """Why it cannot be opened."""
 
     @property
     def file(self) -> str:
@@ -305,10 +294,7 @@ class ImageSearch:
         return places
 
     def _in_folders(self, name: str) -> Place | None:
-        """Return where a name is below folders of pictures; None for nowhere.
-
-        The state is MISSING for a name without a split that several splits have.
-        """
+        """Return where a name is below folders of pictures; None for nowhere."""
         for spots in (self.folders.of_split(name), self.folders.of_all(name)):
             if found := _found_at(spots):
                 return found[0]

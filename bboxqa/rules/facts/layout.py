@@ -98,29 +98,19 @@ _CANDIDATES = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagnosis:
-    """The proved layout of boxes that are not in COCO's layout.
-
-    Attributes
-    ----------
-    layout : Layout
-    rows : (H,) int64
-        The annotations whose boxes are valid in this layout.
-    bbox : (H, 4) float64
-        These boxes as x, y, width, height in pixels.
-    concerned : (N,) bool
-        The annotations of images whose boxes are in this layout.
-    message : str
-        The message of the finding.
-    is_certain : bool
-        Whether x is told from y, and so boxes can be converted.
-    """
+    """The proved layout of boxes that are not in COCO's layout."""
 
     layout: Layout
     rows: IndexArray
+    """(H,) int64. The annotations whose boxes are valid in this layout."""
     bbox: FloatArray
+    """(H, 4) float64. These boxes as x, y, width, height in pixels."""
     concerned: BoolArray
+    """(N,) bool. The annotations of images whose boxes are in this layout."""
     message: str
+    """The message of the finding."""
     is_certain: bool
+    """Whether x is told from y, and so boxes can be converted."""
 
 
 class _Places:
@@ -283,10 +273,7 @@ def _only(layouts: Sequence[Layout], *, is_exact: bool) -> Layout | None:
 
 
 def _leave_two_edges(boxes: Boxes, rows: IndexArray, evidence: _Places | _Areas) -> bool:
-    """Return whether boxes extend beyond the right and the lower edge, unless outlines decide.
-
-    Objects on a belt or a screen leave their image at one edge.
-    """
+    """Return whether boxes extend beyond the right and the lower edge, unless outlines decide."""
     beyond = boxes.bbox[rows, :2] + boxes.bbox[rows, 2:] > boxes.size[rows]
     return bool(evidence.by_outline[rows].any() or beyond.any(axis=0).all())
 
@@ -301,10 +288,7 @@ def _fills(boxes: Boxes, layout: Layout, rows: IndexArray) -> bool:
 def _by_image(
     boxes: Boxes, evidence: _Places | _Areas, rows: IndexArray, fails: BoolArray
 ) -> Iterator[tuple[Layout, BoolArray]]:
-    """Yield the layout that is proved in most of the suspect images, and these images.
-
-    The edges of a single image do not prove centres or larger units.
-    """
+    """Yield the layout that is proved in most of the suspect images, and these images."""
     rows = rows[boxes.image[rows] >= 0]
     image, n, failing = boxes.image[rows], boxes.n_images, fails[rows]
     total, n_failing = (np.bincount(some, minlength=n) for some in (image, image[failing]))
@@ -424,21 +408,14 @@ ENOUGH_SIZES = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copies:
-    """Boxes, grouped by their numbers.
-
-    Attributes
-    ----------
-    rows : (H,) int64
-        The annotations, sorted.
-    group : (H,) int64
-        The group of equal boxes of each annotation.
-    n_sizes : (G,) int64
-        The number of distinct image sizes in each group.
-    """
+    """Boxes, grouped by their numbers."""
 
     rows: IndexArray
+    """(H,) int64. The annotations, sorted."""
     group: IndexArray
+    """(H,) int64. The group of equal boxes of each annotation."""
     n_sizes: IndexArray
+    """(G,) int64. The number of distinct image sizes in each group."""
 
 
 def copies_in(document: Document) -> Copies | None:

@@ -9,7 +9,6 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.formats.columns import Rings
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners, rotated_iou
 from bboxqa.model.shapes import rotated_boxes as shapes
-from bboxqa.model.shapes.rotated_boxes import upright
 from bboxqa.rules.facts.document import Document
 
 _CORNER_FORMATS = ("DOTA labels", "YOLO labels")
@@ -20,12 +19,10 @@ _MOST = 0.9
 _HALF = 0.5
 # and this share of the rectangles is turned.
 _FEW_TURNED = 0.1
-PIXEL = 1.0
-"""Corners of a rectangle that are rounded to whole pixels are off by about this much."""
-UPRIGHT = 0.5
-"""The tolerance in degrees within which a box counts as upright."""
-# A full circle in degrees.
-CIRCLE = 360.0
+# Corners of a rectangle that are rounded to whole pixels are off by about this much.
+_PIXEL = 1.0
+# The tolerance in degrees within which a box counts as upright.
+_UPRIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,13 +37,8 @@ class OrientedBoxes:
     """
     is_written: BoolArray
     """(Q,) bool. Whether the file has these corners rather than an angle."""
-    size: FloatArray
-    """(Q, 2) float64. Width and height in pixels; NaN if the file has only corners."""
     angle: FloatArray
     """(Q,) float64. The angle as written; NaN if the file has only corners."""
-
-    def __len__(self) -> int:
-        return len(self.row)
 
 
 def is_rotated_file(document: Document) -> bool:
@@ -58,61 +50,35 @@ def is_rotated_file(document: Document) -> bool:
 
 def oriented_boxes(document: Document) -> OrientedBoxes:
     """Return the rotated boxes of a file; empty if outlines of four points are polygons."""
-    quads = _quads(document)
-    corners, rotations = _corners_of(document, quads), document.annotations.rotations
-    listed = np.union1d(quads.row, _listed(document))
-    n = len(document.annotations)
-    places = np.full(n, -1)
-    places[listed] = np.arange(len(listed))
-    result = OrientedBoxes(
-        listed, np.full((len(listed), 4, 2), np.nan), np.zeros(len(listed), np.bool_),
-        np.full((len(listed), 2), np.nan), np.full(len(listed), np.nan),
-    )  # fmt: skip
-    at = places[quads.row]
-    result.corners[at] = corners
-    result.is_written[at] = quads.is_written
-    said = places[rotations.row] >= 0
-    at, numbers = places[rotations.row[said]], rotations.values[said]
-    n_numbers, angle = rotations.n_numbers[said], rotations.angle[said]
-    result.angle[at] = np.where(n_numbers == 5, numbers[:, 4], angle)
-    result.is_written[at] |= n_numbers == 8
-    result.corners[at[n_numbers == 8]] = numbers[n_numbers == 8].reshape(-1, 4, 2)
-    boxes = document.annotations.bbox[rotations.row[said]]
-    has_ring = np.isfinite(result.corners[at, 0, 0])
-    sizes = np.where(has_ring[:, None], _sides(result.corners[at]), boxes[:, 2:])
-    result.size[at] = np.where((n_numbers == 5)[:, None], numbers[:, 2:4], sizes)
-    is_five = np.zeros(len(listed), np.bool_)
-    is_five[at] = n_numbers == 5
-    result.angle[result.is_written & ~is_five] = np.nan
-    result.size[result.is_written & ~is_five] = np.nan
-    _turn(document, result, ~has_ring & (n_numbers == 0), at)
-    return result
-
-
-def _turn(document: Document, boxes: OrientedBoxes, candidates: BoolArray, at: IndexArray) -> None:
-    """Add the corners of boxes with an angle and no outline, at some of the indices `at`."""
     columns = document.annotations
-    outlined = np.union1d(columns.rings.row, columns.rles.row)
-    at = at[candidates & np.isfinite(boxes.angle[at])]
-    at = at[document.has_box[boxes.row[at]] & ~np.isin(boxes.row[at], outlined)]
-    turned = upright(columns.bbox[boxes.row[at]])
-    turned[:, 4] = boxes.angle[at]
-    boxes.corners[at] = shapes.corners(turned)
+    rings, rotations = columns.rings, columns.rotations
+    quads, is_written = _quads(document)
+    row = np.union1d(rings.row[quads], _listed(document))
+    corners, written, angle = np.full((len(row), 4, 2), np.nan), row < 0, np.full(len(row), np.nan)
+    at = np.searchsorted(row, rings.row[quads])
+    corners[at] = rings.xy[rings.offsets[quads][:, None] + np.arange(4)]
+    written[at] = is_written
+    said = np.flatnonzero(np.isin(rotations.row, row))
+    at, values = np.searchsorted(row, rotations.row[said]), rotations.values[said]
+    five, eight = (rotations.n_numbers[said] == number for number in (5, 8))
+    written[at] |= eight
+    corners[at[eight]] = values[eight].reshape(-1, 4, 2)
+    given = np.where(five, values[:, 4], rotations.angle[said])
+    angle[at] = np.where(written[at] & ~five, np.nan, given)
+    # Boxes with an angle and no outline are turned.
+    turned = at[~five & np.isnan(corners[at, 0, 0]) & np.isfinite(angle[at])]
+    outlined = np.union1d(rings.row, columns.rles.row)
+    turned = turned[document.has_box[row[turned]] & ~np.isin(row[turned], outlined)]
+    boxes = shapes.upright(columns.bbox[row[turned]])
+    boxes[:, 4] = angle[turned]
+    corners[turned] = shapes.corners(boxes)
+    return OrientedBoxes(row, corners, written, angle)
 
 
 def rows_with_corners(document: Document) -> IndexArray:
     """Return the annotations that are rotated boxes with known corners, ascending."""
     boxes = document.once(oriented_boxes)
     return boxes.row[np.isfinite(boxes.corners[:, 0, 0])]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Quads:
-    """Outlines of one ring with four corners that are rotated boxes."""
-
-    row: IndexArray
-    ring: IndexArray
-    is_written: BoolArray
 
 
 def _listed(document: Document) -> IndexArray:
@@ -138,70 +104,38 @@ def _single_rings(rings: Rings) -> IndexArray:
     return np.flatnonzero((rings.n_numbers == 8) & (n_rings[rings.row] == 1))
 
 
-def _quads(document: Document) -> _Quads:
-    """Return the outlines that are the corners of rotated boxes."""
+def _quads(document: Document) -> tuple[IndexArray, bool]:
+    """Return the rings that are corners of rotated boxes, and whether the file has these only."""
     rings, origin = document.annotations.rings, document.reading.origin
     single = _single_rings(rings)
-    rows = rings.row[single]
     title = "" if origin is None else origin.title
     if title and title not in _CORNER_FORMATS:
-        chosen = np.isin(rows, _listed(document))
-        return _Quads(rows[chosen], single[chosen], np.zeros(int(chosen.sum()), np.bool_))
+        return single[np.isin(rings.row[single], _listed(document))], False
     is_all = title == "DOTA labels" or _are_boxes(rings, single)
-    chosen = np.full(len(rows), is_all)
-    return _Quads(rows[chosen], single[chosen], np.ones(int(chosen.sum()), np.bool_))
+    return (single if is_all else single[:0]), True
 
 
 def _are_boxes(rings: Rings, single: IndexArray) -> bool:
-    """Return whether nearly all outlines of a file have four corners and are rotated boxes.
-
-    At least half of them must be rectangles, and a tenth of these rotated; otherwise, they are
-    polygons that happen to have four points.
-    """
+    """Return whether nearly all outlines of a file have four corners and are rotated boxes."""
     if len(single) < _MOST * len(np.unique(rings.row)) or not len(single):
         return False
     corners = rings.xy[rings.offsets[single][:, None] + np.arange(4)]
-    fits = misfit(corners) <= PIXEL
-    turned = fits & ~is_upright(corners)
+    fits = _misfit(corners) <= _PIXEL
+    turned = fits & ~_is_upright(corners)
     return bool(fits.mean() >= _HALF and turned.sum() >= _FEW_TURNED * fits.sum() > 0)
 
 
-def _corners_of(document: Document, quads: _Quads) -> FloatArray:
-    rings = document.annotations.rings
-    found: FloatArray = rings.xy[rings.offsets[quads.ring][:, None] + np.arange(4)]
-    return found
-
-
-def _sides(corners: FloatArray) -> FloatArray:
-    """Return the lengths of the first and the second side, (Q, 2) float64."""
-    steps = np.diff(corners[:, :3], axis=1)
-    lengths: FloatArray = np.hypot(steps[..., 0], steps[..., 1])
-    return lengths
-
-
-def around(corners: FloatArray) -> FloatArray:
-    """Return corners in clockwise order around their centre, (Q, 4, 2).
-
-    Examples
-    --------
-    >>> around(np.array([[[0, 0], [1, 1], [1, 0], [0, 1]]])).tolist()
-    [[[0, 0], [1, 0], [1, 1], [0, 1]]]
-    """
+def _around(corners: FloatArray) -> FloatArray:
+    """Return corners in clockwise order around their centre, (Q, 4, 2)."""
     offset = corners - corners.mean(axis=1, keepdims=True)
     order = np.argsort(np.arctan2(offset[..., 1], offset[..., 0]), axis=1, kind="stable")
     found: FloatArray = np.take_along_axis(corners, order[..., None], axis=1)
     return found
 
 
-def misfit(corners: FloatArray) -> FloatArray:
-    """Return the distance of corners, in any order, from a rectangle, (Q,) float64 pixels.
-
-    Examples
-    --------
-    >>> misfit(np.array([[[0.0, 0], [8, 0], [8, 4], [0, 4]], [[0, 0], [8, 0], [8, 8], [0, 4]]]))
-    array([0.        , 1.58834841])
-    """
-    first, second, third, fourth = np.moveaxis(around(corners), 1, 0)
+def _misfit(corners: FloatArray) -> FloatArray:
+    """Return the distance of corners, in any order, from a rectangle, (Q,) float64 pixels."""
+    first, second, third, fourth = np.moveaxis(_around(corners), 1, 0)
     across = (second + third - first - fourth) / 4
     along = (third + fourth - first - second) / 4
     uneven = (first - second + third - fourth) / 4
@@ -213,11 +147,11 @@ def misfit(corners: FloatArray) -> FloatArray:
     return found
 
 
-def is_upright(corners: FloatArray) -> BoolArray:
+def _is_upright(corners: FloatArray) -> BoolArray:
     """Return whether the sides of four corners are parallel to the image axes, (Q,) bool."""
-    steps = np.diff(around(corners)[:, :3], axis=1)
+    steps = np.diff(_around(corners)[:, :3], axis=1)
     angle = np.degrees(np.arctan2(steps[..., 1], steps[..., 0])) % 90
-    found: BoolArray = (np.minimum(angle, 90 - angle) < UPRIGHT).all(axis=1)
+    found: BoolArray = (np.minimum(angle, 90 - angle) < _UPRIGHT).all(axis=1)
     return found
 
 
@@ -331,7 +265,7 @@ def written_boxes(document: Document) -> FloatArray:
     For boxes of five and eight numbers, `other_numbers` returns the rest.
     """
     rotations, bbox = document.annotations.rotations, document.annotations.bbox
-    longer = _longer(document)
+    longer = rotations.n_numbers > 0
     if not longer.any():
         return bbox
     bbox = bbox.copy()
@@ -345,14 +279,9 @@ def other_numbers(document: Document) -> FloatArray:
     Empty, (0, N), if no box has more than four numbers.
     """
     rotations, n = document.annotations.rotations, len(document.annotations)
-    longer = _longer(document)
+    longer = rotations.n_numbers > 0
     if not longer.any():
         return np.zeros((0, n))
     result = np.zeros((4, n))
     result[:, rotations.row[longer]] = np.nan_to_num(rotations.values[longer, 4:]).T
     return result
-
-
-def _longer(document: Document) -> BoolArray:
-    longer: BoolArray = document.annotations.rotations.n_numbers > 0
-    return longer

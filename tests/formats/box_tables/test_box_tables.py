@@ -1,20 +1,15 @@
 """Tables of boxes: columns, forms of boxes, shares of the image, rows without a box."""
 
-import gzip
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 from PIL import Image
-from support.cli import run
 from support.tool_files import alone, asked, drawn, found, write
 
 import bboxqa
 from bboxqa import read_coco
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.box_tables.columns import NAMES, columns_of
-from bboxqa.formats.choices import COLUMNS
 from bboxqa.formats.registry import format_of
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/open_images/v6/annotations"
@@ -50,16 +45,6 @@ def test_forms_of_boxes_are_told_from_the_names_of_columns(tmp_path, header, row
     assert [each for each in data.notes if NOTE in each]
 
 
-def test_names_beside_corners_are_the_size_of_the_image():
-    header = ["filename", "width", "height", "class", "xmin", "ymin", "xmax", "ymax"]
-    found = columns_of(header, {})
-    assert (found.form, found.of["image_width"]) == ("xyxy", "width")
-    assert found.described() == (
-        "image=filename,category=class,x1=xmin,y1=ymin,x2=xmax,y2=ymax,"
-        "image_width=width,image_height=height"
-    )
-
-
 def test_columns_of_other_names_are_said(tmp_path):
     path = table(tmp_path, "where,by,what,a,b,c,d", "a.jpg,ann,cat,10,20,30,40")
     assert format_of(path).name == "coco"
@@ -82,10 +67,6 @@ def test_columns_of_other_names_are_said(tmp_path):
         pass
 
 
-def test_what_columns_may_hold_is_one_list():
-    assert set(COLUMNS) == set(NAMES)
-
-
 HEADER = "image,size,image_width,image_height,bbox,label"
 
 
@@ -102,16 +83,6 @@ def test_a_column_of_boxes_is_told_from_the_numbers(tmp_path, boxes, box):
     rows = [f'{name}.jpg,9,100,80,"{text}",cat' for name, text in boxes]
     data = alone(table(tmp_path, HEADER, *rows))
     assert data.annotations.bbox[0].tolist() == box
-
-
-def test_a_column_of_boxes_that_may_be_either_is_not_guessed(tmp_path):
-    path = table(tmp_path, HEADER, 'a.jpg,9,100,80,"[10, 20, 30, 40]",cat')
-    with pytest.raises(DatasetError, match="all numbers fit both") as caught:
-        alone(path)
-    assert caught.value.advice == "Say which it is: --box-format xywh, xyxy or cxcywh"
-    for form, box in (("xywh", [10, 20, 30, 40]), ("xyxy", [10, 20, 20, 20])):
-        with bboxqa.reading(box_format=form):
-            assert alone(path).annotations.bbox.tolist() == [box]
 
 
 def test_shares_need_the_size_of_the_image(tmp_path):
@@ -156,10 +127,6 @@ def test_a_row_without_an_annotator_among_others_is_refused(tmp_path):
     assert not found(path, "T005")
 
 
-ROW = {"image": "a.jpg", "annotator": "ann", "x": 1, "y": 2, "width": 30, "height": 40}
-TWICE = json.dumps(ROW)[:-1] + ', "x": 7}'
-
-
 def test_a_column_that_is_there_twice_is_refused(tmp_path):
     """Only the last one would count."""
     path = table(tmp_path, f"{PEOPLE},x", "a.jpg,ann,cat,1,2,30,40,7", "a.jpg,bob,cat,1,2,30,40,7")
@@ -170,29 +137,6 @@ def test_a_column_that_is_there_twice_is_refused(tmp_path):
         bboxqa.validate(path)
     path = table(tmp_path, f"{PEOPLE},note,note", "a.jpg,ann,cat,1,2,30,40,7,8")
     assert drawn(alone(path)) == [("a.jpg", "ann", "cat", 1, 2, 30, 40)]
-
-
-def test_a_key_that_is_twice_in_a_json_line_is_refused(tmp_path):
-    path = table(tmp_path, json.dumps(ROW), TWICE, name="a.jsonl")
-    with pytest.raises(DatasetError, match="line 2: has several columns 'x'; expected one"):
-        alone(path)
-    inside = json.dumps({**ROW, "note": {"x": 7, "of": "x"}})
-    path = table(tmp_path, json.dumps(ROW), inside, name="a.jsonl")
-    assert alone(path).annotations.bbox.tolist() == [[1, 2, 30, 40]] * 2
-
-
-@pytest.mark.parametrize("kind", ["parquet", "pyarrow", "pandas"])
-def test_a_column_that_is_there_twice_is_refused_in_frames(kind, tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    frame = pyarrow.table([[each] for each in (*ROW.values(), 7)], names=[*ROW, "x"])
-    source = frame
-    if kind == "pandas":
-        source = pytest.importorskip("pandas").DataFrame([[*ROW.values(), 7]], columns=[*ROW, "x"])
-    elif kind == "parquet":
-        source = tmp_path / "a.parquet"
-        pytest.importorskip("pyarrow.parquet").write_table(frame, source)
-    with pytest.raises(DatasetError, match="has several columns 'x'; expected one"):
-        alone(source)
 
 
 @pytest.mark.parametrize(
@@ -218,25 +162,6 @@ def test_findings_name_the_line(tmp_path, row, code, words):
     assert (file, line, pointer, message) == (str(path), 4, "", words)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        ",image,annotator,category,x,y,width,height\n0,a.jpg,ann,cat,1,2,3,4\n",
-        ',image,annotator,category,x,y,width,height\n"0",a.jpg,ann,cat,1,2,3,4\n',
-        ",image,annotator,category,bbox,\n0,a.jpg,ann,cat,1 2 3 4,none\n",
-    ],
-)
-def test_columns_without_a_name_are_left_out(tmp_path, text):
-    (tmp_path / "a.csv").write_text(text, "utf-8")
-    with bboxqa.reading(box_format="xywh"):
-        data = read_coco(tmp_path / "a.csv", min_annotators=1)
-        assert drawn(data) == [("a.jpg", "ann", "cat", 1, 2, 3, 4)]
-        (tmp_path / "a.csv").write_text(text + "1,a.jpg\n", "utf-8")
-        ((_, line, _, message),) = found(tmp_path / "a.csv", "T001")
-    n_cells = text.partition("\n")[0].count(",") + 1
-    assert (line, message) == (3, f"line 3: has 2 cells, and the first line {n_cells}")
-
-
 def test_json_lines_and_objects_of_an_image(tmp_path):
     rows = [
         {
@@ -252,24 +177,6 @@ def test_json_lines_and_objects_of_an_image(tmp_path):
         ("a.jpg", "(not named)", "4", 1, 2, 3, 4),
         ("b.jpg", "(not named)", "cat", 1, 2, 3, 4),
     ]
-    assert data.image_names == ("a.jpg", "b.jpg", "c.jpg")
-
-
-def test_objects_of_one_line_are_told_apart(tmp_path):
-    boxes = [[10, 20, 30, 40], [60, 50, 100, 40], [10, 20, 30, 40]]
-    row = {"file_name": "a.jpg", "objects": {"bbox": boxes, "category": [0, 1, 0]}}
-    path = table(tmp_path, json.dumps(row), name="metadata.jsonl")
-    (twice,) = [each for each in bboxqa.validate(path).findings if each.code == "D001"]
-    assert twice.ids["annotation"] == "line 1, object 3"
-    assert 'annotation "line 1, object 1"' in twice.message
-    assert twice.spot.line == 1
-
-
-def test_objects_in_cells_of_csv_are_json(tmp_path):
-    objects = json.dumps({"bbox": [[60, 20, 30, 40]], "category": ["cat"]}).replace('"', '""')
-    path = table(tmp_path, "file_name,objects", f'a.jpg,"{objects}"', "b.jpg,", "c.jpg,[]")
-    data = alone(path)
-    assert drawn(data) == [("a.jpg", "(not named)", "cat", 60, 20, 30, 40)]
     assert data.image_names == ("a.jpg", "b.jpg", "c.jpg")
 
 
@@ -343,45 +250,6 @@ def test_data_sets_of_hugging_face_have_names_of_classes_and_pictures(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("lost", "words"),
-    [
-        ({"category": "c"}, "has 'category', but no box; expected four numbers of each in 'bbox'"),
-        ({"bbox": None, "label": "c"}, "has 'label', but no box"),
-        ({"x": 1, "y": 2, "w": 3, "h": 4}, "has 'x', 'y', 'w', but no box"),
-        ([1, 2, 3, 4], "is [1, 2, 3, 4]; expected four numbers of each in 'bbox'"),
-        (
-            {"box": [1, 2, 3, 4], "bbox": [1, 2, 9, 9]},
-            "different boxes in 'bbox', 'box'; expected one",
-        ),
-    ],
-)
-def test_an_object_without_a_box_is_refused_and_the_others_are_read(tmp_path, lost, words):
-    objects = [{"bbox": [60, 20, 30, 40], "category": "c"}, lost]
-    path = table(tmp_path, json.dumps({"file_name": "a.jpg", "objects": objects}), name="a.jsonl")
-    ((_, line, _, message),) = found(path, "T001")
-    assert line == 1
-    assert message.startswith("line 1, object 2: ")
-    assert words in message
-    assert bboxqa.validate(path).files[0].n_annotations == 1
-    with pytest.raises(DatasetError, match="line 1, object 2: "):
-        alone(path)
-
-
-@pytest.mark.parametrize(
-    "nothing",
-    [None, {}, [], {"bbox": [], "category": []}, {"bboxes": None, "category": []},
-     [{"bbox": None, "category": None}], {"bbox": [None], "annotator": ["ann"]}],
-)  # fmt: skip
-def test_rows_with_nothing_in_objects_are_images_without_boxes(tmp_path, nothing):
-    good = {"file_name": "a.jpg", "objects": {"bbox": [[60, 20, 30, 40]], "category": ["c"]}}
-    rows = [good, {"file_name": "b.jpg", "objects": nothing}]
-    path = table(tmp_path, *map(json.dumps, rows), name="a.jsonl")
-    assert found(path, "T001") == []
-    data = alone(path)
-    assert (data.image_names, len(drawn(data))) == (("a.jpg", "b.jpg"), 1)
-
-
-@pytest.mark.parametrize(
     ("table_name", "file_name", "size"),
     [
         ("metadata.jsonl", "train/a.png", [64, 48]),
@@ -403,16 +271,6 @@ def test_sizes_are_those_of_pictures_beside_metadata(tmp_path, table_name, file_
     path = table(folder, json.dumps(row), name=table_name)
     with bboxqa.reading(box_format="xywh"):
         assert alone(path).image_size.tolist() == [size]
-
-
-def test_crowds_are_read_from_objects(tmp_path):
-    boxes = [[60, 20, 30, 40], [1, 2, 3, 4], [5, 6, 7, 8], [15, 6, 7, 8]]
-    objects = {"bbox": boxes, "category": [*"cccc"], "iscrowd": [1, 0, True, 1.0]}
-    path = table(tmp_path, json.dumps({"file_name": "a.jpg", "objects": objects}), name="a.jsonl")
-    ran = run("convert", path, tmp_path / "a.json", "--to", "coco", "--box-format", "xywh")
-    assert ran.returncode == 0, ran.output
-    converted = json.loads((tmp_path / "a.json").read_text())["annotations"]
-    assert [each["iscrowd"] for each in converted] == [1, 0, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -452,14 +310,6 @@ def test_a_real_file_of_open_images():
         alone(path)
 
 
-def test_validate_says_that_a_table_has_no_categories(tmp_path):
-    path = tmp_path / "boxes.csv"
-    path.write_text("image,annotator,x,y,width,height\na.jpg,ann,1,2,10,10\nb.jpg,bob,1,2,9,9\n")
-    (finding,) = [each for each in bboxqa.validate(path).findings if each.code == "T004"]
-    assert finding.message.startswith("no column of categories: all boxes are of one")
-    assert finding.spot.line == 1
-
-
 def parquet_in(tmp_path):
     """Write a table in Parquet with a box by each of two annotators; return its path."""
     pa = pytest.importorskip("pyarrow")
@@ -470,31 +320,8 @@ def parquet_in(tmp_path):
     return tmp_path / "a.parquet"
 
 
-@pytest.mark.parametrize("kind", ["zip", "tar", "gztar", "gz"])
-def test_packed_parquet_is_read(tmp_path, kind):
-    path = parquet_in(tmp_path)
-    expected = drawn(read_coco(path))
-    if kind == "gz":
-        packed = tmp_path / "a.parquet.gz"
-        packed.write_bytes(gzip.compress(path.read_bytes()))
-    else:
-        packed = shutil.make_archive(tmp_path / "b", kind, tmp_path, "a.parquet")
-    assert drawn(read_coco(packed)) == expected
-    assert len(expected) == 2
-
-
 def test_cut_parquet_is_named(tmp_path):
     path = parquet_in(tmp_path)
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(DatasetError, match="is not Parquet that can be read"):
         read_coco(path)
-
-
-@pytest.mark.parametrize("key", ["x", "image_width", "rotation", "score", "id"])
-@pytest.mark.parametrize("value", [10**400, [1, 2], {"a": 1}, True])
-def test_odd_values_of_json_lines_are_findings_or_left_out(tmp_path, key, value):
-    rows = [ROW, {**ROW, key: value}, ROW]
-    path = table(tmp_path, *map(json.dumps, rows), name="a.jsonl")
-    codes = {each.code for each in bboxqa.validate(path, select=["T"]).findings} - {"T004"}
-    assert codes <= {"T001"}
-    assert (key == "x") <= ("T001" in codes)

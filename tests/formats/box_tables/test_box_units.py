@@ -31,20 +31,6 @@ def test_a_box_slightly_beyond_its_image_leaves_the_others_shares(tmp_path, quot
     assert message.endswith("line 6: x2 is 1.0096; expected 0 to 1, a share of the image")
 
 
-def test_a_row_of_pixels_among_shares_is_named_and_left_out(tmp_path):
-    path = table(tmp_path, *[SHARE] * 9, PIXELS)
-    ((_, line, _, message),) = found(path, "T001")
-    expected = "line 11: x2 is 100, which is in pixels; expected 0 to 1, as in the other boxes"
-    assert (line, message) == (11, expected)
-    with pytest.raises(DatasetError, match="which is in pixels"):
-        alone(path)
-
-
-def test_a_share_among_pixels_leaves_the_others_pixels(tmp_path):
-    path = table(tmp_path, SHARE, *[PIXELS] * 9)
-    assert alone(path).annotations.bbox[1].tolist() == [20, 20, 80, 70]
-
-
 def test_half_shares_and_half_pixels_are_refused_until_the_unit_is_said(tmp_path):
     path = table(tmp_path, PIXELS, SHARE, SHARE, PIXELS)
     with pytest.raises(DatasetError) as caught:
@@ -69,17 +55,3 @@ def test_the_unit_of_one_box_can_be_said(tmp_path):
         assert alone(path).annotations.bbox.tolist() == [[0, 0, 200, 100]]
     with pytest.raises(ConfigError, match="alone or with '-shares' or '-pixels'"):
         bboxqa.reading(box_format="xyxy-percent").__enter__()
-
-
-def test_a_table_that_reads_as_shares_is_written_with_a_loss(tmp_path):
-    boxes = [[0.5, 0.5, 0.5, 0.5]] * 3 + [[1, 0, 1.5, 1]]
-    source = {
-        "images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 9}],
-        "categories": [{"id": 1, "name": "cat"}],
-        "annotations": [
-            {"id": n, "image_id": 1, "category_id": 1, "bbox": box} for n, box in enumerate(boxes)
-        ],
-    }
-    path = write(tmp_path, **{"a.json": source}) / "a.json"
-    with pytest.raises(DatasetError, match="boxes of less than a pixel"):
-        bboxqa.convert(path, tmp_path / "b.csv", to="csv")

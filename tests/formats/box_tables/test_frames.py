@@ -47,15 +47,6 @@ def test_a_table_of_pyarrow_is_a_table():
     check(pa.Table.from_pylist(ROWS))
 
 
-def test_dates_of_a_frame_are_times():
-    pandas = pytest.importorskip("pandas")
-    rows = [row | {"created_at": pandas.Timestamp("2026-01-02T03:04:05Z")} for row in ROWS[:2]]
-    with bboxqa.reading(columns=COLUMNS):
-        data = read_coco(pandas.DataFrame(rows), time_key="created_at")
-    # 2026-01-02 03:04:05 is that many seconds after 1970.
-    assert data.annotations.times.seconds.tolist() == [1767323045] * 2
-
-
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
@@ -79,14 +70,3 @@ def test_other_values_are_no_table():
 def test_a_lazy_frame_of_polars_is_a_table():
     polars = pytest.importorskip("polars")
     check(polars.DataFrame(ROWS).lazy())
-
-
-@pytest.mark.parametrize("index", ["file", ["file", "who"]])
-def test_the_index_of_a_frame_of_pandas_holds_columns(index):
-    pandas = pytest.importorskip("pandas")
-    check(pandas.DataFrame(ROWS).set_index(index))
-
-
-def test_an_index_that_repeats_a_column_is_left_out():
-    pandas = pytest.importorskip("pandas")
-    check(pandas.DataFrame(ROWS).set_index("file", drop=False))

@@ -53,14 +53,6 @@ def test_the_assignee_of_each_file_is_its_annotator(tmp_path):
     assert data.attribution == "the assignee"
 
 
-def test_replicas_without_assignee_are_one_annotator_for_each_file(tmp_path):
-    parts = head(), image("a.jpg", box())
-    files = [written(tmp_path / f"{name}.xml", *parts) for name in ("ann", "bob")]
-    data = read_coco(files)
-    assert data.annotator_names == ("ann", "bob")
-    assert data.attribution == "one file per annotator"
-
-
 def test_files_of_one_assignee_are_by_one_annotator(tmp_path):
     files = [
         written(tmp_path / f"{name}.xml", head("ann"), image("a.jpg", box())) for name in ("1", "2")
@@ -97,25 +89,6 @@ def test_tasks_of_a_project_have_annotators_of_their_own(tmp_path):
     data = read_coco(path)
     assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["(not named)"]}
     assert data.attribution == "the assignee"
-
-
-def test_images_of_one_name_in_several_subsets_are_several(tmp_path):
-    parts = [image(n, box(), subset=s) for n, s in [("a", "Train"), ("a", "Test"), ("b", "Test")]]
-    data = read(written(tmp_path / "a.xml", head("ann"), *parts))
-    assert data.image_names == ("Test/a", "Train/a", "b")
-
-
-def test_an_image_that_one_person_annotated_twice_counts_once(tmp_path):
-    meta = project((1, "ann", ""), (2, "ann", ""))
-    parts = [image("a.jpg", box(right=30 + n), task_id=n) for n in (1, 2)]
-    path = written(tmp_path / "a.xml", meta, *parts)
-    data = read(path)
-    assert boxes(data) == [[10, 10, 21, 30]]
-    assert "annotated again by the same person" in data.notes[0]
-    repeats = read(path, session_key="session").repeats
-    assert repeats is not None
-    assert len(repeats.sessions.annotations) == 2
-    assert "T007" in {each.code for each in validate(path).findings}
 
 
 def test_a_rotated_box_keeps_its_corners(tmp_path):
@@ -177,36 +150,6 @@ def test_what_has_no_box_is_kept_and_counted(tmp_path):
     assert {each.code for each in validate(path).findings} == {"Q001"}
 
 
-def test_what_is_said_of_a_shape_is_kept(tmp_path):
-    said = '<attribute name="colour">light\nred</attribute>'
-    part = box(inside=said, group_id=4).replace('occluded="0"', 'occluded="1"')
-    auto = box().replace("manual", "auto")
-    first, second = records(written(tmp_path / "a.xml", head("ann"), image("a.jpg", part, auto)))
-    assert first["attributes"] == {"occluded": "1", "group_id": "4", "colour": "light\nred"}
-    assert "attributes" not in second
-    assert second["source"] == "auto"
-
-
-def test_answers_with_the_name_of_a_value_of_the_shape_are_kept_apart(tmp_path):
-    names = ("occluded", "z_order", "group_id", "rotation", "track_id", "truncated")
-    said = "".join(f'<attribute name="{name}">no</attribute>' for name in names)
-    flagged = box(inside=said, group_id=4).replace('occluded="0"', 'occluded="1"')
-    path = written(tmp_path / "a.xml", head("ann"), image("a.jpg", flagged, box(inside=said)))
-    apart = {f"label.{name}": "no" for name in names[:4]} | {"track_id": "no", "truncated": "no"}
-    first, second = records(path)
-    assert first["attributes"] == {"occluded": "1", "group_id": "4", **apart}
-    assert second["attributes"] == apart
-
-
-def test_line_ends_names_and_other_encodings(tmp_path):
-    text = document(head("Zoë"), image("ä &amp; b.jpg", box())).replace("\n", "\r\n")
-    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
-        path = tmp_path / f"{encoding}.xml"
-        path.write_bytes(text.replace("utf-8", encoding.removesuffix("-sig")).encode(encoding))
-        data = read(path)
-        assert (data.image_names, data.annotator_names) == (("ä & b.jpg",), ("Zoë",))
-
-
 def test_findings_stand_in_the_file(tmp_path):
     parts = box(), box(1, 1, 130, 40), box(label="bird", x=50, right=60), box(5, 50, 9, 60, None)
     path = written(tmp_path / "a.xml", head(), image("a.jpg", *parts))
@@ -246,13 +189,6 @@ def test_a_broken_shape_is_refused_with_its_place(tmp_path, part, code, words):
     (problem,) = caught.value.problems
     assert problem.startswith(f"{path}:16:1: {code} error ")
     assert words in problem
-
-
-def test_an_empty_mask_is_left_out(tmp_path):
-    part = shape("mask", rle="4", left=1, top=1, width=2, height=2)
-    path = written(tmp_path / "a.xml", head("ann"), image("a.jpg", box(), part))
-    assert "1 mask left out: no pixels" in read(path).notes
-    assert "T011" in {each.code for each in validate(path).findings}
 
 
 @pytest.mark.parametrize(
@@ -307,21 +243,6 @@ def test_jobs_of_an_archive_have_annotators_of_their_own(tmp_path):
     assert found.message == "task 7: has no assignee"
 
 
-def test_labels_of_tags_need_no_boxes(tmp_path):
-    meta = head("ann").replace("<name>dog</name>", "<name>dog</name><type>tag</type>")
-    path = written(tmp_path / "a.xml", meta, image("a.jpg", box()))
-    assert read(path).category_names == ("cat",)
-
-
-def test_files_without_boxes_say_what_they_have(tmp_path):
-    path = written(tmp_path / "a.xml", head("ann"), image("a.jpg", shape("points", points="1,2")))
-    with pytest.raises(DatasetError, match="nothing to measure") as caught:
-        read_coco(path)
-    assert caught.value.advice == (
-        "1 point set is not compared\n--similarity keypoints compares key points."
-    )
-
-
 @needs_shared
 @pytest.mark.parametrize(
     ("name", "counts"),
@@ -336,32 +257,6 @@ def test_files_without_boxes_say_what_they_have(tmp_path):
 def test_real_exports_have_all_images_and_boxes(name, counts):
     data = read(SHARED / f"cvat/{name}/annotations.xml")
     assert (len(data.image_names), len(data.annotations)) == counts
-
-
-@pytest.mark.parametrize(
-    ("said", "encoding", "words"),
-    [
-        ("utf-8", "utf-16", "says that it is in utf-8, and is not"),
-        ("utf-8", "latin-1", "is not in utf-8: found byte 0xe9"),
-    ],
-)
-def test_another_encoding_than_the_file_says_is_told(tmp_path, said, encoding, words):
-    text = f'<?xml version="1.0" encoding="{said}"?>\n<annotations><version>1.1</version>'
-    text += '<image id="0" name="\u00e9.jpg" width="9" height="9"></image></annotations>'
-    (tmp_path / "a.xml").write_bytes(text.encode(encoding))
-    with pytest.raises(DatasetError, match=words) as caught:
-        read_coco(tmp_path / "a.xml")
-    assert "cut off" not in str(caught.value)
-
-
-@pytest.mark.parametrize("value", ["b.jpg", "dog", "manual"])
-def test_broken_encodings_are_refused(tmp_path, value):
-    path = tmp_path / "a.xml"
-    text = document(head("ann"), image("b.jpg", box(label="dog"))).encode()
-    before, found, after = text.rpartition(b'"%s"' % value.encode())
-    path.write_bytes(before + found.replace(b'"', b'"\xff', 1) + after)
-    with pytest.raises(DatasetError, match="is XML that is not in utf-8: found byte 0xff"):
-        read(path)
 
 
 def test_what_a_machine_began_is_counted(tmp_path):

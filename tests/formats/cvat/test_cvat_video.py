@@ -5,7 +5,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from support.cvat_xml import box, head, image, project, shape, track, written
+from support.cvat_xml import box, head, project, shape, track, written
 
 from bboxqa import convert, read_coco, validate
 from bboxqa.core.errors import DatasetError
@@ -63,17 +63,6 @@ def test_frames_begin_and_step_as_the_job_says(tmp_path):
     assert read(path).image_names == ("frame_000010", "frame_000015", "frame_000020")
 
 
-def test_frames_without_shapes_are_unknown_where_numbers_contradict_each_other(tmp_path):
-    path = written_video(tmp_path / "a.xml", "ann", track(0, frame(2)), size=9)
-    data = read(path)
-    assert data.image_names == ("frame_000002",)
-    assert "only frames with shapes are known" in data.notes[0]
-
-
-def test_a_video_without_tracks_was_asked_about(tmp_path):
-    assert len(read(written_video(tmp_path / "a.xml", "ann")).image_names) == 4
-
-
 def test_videos_of_very_many_empty_frames_are_refused(tmp_path):
     path = written_video(tmp_path / "a.xml", "ann", track(0, frame(0)), size=10_000_000, last="")
     with pytest.raises(DatasetError) as found:
@@ -100,12 +89,6 @@ def test_frames_of_all_files_of_an_archive_are_counted(tmp_path):
     assert len(read(tmp_path / "folder").image_names) == 150_000
 
 
-def test_a_long_video_with_tracks_is_read(tmp_path):
-    frames = (frame(number) for number in range(0, 260_000, 48))
-    path = written_video(tmp_path / "a.xml", "ann", track(0, *frames), size=260_000, last="")
-    assert len(read(path).image_names) == 260_000
-
-
 def test_videos_of_a_project_have_frames_of_their_own(tmp_path):
     one, two = (video(more=f"<source>{name}.mp4</source>") for name in "ab")
     meta = project((1, "ann", one), (2, "bob", two))
@@ -114,33 +97,6 @@ def test_videos_of_a_project_have_frames_of_their_own(tmp_path):
     assert len(data.image_names) == 8
     row = data.image_names.index("b.mp4/frame_000001")
     assert data.assigned[row].tolist() == [False, True]
-
-
-def test_images_of_a_video_are_not_doubled_by_frames(tmp_path):
-    meta = head("ann", more=video()).replace("<mode>annotation</mode>", "")
-    path = written(tmp_path / "a.xml", meta, image("frame_000000", box()))
-    assert read(path).image_names == ("frame_000000",)
-
-
-def test_tracks_of_images_have_no_names_of_images(tmp_path):
-    path = written(tmp_path / "a.xml", head("ann", more="<size>2</size>"), track(0, frame(1)))
-    data = read(path)
-    assert data.image_names == ("frame_000000", "frame_000001")
-    assert "'CVAT for images 1.1' has their names" in data.notes[0]
-
-
-def test_a_mask_in_a_video_of_unknown_size_is_refused(tmp_path):
-    mask = shape("mask", None, frame=0, rle="0,4", left=1, top=1, width=2, height=2)
-    path = written(tmp_path / "a.xml", head("ann"), track(0, mask))
-    with pytest.raises(DatasetError, match="T002 error mask: the size of its image is not known"):
-        read(path)
-    assert read(path, segmentation=False).annotations.bbox.tolist() == [[1, 1, 2, 2]]
-
-
-def test_a_frame_that_is_no_number_is_refused(tmp_path):
-    path = written_video(tmp_path / "a.xml", "ann", track(3, frame("one")))
-    with pytest.raises(DatasetError, match="track 3: a box has the frame 'one'"):
-        read(path)
 
 
 def test_findings_name_track_and_frame(tmp_path):

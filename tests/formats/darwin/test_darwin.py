@@ -55,15 +55,6 @@ def test_annotations_are_by_those_who_drew_them(tmp_path):
     assert data.notes == ("1 annotation by several people, here by the first",)
 
 
-def test_a_downloaded_data_set_is_one_source(tmp_path):
-    files = {"a.json": item(shape(**box(1, 2, 3, 4))), "b.json": item(name="b.jpg")}
-    write(tmp_path / "birds/releases/first/annotations", **files)
-    (tmp_path / "birds/releases/latest").symlink_to("first")
-    data = alone(tmp_path / "birds")
-    assert drawn(data) == [("a.jpg", "(not named)", "cat", 1, 2, 3, 4)]
-    assert asked(data).keys() == {"a.jpg", "b.jpg"}
-
-
 def test_one_person_was_asked_about_all_images(tmp_path):
     write(tmp_path, **{"a.json": item(ANN), "b.json": item(name="b.jpg")})
     assert asked(alone(tmp_path)) == {"a.jpg": ["ann@x.org"], "b.jpg": ["ann@x.org"]}
@@ -115,23 +106,6 @@ def test_masks_stand_in_layers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "words"),
-    [
-        (layer([0, 79], icat=1), "T008", "the mask has run lengths of 79 pixels; its image has 10"),
-        (layer([0, 80, 1], icat=1), "T008", "the mask has a dense_rle that is not a list"),
-        (layer([0, -80, 1, 160], icat=1), "T008", "the mask has a dense_rle that is not a list"),
-        (layer([0, 80], other=1), "T008", "the mask is in no raster_layer of the file"),
-        (layer([0, 80], icat=1), "T011", "the mask has no pixels"),
-    ],
-)
-def test_masks_that_cannot_be_read(tmp_path, given, code, words):
-    path = write(tmp_path, **{"a.json": item(shape(mask={}), shape(raster_layer=given))}) / "a.json"
-    ((_, _, pointer, message),) = found(path, code)
-    assert pointer == "/annotations/0"
-    assert message.startswith(f"a.jpg, annotation 1: {words}")
-
-
-@pytest.mark.parametrize(
     ("given", "words"),
     [
         (shape(bounding_box={"x": 1, "y": 2, "w": 3}), "h is missing; expected a number"),
@@ -147,26 +121,6 @@ def test_what_cannot_be_read_stops_a_measurement(tmp_path, given, words):
         alone(path)
     (problem,) = caught.value.problems
     assert problem.endswith(f"T001 error a.jpg, annotation 2: {words}")
-
-
-def test_annotations_of_slots_that_are_no_image_are_counted(tmp_path):
-    lost = shape("ann@x.org", slot="gone", **box(0, 0, 1, 1))
-    data = read_coco(write(tmp_path, **{"a.json": item(ANN, BOB, lost)}))
-    assert len(data.annotations) == 2
-    assert data.notes == ("1 annotation left out: not in an image of the item",)
-
-
-def test_items_with_several_slots_have_several_images(tmp_path):
-    given = item(ANN, shape("ann@x.org", slot="left", **box(0, 0, 1, 1)), slots=("0", "left"))
-    data = alone(write(tmp_path, **{"a.json": given}))
-    assert data.image_names == ("a.jpg/0", "a.jpg/left")
-
-
-def test_videos_are_left_out(tmp_path):
-    write(tmp_path, **{"a.json": item(ANN), "v.json": item(ANN, name="v.mp4", kind="video")})
-    assert alone(tmp_path).notes == ("1 file of videos or documents left out",)
-    with pytest.raises(DatasetError, match="has 1 file of V7 Darwin, none of an image"):
-        alone(tmp_path / "v.json")
 
 
 @needs_shared

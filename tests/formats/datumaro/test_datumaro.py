@@ -6,8 +6,6 @@ import pytest
 from support.tool_files import alone, asked, drawn, found, write
 
 from bboxqa import read_coco
-from bboxqa.core.errors import DatasetError
-from bboxqa.formats.registry import format_of
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/datumaro"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Datumaro here")
@@ -38,12 +36,6 @@ def test_sizes_are_height_and_width(tmp_path):
     data = alone(write(tmp_path, **{"a.json": file(item(BOX))}) / "a.json")
     assert data.image_size.tolist() == [[100, 80]]
     assert drawn(data) == [("a.jpg", "(not named)", "cat", 10, 20, 30, 40)]
-
-
-@pytest.mark.parametrize("more", [{}, {"dm_format_version": "1.0"}])
-def test_files_are_known_with_and_without_a_version(tmp_path, more):
-    write(tmp_path, **{"a.json": file(item(BOX), **more)})
-    assert format_of(tmp_path / "a.json").name == "datumaro"
 
 
 @pytest.mark.parametrize(
@@ -113,27 +105,6 @@ def test_annotators_may_be_an_attribute(tmp_path):
     assert read_coco(tmp_path / "a.json").annotator_names == ("ann", "bob")
 
 
-def test_items_without_a_picture_are_named_by_their_id(tmp_path):
-    given = {"id": "x/7", "annotations": [BOX], "media": {"path": ""}}
-    data = alone(write(tmp_path, **{"a.json": file(given)}) / "a.json")
-    assert data.image_names == ("x/7",)
-
-
-@pytest.mark.parametrize(
-    ("own", "path", "name"),
-    [
-        ("a/1", "a/1.jpg", "a/1.jpg"),
-        ("a/1", "1.png", "a/1.png"),
-        ("a/1", "/home/x/a/1.jpg", "a/1.jpg"),
-        ("a/1.jpg", "a/1.jpg", "a/1.jpg"),
-        ("7", "a/1.jpg", "a/1.jpg"),
-    ],
-)
-def test_images_keep_their_folder(tmp_path, own, path, name):
-    given = {"id": own, "annotations": [BOX], "image": {"path": path}}
-    assert alone(write(tmp_path, **{"a.json": file(given)}) / "a.json").image_names == (name,)
-
-
 @needs_shared
 def test_real_files():
     noisy = alone(SHARED / "noisy_boxes")
@@ -144,17 +115,3 @@ def test_real_files():
     assert points.image_size[0].tolist() == [1920, 1080]
     assert "396 key points are not compared" in points.notes
     assert "7 image labels are not compared" in alone(SHARED / "legacy").notes
-
-
-def test_a_file_without_items_is_refused(tmp_path):
-    write(tmp_path, **{"a.json": file()})
-    with pytest.raises(DatasetError, match="has 1 file of Datumaro without items"):
-        alone(tmp_path / "a.json")
-
-
-def test_items_of_one_id_are_one_image(tmp_path):
-    other = shape("bbox", bbox=[50, 20, 30, 40])
-    data = alone(write(tmp_path, **{"a.json": file(item(BOX), item(other))}) / "a.json")
-    assert data.image_names == ("a.jpg",)
-    assert len(data.annotations) == 2
-    assert "1 item with the id of another in its subset, which are merged" in data.notes

@@ -1,6 +1,5 @@
 """DOTA's text labels: a folder for each annotator."""
 
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,7 @@ from support.tool_files import alone, asked, drawn, found, write
 import bboxqa
 from bboxqa import agree, read_coco
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.dota.dota import is_dota_head
 from bboxqa.formats.dota.reader import translate_dota as translate
-from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import list_files
 from bboxqa.formats.translation.collector import Wanted
 
@@ -50,26 +47,6 @@ def test_real_files_are_read():
     split = alone(SHARED / "roboflow_obb")
     assert sorted(split.image_names) == ["train/train_001", "train/train_002", "val/val_001"]
     assert split.category_names == ("label_0", "label_1")
-
-
-def test_a_header_that_is_no_text_is_told_among_other_files(tmp_path):
-    others = {f"labelTxt/{number}.txt": HEADER + PLANE for number in range(20)}
-    folder = write(tmp_path, **others)
-    (folder / "labelTxt/20.txt").write_bytes(b"imagesource:\xff\n" + PLANE.encode())
-    assert [file for file, *_ in found(folder, "T001")] == [str(folder / "labelTxt/20.txt")]
-
-
-@pytest.mark.parametrize("plain", [True, False])
-def test_lines_are_counted_alike_whatever_ends_a_header(tmp_path, plain):
-    # The last label has no area; a line that is no label has all lines read one by one.
-    text = "imagesource:x\rgsd:1\n" + PLANE + "9 9 9 9 9 9 9 9 plane 0\n"
-    folder = write(tmp_path, **{"labelTxt/a.txt": text if plain else text + "no label\n"})
-    assert [line for _, line, *_ in found(folder, "B001")] == [4]
-
-
-def test_labels_are_kept_where_all_lines_end_with_a_carriage_return(tmp_path):
-    folder = write(tmp_path, **{"labelTxt/a.txt": (HEADER + 2 * PLANE).replace("\n", "\r")})
-    assert len(alone(folder).annotations) == 2
 
 
 def test_header_lines_are_skipped_and_corners_kept(tmp_path):
@@ -117,22 +94,6 @@ def test_lines_that_are_no_labels_are_errors_at_their_place(tmp_path, line):
     assert problem.startswith(f"{tmp_path}/a.txt:4:1: T001 error {line!r} ")
 
 
-def test_heads_of_dota_are_not_those_of_yolo():
-    yes = [PLANE, HEADER + PLANE, HEADER, "1.5 1 5 1 5 3 1 3 2-wheeler 0", "\ufeff" + PLANE]
-    no = [
-        "", "\n", "0 .1 .1 .5 .1 .5 .3 .1 .3\n", "0 .1 .1 .5 .1 .5 .3 .1 .3 0.9\n",
-        "0 0.5 0.5 0.2 0.25\n", "12 1 5 1 5 3 1 3 0 0\n", "see: notes\n",
-    ]  # fmt: skip
-    assert all(is_dota_head(each.encode()) for each in yes)
-    assert not any(is_dota_head(each.encode()) for each in no)
-
-
-def test_signs_of_icdar_are_no_labels_of_dota():
-    # Red, green, blue, centre, box and sign.
-    assert not is_dota_head(b'108 225 132 0 1 0 0 1 3 "F"\n\n82 174 214 1 3 0 2 1 4 "T"\n')
-    assert is_dota_head(b'1 1 5 1 5 3 1 3 "small vehicle" 0\n')
-
-
 @pytest.mark.parametrize("yaml", [{}, {"data.yaml": "names: [plane]\n"}])
 def test_a_folder_for_each_person(tmp_path, yaml):
     two(tmp_path, **yaml)
@@ -147,20 +108,3 @@ def test_a_picture_without_labels_is_asked_for_on_request(tmp_path):
     assert asked(read_coco(tmp_path)) == {"a.ppm": ["ann", "bob"]}
     with bboxqa.reading(missing_txt="asked"):
         assert asked(read_coco(tmp_path))["b.ppm"] == ["ann", "bob"]
-
-
-def test_formats_are_told_from_the_files_of_all_splits(tmp_path):
-    yaml = {"data.yaml": "names: [plane]\n"}
-    # YOLO would take the split without labels.
-    dota = {"train/labelTxt/a.txt": "", "val/labelTxt/b.txt": PLANE}
-    yolo = {"train/labels/a.txt": "", "val/labels/b.txt": "0 .1 .1 .5 .1 .5 .3 .1 .3\n"}
-    assert format_of(write(tmp_path / "dota", **dota, **yaml)).name == "dota"
-    assert format_of(write(tmp_path / "yolo", **yolo, **yaml)).name == "yolo"
-
-
-def test_an_archive_is_by_one_person(tmp_path):
-    with zipfile.ZipFile(tmp_path / "ann.zip", "w") as file:
-        file.writestr("set/labelTxt/a.txt", HEADER + PLANE)
-        file.writestr("set/images/a.ppm", PICTURE)
-    assert format_of(tmp_path / "ann.zip").name == "dota"
-    assert drawn(alone(tmp_path / "ann.zip"))[0][3:] == (10, 10, 20, 10)

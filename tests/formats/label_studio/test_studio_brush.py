@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.masks import drawn_spans
-from support.studio import box, result, task, work, written
+from support.studio import result, task, work, written
 
 from bboxqa import read_coco, validate
 from bboxqa.formats.label_studio.brush import brush_mask
@@ -108,15 +108,3 @@ def test_masks_of_a_real_model(tmp_path):
     rows, columns = np.nonzero(mask)
     assert (columns.min(), rows.min()) == (689, 41)
     assert (np.ptp(columns) + 1, np.ptp(rows) + 1) == (79, 230)
-
-
-def test_a_mask_without_numbers_is_empty_and_leaves_the_boxes(tmp_path):
-    empty = result("brushlabels", {"format": "rle", "rle": [], "brushlabels": ["cat"]})
-    path = written(tmp_path / "a.json", task(7, work(1, box(1, 2, 3, 4), empty)))
-    findings = [each for each in validate(path).findings if each.code in ("T008", "T011")]
-    assert [(each.code, each.pointer) for each in findings] == [
-        ("T011", "/0/annotations/0/result/1")
-    ]
-    data = read_coco(path, min_annotators=1)
-    assert len(data.annotations) == 1
-    assert "1 mask left out: no pixels" in data.notes

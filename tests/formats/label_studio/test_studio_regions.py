@@ -47,13 +47,6 @@ def test_polygons_are_outlines(tmp_path):
     assert data.annotations.segmentation.rings(0)[0].tolist() == [[20, 10], [40, 10], [40, 50]]
 
 
-def test_several_labels_of_a_box_are_several_annotations(tmp_path):
-    data = only(tmp_path, box(1, 1, 9, 9, ["cat", "wet"]))
-    assert data.category_names == ("cat", "wet")
-    assert len(data.annotations) == 2
-    assert data.notes == ("1 region with several labels: one annotation for each label",)
-
-
 def test_a_region_split_into_results_is_one(tmp_path):
     shape = {"x": 1, "y": 1, "width": 9, "height": 9, "rotation": 0}
     parts = [
@@ -67,10 +60,6 @@ def test_a_region_split_into_results_is_one(tmp_path):
     assert data.notes == ()
     (region,) = regions_of([(str(place), part) for place, part in enumerate(parts)])
     assert region.attributes == {"age": ["old"]}
-
-
-def test_other_shapes_under_one_id_stay_apart(tmp_path):
-    assert len(only(tmp_path, box(1, 1, 9, 9, id="r"), box(5, 1, 9, 9, id="r")).annotations) == 2
 
 
 def test_findings_stand_in_the_file_of_the_user(tmp_path):
@@ -103,25 +92,6 @@ def test_values_of_other_types_are_refused(tmp_path, value, words):
     assert (found.code, found.message) == ("T001", f"task 1, region r: {words}")
 
 
-@pytest.mark.parametrize("odd", [None, 3, "x", [1]])
-def test_anything_in_place_of_an_object_is_found(tmp_path, odd):
-    tasks = [task(1, work(1, odd), odd), odd, task(2, work(1), data=odd)]
-    path = written(tmp_path / "a.json", *tasks)
-    found = [each for each in validate(path).findings if each.code == "T001"]
-    assert [each.pointer for each in found] == [
-        "/0/annotations/0/result/0",
-        "/0/annotations/1",
-        "/1",
-    ]
-
-
-@pytest.mark.parametrize(("x", "code"), [(150, "T003"), (640, "T001"), (-300, "T001")])
-def test_pixels_in_place_of_percent_are_one_finding(tmp_path, x, code):
-    path = written(tmp_path / "a.json", task(1, work(1, box(x, 1, 9, 9, id="r"))))
-    codes = {each.code for each in validate(path).findings if each.severity is Severity.ERROR}
-    assert codes == {code}
-
-
 def test_pixels_in_place_of_percent_stop_a_measurement(tmp_path):
     path = written(tmp_path / "a.json", task(1, work(1, box(640, 1, 9, 9, id="r")), work(2)))
     with pytest.raises(DatasetError, match="x is 640, which is in pixels"):
@@ -144,32 +114,6 @@ def test_rotated_boxes_of_a_real_export_have_four_corners():
         assert abs(first @ second) < 1e-6
 
 
-@needs_shared
-def test_shapes_of_a_real_export():
-    path = SHARED / "mixed_shapes/data.json"
-    data = read_coco(path, min_annotators=1)
-    assert len(data.annotations) == 2
-    assert data.notes[-1].endswith("not compared")
-
-
-def _vector(*points, closed):
-    ids = [f"p{number}" for number in range(len(points))]
-    vertices = [
-        {"id": own, "x": x, "y": y, "prevPointId": before, "isBezier": False}
-        for own, before, (x, y) in zip(ids, [None, *ids], points, strict=False)
-    ]
-    value = {"vertices": vertices, "closed": closed, "vectorlabels": ["road"]}
-    return result("vectorlabels", value)
-
-
-def test_closed_vectors_are_outlines_and_open_ones_polylines(tmp_path):
-    points = [(10, 10), (20, 10), (20, 50)]
-    data = only(tmp_path, _vector(*points, closed=True), _vector(*points, closed=False))
-    assert data.annotations.segmentation.rings(0)[0].tolist() == [[20, 10], [40, 10], [40, 50]]
-    assert len(data.annotations) == 1
-    assert data.notes == ("1 polyline is not compared",)
-
-
 def _bitmask(pixels):
     """Return a picture as Label Studio writes it: black where drawn, else transparent."""
     picture = np.zeros((*pixels.shape, 4), np.uint8)
@@ -190,8 +134,3 @@ def test_bitmasks_are_masks(tmp_path):
     rle = data.annotations.segmentation.rle(0)
     assert rle["size"] == [100, 200]
     assert mask_utils.area(rle) == pixels.sum() == 51
-
-
-def test_a_bitmask_of_another_size_is_refused(tmp_path):
-    with pytest.raises(DatasetError, match="has 20 × 10 pixels; its image has 200 × 100"):
-        only(tmp_path, _bitmask(np.ones((10, 20), bool)))

@@ -5,17 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.cli import run
 from support.studio import box, result, task, work, written
 
-from bboxqa import agree, read_coco, reading, validate
+from bboxqa import read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
 
 BOX = box(1, 1, 9, 9)
-ROTATED = box(1, 1, 9, 9, value={"rotation": 9})
 ANN = {"id": 1, "email": "ann@x.org"}
 
 
@@ -68,20 +66,6 @@ def test_an_empty_annotation_was_asked_for_and_a_cancelled_one_is_not(tmp_path):
 def test_annotators_are_numbers_or_objects(tmp_path, who, names):
     works = [work(each, BOX) for each in who]
     assert read_coco(written(tmp_path / "a.json", task(1, *works))).annotator_names == names
-
-
-@pytest.mark.parametrize("first", [0, 1, 2, 3])
-def test_numbers_and_objects_are_one_person_in_any_order(tmp_path, first):
-    people = [1, ANN, {"id": 1}, {"id": 1, "email": ""}]
-    order = people[first:] + people[:first]
-    tasks = [task(number, work(who, BOX), work(2)) for number, who in enumerate(order, start=1)]
-    assert read_coco(written(tmp_path / "a.json", *tasks)).annotator_names == ("2", "ann@x.org")
-
-
-def test_old_exports_name_annotations_completions(tmp_path):
-    old = task(1) | {"completions": [work(1, BOX), work(2)]}
-    del old["annotations"]
-    assert asked(read_coco(written(tmp_path / "a.json", old))) == {"1.jpg": ["1", "2"]}
 
 
 def test_predictions_are_one_more_annotator(tmp_path):
@@ -140,15 +124,6 @@ def test_json_min_has_one_record_for_each_annotation(tmp_path):
     assert asked(data) == {"1.jpg": ["1", "2"]}
 
 
-def test_single_annotations_of_a_storage_name_their_task(tmp_path):
-    names = []
-    for who in (1, 2):
-        content = work(who, BOX) | {"task": task(7)}
-        names.append(tmp_path / f"{who}.json")
-        names[-1].write_text(json.dumps(content))
-    assert asked(read_coco(names)) == {"7.jpg": ["1", "2"]}
-
-
 def test_marks_of_machines_are_known(tmp_path):
     kept = [box(each, 1, 9, 9, origin="prediction") for each in range(3)]
     data = read_coco(written(tmp_path / "a.json", task(1, work(1, *kept), work(2))))
@@ -182,102 +157,6 @@ def test_tasks_with_several_images_have_each_by_itself(tmp_path):
     assert "--columns image=KEY (one of: left, right)" in data.notes[-1]
 
 
-def test_a_key_that_the_user_says_is_refused_where_two_tags_are_drawn_on(tmp_path):
-    sides = {"left": "l.jpg", "right": "r.jpg"}
-    shapes = [box(place, 1, 9, 9, to_name=f"tag {name}") for place, name in ((1, "a"), (2, "b"))]
-    path = written(tmp_path / "a.json", task(1, work(1, *shapes), work(2), data=sides))
-    data = read_coco(path)
-    assert asked(data) == {"task 1/tag a": ["1", "2"], "task 1/tag b": ["1", "2"]}
-    assert "(one of: left, right); if several tags show one image each" in data.notes[-1]
-    with reading(columns={"image": "left"}), pytest.raises(DatasetError) as error:
-        read_coco(path)
-    assert (
-        "is on the tag 'tag b', others are on 'tag a': --columns image=left would put them on one "
-        "image; leave it out"
-    ) in error.value.problems[0]
-
-
-LOGO = {"logo": "https://x.org/logo.png"}
-
-
-def with_logo(number):
-    """Return the data of a task: an image, the next image, and the logo of all tasks."""
-    return {"image": f"{number}.jpg", "next": f"{number + 1}.jpg"} | LOGO
-
-
-def test_images_that_nobody_drew_on_are_left_out(tmp_path):
-    path = written(
-        tmp_path / "a.json",
-        task(1, work(1, BOX), work(2), data=with_logo(1)),
-        task(2, work(1), work(2), data=with_logo(2)),
-        task(4, work(1), work(2), data={"image": "4.jpg"}),
-    )
-    data = read_coco(path)
-    # The second image is also the one after the first.
-    assert asked(data) == {f"{number}.jpg": ["1", "2"] for number in (1, 2, 4)}
-    assert data.notes == (
-        "1 image under 'next' in the data of tasks left out: no region is on any of them",
-        "1 image under 'logo' in the data of tasks left out: no region is on any of them",
-    )
-    assert validate(path).files[0].n_images == 3
-    outcome = run("convert", path, tmp_path / "out.json", "--to", "coco")
-    assert outcome.stdout.count("3 images, 1 annotation") == 1
-
-
-SIDES = {"left": "l1.jpg", "right": "r1.jpg", "logo": "logo.png"}
-
-
-def of_sides(folder, **drawn):
-    """Write a file for each person, with a region on each of the given sides of the first task."""
-    for who, sides in drawn.items():
-        first = work(who, *(box(len(side), 5, 9, 9, to_name=side) for side in sides))
-        second = {"left": "l2.jpg", "right": "r2.jpg", "logo": "logo.png"}
-        tasks = [task(1, first, data=SIDES), task(2, work(who), data=second)]
-        written(folder / f"{who}.json", *tasks)
-    return folder
-
-
-def test_images_that_only_another_person_drew_on_count(tmp_path):
-    """Nobody knows from bob's file that the right images were shown."""
-    folder = of_sides(tmp_path, ann=["left", "right"], bob=["left"])
-    data = read_coco(folder)
-    assert asked(data) == {
-        name: ["ann", "bob"] for name in ("l1.jpg", "l2.jpg", "r1.jpg", "r2.jpg")
-    }
-    left_out = "1 image under 'logo' in the data of tasks left out: no region is on any of them"
-    files = [str(folder / f"{who}.json") for who in ("ann", "bob")]
-    assert data.notes[0] == f"each of {files[0]} and {files[1]}: {left_out}"
-    assert len(data.notes) == 1
-    outcome = run("convert", folder, tmp_path / "out.json", "--to", "coco")
-    assert "4 images, 3 annotations, 2 annotators" in outcome.stdout
-    assert "under 'right'" not in outcome.stderr
-    back = read_coco(tmp_path / "out.json")
-    assert asked(back) == asked(data)
-    assert drawn(back) == drawn(data)
-
-
-def test_an_image_has_one_name_whatever_others_were_drawn_on(tmp_path):
-    """The image and the logo of a task have one name in two uploads; only bob drew on logos."""
-    data = {
-        "image": "/data/upload/1/0a1b2c3d-a.jpg",
-        "logo": "/data/upload/2/0a1b2c3e-a.jpg",
-    }
-    for who, keys in (("ann", ["image"]), ("bob", ["image", "logo"])):
-        shapes = [box(5, 5, 9, 9, to_name=key) for key in keys]
-        written(tmp_path / f"{who}.json", task(1, work(who, *shapes), data=data))
-    names = [address.removeprefix("/") for address in data.values()]
-    assert asked(read_coco(tmp_path)) == {name: ["ann", "bob"] for name in names}
-
-
-def test_without_regions_all_images_of_tasks_count(tmp_path):
-    path = written(tmp_path / "ann.json", task(1, work(1), data=with_logo(1)))
-    assert validate(path).files[0].n_images == 3
-    written(tmp_path / "bob.json", task(1, work(2, BOX), data=with_logo(1)))
-    data = read_coco(tmp_path)
-    # Of the three, bob was asked about one.
-    assert data.assigned.sum(axis=1).tolist() == [2, 1, 1]
-
-
 def test_the_user_says_which_of_several_images_a_tag_shows(tmp_path):
     sides = {"left": "l.jpg", "right": "r.jpg"}
     of_tag = [work(who, box(who, 1, 9, 9, to_name="tag")) for who in (1, 2)]
@@ -294,13 +173,6 @@ def test_the_user_says_which_of_several_images_a_tag_shows(tmp_path):
     assert data.notes == ()
     assert {name for name, *_ in drawn(data)} == {"r.jpg", "l2.jpg"}
     assert {*asked(data)} == {"r.jpg", "l2.jpg", "r2.jpg", "r3.jpg"}
-
-
-def test_tags_of_a_repeater_are_pages(tmp_path):
-    pages = {"images": [{"url": "1.png"}, {"url": "2.png"}]}
-    works = [work(who, box(who, 1, 9, 9, to_name="page_1")) for who in (1, 2)]
-    data = read_coco(written(tmp_path / "a.json", task(1, *works, data=pages)))
-    assert {name for name, *_ in drawn(data)} == {"2.png"}
 
 
 def test_tasks_without_images_are_refused(tmp_path):
@@ -332,15 +204,6 @@ def test_a_region_without_a_size_takes_that_of_others_or_is_refused(tmp_path):
     assert "bboxqa validate" in caught.value.advice
 
 
-def test_true_is_not_the_size_of_an_image(tmp_path):
-    shape = box(10, 20, 5, 50, original_width=None, original_height=None)
-    tasks = [task(1, work(who, shape)) for who in (1, 2)]
-    for each in tasks:
-        each["data"] |= {"width": True, "height": True}
-    with pytest.raises(DatasetError, match="T002"):
-        read_coco(written(tmp_path / "a.json", *tasks))
-
-
 def test_a_size_is_given_for_regions_without_one(tmp_path):
     bare = box(10, 10, 50, 50)
     del bare["original_width"]
@@ -354,13 +217,6 @@ def test_a_size_is_given_for_regions_without_one(tmp_path):
     assert "1 image without original_width: 400 × 300 pixels, as given" in data.notes
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_other_encodings_are_read(tmp_path, encoding):
-    path = written(tmp_path / "a.json", task(1, work(1, box(1, 1, 9, 9, "café")), work(2)))
-    path.write_text(path.read_text(), encoding)
-    assert read_coco(path).category_names == ("café",)
-
-
 def test_relations_and_points_are_counted(tmp_path):
     point = result("keypointlabels", {"x": 1, "y": 1, "width": 1, "keypointlabels": ["nose"]})
     other = [point, {"type": "relation"}, result("choices", {"choices": ["day"]}, id="")]
@@ -368,15 +224,6 @@ def test_relations_and_points_are_counted(tmp_path):
     data = read_coco(path)
     assert data.notes == ("1 key point, 1 relation and 1 image label are not compared",)
     assert data.category_names == ("cat",)
-
-
-def test_the_ids_of_regions_are_those_that_label_studio_shows(tmp_path):
-    first = [work(1, box(1, 1, 9, 9, id="left"), box(50, 1, 9, 9, id="right")), work(2)]
-    data = read_coco(written(tmp_path / "a.json", task(1, *first)))
-    assert data.annotations.shown_ids([0, 1]) == ["left", "right"]
-    assert data.annotations.take(np.array([1])).shown_ids([0]) == ["right"]
-    found = agree(data, bootstrap=0).diagnose().review
-    assert {*found["annotations"]} == {"1: left", "1: right"}
 
 
 @needs_shared
@@ -417,17 +264,6 @@ def test_a_file_that_is_not_json_has_one_finding(tmp_path):
         assert len(raised.value.problems) == 1
 
 
-def test_a_task_with_null_for_annotations_is_asked_of_nobody(tmp_path):
-    empty = {"id": 8, "data": {"image": "b.jpg"}, "annotations": None}
-    path = written(tmp_path / "a.json", task(7, work(1, box(1, 2, 3, 4))), empty)
-    data = read_coco(path, min_annotators=1)
-    assert data.assigned.sum(axis=1).tolist() == [1, 0]
-    assert [each for each in validate(path).findings if each.code == "T005"] == []
-
-
-NUMBERED = "without completed_by: annotators are numbered task by task"
-
-
 def test_unnamed_annotations_beside_named_ones_are_of_nobody_else(tmp_path):
     boxes = [box(1, 1, 20, 20)]
     named = [work(person, *boxes) for person in (1, 2)]
@@ -454,89 +290,6 @@ def test_a_file_that_names_nobody_is_one_finding(tmp_path):
     ]
 
 
-def of_image(number, name, *works):
-    """Return a task of an image with a name."""
-    return task(number, *works, data={"image": name})
-
-
-@pytest.mark.parametrize("name", ["{}{}.jpg", "{}/{}", "{}_{}", "{}/{}.dcm", "/{}/{}"])
-def test_tasks_of_different_images_with_one_id_are_different(tmp_path, name):
-    """Exports of two servers that were merged into one list both count from 1."""
-    servers = [
-        of_image(number, name.format(server, number), work(1, BOX), work(2, BOX))
-        for server in "ab"
-        for number in (1, 2)
-    ]
-    path = written(tmp_path / "a.json", *servers)
-    data = read_coco(path)
-    names = [name.format(*each).lstrip("/") for each in ("a1", "a2", "b1", "b2")]
-    assert asked(data) == {each: ["1", "2"] for each in names}
-    assert len(data.annotations) == 8
-    assert data.notes == ()
-    assert "T007" not in [each.code for each in validate(path).findings]
-
-
-def minimal(number, who, left, **answers):
-    """Return a row of JSON-MIN: one person's annotation of a task."""
-    image = {"image": f"/data/upload/1/0a1b2c3d-{number}.jpg"}
-    shape = {"x": left, "y": 1, "width": 9, "height": 9, "rectanglelabels": ["cat"]}
-    label = [shape | {"original_width": 200, "original_height": 100}]
-    return {"id": number, **image, "annotator": who, "annotation_id": 1, "label": label} | answers
-
-
-@pytest.mark.parametrize(
-    ("key", "answers"),
-    [
-        ("image_quality", ("good", "n/a")),
-        ("topic", ("cat", "dog")),
-        ("ocr", ("12/03/2024", "12/08/2024")),
-    ],
-)
-def test_answers_of_json_min_do_not_tell_tasks_apart(tmp_path, key, answers):
-    rows = [
-        minimal(number, who, number, **{key: answer})
-        for number in (1, 2)
-        for who, answer in zip((1, 2), answers, strict=True)
-    ]
-    data = read_coco(written(tmp_path / "a.json", *rows))
-    assert asked(data) == {"1.jpg": ["1", "2"], "2.jpg": ["1", "2"]}
-    assert len(data.annotations) == 4
-    assert data.notes == ()
-    # A file of each person is of the same tasks, too.
-    folder = tmp_path / "both"
-    folder.mkdir()
-    for place, who in enumerate(("ann", "bob")):
-        written(folder / f"{who}.json", *rows[place::2])
-    assert asked(read_coco(folder)) == asked(data)
-
-
-def test_a_word_is_the_image_where_the_user_says_so(tmp_path):
-    data = {"image": "day1_7", "thumb": "/data/thumbs/7.jpg"}
-    shape = box(1, 1, 9, 9, to_name="img")
-    path = written(tmp_path / "a.json", task(1, work(1, shape), work(2, shape), data=data))
-    assert read_coco(path).image_names == ("data/thumbs/7.jpg",)
-    with reading(columns={"image": "image"}):
-        assert read_coco(path).image_names == ("day1_7",)
-
-
-def test_unnamed_annotations_of_tasks_with_one_id_are_not_numbered(tmp_path):
-    tasks = [of_image(1, name, work(None, BOX), work(2)) for name in ("a.jpg", "b.jpg")]
-    data = read_coco(written(tmp_path / "a.json", *tasks), min_annotators=1)
-    assert data.annotator_names == ("2", "(not named)")
-
-
-def test_tasks_with_one_id_are_called_apart(tmp_path):
-    sides = [{"left": f"l{side}.jpg", "right": f"r{side}.jpg"} for side in (1, 2)]
-    works = [work(who, box(who, 1, 9, 9, to_name="tag")) for who in (1, 2)]
-    tasks = [task(1, *works, work(1), data=each) for each in sides]
-    path = written(tmp_path / "a.json", *tasks)
-    assert read_coco(path).image_names == ("task 1 (2)/tag", "task 1/tag")
-    found = [each.message for each in validate(path).findings if each.code == "T007"]
-    assert found == [
-        f"{label}: 1 annotated it 2 times; the first counts" for label in ("task 1", "task 1 (2)")
-    ]
-
-
 def test_predictions_for_a_review_count_until_somebody_submitted_one(tmp_path):
     """Those of tasks that nobody reviewed yet are the annotations of people."""
     predictions = [
@@ -560,17 +313,3 @@ def test_predictions_for_a_review_count_until_somebody_submitted_one(tmp_path):
         "2 predictions left out: annotations as they were before the review",
         "1 image with fewer than two annotators left out",
     )
-
-
-@pytest.mark.parametrize("suffix", ["json", "jsonl"])
-def test_json_lines_are_told_with_what_is_expected(tmp_path, suffix):
-    path = tmp_path / f"a.{suffix}"
-    lines = [json.dumps(task(number, work(1, BOX))) for number in (1, 2)]
-    path.write_text("\n".join(lines))
-    with pytest.raises(DatasetError) as caught:
-        read_coco(path, min_annotators=1)
-    expected = "another object follows, as in JSON lines; expected one list of all"
-    assert expected in str(caught.value)
-    # The second line, whether by byte or by number.
-    byte = f"a.json:2:1: F001 error not JSON at byte {len(lines[0]) + 1}: "
-    assert (byte if suffix == "json" else "line 2: ") + expected in str(caught.value)

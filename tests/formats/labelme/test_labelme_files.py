@@ -13,7 +13,6 @@ from PIL import Image
 from support.tool_files import translation_of
 
 from bboxqa import read_coco, validate
-from bboxqa.core.errors import DatasetError
 from bboxqa.formats.labelme.reader import translate_labelme as translate
 from bboxqa.formats.registry import format_of, is_source
 from bboxqa.model.shapes.masks import decode_counts
@@ -125,15 +124,6 @@ def test_a_size_that_is_missing_is_that_of_the_embedded_picture(tmp_path):
     assert translated(tmp_path, image_size=(9, 8))[0].images[0]["width"] == 9
 
 
-def test_flags_and_groups_are_kept(tmp_path):
-    more = {"flags": {"blurred": True, "cut": False}, "group_id": 3}
-    found, (record,) = translated(written(tmp_path, a=document(BOX | more)))
-    assert record["attributes"] == {"blurred": True, "group_id": 3}
-    assert found.notes == []
-    found, _ = translated(written(tmp_path, a=document(BOX | more, BOX | more)))
-    assert found.notes == ["2 shapes in groups of several: each compared on its own"]
-
-
 @pytest.mark.parametrize(
     ("wrong", "code", "words"),
     [
@@ -153,21 +143,6 @@ def test_a_defect_is_found_where_it_stands(tmp_path, wrong, code, words):
     assert (finding.code, finding.pointer) == (code, "/shapes/1")
     assert words in finding.message
     assert finding.file == f"{tmp_path}/a.json"
-
-
-def test_a_broken_file_among_others_is_found(tmp_path):
-    written(tmp_path, a=document(BOX), b=document(BOX, imagePath="b.jpg")[:-9])
-    with pytest.raises(DatasetError, match=r"b\.json: cannot be read"):
-        read_coco(tmp_path, min_annotators=1)
-    (tmp_path / "b.json").write_text("\n")
-    with pytest.raises(DatasetError, match=r"b\.json: is empty"):
-        read_coco(tmp_path, min_annotators=1)
-
-
-def test_two_files_of_one_image_stay_apart(tmp_path):
-    found, _ = translated(written(tmp_path, a=document(), b=document()))
-    assert [image["file_name"] for image in found.images] == ["a.jpg", "b.jpg"]
-    assert [defect.code for defect in found.defects] == ["T031"]
 
 
 @pytest.mark.parametrize(("missing", "n_images"), [(None, 1), ("asked", 2)])
@@ -213,24 +188,3 @@ def test_a_file_without_content_is_told(tmp_path):
         ("T001", "b.json"),
         ("T001", "c.json"),
     ]
-
-
-def test_a_file_of_another_format_is_told(tmp_path):
-    written(tmp_path, a=document(BOX), b="[]", c='{"images": []}')
-    found, _ = translated(tmp_path)
-    assert [image["file_name"] for image in found.images] == ["a.jpg"]
-    assert [(each.code, each.where.member) for each in found.defects] == [
-        ("T012", "b.json"),
-        ("T012", "c.json"),
-    ]
-    assert (
-        "2 files left out: not JSON of LabelMe (such as b.json, JSON without content)"
-        in found.notes
-    )
-
-
-def test_values_that_json_does_not_have_are_named(tmp_path):
-    text = document(shape([[float("nan"), 1], [2, 3]]))
-    found, _ = translated(written(tmp_path, a=text, b=document(BOX, imagePath="b.jpg")))
-    (defect,) = found.defects
-    assert defect.message == "a.json: cannot be read: line 1: NaN, which JSON does not have"

@@ -60,23 +60,3 @@ def test_points_without_one_box_are_objects(tmp_path, others):
     assert found == [("left_eye", [("1", [20, 30], 2)]), ("right_eye", [("1", [40, 30], 2)])]
     expected = "2 points in groups without one box: each is an object of its own"
     assert [note for note in data.notes if note.endswith(expected)]
-
-
-def test_a_point_without_a_place_is_told_where_points_are_compared(tmp_path):
-    shapes = (BOX, 7), (("tail", "point", []), 7), (EYES[0], 7)
-    assert len(read(tmp_path, *shapes, keypoints=False).annotations) == 1
-    with pytest.raises(bboxqa.DatasetError, match="T001 error shape 2: points are"):
-        read(tmp_path, *shapes)
-
-
-def test_points_are_counted_where_boxes_are_compared(tmp_path):
-    data = read(tmp_path, (BOX, 7), (EYES[0], 7), (EYES[1], 7), keypoints=False)
-    assert len(data.annotations) == 1
-    assert any(note.endswith("2 key points are not compared") for note in data.notes)
-
-
-@pytest.mark.parametrize("keypoints", [False, True])
-def test_groups_of_one_box_with_points_are_no_groups_of_shapes(tmp_path, keypoints):
-    shapes = (BOX, 7), (EYES[0], 7), (BOX, 8), (OTHER, 8), (OTHER, 9)
-    notes = read(tmp_path, *shapes, keypoints=keypoints).notes
-    assert [note for note in notes if "2 shapes in groups of several" in note]

@@ -5,12 +5,11 @@ import io
 import json
 import zipfile
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
-from support.tool_files import alone, asked, drawn, found, translation_of, write
+from support.tool_files import alone, drawn, found, translation_of, write
 
 from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
@@ -18,8 +17,6 @@ from bboxqa.formats.registry import format_of
 from bboxqa.formats.supervisely.reader import translate
 from bboxqa.model.shapes.masks import decode_counts
 
-SHARED = Path(__file__).parents[4] / "shared/data/formats"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Supervisely here")
 META = {"classes": [{"title": "cat", "shape": "rectangle"}, {"title": "dog", "shape": "any"}]}
 # The example of Supervisely's documentation: the three pixels of the first row, the first of the
 # second, and three of the third.
@@ -69,16 +66,6 @@ def test_objects_are_by_those_who_drew_them(tmp_path):
     ]
     assert data.attribution == "labelerLogin"
     assert data.annotations.times.seconds.min() == 1620809594.856
-
-
-def test_who_was_asked_is_known_of_a_project_by_one_person_only(tmp_path):
-    one = {"meta.json": META, "ds0/ann/a.png.json": image(ANN), "ds0/ann/b.png.json": image()}
-    assert asked(alone(write(tmp_path / "one", **one))) == {"a.png": ["ann"], "b.png": ["ann"]}
-    two = one | {"ds0/ann/b.png.json": image(BOB), "ds0/ann/c.png.json": image()}
-    write(tmp_path / "two", **two)
-    with pytest.raises(DatasetError, match="2 annotators by labelerLogin"):
-        read_coco(tmp_path / "two")
-    assert asked(read_coco(tmp_path / "two", asked="all"))["b.png"] == ["ann", "bob"]
 
 
 @pytest.mark.parametrize(
@@ -176,16 +163,6 @@ def test_a_mask_with_more_pixels_than_its_image_is_not_unpacked(tmp_path):
     assert message == "a.json, object 1: the mask has 5000 × 5000 pixels; its image has 100 × 80"
 
 
-def test_an_empty_mask_is_left_out(tmp_path):
-    empty = io.BytesIO()
-    Image.new("1", (3, 3)).save(empty, "PNG")
-    data = base64.b64encode(zlib.compress(empty.getvalue())).decode()
-    path = write(tmp_path, **{"a.json": image(mask(data), BOB)}) / "a.json"
-    assert len(alone(path).annotations) == 1
-    ((_, _, pointer, _),) = found(path, "T011")
-    assert pointer == "/objects/0"
-
-
 def test_other_shapes_are_counted(tmp_path):
     shapes = [box("ann", [1, 2], kind=kind) for kind in ("point", "line", "graph", "cuboid")]
     path = write(tmp_path, **{"a.json": image(*shapes, ANN, tags=[{"name": "x"}])}) / "a.json"
@@ -195,27 +172,12 @@ def test_other_shapes_are_counted(tmp_path):
     ]  # fmt: skip
 
 
-def test_old_exports_say_the_shape_of_classes_only(tmp_path):
-    old = box("ann", [1, 2], [9, 9])
-    del old["geometryType"]
-    files = {"meta.json": META, "ds0/ann/a.json": image(old)}
-    assert drawn(alone(write(tmp_path, **files))) == [("a", "ann", "cat", 1, 2, 8, 7)]
-
-
 def test_a_project_in_a_zip_is_read_in_place(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("project/meta.json", json.dumps(META))
         archive.writestr("project/ds0/ann/a.png.json", json.dumps(image(ANN, BOB)))
     assert read_coco(tmp_path / "a.zip").image_names == ("a.png",)
     assert format_of(tmp_path / "a.zip").name == "supervisely"
-
-
-def test_a_broken_file_of_a_project_is_named(tmp_path):
-    files = {"meta.json": META, "ds0/ann/a.json": image(ANN), "ds0/ann/b.json": '{"objects": ['}
-    write(tmp_path, **files)
-    ((file, _, _, message),) = found(tmp_path, "T001")
-    assert file == f"{tmp_path}/ds0/ann/b.json"
-    assert message.startswith("ds0/ann/b.json: cannot be read: ")
 
 
 def test_findings_stand_in_the_file_of_the_image(tmp_path):
@@ -241,9 +203,3 @@ def test_oriented_boxes_turn_clockwise_about_their_centre(tmp_path):
     turned = box("ann", [10, 20], [50, 40], kind="oriented_bbox", angle=1.5707963267948966)
     data = alone(write(tmp_path, **{"a.json": image(turned)}) / "a.json")
     assert data.annotations.bbox.round(6).tolist() == [[20, 10, 20, 40]]
-
-
-def test_objects_that_a_network_made_are_marked(tmp_path):
-    files = {"meta.json": META, "ds0/ann/a.png.json": image(ANN | {"nnCreated": True}, BOB)}
-    (headline,) = read_coco(write(tmp_path, **files)).headlines
-    assert "machine" in headline

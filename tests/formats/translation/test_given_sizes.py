@@ -1,7 +1,6 @@
 """Sizes of images that the user gives: one for all, or one for each."""
 
 import json
-import zipfile
 
 import pytest
 from PIL import Image
@@ -35,10 +34,6 @@ def coco(sizes):
     return {"images": images, "annotations": [], "categories": []}
 
 
-def voc(width, height):
-    return f"<annotation><size><width>{width}</width><height>{height}</height></size></annotation>"
-
-
 SIZE_FILES = {
     "sizes.csv": "image,width,height\ntrain/a.jpg,80,60\nval/a,20,20\nval/b,7,\n",
     "boxes.csv": (
@@ -59,12 +54,6 @@ def test_a_file_says_the_size_of_each_image(labels, tmp_path, name):
         assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
 
 
-def test_annotations_of_tools_say_the_size_of_each_image(labels, tmp_path):
-    write(tmp_path, **{"voc/train/a.xml": voc(80, 60), "voc/val/a.xml": voc(20, 20)})
-    with reading(image_size=tmp_path / "voc"):
-        assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
-
-
 @pytest.mark.parametrize("around", ["scans/{}", "scans/{split}/images/{last}"])
 def test_pictures_say_the_size_of_each_image(labels, tmp_path, around):
     for name, size in NAMES.items():
@@ -74,19 +63,6 @@ def test_pictures_say_the_size_of_each_image(labels, tmp_path, around):
         Image.new("L", size).save(picture)
     write(tmp_path, **{"scans/Thumbs.db": "x", "scans/classes.txt": "cat\n"})
     with reading(image_size=tmp_path / "scans"):
-        assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
-
-
-COCO_OF_TWO = [coco({name: size}) for name, size in NAMES.items()]
-
-
-@pytest.mark.parametrize("n_files", [1, 2])
-def test_an_archive_of_coco_says_the_size_of_each_image(labels, tmp_path, n_files):
-    files = [coco(NAMES)] if n_files == 1 else COCO_OF_TWO
-    with zipfile.ZipFile(tmp_path / "sizes.zip", "w") as archive:
-        for number, content in enumerate(files):
-            archive.writestr(f"{number}.json", json.dumps(content))
-    with reading(image_size=tmp_path / "sizes.zip"):
         assert boxes(read_coco(labels, min_annotators=1)) == EXPECTED
 
 
@@ -125,19 +101,6 @@ def test_sizes_are_given_in_python(labels):
         pass
 
 
-@pytest.mark.parametrize("sizes", [{"a.jpg": (80, 60)}, {"other/train/a": (80, 60), "a/b": (9, 9)}])
-def test_the_folder_of_an_image_counts_where_both_have_one(labels, sizes):
-    with reading(image_size=sizes):
-        if "a.jpg" in sizes:
-            found = boxes(read_coco(labels, min_annotators=1))
-            assert [box[1:] for box in found] == [(20, 15, 40, 30)] * 2
-        else:
-            with pytest.raises(DatasetError, match="the given sizes do not include it") as error:
-                read_coco(labels, min_annotators=1)
-            assert len(error.value.problems) == 1
-            assert "val/a.txt" in str(error.value)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "found"),
     [
@@ -165,16 +128,3 @@ def test_the_command_takes_a_file(labels, tmp_path):
     done = run("agree", labels, "--image-size", tmp_path / "no.json")
     assert done.returncode == 2
     assert "a file that has the size of each image" in done.stderr
-
-
-def test_label_studio_and_tables_take_sizes_by_name(tmp_path):
-    value = {"x": 25, "y": 25, "width": 50, "height": 50, "rectanglelabels": ["cat"]}
-    region = {"type": "rectanglelabels", "from_name": "l", "to_name": "i", "value": value}
-    task = {"id": 1, "data": {"image": "/data/upload/1/0a1b2c3d-a.jpg"}}
-    write(tmp_path, **{"tasks.json": [task | {"annotations": [{"result": [region]}]}]})
-    write(tmp_path, **{"t.csv": "image,x1,y1,x2,y2\na.jpg,.25,.25,.75,.75\n"})
-    sizes = {"a.jpg": (80, 60), "b.jpg": (1, 1)}
-    for name in ("tasks.json", "t.csv"):
-        with reading(image_size=sizes):
-            data = read_coco(tmp_path / name, min_annotators=1)
-        assert data.annotations.bbox.tolist() == [[20, 15, 40, 30]]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import bboxqa
-from bboxqa.core.errors import BboxqaError
 from bboxqa.formats.choices import Choices, chosen
 from bboxqa.pipelines.read import read_coco
 
@@ -89,16 +88,6 @@ def test_poses_of_yolo(tmp_path):
     assert bbox == pytest.approx([40, 60, 20, 80])
 
 
-@pytest.mark.parametrize("compared", [False, True])
-def test_poses_are_said_to_be_left_out_only_where_they_are(tmp_path, compared):
-    (tmp_path / "data.yaml").write_text("names: [dog]\nkpt_shape: [1, 3]\n")
-    (tmp_path / "labels").mkdir()
-    (tmp_path / "labels/a.txt").write_text("0 0.5 0.5 0.2 0.4 0.45 0.4 2\n")
-    with chosen(Choices(image_size=(100, 200))):
-        notes = bboxqa.read_coco(tmp_path, keypoints=compared, min_annotators=1).notes
-    assert any("not compared" in note for note in notes) is not compared
-
-
 def test_skeletons_of_datumaro(tmp_path):
     labels = [{"name": "dog", "parent": ""}, *({"name": n, "parent": "dog"} for n in "ht")]
     elements = [
@@ -126,32 +115,6 @@ def test_skeletons_of_datumaro(tmp_path):
     point, dog = _found(path)
     assert dog == ({"h": [3, 4, 2], "t": [13, 9, 1]}, [3, 4, 10, 5])
     assert point == ({"1": [1, 2, 2], "2": [5, 6, 0]}, [1, 2, 0, 0])
-
-
-def test_skeletons_of_datumaro_with_visibility_among_the_coordinates(tmp_path):
-    # As CVAT exports them today; the box of a label that has points is no skeleton.
-    labels = [{"name": name, "parent": ""} for name in ("dog", "h", "t")]
-    listed = {"label_id": 0, "labels": ["h", "t"], "joints": [[1, 2]]}
-    annotations = [
-        {"id": 1, "type": "skeleton", "label_id": 0, "points": [3, 4, 2, 13, 9, 1]},
-        {"id": 2, "type": "bbox", "label_id": 0, "bbox": [1, 1, 20, 20]},
-    ]
-    document = {
-        "info": {},
-        "categories": {"label": {"labels": labels}, "points": {"items": [listed]}},
-        "items": [
-            {"id": "a", "annotations": annotations, "image": {"path": "a.jpg", "size": [50, 60]}}
-        ],
-    }
-    path, coco = tmp_path / "default.json", tmp_path / "coco.json"
-    path.write_text(json.dumps(document))
-    # COCO has the number of key points beside them.
-    bboxqa.convert(path, coco, to="coco", lossy=True)
-    numbers = [each.get("num_keypoints") for each in json.loads(coco.read_bytes())["annotations"]]
-    assert numbers == [2, None]
-    _box, dog = _found(path)
-    assert dog == ({"h": [3, 4, 2], "t": [13, 9, 1]}, [3, 4, 10, 5])
-    assert not {"K001", "T001"} & {each.code for each in bboxqa.validate(path).findings}
 
 
 def test_skeletons_of_darwin(tmp_path):
@@ -205,23 +168,3 @@ def test_annotators_of_one_skeleton_are_compared(tmp_path):
     # s² is 30 × 15 of both; every joint is 1 px apart, and k is 0.2.
     assert result.thresholds[0].place.mean_iou == pytest.approx(np.exp(-1 / (2 * 450 * 0.04)))
     assert any("the extent of their key points as scale" in note for note in result.notes)
-
-
-def test_what_has_no_box_is_refused_with_what_compares_it(tmp_path):
-    corners = " ".join(
-        f'{axis}{corner}{side}="{number}"'
-        for side in "12"
-        for number, corner in enumerate(("tl", "bl", "tr", "br"))
-        for axis in "xy"
-    )
-    cuboid = f'<cuboid label="dog" {corners}></cuboid>'
-    skeleton = _skeleton(("head", 10, 20, 0, 0))
-    for inside, advice in ((cuboid, "masks or key points"), (skeleton, "--similarity keypoints")):
-        path = tmp_path / "a.xml"
-        path.write_text(
-            "<annotations><version>1.1</version>"
-            f'<image id="0" name="a.jpg" width="100" height="80">{inside}</image></annotations>'
-        )
-        with pytest.raises(BboxqaError, match="no annotations that have a box") as error:
-            read_coco(path)
-        assert advice in str(error.value)

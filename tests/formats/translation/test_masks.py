@@ -13,7 +13,6 @@ from support.masks import decode
 from bboxqa.formats.translation.masks import (
     MOST_PIXELS,
     MOST_RUNS,
-    Allowance,
     Masks,
     RowMask,
     picture_mask,
@@ -81,24 +80,6 @@ def test_masks_of_few_characters_add_up_to_a_bounded_number_of_runs():
     # Those before and after it are read.
     short = RowMask(np.array([[0, 2]]), 2, 2, n_characters=20)
     assert masks.record(short, (2, 2))["bbox"] == [0, 0, 2, 1]
-
-
-def test_masks_whose_texts_are_as_long_are_not_bounded():
-    runs = Allowance("runs", least=10, rates=(16, 16))
-    for _ in range(1000):
-        runs.take(1600, 100)
-    with pytest.raises(MaskProblemError):
-        runs.take(1611, 100)
-
-
-def test_short_texts_are_bounded_more_than_long_ones():
-    runs = Allowance("runs", least=0, rates=(2, 32))
-    runs.take(2_000_000, 1_000_000)
-    with pytest.raises(MaskProblemError):
-        runs.take(1, 0)
-    runs.take(32_000_000, 1_000_000)
-    with pytest.raises(MaskProblemError):
-        runs.take(1, 0)
 
 
 def picture(image, **more):

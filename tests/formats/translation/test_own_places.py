@@ -10,8 +10,6 @@ from support import cli
 from support.cvat_xml import box, document, head, image
 
 import bboxqa
-from bboxqa.core.errors import DatasetError
-from bboxqa.formats.registry import format_of
 
 LABEL_ME = {
     "version": "5.2.1", "flags": {}, "imagePath": "a.jpg", "imageData": None,
@@ -32,11 +30,6 @@ def put(path, text):
 def yolo(folder):
     put(folder / "data.yaml", "names: [cat, dog]\n")
     put(folder / "labels" / "a.txt", "0 .2 .2 .1 .1\n\n1 .5 .5 .1 .1\n")
-
-
-def yolo_without_names(folder):
-    yolo(folder)
-    (folder / "data.yaml").unlink()
 
 
 def voc(folder):
@@ -82,14 +75,6 @@ def test_one_file_is_named_and_an_archive_before_its_member(tmp_path):
     assert (plain, packed) == (f"job.xml:{line}", f"job.zip/annotations.xml:{line}")
 
 
-def test_an_id_of_a_table_is_shown_else_its_line(tmp_path):
-    put(
-        tmp_path / "t.csv",
-        "image,category,x,y,width,height,id\na,cat,1,1,9,9,q7\na,cat,20,1,9,9,\n",
-    )
-    assert shown(tmp_path / "t.csv") == ["q7", "t.csv:3"]
-
-
 def test_files_of_several_formats_are_joined(tmp_path):
     yolo(tmp_path / "ann")
     annotation = {"id": 7, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9]}
@@ -126,49 +111,3 @@ def test_a_finding_names_the_same_place(tmp_path):
     with bboxqa.reading(image_size=(100, 80)):
         found = {each.code: each for each in bboxqa.validate(tmp_path / "ann").findings}
     assert found["D001"].ids["annotation"] == "labels/a.txt:2"
-
-
-def test_messages_name_places(tmp_path):
-    made = "image,category,x,y,width,height,created_at\na,cat,1,1,9,9,noon\n"
-    put(tmp_path / "t.csv", made)
-    with pytest.raises(DatasetError, match=r"annotation t\.csv:2: created_at is 'noon'"):
-        bboxqa.read_coco(tmp_path / "t.csv", min_annotators=1, time_key="created_at")
-    assert format_of(tmp_path / "t.csv").name == "table"
-
-
-@pytest.mark.parametrize(
-    ("make", "places"),
-    [
-        (yolo_without_names, ["{}/labels/a.txt:1", "{}/labels/a.txt:3"]),
-        # Both names of classes are in one line.
-        (yolo, ["{}/data.yaml:1"]),
-        (label_me, ["/shapes/0", "/shapes/1"]),
-    ],
-)
-def test_summaries_name_the_places_of_records(tmp_path, make, places):
-    make(tmp_path)
-    with bboxqa.reading(image_size=(100, 80)):
-        (found,) = [each for each in bboxqa.validate(tmp_path).findings if each.code == "Q001"]
-    assert found.count == 2
-    assert [*found.examples] == [each.format(tmp_path) for each in places]
-
-
-def test_summaries_of_files_without_lines_name_no_places(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    row = {"image": "a.jpg", "annotator": "ann", "x": 1, "y": 1, "width": 9, "height": 9}
-    rows = [row | {"label": each} for each in ("cat", "dog")]
-    pandas.DataFrame(rows).to_parquet(tmp_path / "a.parquet")
-    with bboxqa.reading(image_size=(100, 80)):
-        (found,) = [each for each in bboxqa.validate(tmp_path).findings if each.code == "Q001"]
-    assert (found.count, found.examples) == (2, ())
-    assert "records, such as" not in cli.run("validate", tmp_path, "--verbose").stdout
-
-
-def test_a_place_is_shown_once_and_whole(tmp_path):
-    shape = {"label": "cat", "points": [[5, 6], [90, 99]], "shape_type": "rectangle"}
-    folder = tmp_path / "a_folder_with_a_long_name" / "train"
-    put(folder / "a.json", json.dumps(LABEL_ME | {"shapes": [shape] * 2}))
-    text = cli.run("validate", folder.parent, "--select", "B003", "--verbose").stdout
-    assert text.count("a.json:1:") == 2
-    assert 'annotation "' not in text
-    assert text.count('image "train/a.jpg": bbox extends') == 2

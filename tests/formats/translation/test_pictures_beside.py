@@ -39,18 +39,6 @@ def pictures(folder, names, size=(100, 80), blue=0):
         Image.new("RGB", size, (ord(name[0]), 0, blue)).save(folder / f"{name}.png")
 
 
-@pytest.mark.parametrize("place", ["labels", "labels/day"])
-@pytest.mark.parametrize("kind", FORMATS)
-def test_other_pictures_in_the_folder_around_are_no_images(tmp_path, kind, place):
-    """As where a data set was unpacked among photos."""
-    labels(tmp_path / "set" / place, kind, "ab")
-    pictures(tmp_path, ["holiday", "portrait"])
-    with reading(image_size=(100, 80), missing_txt="asked"):
-        data = read_coco(tmp_path / "set", min_annotators=1)
-    assert len(data.image_names) == 2
-    assert not any("without a label file" in each for each in data.notes)
-
-
 @pytest.mark.parametrize(("label", "shown"), [("b", "b"), ("\u00e9", "e\u0301")])
 @pytest.mark.parametrize("kind", FORMATS)
 def test_pictures_in_the_folder_around_are_images_if_one_has_a_label(tmp_path, kind, label, shown):
@@ -60,56 +48,6 @@ def test_pictures_in_the_folder_around_are_images_if_one_has_a_label(tmp_path, k
         data = read_coco(tmp_path / "set", min_annotators=1)
     assert len(data.image_names) == 3
     assert "c.png" in data.image_names
-
-
-BESIDE = [
-    ("labels/{}", "images/{}"),
-    ("labels/train/{}", "images/train/{}"),
-    ("Annotations/{}", "JPEGImages/{}"),
-    ("labels/{}", "frames/{}"),
-]
-
-
-@pytest.mark.parametrize(("place", "shown"), BESIDE)
-@pytest.mark.parametrize("kind", FORMATS)
-def test_people_may_have_copies_of_the_pictures_in_folders_of_their_names(
-    tmp_path, kind, place, shown
-):
-    for who in ("ann", "bob"):
-        labels(tmp_path / place.format(who), kind, "abc")
-        pictures(tmp_path / shown.format(who), "abc")
-    # One copy was changed.
-    pictures(tmp_path / shown.format("bob"), "b", blue=9)
-    with reading(image_size=(100, 80)):
-        data = read_coco(tmp_path)
-    assert (data.annotator_names, len(data.image_names)) == (("ann", "bob"), 3)
-
-
-@pytest.mark.parametrize(
-    ("place", "shown"),
-    [("labels/{}", "images/{}"), ("labels/train/{}", "images/train/{}"), ("{}", "images/{}")],
-)
-def test_the_pictures_of_a_person_are_those_in_the_folder_of_that_name(tmp_path, place, shown):
-    sides = {"ann": 100, "bob": 200}
-    for who, side in sides.items():
-        labels(tmp_path / place.format(who), "yolo", "a")
-        pictures(tmp_path / shown.format(who), ["a", f"b{who}"], (side, 80))
-    for who, side in sides.items():
-        with reading(missing_txt="asked"):
-            data = read_coco(tmp_path / place.format(who), min_annotators=1)
-        assert data.annotations.bbox[:, 2].tolist() == pytest.approx([side / 5])
-        assert data.image_names == ("a.png", f"b{who}.png")
-
-
-def test_pictures_directly_in_a_folder_of_images_are_shared(tmp_path):
-    """Folders of people inside of it may have drawings in another size."""
-    for who in ("ann", "bob"):
-        labels(tmp_path / "labels" / who, "yolo", "ab")
-        pictures(tmp_path / "images" / who, "ab", (200, 160), blue=ord(who[0]))
-    pictures(tmp_path / "images", "ab")
-    data = read_coco(tmp_path)
-    assert data.annotator_names == ("ann", "bob")
-    assert data.annotations.bbox[:, 2].tolist() == pytest.approx([20] * 4)
 
 
 def test_pictures_of_rarer_formats_give_their_size(tmp_path):
@@ -135,18 +73,3 @@ def test_pictures_are_found_in_folders_of_usual_names(tmp_path, name, place):
     data = read_coco(tmp_path / "set", min_annotators=1)
     assert data.image_names == (f"{split}a.png", f"{split}b.png")
     assert data.image_size.tolist() == [[100, 80]] * 2
-
-
-@pytest.mark.parametrize("linked", [("ann",), ("ann", "bob")])
-@pytest.mark.parametrize("around", [".", "labels", "labels/train"])
-def test_pictures_are_found_beside_links_to_labels(tmp_path, linked, around):
-    pictures(tmp_path / "set/images" / around.removeprefix("labels").strip("/"), "ab")
-    (tmp_path / "set" / around).mkdir(parents=True, exist_ok=True)
-    for who in ("ann", "bob"):
-        place = tmp_path / "set" / around / who
-        labels(tmp_path / "elsewhere" / who if who in linked else place, "yolo", "ab")
-        if who in linked:
-            place.symlink_to(tmp_path / "elsewhere" / who)
-    data = read_coco(tmp_path / "set")
-    assert data.annotator_names == ("ann", "bob")
-    assert data.image_names == ("a.png", "b.png")

@@ -100,13 +100,6 @@ def test_joints_have_the_order_of_the_label_and_its_limbs(source, tmp_path):
     assert annotation["keypoints"] == [10, 20, 2, 20, 30, 2, 40, 60, 2]
 
 
-@pytest.mark.parametrize("drawing", ["", "<line", "<!DOCTYPE a>", "not a drawing"])
-def test_a_drawing_that_cannot_be_read_leaves_the_joints(drawing, tmp_path):
-    bboxqa.convert(_cvat(tmp_path / "a.xml", drawing), tmp_path / "out.json", to="coco")
-    (category,) = json.loads((tmp_path / "out.json").read_bytes())["categories"]
-    assert category == {"id": 1, "name": "dog", "keypoints": [*NAMES]}
-
-
 def test_limbs_stay_in_cvat_and_are_lost_elsewhere(tmp_path):
     drawn = {"keypoints": [10, 20, 2, 20, 30, 1, 40, 60, 2], "bbox": [10, 20, 30, 40]}
     content = document([("a.jpg", 90, 90, ["ann"])], [(0, "ann", 0, drawn)], ["dog"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.cli import run
 from support.converted import document, written
-from support.tool_files import alone, asked, drawn, write
+from support.tool_files import asked, drawn, write
 
 import bboxqa
 
@@ -40,37 +40,6 @@ def test_a_packed_folder_is_read_like_the_folder(tmp_path, to, kind):
     assert len(drawn(data)) == 4
 
 
-@pytest.mark.parametrize("labels", ["", "labels/"])
-def test_pictures_in_a_packed_folder_are_those_of_its_labels(tmp_path, labels):
-    files = {f"{labels}a.txt": "0 .5 .5 .2 .25\n", "images/a.ppm": "P6\n100 80\n255\n"}
-    write(tmp_path / "ada", **files)
-    data = alone(packed(tmp_path / "ada"))
-    assert data.image_names == ("a.ppm",)
-    assert data.image_size.tolist() == [[100, 80]]
-
-
-@pytest.mark.parametrize(
-    ("archive", "image"),
-    [
-        ("ada (1)", "a.jpg"),
-        ("ada-2026", "a.jpg"),
-        ("ada - Copy (2)", "a.jpg"),
-        ("ada-20261127T101500Z-001", "a.jpg"),
-        ("ada_2026_11_27", "a.jpg"),
-        ("ada_1_bob", "ada/a.jpg"),
-        pytest.param("ada" + "_1" * 110 + "_bob", "ada/a.jpg", id="numbers and a word"),
-        ("labels_ada", "ada/a.jpg"),
-        ("ada_labels", "ada/a.jpg"),
-        ("adam", "ada/a.jpg"),
-        ("canada", "ada/a.jpg"),
-        ("day1", "ada/a.jpg"),
-    ],
-)
-def test_an_archive_named_otherwise_keeps_the_folder_in_image_names(tmp_path, archive, image):
-    write(tmp_path / "ada", **{"a.json": LABELME | {"imagePath": "a.jpg"}})
-    assert alone(packed(tmp_path / "ada", archive)).image_names == (image,)
-
-
 @pytest.mark.parametrize(
     ("folder", "names"),
     [
@@ -84,14 +53,6 @@ def test_a_folder_in_the_archives_of_two_people_joins_their_images(tmp_path, fol
     write(tmp_path / folder, **{"a.json": LABELME | {"imagePath": "a.jpg"}})
     archives = [packed(tmp_path / folder, name) for name in names]
     assert asked(bboxqa.read_coco(archives)) == {f"{folder}/a.jpg": sorted(names)}
-
-
-def test_folders_named_after_their_content_are_not_in_image_names(tmp_path):
-    for who, folder in zip(PEOPLE, ("export", "labels"), strict=True):
-        write(tmp_path / who, **{f"{folder}/a.json": LABELME | {"imagePath": "a.jpg"}})
-        shutil.make_archive(tmp_path / who, "zip", tmp_path / who)
-    data = bboxqa.read_coco([tmp_path / f"{who}.zip" for who in PEOPLE])
-    assert asked(data) == {"a.jpg": PEOPLE}
 
 
 @pytest.mark.parametrize("command", ["agree", "validate"])

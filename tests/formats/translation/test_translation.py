@@ -74,14 +74,6 @@ def test_a_folder_of_folders_is_one_source_for_each_person(tmp_path):
     assert again.annotator_names == ("x", "y")
 
 
-def test_the_digest_of_a_folder_is_that_of_its_files(tmp_path):
-    digests = {each.blake2b for each in bboxqa.read_coco(people(tmp_path)).sources}
-    assert len(digests) == 2
-    (tmp_path / "all/ann/b.toy").rename(tmp_path / "all/ann/c.toy")
-    renamed = {each.blake2b for each in bboxqa.read_coco(tmp_path / "all").sources}
-    assert len(digests | renamed) == 3
-
-
 def test_findings_of_a_folder_stand_in_its_files(tmp_path):
     folder = labels(tmp_path / "ann", a="cat 1 1 9 9\n", b="cat 1 1 9 9\n\ncat 95 1 9 9\n")
     (folder / "b.toy").write_text("cat 1 1 9 9\n   ? 95 1 9 9\n")
@@ -92,14 +84,6 @@ def test_findings_of_a_folder_stand_in_its_files(tmp_path):
         assert (found[code].spot.line, found[code].spot.column) == (2, 1)
         assert found[code].excerpt == "? 95 1 9 9"
         assert found[code].ids["annotation"] == "line 2"
-
-
-def test_several_folders_are_several_documents(tmp_path):
-    report = bboxqa.validate(people(tmp_path))
-    assert [(file.kind, file.n_annotations) for file in report.files] == [
-        ("toy labels", 3),
-        ("toy labels", 2),
-    ]
 
 
 def test_what_would_falsify_a_result_is_refused_with_its_place(tmp_path):
@@ -120,15 +104,6 @@ def test_what_has_no_box_is_counted_and_not_compared(tmp_path):
         "2 tags and 1 polyline are not compared",
     )
     assert bboxqa.validate(folder).files[0].n_annotations == 2
-
-
-def test_fixes_are_refused(tmp_path):
-    from bboxqa.model.settings import ValidateSettings
-    from bboxqa.pipelines.validate import fix_file
-
-    folder = labels(tmp_path / "ann", a="cat 1 1 9 9\n")
-    with pytest.raises(DatasetError, match="fixes are written to files of COCO JSON only"):
-        fix_file(folder, ValidateSettings(), unsafe=False)
 
 
 def test_other_folders_are_read_file_by_file(tmp_path):

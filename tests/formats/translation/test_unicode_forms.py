@@ -44,31 +44,3 @@ def test_a_picture_is_found_under_the_other_form_of_a_name(
     assert len(data.image_names) == 1
     assert data.image_size.tolist() == [[100, 80]]
     assert not any("picture" in note or "label file" in note for note in data.notes)
-
-
-@pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_two_pictures_in_both_forms_of_a_name_stay_two(tmp_path, form):
-    folder = folder_of(tmp_path, ".txt", form, "NFC")
-    other = tmp_path / "images" / (normalize("NFD", "straße_é_ü") + ".jpg")
-    Image.new("L", (50, 40)).save(other)
-    if len([*other.parent.iterdir()]) == 1:
-        pytest.skip("the file system takes both forms as one name")
-    with bboxqa.reading(missing_txt="asked"):
-        data = read_coco(folder, min_annotators=1)
-    sizes = dict(zip(data.image_names, data.image_size.tolist(), strict=True))
-    assert sorted(sizes.values()) == [[50, 40], [100, 80]]
-    assert sizes[normalize("NFD", "straße_é_ü") + ".jpg"] == [50, 40]
-    labelled = data.image_names[data.annotations.image[0]]
-    assert labelled == normalize(form, "straße_é_ü") + ".jpg"
-
-
-def test_a_list_names_the_image_of_a_label_file_in_the_other_form(tmp_path):
-    names = [normalize("NFD", "é"), "b"]
-    (tmp_path / "labels").mkdir()
-    for name in names:
-        (tmp_path / "labels" / f"{name}.txt").write_text(LABELS[".txt"])
-    (tmp_path / "classes.txt").write_text("cat\n")
-    (tmp_path / "train.txt").write_text("images/é.jpg\nimages/b.jpg\n", encoding="utf-8")
-    with bboxqa.reading(missing_txt="asked", image_size=(100, 80)):
-        data = read_coco(tmp_path, min_annotators=1)
-    assert sorted(data.image_names) == ["b.jpg", "é.jpg"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.tool_files import alone, drawn, found, write
 
-from bboxqa import agree, read_coco, reading, validate
+from bboxqa import agree, read_coco
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import format_of
 
@@ -55,12 +55,6 @@ def test_shapes_are_boxes(tmp_path, given, box):
     assert only(tmp_path, given).annotations.bbox.round(6).tolist() == [box]
 
 
-def test_points_and_lines_are_counted(tmp_path):
-    line = region("polyline", all_points_x=[1, 9], all_points_y=[2, 2])
-    data = only(tmp_path, BOX, region("point", cx=1, cy=1), line)
-    assert "1 key point and 1 polyline are not compared" in data.notes
-
-
 def test_regions_are_a_list_or_an_object(tmp_path):
     old = images(BOX)
     old["a.jpg9"]["regions"] = {"0": BOX, "1": region(x=90, y=1, width=2, height="wide")}
@@ -89,51 +83,6 @@ def test_annotators_may_be_an_attribute(tmp_path):
     assert data.annotator_names == ("ann", "bob")
     assert data.category_names == ("cat",)
     assert data.notes == ()
-
-
-@pytest.mark.parametrize(
-    ("said", "names", "note"),
-    [
-        ([{"kind": "cat"}, {"kind": "dog"}], ("cat", "dog"), None),
-        (
-            [{"age": "2", "name": "cat"}, {"age": "3", "name": "dog"}],
-            ("cat", "dog"),
-            "categories are the values of 'name', not of 'age'",
-        ),
-        (
-            [{"cat": ""}, {"dog": ""}],
-            ("cat", "dog"),
-            "attributes have no values: their names are the categories",
-        ),
-        ([{}, {}], ("(no label)",), "no region has an attribute: all are of one category"),
-        (
-            [{"label": {"cat": True, "wet": True, "dog": False}}, {"label": {"dog": True}}],
-            ("cat", "dog", "wet"),
-            "1 region with several labels: one annotation for each label",
-        ),
-    ],
-)
-def test_labels_are_an_attribute_that_is_named(tmp_path, said, names, note):
-    boxes = [region(x=9 * n, y=1, width=5, height=5, said=each) for n, each in enumerate(said)]
-    data = only(tmp_path, *boxes)
-    assert data.category_names == names
-    assert data.notes == (() if note is None else (note,))
-
-
-def test_the_user_says_which_of_several_attributes_is_the_label(tmp_path):
-    boxes = [region(x=9, y=1, width=5, height=5, said={"age": "2", "kind": "cat"})]
-    path = write(tmp_path, **{"a.json": images(*boxes)}) / "a.json"
-    with pytest.raises(DatasetError, match=r"the attributes 'age', 'kind'(.|\n)*category=NAME"):
-        validate(path)
-    with reading(columns={"category": "kind"}):
-        assert alone(path).category_names == ("cat",)
-
-
-def test_a_region_without_the_label_is_a_finding(tmp_path):
-    path = write(tmp_path, **{"a.json": images(BOX, BOX | {"region_attributes": {"age": "2"}})})
-    ((_, _, pointer, message),) = found(path / "a.json", "T004")
-    assert pointer == "/a.jpg9/regions/1"
-    assert message == "a.jpg, region 2: has no label 'label'"
 
 
 @pytest.mark.parametrize(
@@ -199,15 +148,3 @@ def test_json_and_csv_of_one_annotation_agree(tmp_path):
     path = write(tmp_path, **{"a.json": content}) / "a.json"
     result = agree(read_coco([path, SHARED / "via_region_data.csv"]))
     assert result.alpha == 1
-
-
-@pytest.mark.parametrize("blank", ["\n", "  \r\n\n"])
-@pytest.mark.parametrize("mark", ["", "#"])
-def test_blank_lines_before_the_header_of_csv_are_skipped(tmp_path, blank, mark):
-    rows = [ROW + '"{""label"":""cat""}"', 'a.jpg,9,"{}",2,1,"{rect","{}"']
-    text = blank + mark + HEADER + "\n" + "\n".join(rows)
-    path = write(tmp_path, **{"a.csv": text}) / "a.csv"
-    ((_, line, _, message),) = found(path, "T001")
-    assert (line, message.split(":")[0]) == (4 + blank.count("\n"), "a.jpg, region 2")
-    path.write_text("\n".join(text.split("\n")[:-1]), "utf-8")
-    assert drawn(alone(path)) == [("a.jpg", "(not named)", "cat", 10, 20, 30, 40)]

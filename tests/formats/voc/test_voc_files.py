@@ -1,6 +1,5 @@
 """XML of Pascal VOC: a file for each image, a folder for each annotator."""
 
-import json
 import shutil
 from functools import partial
 from pathlib import Path
@@ -102,13 +101,6 @@ def test_the_path_on_the_computer_of_the_annotator_is_left_out(tmp_path, said, n
     assert found.images[0]["file_name"] == name
 
 
-def test_marks_are_kept_and_said(tmp_path):
-    more = "<difficult>1</difficult><truncated>0</truncated>"
-    found, records = translated(written(tmp_path, a=xml(thing(1, 1, 9, 9, more=more))))
-    assert records[0]["attributes"] == {"difficult": 1}
-    assert "1 object marked difficult: compared like the others" in found.notes
-
-
 def test_rotated_boxes_have_an_outline(tmp_path):
     rotation = (
         "<attributes><attribute><name>rotation</name><value>90</value></attribute></attributes>"
@@ -123,14 +115,6 @@ def test_rotated_boxes_have_an_outline(tmp_path):
     for record in records:
         assert np.allclose(record["bbox"], [45, 30, 10, 20])
         assert record["attributes"]["rotation"] == pytest.approx(90)
-
-
-def test_polygons_are_outlines(tmp_path):
-    polygon = "<polygon><x1>1.5</x1><y1>2</y1><x2>9</x2><y2>2</y2><x3>9</x3><y3>7</y3></polygon>"
-    written(tmp_path, a=xml(f"<object><name>cat</name>{polygon}</object>"))
-    _, (record,) = translated(tmp_path, voc_base=0)
-    assert record["bbox"] == [1.5, 2, 7.5, 5]
-    assert record["segmentation"] == [[1.5, 2, 9, 2, 9, 7]]
 
 
 def test_each_folder_is_by_one_person(tmp_path):
@@ -152,16 +136,6 @@ def test_objects_name_their_annotators_as_fiftyone_writes_them(tmp_path):
     assert "1 object without annotator, here by '(not named)'" in " / ".join(data.notes)
     ((_, _, _, message),) = found(tmp_path, "T005")
     assert "an object does not name its annotator" in message
-
-
-@pytest.mark.parametrize("nobody", ["<annotator/>", "<annotator> </annotator>"])
-def test_folders_are_annotators_where_no_object_names_one(tmp_path, nobody):
-    of_file = xml(thing(1, 2, 3, 4, more=nobody)).replace(
-        "<size>", "<annotator>x</annotator><size>"
-    )
-    of_bob = of_file.replace("<xmax>3<", "<xmax>5<")
-    data = read_coco(written(tmp_path, ann__a=of_file, bob__a=of_bob))
-    assert [each[1] for each in drawn(data)] == ["ann", "bob"]
 
 
 @pytest.mark.parametrize(
@@ -193,21 +167,6 @@ def test_a_file_with_a_document_type_is_refused(tmp_path):
     written(tmp_path, a=bomb + xml(thing(1, 1, 9, 9), name="&c;"))
     with pytest.raises(DatasetError, match="declares a document type"):
         read_coco(tmp_path, min_annotators=1)
-
-
-def test_two_files_of_one_image_stay_apart(tmp_path):
-    written(tmp_path, a=xml(), b=xml())
-    found, _ = translated(tmp_path)
-    assert [image["file_name"] for image in found.images] == ["a.jpg", "b.jpg"]
-    assert [defect.code for defect in found.defects] == ["T031"]
-
-
-def test_sizes_that_are_missing_are_those_of_the_pictures_or_given(tmp_path):
-    written(tmp_path, a=xml(size=""), b=xml(name="b.jpg", size="<width>0</width>"))
-    (tmp_path / "a.jpg").write_text("P6\n70 50\n255\n")
-    found, _ = translated(tmp_path, image_size=(30, 20))
-    sizes = [(image["width"], image["height"]) for image in found.images]
-    assert sizes == [(70, 50), (30, 20)]
 
 
 @pytest.mark.parametrize(("missing", "n_images"), [(None, 1), ("asked", 2)])
@@ -251,18 +210,6 @@ def test_real_files_are_read_whole(name, n_images, n_boxes, base):
     assert not found.defects
 
 
-@needs_shared
-def test_one_annotation_as_coco_and_as_voc_agrees(tmp_path):
-    """CVAT wrote both; COCO has outlines besides."""
-    coco = json.loads((SHARED / "coco/cvat_export/annotations/instances_default.json").read_text())
-    coco["annotations"] = [each for each in coco["annotations"] if not each["segmentation"]]
-    (tmp_path / "coco.json").write_text(json.dumps(coco))
-    result = agree(read_coco([tmp_path / "coco.json", SHARED / "voc/cvat_export"]), bootstrap=0)
-    assert result.n_images == 4
-    assert result.existence.f1 == 1
-    assert result.place.mean_iou == pytest.approx(1, abs=1e-6)
-
-
 def test_a_file_without_content_is_told(tmp_path):
     written(tmp_path, a=xml(), b="", c=" \n")
     found, _ = translated(tmp_path)
@@ -270,14 +217,6 @@ def test_a_file_without_content_is_told(tmp_path):
         ("T001", "b.xml"),
         ("T001", "c.xml"),
     ]
-
-
-def test_a_file_of_another_format_is_told(tmp_path):
-    written(tmp_path, a=xml(), b="<html><body>Sign in</body></html>")
-    found, _ = translated(tmp_path)
-    assert [image["file_name"] for image in found.images] == ["a.jpg"]
-    assert [(each.code, each.where.member) for each in found.defects] == [("T012", "b.xml")]
-    assert "1 file left out: not XML of Pascal VOC (b.xml, a web page)" in found.notes
 
 
 def stating(base, *corners):
@@ -292,25 +231,3 @@ def test_files_that_state_the_first_pixel_are_read_as_they_state(tmp_path, chose
     other = [3, 6, 28, 35] if chosen == 0 else [2, 5, 29, 36]
     assert [each["bbox"] for each in records] == [[2, 5, 28, 35]] * 2 + [other]
     assert found.notes[0].startswith("corners are those of 1 of 3 files: edges counted from 0, as ")
-
-
-def test_another_encoding_than_the_file_says_is_told(tmp_path):
-    (tmp_path / "a.xml").write_bytes(xml(name="caf\u00e9.jpg").encode("latin-1"))
-    written(tmp_path, b=xml(name="b.jpg"))
-    found, _ = translated(tmp_path)
-    (defect,) = found.defects
-    assert defect.message == "a.xml: is XML that is not in UTF-8: found byte 0xe9"
-
-
-@pytest.mark.parametrize("missing", [None, "asked"])
-def test_pictures_of_masks_are_no_images(tmp_path, missing):
-    written(tmp_path, Annotations__a=xml(thing(1, 1, 9, 9)))
-    folders = ("SegmentationClass", "SegmentationObject", "Masks", "AnnotationsVisualization")
-    for folder in ("JPEGImages", *folders):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "a.png").write_text("P6\n70 50\n255\n")
-    found, _ = translated(tmp_path, missing_txt=missing)
-    assert [each["file_name"] for each in found.images] == ["a.jpg"]
-    assert found.defects == []
-    note = "4 pictures of masks or labels left out, such as AnnotationsVisualization/a.png"
-    assert note in found.notes

@@ -4,7 +4,6 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.converted import written
 
 import bboxqa
 from bboxqa import DatasetError
@@ -78,24 +77,6 @@ def test_polylines_are_vectors_of_label_studio(tmp_path):
     bboxqa.convert(studio, back, to="cvat")
     for (line,) in _elements(back, "polyline").values():
         assert (line.get("label"), line.get("points")) == ("lane", "1.5,2;30,4.25;50,60")
-
-
-def test_lines_stay_in_labelme(tmp_path):
-    shapes = [
-        {"label": "lane", "points": [[1, 2], [3, 4.5], [6, 7]], "shape_type": "linestrip"},
-        {"label": "edge", "points": [[1, 2], [30, 40]], "shape_type": "line"},
-    ]
-    (tmp_path / "in/ann").mkdir(parents=True)
-    content = {"imagePath": "a.jpg", "imageHeight": 90, "imageWidth": 90, "shapes": shapes}
-    for who in ("ann", "bob"):
-        (tmp_path / "in" / who).mkdir(exist_ok=True)
-        written(tmp_path / "in" / who / "a.json", content)
-    found = bboxqa.convert(tmp_path / "in", tmp_path / "out", to="labelme", attribution="files")
-    assert found.losses == ()
-    for who in ("ann", "bob"):
-        (file,) = (tmp_path / "out" / who).rglob("*.json")
-        found = json.loads(file.read_bytes())["shapes"]
-        assert [{key: each[key] for key in shapes[0]} for each in found] == shapes
 
 
 @pytest.mark.parametrize("to", ["coco", "voc", "yolo", "csv"])

@@ -40,15 +40,3 @@ def test_a_name_of_another_kind_of_file_is_refused(tmp_path, name, to, words, be
     for each in better:
         bboxqa.convert(source, tmp_path / each, to=to, lossy=True)
         assert (tmp_path / each).exists()
-
-
-def test_other_endings_of_folders_are_kept(tmp_path):
-    for name in ("v1.0", "ann@example.org"):
-        bboxqa.convert(_source(tmp_path), tmp_path / name, to="yolo")
-        assert (tmp_path / name).is_dir()
-
-
-def test_a_folder_that_is_there_may_have_any_name(tmp_path):
-    (tmp_path / "x.zip").mkdir()
-    bboxqa.convert(_source(tmp_path), tmp_path / "x.zip", to="yolo")
-    assert (tmp_path / "x.zip/ann/labels/a.txt").is_file()

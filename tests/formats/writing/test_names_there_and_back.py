@@ -10,7 +10,6 @@ import bboxqa
 from bboxqa.core.text import clean
 from bboxqa.formats.writing.names import without_ending
 
-BOX = [20, 10, 60.5, 40]
 FORMATS = ["coco", "label-studio", "cvat", "yolo", "dota", "voc", "labelme", "csv"]
 IMAGES = [
     ["a.jpg", "a.png"],
@@ -103,19 +102,3 @@ def test_folders_of_images_are_no_annotators(to, tmp_path):
     ending = "" if to == "dota" else ".jpg"
     assert data.image_names == (f"v1/1{ending}", f"v2/1{ending}")
     assert len(data.annotations) == 4
-
-
-@pytest.mark.parametrize("ids", [(0, 3), ("x", "y")], ids=str)
-def test_control_characters_in_names_of_categories_are_written_to_coco(ids, tmp_path):
-    names = ["red\tcat", "dog\\x09"]
-    content = document([("a.jpg", 200, 200, ["ann"])], [(0, "ann", 0, BOX)] * 2)
-    content["categories"] = [
-        {"id": key, "name": name} for key, name in zip(ids, names, strict=True)
-    ]
-    for each, key in zip(content["annotations"], ids, strict=True):
-        each["category_id"] = key
-    source, out = written(tmp_path / "source.json", content), tmp_path / "out.json"
-    bboxqa.convert(source, out, to="coco", lossy=True)
-    back = json.loads(out.read_bytes())
-    name_of = {each["id"]: each["name"] for each in back["categories"]}
-    assert [name_of[each["category_id"]] for each in back["annotations"]] == names

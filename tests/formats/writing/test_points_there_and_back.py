@@ -102,20 +102,6 @@ def test_a_skeleton_of_cvat_has_its_labels_and_says_what_is_hidden(tmp_path):
     assert [line.strip() for line in lines].count("<parent>cat</parent>") == 4
 
 
-def test_files_with_joints_in_other_orders_become_one(tmp_path):
-    first, second = ({"keypoints": [1, 1, 2, 5, 5, 2], "bbox": [1, 1, 4, 4]} for _ in "ab")
-    paths = []
-    for name, record, names in (("a", first, ["x", "y"]), ("b", second, ["y", "x"])):
-        content = document([("a.png", 90, 90, None)], [(0, name, 0, record)], ["cat"])
-        content["categories"][0]["keypoints"] = names
-        paths.append(written(tmp_path / f"{name}.json", content))
-    bboxqa.convert(paths, tmp_path / "out.json", to="coco")
-    back = json.loads((tmp_path / "out.json").read_bytes())
-    assert back["categories"][0]["keypoints"] == ["x", "y"]
-    found = {each["annotator"]: each["keypoints"] for each in back["annotations"]}
-    assert found == {"a": [1, 1, 2, 5, 5, 2], "b": [5, 5, 2, 1, 1, 2]}
-
-
 @pytest.mark.parametrize(
     ("to", "problem"),
     [
@@ -165,41 +151,3 @@ def test_points_of_tools_stay(name, to, tmp_path):
         for one in (json.loads(back.read_bytes()), content)
     ]
     np.testing.assert_allclose(*points, atol=0.2)
-
-
-@pytest.mark.parametrize("to", ["cvat", "label-studio", "labelme", "yolo-pose"])
-def test_areas_that_key_points_are_compared_by_are_losses(tmp_path, to):
-    people = [*_people(np.random.default_rng(2), [2], boxed=True)]
-    for place, each in enumerate(people):
-        width, height = each["bbox"][2:]
-        # The first five have those of their boxes, rounded.
-        each["area"] = round(width * height) if place < 5 else 0.6 * width * height
-    source = written(tmp_path / "source.json", _document(people))
-    out = tmp_path / ("out.json" if to == "label-studio" else "out")
-    found = bboxqa.convert(source, out, to=to, lossy=True)
-    assert [each.n for each in found.losses if each.what.startswith("areas")] == [3]
-
-
-@pytest.mark.parametrize(
-    ("to", "end"), [("coco", ".json"), ("label-studio", ".json"), ("labelme", ""), ("cvat", ".xml")]
-)
-def test_a_note_says_that_points_without_a_box_become_boxes(to, end, tmp_path):
-    box = '<box label="cat" source="manual" occluded="0" xtl="1" ytl="1" xbr="9" ybr="9"/>'
-    point = '<points label="{0}" outside="0" occluded="0" points="{1}0,{1}5"/>'
-    joints = point.format("head", 1) + point.format("tail", 3)
-    labels = "<label><name>dog</name><type>skeleton</type></label>" + "".join(
-        f"<label><name>{each}</name><type>points</type><parent>dog</parent></label>"
-        for each in ("head", "tail")
-    )
-    task = f"<meta><task><labels>{labels}</labels><assignee>ann</assignee></task></meta>"
-    drawn = f'{box}<skeleton label="dog" source="manual">{joints}</skeleton>'
-    (tmp_path / "ann.xml").write_text(
-        f'<annotations>{task}<image id="0" name="a.png" width="90" height="70">{drawn}</image>'
-        "</annotations>"
-    )
-    found = bboxqa.convert(tmp_path / "ann.xml", tmp_path / f"made/ann{end}", to=to)
-    n_boxes = len(bboxqa.read_coco(tmp_path / "made", min_annotators=1).annotations)
-    noted = [note for note in found.notes if "extent as box" in note]
-    assert (n_boxes, len(noted)) == ((1, 0) if to == "cvat" else (2, 1))
-    if noted:
-        assert noted[0].startswith("changed: 1 annotation of key points without a box has its")

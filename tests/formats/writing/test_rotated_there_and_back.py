@@ -10,7 +10,6 @@ import pytest
 from support.converted import ENDINGS, document, there_and_back, written
 
 import bboxqa
-from bboxqa import DatasetError
 from bboxqa.model.shapes.rotated_boxes import bounds, corners, smallest_angle
 
 DATA = Path(__file__).parents[4] / "shared/data/formats"
@@ -77,35 +76,6 @@ def test_numbers_without_an_outline_become_corners(tmp_path):
         order = np.lexsort(ring.round(6).T)
         assert ring[order].ravel().tolist() == pytest.approx([90, 80, 110, 80, 90, 120, 110, 120])
         assert found["attributes"]["rotation"] % 90 == pytest.approx(0, abs=1e-9), name
-
-
-def test_roi_of_rolabelimg_is_in_radians_about_the_middle(tmp_path):
-    record = _rotated(np.array([100, 90, 40, 20, 210.0]))
-    text = (_one(tmp_path, record, "voc") / "ann/Annotations/a.xml").read_text()
-    assert "<type>robndbox</type>" in text
-    inner = text.partition("<robndbox>")[2].partition("</robndbox>")[0].split()
-    # Half a turn less, in pixels from 1 on.
-    assert inner[:4] == ["<cx>101</cx>", "<cy>91</cy>", "<w>40</w>", "<h>20</h>"]
-    assert float(inner[4][7:-8]) == pytest.approx(math.pi / 6)
-
-
-def test_dota_and_yolo_have_four_corners(tmp_path):
-    record = _rotated(np.array([100, 100, 40, 20, 90.0]))
-    record["attributes"]["difficult"] = 1
-    dota = (_one(tmp_path, record, "dota", lossy=True) / "ann/labelTxt/a.txt").read_text()
-    assert dota == "110 80 110 120 90 120 90 80 cat 1\n"
-    yolo = _one(tmp_path, _rotated(np.array([100, 100, 40, 20, 90.0])), "yolo-obb", force=True)
-    assert (yolo / "ann/labels/a.txt").read_text() == "0 0.55 0.4 0.55 0.6 0.45 0.6 0.45 0.4\n"
-
-
-@pytest.mark.parametrize("to", ["label-studio", "cvat", "voc", "csv"])
-def test_corners_that_are_moved_are_told(to, tmp_path):
-    record = _rotated(np.array([100, 100, 40, 20, 30.0]))
-    ring = [round(each) for each in record["segmentation"][0]]
-    x, y = ring[::2], ring[1::2]
-    record |= {"segmentation": [ring], "bbox": [min(x), min(y), max(x) - min(x), max(y) - min(y)]}
-    with pytest.raises(DatasetError, match=r"exact rectangles: corners move by up to 0\.\d+ px"):
-        _one(tmp_path, record, to)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")

@@ -1,7 +1,5 @@
 """Masks row by row, from runs column by column, without the pixels of their image."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -60,16 +58,6 @@ def test_a_brush_has_the_pixels_of_the_image(pixels):
     height, width = pixels.shape
     numbers = brush_numbers(RowMasks().runs_in_image(annotation(pixels)))
     assert (pixels_of(brush_mask(numbers, width, height).spans, height, width) == pixels).all()
-
-
-def test_masks_take_memory_for_their_runs():
-    # The pixels of a mask took 1.6 GB.
-    whole = of_one_run(40_000, 40_000, 0, 1_600_000_000)
-    tracemalloc.start()
-    assert RowMasks().cropped(whole).spans.tolist() == [[0, 1_600_000_000]]
-    assert RowMasks().runs_in_image(whole).tolist() == [0, 1_600_000_000, 0]
-    assert tracemalloc.get_traced_memory()[1] < 20e6
-    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("to", ["cvat", "label-studio", "labelme"])

@@ -2,11 +2,9 @@
 
 import json
 import os
-import re
 import tempfile
 from itertools import product
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -92,65 +90,6 @@ def _check_same(content, expected, error, *, ids):
         assert own.shape == given_boxes.shape, key
         rows, columns = linear_sum_assignment(np.abs(own[:, None] - given_boxes[None]).max(2))
         np.testing.assert_allclose(given_boxes[columns], own[rows], rtol=1e-12, atol=error)
-
-
-@pytest.mark.parametrize("to", ["label-studio", "cvat", "voc", "labelme", "csv", "parquet"])
-def test_nobody_gets_a_name(to, tmp_path):
-    """Tables and Label Studio have a place for annotators, which stays empty."""
-    content = document([("a.jpg", 90, 90, [])], [(0, None, 0, [1, 1, 9, 9])])
-    for each in content["annotations"]:
-        del each["annotator"]
-    for each in content["images"]:
-        del each["annotators"]
-    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, to)
-    assert [each.get("annotator") for each in back["annotations"]] == [None]
-    assert [each.get("annotators") for each in back["images"]] == [None]
-
-
-def test_whole_pixels_stay_where_labels_of_yolo_were_rounded(tmp_path):
-    # Shares of 10 digits times 352 and 288 pixels: 57.00000001 and the like.
-    boxes = [[7.0 * n, 5.0 * n, 30.0 + n, 41.0] for n in range(1, 31)]
-    for box in boxes[::2]:
-        box[0], box[1] = box[0] + 1e-8, box[1] - 1e-8
-    content = document([("a.jpg", 352, 288, ["ann"])], [(0, "ann", 0, box) for box in boxes])
-    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, "voc")
-    found = [each["bbox"] for each in back["annotations"]]
-    np.testing.assert_allclose(found, np.round(boxes), atol=1e-9)
-
-
-SMALL = [[10, 10, 0, 5], [100, 50, 0.5, 5], [3, 4, 5, 0.25], [7, 7, 0.1, 0.1], [8, 8, 1, 1]]
-
-
-@pytest.mark.parametrize("to", ROUNDED)
-@pytest.mark.parametrize("small", SMALL, ids=str)
-def test_sides_below_one_pixel_stay(small, to, tmp_path):
-    # Readers of Pascal VOC infer edges from the zeros.
-    boxes = [small, [0, 0, 9, 9], *([5 * n, 7 * n, 30, 40] for n in range(1, 18))]
-    content = document([("a.jpg", 200, 200, ["ann"])], [(0, "ann", 0, box) for box in boxes])
-    back = there_and_back(written(tmp_path / "source.json", content), tmp_path, to)
-    _check_same(back, content, ROUNDED[to], ids=False)
-
-
-# In turn: bob's numbers look like edges, like pixels counted from 1, and like either.
-OF_BOB = [[0.5, 3, 30.25, 40.75], [0, 4, 30, 40], [5, 7, 30, 40]]
-
-
-@pytest.mark.parametrize("of_bob", OF_BOB, ids=str)
-@pytest.mark.parametrize("of_ann", [*SMALL, [20.5, 30.5, 9.5, 8.5], [-1, 3, 9, 9]], ids=str)
-def test_all_people_of_an_output_of_pascal_voc_have_the_same_first_pixel(of_ann, of_bob, tmp_path):
-    content = document(
-        [("a.jpg", 200, 200, ["ann", "bob", "eve"])], [(0, "ann", 0, of_ann), (0, "bob", 0, of_bob)]
-    )
-    source, out = written(tmp_path / "source.json", content), tmp_path / "out"
-    bboxqa.convert(source, out, to="voc", lossy=True)
-    bboxqa.convert(out, tmp_path / "back.json", to="coco", attribution="files")
-    back = json.loads((tmp_path / "back.json").read_bytes())
-    _check_same(back, content, ROUNDED["voc"], ids=False)
-    assert len(set(re.findall("<first_pixel>(.)", "".join(_texts(out))))) == 1
-
-
-def _texts(folder):
-    return [each.read_text() for each in folder.rglob("*.xml")]
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="shared data is absent")
@@ -251,42 +190,3 @@ def test_cvat_keeps_an_attribute_or_lists_it(key, value, back, tmp_path):
     bboxqa.convert(out, tmp_path / "back.json", to="coco")
     (annotation,) = json.loads((tmp_path / "back.json").read_bytes())["annotations"]
     assert annotation.get("attributes") == (None if back is None else {key: back})
-
-
-SAID_TWICE = ("occluded", "group_id", "z_order", "rotation", "truncated")
-
-
-def _said_of_boxes(path):
-    """Return the values of each box in a CVAT file, and its attributes."""
-    return [
-        (
-            each.get("ybr"),
-            each.get("occluded"),
-            each.get("group_id", "0"),
-            each.get("z_order", "0"),
-            each.get("rotation"),
-            [(inner.get("name"), inner.text) for inner in each],
-        )
-        for each in ET.fromstring(path.read_bytes()).iter("box")  # noqa: S314
-    ]
-
-
-def test_cvat_keeps_outlines_angles_and_attributes(tmp_path):
-    ring = [20, 0, 40, 20, 20, 40, 0, 20]
-    shapes = [
-        {"bbox": [0, 0, 40, 40], "segmentation": [ring], "attributes": {"rotation": 45.0}},
-        {"bbox": [20, 0, 20, 40], "segmentation": [ring[:6]], "attributes": {"side": "left"}},
-        {"bbox": [2, 5, 2, 3], "segmentation": {"size": [90, 90], "counts": [185, 3, 87, 2, 7823]}},
-        {"bbox": [2, 5, 2, 3], "attributes": {"occluded": "1", "group_id": "4"}, "source": "auto"},
-    ]
-    content = document([("a.jpg", 90, 90, ["ann"])], [(0, "ann", 0, shape) for shape in shapes])
-    source = written(tmp_path / "source.json", content)
-    back = there_and_back(source, tmp_path, "cvat")
-    turned, polygon, mask, box = back["annotations"]
-    assert turned["segmentation"][0] == pytest.approx(ring, abs=2e-6)
-    assert turned["attributes"] == {"rotation": 45.0}
-    assert polygon["segmentation"] == [ring[:6]]
-    assert polygon["attributes"] == {"side": "left"}
-    assert mask["bbox"] == [2, 5, 2, 3]
-    assert mask["area"] == 5
-    assert (box["attributes"], box["source"]) == (shapes[3]["attributes"], "auto")

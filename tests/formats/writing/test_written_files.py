@@ -58,18 +58,6 @@ def test_label_studio_is_as_its_manual_says(tmp_path):
     assert second["annotations"] == []
 
 
-def test_label_studio_gets_predictions_with_their_mean_score(tmp_path):
-    drawn = [(0, "net", 0, {"bbox": BOX, "score": score}) for score in (0.5, 0.75)]
-    source = _source(tmp_path, drawn, [("a.jpg", 200, 100, ["net"])])
-    bboxqa.convert(source, tmp_path / "out.json", to="label-studio", as_predictions=True)
-    (task,) = json.loads((tmp_path / "out.json").read_bytes())
-    assert task["annotations"] == []
-    (prediction,) = task["predictions"]
-    assert prediction["model_version"] == "net"
-    assert prediction["score"] == 0.625
-    assert [region["score"] for region in prediction["result"]] == [0.5, 0.75]
-
-
 def test_a_table_has_a_row_for_each_box_and_for_each_who_drew_nothing(tmp_path):
     bboxqa.convert(_source(tmp_path), tmp_path / "out.csv", to="csv")
     with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
@@ -81,13 +69,6 @@ def test_a_table_has_a_row_for_each_box_and_for_each_who_drew_nothing(tmp_path):
     }  # fmt: skip
     assert (empty["annotator"], empty["category"], empty["x"]) == ("7", "", "")
     assert (by_nobody["image"], by_nobody["annotator"]) == ("b.jpg", "")
-
-
-def test_parquet_has_the_same_table_with_types(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    bboxqa.convert(_source(tmp_path), tmp_path / "out.parquet", to="parquet")
-    row = parquet.read_table(tmp_path / "out.parquet").to_pylist()[1]
-    assert (row["image"], row["id"], row["width"]) == ("a.jpg", 100, 60.5)
 
 
 def test_cvat_has_a_task_for_each_annotator(tmp_path):
@@ -281,29 +262,6 @@ def test_the_command_says_what_it_wrote(tmp_path):
     assert "did you mean 'label-studio'?" in outcome.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "read"), [("4", "class 4"), ("3 21", "class 3 21"), ("", "class")]
-)
-def test_dota_has_no_category_that_is_a_number(name, read, tmp_path):
-    source = written(tmp_path / "source.json", document(IMAGES[:1], [(0, "ann", 0, BOX)], [name]))
-    found = bboxqa.convert(source, tmp_path / "out", to="dota", lossy=True)
-    (loss,) = [each for each in found.losses if each.what == "names of categories"]
-    assert loss.why.endswith(f"; read as {read!r}")
-    data = bboxqa.read_coco(tmp_path / "out/ann", min_annotators=1)
-    assert data.category_names == (read,)
-    assert data.annotations.bbox.tolist() == [[20, 10, 60.5, 40]]
-
-
-def test_images_without_a_size_have_the_one_that_is_given(tmp_path):
-    path = _source(tmp_path, images=[("a.jpg", None, None, ["ann", "7"]), *IMAGES[1:]])
-    with pytest.raises(DatasetError, match="--image-size"):
-        bboxqa.convert(path, tmp_path / "a.json", to="label-studio")
-    with bboxqa.reading(image_size=(200, 100)):
-        bboxqa.convert(path, tmp_path / "a.json", to="label-studio")
-    task, *_ = json.loads((tmp_path / "a.json").read_text())
-    assert (task["data"]["width"], task["data"]["height"]) == (200, 100)
-
-
 NAMES = ["=1+1.jpg", "@a.jpg", "'=b.jpg", "-c.jpg", "'d.jpg", "-5"]
 
 
@@ -330,32 +288,6 @@ def test_names_that_spreadsheets_would_run_are_read_back(to, tmp_path):
     data = bboxqa.read_coco(out)
     assert (set(data.image_names), data.category_names) == ({*NAMES}, (*labels,))
     assert data.annotator_names == (*people,)
-
-
-def _repeated(tmp_path):
-    """Write two tasks of Label Studio, one of which ann annotated twice."""
-    value = {"x": 1, "y": 1, "width": 9, "height": 9, "rotation": 0, "rectanglelabels": ["cat"]}
-    region = {"id": "r", "type": "rectanglelabels", "value": value}
-    region |= {"original_width": 90, "original_height": 90, "from_name": "l", "to_name": "i"}
-    work = {"completed_by": {"email": "ann"}, "result": [region]}
-    tasks = [
-        {"id": number, "data": {"image": f"{number}.jpg"}, "annotations": [work] * number}
-        for number in (1, 2)
-    ]
-    return written(tmp_path / "tasks.json", tasks)
-
-
-REPEATS = "annotations of an image that a person repeated"
-
-
-def test_dota_loses_endings_and_leaves_sizes_to_the_pictures(tmp_path):
-    source = _source(tmp_path, images=IMAGES[:1])
-    with pytest.raises(DatasetError, match=r"1 ending of an image name \('a.jpg'\): DOTA"):
-        bboxqa.convert(source, tmp_path / "out", to="dota")
-    for to in ("dota", "yolo"):
-        found = bboxqa.convert(source, tmp_path / to, to=to, lossy=True)
-        (note,) = (each for each in found.notes if not each.startswith("left out: "))
-        assert note.startswith("1 size of an image is not in the labels of ")
 
 
 VIDEO = """<annotations><version>1.1</version><meta><task><size>2</size><mode>interpolation</mode>
@@ -389,93 +321,6 @@ def test_tracks_of_a_video_are_a_column_and_other_attributes_are_named_as_losses
             "annotations with 'attributes.track_id'": 4,
             "annotations with 'source = file'": 4,
         }.items()
-
-
-UNUSED = ["dota", "voc", "labelme", "label-studio", "csv"]
-
-
-@pytest.mark.parametrize("to", ["coco", "yolo", "cvat", *UNUSED])
-def test_what_describes_a_file_is_noted_and_not_refused(to, tmp_path):
-    images = [("a.jpg", 200, 100, ["ann"])]
-    content = document(images, [(0, "ann", 1, BOX)], ["unused", "cat"])
-    for each, number in zip(content["categories"], (3, 7), strict=True):
-        each |= {"id": number, "supercategory": each["name"]}
-    content["annotations"][0]["category_id"] = 7
-    content["images"][0] |= {"license": 1, "coco_url": "https://example.org/a.jpg"}
-    content |= {"info": {"year": 2020}, "licenses": [{"id": 1, "name": "CC0"}]}
-    out = tmp_path / {"coco": "out.json", "csv": "out.csv"}.get(to, "out")
-    # DOTA also refuses the endings of names.
-    found = bboxqa.convert(written(tmp_path / "s.json", content), out, to=to, lossy=to == "dota")
-    assert {each.what for each in found.losses} <= {"endings of image names"}
-    notes = " ".join(each for each in found.notes if each.startswith("left out: "))
-    assert ("'info', 'licenses' of the file" in notes) == (to != "coco")
-    assert ("'license', 'coco_url' of images" in notes) == (to != "coco")
-    assert ("1 category that no annotation has ('unused')" in notes) == (to in UNUSED)
-    ids = {
-        "coco": "",
-        "csv": "the ids of 2 categories: ",
-        "label-studio": "the ids of 2 categories: ",
-    }.get(to, "the ids of 1 image, 1 annotation and 2 categories: ")
-    assert ids in notes
-    assert ("the ids" in notes) == bool(ids)
-    with bboxqa.reading(image_size=(200, 100)):
-        bboxqa.convert(out, tmp_path / "back.json", to="coco")
-    back = json.loads((tmp_path / "back.json").read_bytes())
-    names = {each["name"]: each["id"] for each in back["categories"]}
-    assert {*names} == ({"cat"} if to in UNUSED else {"unused", "cat"})
-    assert back["annotations"][0]["category_id"] == names["cat"]
-    if to == "coco":
-        assert {key: back[key] for key in ("info", "licenses")} == {
-            key: content[key] for key in ("info", "licenses")
-        }
-
-
-@pytest.mark.parametrize(
-    ("n", "words"),
-    [
-        (1, "1 polygon (annotation 100): csv holds no polygon; its box is written"),
-        (2, "2 polygons (such as annotation 100): csv holds no polygon; their boxes "),
-    ],
-)
-def test_losses_are_in_the_singular_or_the_plural(n, words, tmp_path):
-    skewed = {"bbox": [0, 0, 40, 30], "segmentation": SKEW}
-    source = _source(tmp_path, [(0, "ann", 0, skewed)] * n)
-    with pytest.raises(DatasetError) as error:
-        bboxqa.convert(source, tmp_path / "out.csv", to="csv")
-    (problem,) = error.value.problems
-    assert problem.startswith(words)
-
-
-@pytest.mark.parametrize("to", ["yolo", "csv", "label-studio", "voc"])
-def test_marks_that_are_not_set_are_no_losses(to, tmp_path):
-    marks = {"occluded": False, "truncated": 0, "difficult": "0"}
-    source = _source(tmp_path, [(0, "ann", 0, {"bbox": BOX, "attributes": marks})], IMAGES[:1])
-    out = tmp_path / f"out{ENDINGS.get(to, '')}"
-    assert bboxqa.convert(source, out, to=to).losses == ()
-    marks["occluded"] = True
-    source = _source(tmp_path, [(0, "ann", 0, {"bbox": BOX, "attributes": marks})], IMAGES[:1])
-    losses = bboxqa.convert(source, out, to=to, lossy=True, force=True).losses
-    expected = [] if to == "voc" else ["annotations with 'attributes.occluded'"]
-    assert [each.what for each in losses] == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "shown", "n_lost"),
-    [
-        ("0", "0", 0), ("1", "1", 0), (True, "1", 0), ("true", "1", 0), ("false", "0", 0),
-        ("yes", "0", 1),
-    ],
-)  # fmt: skip
-def test_marks_of_pascal_voc_and_dota_are_numbers(value, shown, n_lost, tmp_path):
-    record = {"bbox": BOX, "attributes": {"difficult": value}}
-    source = _source(tmp_path, [(0, "ann", 0, record)], IMAGES[:1])
-    found = bboxqa.convert(source, tmp_path / "out", to="voc", lossy=True)
-    assert sum(each.n for each in found.losses) == n_lost
-    text = (tmp_path / "out/ann/Annotations/a.xml").read_text()
-    assert f"<difficult>{shown}</difficult>" in text
-    found = bboxqa.convert(source, tmp_path / "dota", to="dota", lossy=True)
-    assert sum(each.n for each in found.losses if "difficult" in each.what) == n_lost
-    assert (tmp_path / "dota/ann/labelTxt/a.txt").read_text().split()[-1] == shown
 
 
 @pytest.mark.parametrize(

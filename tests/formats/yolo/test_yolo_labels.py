@@ -1,17 +1,11 @@
 """Label files of YOLO: a folder for each annotator."""
 
-import json
-import os
-import re
 import shutil
-import sys
-import zipfile
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 from support.cli import run
 from support.tool_files import translation_of
 
@@ -28,8 +22,6 @@ needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of YOLO 
 BOX = "0 0.5 0.5 0.2 0.25\n"
 OTHER = "0 0.5 0.5 0.2 0.24\n"
 PICTURE = "P6\n100 80\n255\n"
-POSE = "0 .5 .5 .2 .25 .5 .5 2 .6 .25 1\n"
-FIVE_POINTS = "0 .5 .5 .6 .3 .8 .2 1 .4 .9 1\n"
 
 
 def made(folder, **files):
@@ -62,29 +54,6 @@ def test_shares_of_the_image_become_pixels(tmp_path):
     assert np.allclose(record["bbox"], [40, 30, 20, 20])
     assert record["category_id"] == 2
     assert notes == []
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_a_byte_order_mark_and_line_ends_of_windows_change_nothing(tmp_path, encoding):
-    files = {
-        "data.yaml": "names: [cat, dog]\r\n",
-        "labels/a.txt": "1 0.5 0.5 0.2 0.25\r\n0 0.5 0.5 0.1 0.25\r\n",
-        "labels/b.txt": "",
-    }
-    for name, text in files.items():
-        path = tmp_path / "ann" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode(encoding))
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        for name in files:
-            archive.write(tmp_path / "ann" / name, name)
-    with bboxqa.reading(image_size=(100, 80)):
-        data = read_coco(tmp_path / "ann", min_annotators=1)
-        packed, _ = translated(tmp_path / "a.zip")
-    assert sorted(data.category_names) == ["cat", "dog"]
-    assert np.allclose(data.annotations.bbox, [[40, 30, 20, 20], [45, 30, 10, 20]])
-    assert packed.categories == [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    assert format_of(tmp_path / "a.zip").name == "yolo"
 
 
 @pytest.mark.parametrize(
@@ -125,26 +94,6 @@ def test_key_points_are_kept(tmp_path, shape, line, points):
     assert notes == ["1 label with key points, which are not compared"]
 
 
-def test_key_points_need_no_names_of_classes(tmp_path):
-    line = "0 .5 .5 .2 .25 .5 .5 0 0"
-    record, notes = of_line(tmp_path, line, "kpt_shape: [2, 2]\nkpt_names:\n  0: [nose, tail]\n")
-    assert np.allclose(record["keypoints"], [50, 40, 2, 0, 0, 0])
-    assert notes == [
-        "data.yaml has no names of classes, which training needs: categories are class numbers",
-        "1 label with key points, which are not compared",
-    ]
-    # Names may be in another file.
-    made(tmp_path, classes_txt="cat\n")
-    found, records = translated(tmp_path)
-    assert [each["name"] for each in found.categories] == ["cat"]
-    assert np.allclose(records[0]["keypoints"], [50, 40, 2, 0, 0, 0])
-    assert found.notes == notes[1:]
-    made(tmp_path, data_yaml="kpt_shape: [2, 2\n")
-    (defect,) = translated(tmp_path)[0].defects
-    assert defect.message.startswith("data.yaml: kpt_shape cannot be read: expected ',' or ']'")
-    assert defect.where == ("data.yaml", 2)
-
-
 @pytest.mark.parametrize("names", ["", "names: [cat]\n"])
 @pytest.mark.parametrize(
     ("shape", "shown"),
@@ -166,39 +115,6 @@ def test_a_shape_of_key_points_with_a_wrong_value_is_refused(tmp_path, names, sh
         f"/data.yaml:{line}:1: T001 error data.yaml: kpt_shape is {shown}; "
         "expected [number of key points, 2 or 3], such as [17, 3]\n"
     ) in outcome.stderr
-
-
-@pytest.mark.parametrize("names", ["", "names: [cat]\n"])
-@pytest.mark.parametrize(
-    "line", ["0 .5 .5 .2 .25 .5 .5 2", POSE, "0 .5 .5 .2 .25 .5 .5 1", FIVE_POINTS]
-)
-def test_a_file_of_key_points_that_cannot_be_read_is_named_once(tmp_path, line, names):
-    folder = made(tmp_path / "ada", labels__a_txt=line, images__a_ppm=PICTURE)
-    made(folder, args_yaml=f"{names}kpt_shape: [1,3")
-    shown = run("validate", folder, "--format", "concise")
-    (finding,) = [row for row in shown.stdout.splitlines() if "T001" in row]
-    assert finding.startswith(f"{folder}/args.yaml:{names.count(chr(10)) + 1}:1: T001 ")
-    assert "cannot be read: expected ',' or ']'" in finding
-    assert "in data.yaml" not in shown.stdout + shown.stderr
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        POSE.replace("\n", " .5 .5 2\n"),
-        BOX,
-        FIVE_POINTS.replace(" 1 ", " .999 "),
-        "0 .5 .5 .2 .25 .5 .5 2 .6 nan .25\n",
-    ],
-)
-def test_key_points_among_other_labels_are_refused_with_their_shape(tmp_path, other):
-    folder = made(tmp_path, labels__a_txt=POSE + other, images__a_ppm=PICTURE)
-    found, _ = translated(folder)
-    defect = found.defects[0]
-    assert (defect.code, defect.where.at) == ("T001", 1)
-    assert defect.message.endswith(
-        "seems to be a box and key points; expected kpt_shape: [2, 3] in data.yaml"
-    )
 
 
 def test_a_number_behind_the_box_is_a_confidence(tmp_path):
@@ -252,23 +168,6 @@ def test_images_without_a_picture_have_the_size_given(tmp_path):
     assert "1000 × 800 pixels, as given" in str(data.notes)
 
 
-def test_a_picture_in_another_folder_than_labels_is_told(tmp_path):
-    """As where the labels of several people are said to be one person's."""
-    for who in ("ann", "bob"):
-        (tmp_path / "labels" / who).mkdir(parents=True)
-        (tmp_path / "labels" / who / "a.txt").write_text(BOX)
-    (tmp_path / "images").mkdir()
-    Image.new("RGB", (100, 80)).save(tmp_path / "images/a.png")
-    reason = (
-        "the size of its image is not known: a picture of its name is in another folder, "
-        "images/a.png; --image-size gives it"
-    )
-    with pytest.raises(DatasetError, match=re.escape(reason)):
-        read_coco({"x": tmp_path})
-    named = {who: tmp_path / "labels" / who for who in ("ann", "bob")}
-    assert read_coco(named).annotator_names == ("ann", "bob")
-
-
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
@@ -313,19 +212,6 @@ def test_an_archive_is_read_in_place(tmp_path):
     assert len(records) == 1
 
 
-@pytest.mark.parametrize("other", [{}, {"labels__b_txt": BOX, "val_txt": "images/b.jpg\n"}])
-def test_labels_of_an_image_named_like_a_split(tmp_path, other):
-    files = {"data_yaml": "names: [cat]\n", "labels__train_txt": BOX, **other}
-    folder = made(tmp_path / "data", **files, images__train_ppm=PICTURE, images__b_ppm=PICTURE)
-    packed = Path(shutil.make_archive(str(tmp_path / "data"), "zip", folder))
-    for path in (folder, packed):
-        assert format_of(path).name == "yolo"
-        found, records = translated(path)
-        names = {image["id"]: image["file_name"] for image in found.images}
-        drawn = sorted(names[record["image_id"]] for record in records)
-        assert drawn == (["b.ppm", "train.ppm"] if other else ["train.ppm"])
-
-
 @pytest.mark.parametrize(
     "files",
     [
@@ -337,35 +223,6 @@ def test_labels_of_an_image_named_like_a_split(tmp_path, other):
 )
 def test_other_folders_are_none(tmp_path, files):
     assert not is_source(made(tmp_path, **files))
-
-
-def test_commands_take_folders_and_what_is_said_of_them(tmp_path):
-    made(tmp_path, ann__a_txt=BOX, bob__a_txt=OTHER, classes_txt="cat")
-    for command in ("agree", "validate"):
-        done = run(command, "ann", "bob", "--image-size", "100x80", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-    done = run("agree", "ann", "bob", "--image-size", "100", cwd=tmp_path)
-    assert "expected such as 1920x1080" in done.stderr
-    done = run(
-        "draw", ".", "--image-size", "100x80", "--image", "a", "--out", "a.png", cwd=tmp_path
-    )
-    assert (tmp_path / "a.png").is_file(), done.stderr
-
-
-@needs_shared
-def test_one_annotation_as_coco_and_as_yolo_agrees(tmp_path):
-    """CVAT wrote both; COCO has outlines besides."""
-    coco = json.loads((SHARED / "coco/cvat_export/annotations/instances_default.json").read_text())
-    coco["annotations"] = [each for each in coco["annotations"] if not each["segmentation"]]
-    (tmp_path / "coco.json").write_text(json.dumps(coco))
-    yolo = shutil.copytree(SHARED / "yolo/cvat_export", tmp_path / "yolo")
-    for image in coco["images"]:
-        picture = f"P6\n{image['width']} {image['height']}\n255\n"
-        (yolo / "obj_train_data" / image["file_name"]).write_text(picture)
-    result = agree(read_coco([tmp_path / "coco.json", yolo]), bootstrap=0)
-    assert result.n_images == 4
-    assert result.existence.f1 == 1
-    assert result.place.mean_iou == pytest.approx(1, abs=1e-3)
 
 
 @needs_shared
@@ -433,13 +290,6 @@ def test_many_files_at_once_are_read_as_line_by_line(tmp_path, extra):
     assert at_once(tmp_path) == line_by_line(tmp_path)
 
 
-def test_four_numbers_in_a_line_and_six_in_the_next_are_not_two_boxes(tmp_path):
-    made(tmp_path, classes_txt="cat\ndog", a_txt="0 .5 .5 .2\n1 0 .1 .1 .2 .2\n")
-    made(tmp_path, b_txt=BOX, c_txt=BOX)
-    with pytest.raises(DatasetError, match="has 3 numbers after the class"):
-        at_once(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("names", "problem"),
     [
@@ -460,43 +310,11 @@ def test_names_that_cannot_be_read_are_told(tmp_path, names, problem):
     assert any(problem in each for each in caught.value.problems)
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "problem"),
-    [
-        (
-            "data.yaml",
-            b"\x8e\xf1\x02 \x00\xc4",
-            "data.yaml: class names cannot be read: the file is",
-        ),
-        (
-            "data.yaml",
-            b"\x8e\xf1 \xc4\xfe",
-            "data.yaml: class names cannot be read: the file is not",
-        ),
-        ("dataset.yaml", b"path: [a", "dataset.yaml: class names cannot be read: expected ','"),
-        ("fruit.yaml", b"path: [a\nnc: 2", "fruit.yaml: class names cannot be read: expected ','"),
-        ("classes.txt", b"\0\0\0", "classes.txt: class names cannot be read: the file is not text"),
-    ],
-)
-def test_damaged_files_of_names_are_not_taken_for_missing(tmp_path, name, data, problem):
-    two(tmp_path)
-    (tmp_path / "ann" / name).write_bytes(data)
-    with pytest.raises(DatasetError) as caught:
-        read_coco([tmp_path / "ann", tmp_path / "bob"])
-    assert any(f"T001 error {problem}" in each for each in caught.value.problems)
-
-
 def test_sound_files_without_names_give_numbers(tmp_path):
     folder = made(tmp_path, data_yaml="path: .\n", labels__a_txt=BOX, images__a_ppm=PICTURE)
     found, _ = translated(folder)
     assert [each["name"] for each in found.categories] == ["class 0"]
     assert "no data.yaml or classes.txt: categories are class numbers" in found.notes
-
-
-def test_names_are_texts_also_where_yaml_has_other_values(tmp_path):
-    names = "a: &a no\nnames:\n  - yes\n  - *a\n  - 1.0\n  - 'it''s'\n"
-    found, _ = translated(made(tmp_path, data_yaml=names, labels__a_txt=BOX, images__a_ppm=PICTURE))
-    assert [each["name"] for each in found.categories] == ["yes", "no", "1.0", "it's"]
 
 
 def test_a_folder_with_names_is_known_by_one_label(tmp_path):
@@ -505,24 +323,6 @@ def test_a_folder_with_names_is_known_by_one_label(tmp_path):
     assert is_yolo_folder(tmp_path)
     (tmp_path / "data.yaml").unlink()
     assert not is_yolo_folder(tmp_path)
-
-
-def test_val_is_a_split(tmp_path):
-    folder = made(tmp_path, data_yaml="names: [cat]\n", val__labels__a_txt=BOX)
-    made(tmp_path, val__images__a_ppm=PICTURE, val_txt="val/images/a.ppm\n")
-    found, records = translated(folder)
-    assert [each["file_name"] for each in found.images] == ["val/a.ppm"]
-    assert len(records) == 1
-    assert found.defects == []
-
-
-def test_files_of_other_tools_among_labels_are_told(tmp_path):
-    voc = "<annotation><filename>b.jpg</filename></annotation>"
-    made(tmp_path, data_yaml="names: [cat]", labels__a_txt=BOX, images__a_ppm=PICTURE)
-    made(tmp_path, labels__b_xml=voc, labels__notes_json="{}", meta_xml=voc)
-    found, _ = translated(tmp_path)
-    assert [(each.code, each.where.member) for each in found.defects] == [("T012", "labels/b.xml")]
-    assert "1 file left out: not labels of YOLO (labels/b.xml, XML of Pascal VOC)" in (found.notes)
 
 
 def of_two_data_sets(folder, of_bob):
@@ -553,41 +353,3 @@ def test_class_names_that_differ_in_an_archive_are_refused(tmp_path, inside):
     assert data.annotator_names == ("ann", "bob")
     assert data.category_names == ("cat", "dog")
     assert len(set(data.annotations.category.tolist())) == 2
-
-
-@pytest.mark.parametrize("longer", ["train", "val"])
-def test_a_list_of_classes_may_be_the_beginning_of_another(tmp_path, longer):
-    dog, shorter = BOX.replace("0", "1", 1), {"train": "val", "val": "train"}[longer]
-    made(
-        tmp_path,
-        **{f"{longer}__classes_txt": "cat\ndog\n", f"{longer}__labels__a_txt": dog},
-        **{f"{shorter}__classes_txt": "cat\n", f"{shorter}__labels__b_txt": BOX},
-    )
-    archive = shutil.make_archive(str(tmp_path / "all"), "zip", tmp_path)
-    with reading(image_size=(100, 80)):
-        data = read_coco(archive, min_annotators=1)
-    used = zip(data.annotations.image, data.annotations.category, strict=True)
-    named = {data.image_names[image][-1]: data.category_names[label] for image, label in used}
-    assert named == {"a": "dog", "b": "cat"}
-
-
-def test_paths_in_a_list_begin_at_its_folder_or_around_all_files(tmp_path):
-    paths = ["./images/{}.jpg", "{}.jpg", ".\\images\\{}.jpg", "../val/images/{}.jpg"]
-    paths += ["/home/me/val/images/{}.jpg", "C:\\me\\val\\images\\{}.jpg", "./val/images/{}.jpg"]
-    for number, path in enumerate(paths):
-        folder = made(tmp_path / str(number), data_yaml="names: [cat]\n", val__labels__a_txt=BOX)
-        (folder / "val/train.txt").write_text("".join(f"{path.format(name)}\n" for name in "ab"))
-        found, _ = translated(folder, image_size=(100, 80), missing_txt="asked")
-        assert [each["file_name"] for each in found.images] == ["val/a.jpg", "val/b.jpg"], path
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-def test_names_that_are_not_utf_8_are_escaped(tmp_path):
-    made(tmp_path / "ann", data_yaml="names: [cat]\n", labels__a_txt=BOX)
-    label = tmp_path / "ann/labels/a.txt"
-    label.rename(label.with_name(os.fsdecode(b"caf\xe9.txt")))
-    assert run("validate", tmp_path, "--image-size", "100x80").returncode == 0
-    out = tmp_path / "out.json"
-    done = run("convert", tmp_path / "ann", out, "--to", "coco", "--image-size", "100x80")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(out.read_text())["images"][0]["file_name"] == "caf%E9"

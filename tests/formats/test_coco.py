@@ -1,0 +1,904 @@
+"""COCO JSON: what is read however a file writes it, lists of results, and what is refused."""
+
+import json
+import os
+import random
+import re
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pycocotools import mask as coco_mask
+from pycocotools.coco import COCO
+from support.cli import run
+from support.datasets import annotation, document, image, two_annotators, write
+from support.forks import forked
+from support.masks import decode, encode
+from support.reference import data_file
+from support.tool_files import exact_rows
+
+import bboxqa
+from bboxqa import validate
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.formats import opening, scanner
+from bboxqa.formats.dataset.reader import Reading, read_dataset
+from bboxqa.model.outlines import SegmentationKind
+
+SQUARE = [10, 10, 30, 10, 30, 30, 10, 30]
+
+
+def read(tmp_path, content, **more):
+    return read_dataset(write(tmp_path / "export.json", content), Reading(**more))
+
+
+def pair(**more):
+    """Return two equal annotations of two annotators."""
+    return [annotation(n, rater=rater, **more) for n, rater in ((1, "ann"), (2, "bob"))]
+
+
+def equal(one, other):
+    for name in ("image_names", "category_names", "annotator_names"):
+        assert getattr(one, name) == getattr(other, name)
+    assert np.array_equal(one.assigned, other.assigned)
+    assert np.array_equal(one.image_size, other.image_size)
+    for name in ("id", "image", "annotator", "category", "bbox", "iscrowd"):
+        assert np.array_equal(getattr(one.annotations, name), getattr(other.annotations, name))
+    a, b = one.annotations.segmentation, other.annotations.segmentation
+    assert (a is None) == (b is None)
+    if a is not None:
+        a, b = a.packed(), b.packed()
+        for name in a.__slots__:
+            assert np.array_equal(getattr(a, name), getattr(b, name))
+
+
+def test_columns(tmp_path):
+    images = [image(4, "b.jpg"), {"id": 2, "file_name": "a.jpg"}]
+    records = [
+        annotation(5, 4, 9, (1.5, 2, 3, 4), rater="bob", segmentation=[SQUARE, SQUARE[:6]]),
+        annotation(6, 2, 3, (5, 6, 7, 8), rater="ann", iscrowd=1, segmentation=[]),
+        annotation(7, 4, 3, (9, 9, 9, 9), rater="ann"),
+    ]
+    categories = [{"id": 9, "name": "dog"}, {"id": 3, "name": "cat"}]
+    data = read(tmp_path, document(records, images, categories))
+    assert data.image_names == ("a.jpg", "b.jpg")
+    assert data.image_size.tolist() == [[0, 0], [100, 100]]
+    assert data.category_names == ("cat", "dog")
+    columns = data.annotations
+    assert columns.id.tolist() == [6, 7, 5]
+    assert columns.image.tolist() == [0, 1, 1]
+    assert columns.annotator.tolist() == [0, 0, 1]
+    assert columns.category.tolist() == [0, 0, 1]
+    assert columns.bbox.tolist() == [[5, 6, 7, 8], [9, 9, 9, 9], [1.5, 2, 3, 4]]
+    assert columns.iscrowd.tolist() == [True, False, False]
+    outlines = columns.segmentation
+    assert outlines.kind.tolist() == [
+        SegmentationKind.NONE, SegmentationKind.NONE, SegmentationKind.POLYGON
+    ]  # fmt: skip
+    assert [ring.ravel().tolist() for ring in outlines.rings(2)] == [SQUARE, SQUARE[:6]]
+    assert outlines.rings(0) == []
+
+
+def test_the_source_is_named_measured_and_hashed(tmp_path):
+    import hashlib
+
+    path = write(tmp_path / "export.json", two_annotators())
+    (source,) = read_dataset(path).sources
+    assert source.name == str(path)
+    assert source.size == path.stat().st_size
+    assert source.blake2b == hashlib.blake2b(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("folder", ["with space", "Übung", "日本語", "a'b\"c"])
+def test_unicode_and_spaces_in_paths(folder, tmp_path):
+    path = write(tmp_path / folder / f"{folder}.json", two_annotators())
+    assert len(read_dataset(path).annotations) == 2
+    assert len(read_dataset(str(path)).annotations) == 2
+
+
+# What tools write differently.
+
+
+def test_a_byte_order_mark(tmp_path):
+    text = json.dumps(two_annotators()).encode()
+    equal(read(tmp_path, b"\xef\xbb\xbf" + text), read(tmp_path, text))
+
+
+def as_text(value):
+    return str(value)
+
+
+@pytest.mark.parametrize("change", [as_text, float], ids=["text", "float"])
+@pytest.mark.parametrize("where", ["images", "categories", "annotations", "references"])
+def test_ids_as_text_or_float(change, where, tmp_path):
+    content = document(pair())
+    keys = ("image_id", "category_id") if where == "references" else ("id",)
+    for record in content["annotations" if where == "references" else where]:
+        for key in keys:
+            record[key] = change(record[key])
+    equal(read(tmp_path, content), read(tmp_path, document(pair())))
+
+
+MASK = {"size": [2, 2], "counts": [0, 4]}
+
+
+@pytest.mark.parametrize("outlines", [True, False])
+@pytest.mark.parametrize("is_tolerant", [True, False])
+@pytest.mark.parametrize(
+    ("outline", "is_crowd"),
+    [(MASK, False), (MASK | {"counts": "04"}, False), ([[0, 0, 2, 0, 2, 2]], True), ([], True),
+     (None, True), (..., True)],
+)  # fmt: skip
+def test_crowds_of_cvat_are_run_lengths(outline, is_crowd, is_tolerant, outlines, tmp_path):
+    more = {} if outline is ... else {"segmentation": outline}
+    marked = pair(iscrowd=1, attributes={"occluded": False}, **more)
+    # A number that is not finite is read by the tolerant decoder only.
+    text = json.dumps(document(marked, note="@")).replace('"@"', "NaN" if is_tolerant else "0")
+    data = read(tmp_path, text, outlines=outlines)
+    assert data.annotations.iscrowd.tolist() == [is_crowd] * 2
+    noted = [note for note in data.notes if "count as single objects: CVAT writes 1" in note]
+    assert len(noted) == (not is_crowd)
+
+
+def test_unknown_keys_are_skipped(tmp_path):
+    more = {"area": 5.5, "extra": {"nested": [1, {"a": None}]}, "attributes": {"occluded": False}}
+    content = document(
+        pair(**more, keypoints=[1, 2], score=None),
+        [image(1, license=1, flickr_url="x", date_captured=None)],
+        [{"id": 1, "name": "cat", "supercategory": "animal", "keypoints": ["a"]}],
+        info={"year": ""},
+        licenses=[{}],
+        more=None,
+    )
+    equal(read(tmp_path, content), read(tmp_path, document(pair())))
+
+
+def test_the_careful_reader_reads_the_same(tmp_path):
+    """An id written as 1.0 sends the whole file to the careful reader."""
+    records = pair(segmentation=[SQUARE], iscrowd=None, attributes={"annotator": "x"})
+    records += [annotation(3, rater="ann", segmentation=encoded("compressed"))]
+    fast = read(tmp_path, document(records))
+    careful = read(tmp_path, document(records, [image(1.0, "1.jpg")]))
+    equal(fast, careful)
+
+
+# Masks.
+
+
+def picture():
+    result = np.zeros((100, 100), bool)
+    result[10:30, 15:40] = True
+    result[50:, 60:61] = True
+    return result
+
+
+def encoded(kind):
+    rle = encode(picture())
+    if kind == "compressed":
+        return {"size": [100, 100], "counts": rle["counts"].decode()}
+    column = picture().T.ravel()
+    changes = np.flatnonzero(np.diff(column)) + 1
+    runs = np.diff(np.concatenate([[0], changes, [column.size]]))
+    return {"size": [100, 100], "counts": runs.tolist()}
+
+
+def test_uncompressed_masks_are_as_compressed_ones(tmp_path):
+    one, other = (
+        read(tmp_path, document(pair(segmentation=encoded(kind))))
+        for kind in ("compressed", "uncompressed")
+    )
+    equal(one, other)
+    outlines = one.annotations.segmentation
+    assert outlines.kind.tolist() == [SegmentationKind.RLE] * 2
+    assert np.array_equal(decode(outlines.rle(1)), picture())
+
+
+# Windows.
+
+
+def shuffled(seed):
+    rng = np.random.default_rng(seed)
+    outlines = [[SQUARE], [SQUARE, SQUARE[:6]], [], encoded("compressed"), None]
+    records = [
+        annotation(
+            n, int(rng.integers(1, 4)), bbox=rng.integers(0, 30, 4).tolist(),
+            rater=f"r{rng.integers(3)}", segmentation=outlines[rng.integers(5)],
+        )
+        for n in range(40)
+    ]  # fmt: skip
+    return document(records, [image(n) for n in (1, 2, 3)])
+
+
+@pytest.mark.parametrize("window", [1, 50, 400, 3000])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_reading_by_windows_changes_nothing(window, indent, tmp_path, monkeypatch):
+    text = json.dumps(shuffled(window), indent=indent)
+    whole = read(tmp_path, text)
+    monkeypatch.setattr(scanner, "WINDOW", window)
+    equal(read(tmp_path, text), whole)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("records", [[], [{}], None])
+@pytest.mark.parametrize("key", ["images", "annotations", "categories"])
+def test_a_list_that_is_there_twice_is_refused(key, records, is_first, tmp_path):
+    """Only the last one would count: a second empty list says that somebody drew nothing."""
+    content = document(pair())
+    records = content[key] if records is None else records
+    other = f'"{key}": {json.dumps(records)}'
+    text = json.dumps(content)
+    twice = f"{{{other}, {text[1:]}" if is_first else f"{text[:-1]}, {other}}}"
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, twice)
+    said = f"{key} is in the file twice, and only the last one would count; expected it once"
+    assert said in str(caught.value)
+
+
+def in_two_records(*drawn, **sessions):
+    """Return a document of an image with two records, and annotations (record, annotator, x)."""
+    images = [
+        image(number)
+        | {"file_name": "a.jpg"}
+        | ({"round": sessions[f"of_{number}"]} if sessions else {})
+        for number in (1, 2)
+    ]
+    records = [
+        annotation(place, image_id=number, bbox=(x, 1, 9, 9), rater=who)
+        for place, (number, who, x) in enumerate(drawn, 1)
+    ]
+    return document(records, images)
+
+
+def test_equal_annotations_in_two_records_of_an_image_count_once(tmp_path):
+    drawn = [(1, "ann", 5), (1, "ann", 3), (2, "ann", 3), (2, "ann", 5)]
+    drawn += [(1, "bob", 5), (2, "cid", 5), (2, "cid", 5)]
+    data = read(tmp_path, in_two_records(*drawn))
+    who = [data.annotator_names[each] for each in data.annotations.annotator]
+    assert who == ["ann", "ann", "bob", "cid", "cid"]
+    assert data.annotations.bbox[:, 0].tolist() == [3, 5, 5, 5, 5]
+    assert sorted(data.annotations.id.tolist()) == [1, 2, 5, 6, 7]
+    (note,) = data.notes
+    assert note.startswith("2 annotations left out: 1 image is in the file several times, with the")
+
+
+@pytest.mark.parametrize("second", [[3], [3, 5, 7], [3, 6]], ids=["fewer", "more", "others"])
+def test_different_annotations_in_two_records_of_an_image_are_all_read_with_a_note(
+    second, tmp_path
+):
+    drawn = [(1, "ann", 3), (1, "ann", 5), *((2, "ann", x) for x in second), (1, "bob", 3)]
+    data = read(tmp_path, in_two_records(*drawn))
+    assert len(data.annotations) == len(drawn)
+    (note,) = data.notes
+    assert note.startswith("1 image is in the file several times, with different boxes by the same")
+    outcome = run("agree", tmp_path / "export.json", "--bootstrap", "0")
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    said = "image 'a.jpg' is in the file several times, with different boxes by 'ann'; expected it"
+    assert f"{said} once\n" in outcome.stderr
+    assert '--session-key KEY, where KEY is one of image records: "session": 2\n' in outcome.stderr
+    assert run("agree", tmp_path / "export.json", "--bootstrap", "0", "--no-checks").returncode == 0
+
+
+@given(st.randoms(use_true_random=False))
+def test_order_of_records_changes_nothing(tmp_path_factory, random):
+    folder = tmp_path_factory.mktemp("order")
+    content = shuffled(5)
+    expected = read(folder, content)
+    for part in ("images", "annotations"):
+        random.shuffle(content[part])
+    equal(read(folder, dict(sorted(content.items(), key=lambda _: random.random()))), expected)
+
+
+# Real exports.
+
+
+def test_lvis():
+    data = read_dataset(data_file("lvis_double_100.json"))
+    assert data.annotator_names == ("r1", "r2")
+    assert (len(data.image_names), len(data.category_names), len(data.annotations)) == (
+        100, 1203, 1287
+    )  # fmt: skip
+    assert data.assigned.all()
+
+
+def test_key_points_beside_boxes_are_counted_and_left_out(tmp_path):
+    points = {"keypoints": [5, 5, 2, 9, 9, 2]}
+    shared = {"image_id": 1, "category_id": 1, "iscrowd": 0}
+    boxes = [{"id": i, **shared, "bbox": [1, 1, 9, 9], "annotator": "ab"[i]} for i in range(2)]
+    alone = [{"id": i, **shared, **points, "annotator": "a"} for i in (7, 8)]
+    document = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 90, "height": 90}],
+        "annotations": [boxes[0], *alone, boxes[1]],
+        "categories": [{"id": 1, "name": "cat", "keypoints": ["nose", "tail"]}],
+    }
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document))
+    data = read_dataset(path)
+    assert data.annotations.id.tolist() == [0, 1]
+    said = "2 annotations with key points and no box are not compared; --similarity keypoints"
+    assert any(said in note for note in data.notes)
+    with_points = read_dataset(path, Reading(keypoints=True))
+    assert sorted(with_points.annotations.id.tolist()) == [0, 1, 7, 8]
+    path.write_text(json.dumps({**document, "annotations": alone}))
+    with pytest.raises(DatasetError) as caught:
+        read_dataset(path)
+    assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize("n_links", [1, 2])
+def test_people_whose_folders_are_links_are_read(tmp_path, n_links):
+    people = ("ann", "bob")
+    for who in people:
+        place = tmp_path / ("elsewhere" if who in people[:n_links] else "set") / who
+        box = [10, 10, 20, 20 + (who == "bob")]
+        write(place / "x.json", document([annotation(1, bbox=box)], [image(1)]))
+    (tmp_path / "set").mkdir(exist_ok=True)
+    for who in people[:n_links]:
+        (tmp_path / "set" / who).symlink_to(tmp_path / "elsewhere" / who)
+    assert read_dataset(tmp_path / "set").annotator_names == people
+
+
+# What a user reads when a file would falsify the result.
+
+
+def refused(path, **more):
+    with pytest.raises(DatasetError) as caught:
+        read_dataset(path, Reading(**more))
+    return caught.value
+
+
+def problems(tmp_path, content, **more):
+    """Return the problems of a document, without the name of the file."""
+    path = write(tmp_path / "export.json", content)
+    return [
+        problem.replace(f"{path}: ", "").replace("export.json: ", "")
+        for problem in refused(path, **more).problems
+    ]
+
+
+def test_no_such_file(tmp_path, monkeypatch):
+    assert refused(tmp_path / "none.json").problems == (f"{tmp_path / 'none.json'}: no such file",)
+    monkeypatch.chdir(tmp_path)
+    error = refused("none.json")
+    assert error.problems == ("none.json: no such file",)
+    assert f"Paths are relative to {tmp_path}." in str(error)
+
+
+def test_an_empty_file(tmp_path):
+    error = refused(write(tmp_path / "a.json", ""))
+    assert error.problems == (f"{tmp_path / 'a.json'}: the file is empty",)
+    assert "Export it again." in str(error)
+
+
+@pytest.mark.parametrize("outlines", [True, False])
+def test_truncated_at_every_place(outlines, tmp_path):
+    text = json.dumps(document(pair(segmentation=[SQUARE]), [image(1, "ü.jpg")]))
+    for stop in range(1, len(text)):
+        (problem,) = problems(tmp_path, text[:stop], outlines=outlines)
+        assert problem.startswith("not JSON at byte ")
+
+
+TEXT = json.dumps(two_annotators())
+MISSING = [f"{key} is missing; expected a list" for key in ("images", "annotations", "categories")]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("[]", ["the top level is a list; expected an object"]),
+        ("7", ["the top level is 7; expected an object"]),
+        ("null", ["the top level is null; expected an object"]),
+        ({"info": {}}, MISSING),
+        (
+            two_annotators() | {"images": {}, "annotations": None},
+            ["images is a dict; expected a list", "annotations is a NoneType; expected a list"],
+        ),
+        (b"\xff\xfe" + TEXT.encode("utf-16-le"), ["is UTF-16; expected UTF-8"]),
+        (b"\xfe\xff" + TEXT.encode("utf-16-be"), ["is UTF-16; expected UTF-8"]),
+        (
+            TEXT.replace("1.jpg", "ü.jpg").encode("latin-1"),
+            [f"byte {TEXT.index('1.jpg')} is not UTF-8"],
+        ),
+        (TEXT + " {}", [f"not JSON at byte {len(TEXT) + 1}: extra data"]),
+        ("@" + TEXT, ["not JSON at byte 0: "]),
+        (TEXT[:-1] + ",}", ["not JSON at byte "]),
+        (TEXT[:-1] + ',"a":"\t"}', ["not JSON at byte "]),
+        ("[" * 100_000, ["not JSON at byte 1: lists nested too deep"]),
+        (document([]), ["no annotations; nothing to measure"]),
+    ],
+    ids=range(14),
+)
+def test_problems_of_files(content, expected, tmp_path):
+    found = problems(tmp_path, content)
+    assert len(found) == len(expected)
+    assert all(one.startswith(begin) for one, begin in zip(found, expected, strict=True)), found
+
+
+BOX = "bbox is {}; expected 4 finite numbers: x, y, width, height"
+SIDE = "expected 0 or more, and at most 1e+09 px"
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "expected"),
+    [
+        ("annotations", {"image_id": 77}, "annotation 1: image_id is 77; expected the id of an"),
+        ("annotations", {"category_id": 77}, "annotation 1: category_id is 77; expected the id of"),
+        *[
+            ("annotations", {"bbox": box}, f"annotations[0] (id 1): {BOX.format(json.dumps(box))}")
+            for box in ([1, 2, 3], [1, 2, 3, 4, 5], None, "x", {}, [1, "2", 3, 4], [1, 2, 3, True])
+        ],
+        *[
+            ("annotations", {"bbox": [5, 5, *sides]}, f"annotation 1: bbox {name} is {bad}; {SIDE}")
+            for sides, name, bad in (
+                ((-1, 5), "width", "-1"), ((5, -0.5), "height", "-0.5"),
+                ((2e9, 5), "width", "2e+09"),
+            )
+        ],
+        *[
+            ("annotations", {key: value}, "; expected a whole number, or text")
+            for key in ("id", "image_id", "category_id")
+            for value in ("", " ", 7.5, None, True, [7], {}, 2**70)
+        ],
+        *[
+            ("annotations", {key: ...}, f": {key} is missing; expected ")
+            for key in ("id", "image_id", "category_id", "bbox")
+        ],
+        ("images", {"file_name": 7}, "images[0] (id 1): file_name is 7; expected text"),
+        ("images", {"width": "9"}, 'width is "9"; expected a number of pixels'),
+        ("images", {"width": -1}, "image 1: width is -1; expected 0 or more, and at most"),
+        ("images", {"rater_list": "ann"}, 'rater_list is "ann"; expected a list of annotators'),
+        ("categories", {"name": 7}, "categories[0] (id 1): name is 7; expected text"),
+        ("annotations", {"iscrowd": 5}, "iscrowd is 5; expected 0 or 1"),
+        ("annotations", {"iscrowd": "no"}, 'iscrowd is "no"; expected 0 or 1'),
+    ],
+)  # fmt: skip
+def test_problems_of_records(key, change, expected, tmp_path):
+    content = document(pair())
+    record = content[key][0] | change
+    content[key][0] = {key: value for key, value in record.items() if value is not ...}
+    found = problems(tmp_path, content)
+    assert any(expected in problem for problem in found), found
+
+
+@pytest.mark.parametrize("key", ["images", "categories", "annotations"])
+def test_duplicate_ids_and_records_that_are_no_objects(key, tmp_path):
+    content = document(pair())
+    content[key].append(content[key][0] | ({"name": "dog"} if key == "categories" else {}))
+    assert problems(tmp_path, content) == [f"{key}: id 1 occurs more than once; expected once"]
+    content[key][-1] = 7
+    (problem,) = problems(tmp_path, content)
+    assert f"{key}[{len(content[key]) - 1}]: the record is 7" in problem
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400"])
+def test_numbers_that_are_not_finite(number, tmp_path):
+    for more in ({"bbox": [5, 5, "@", 5]}, {"segmentation": [[0, 0, 5, 0, 5, "@"]]}):
+        text = json.dumps(document([*pair(), annotation(3, rater="ann", **more)]))
+        (problem,) = problems(tmp_path, text.replace('"@"', number))
+        assert problem.startswith("annotations[2] (id 3): ")
+        assert "finite numbers" in problem
+
+
+@pytest.mark.parametrize(
+    ("outline", "expected"),
+    [
+        ([[1, 2, 3]], "a polygon has 3 numbers; expected pairs of x and y"),
+        (
+            [SQUARE, [1]],
+            "a polygon has 1 numbers; expected pairs of x and y",
+        ),
+        (
+            [[0, 0, 3e9, 0, 3, 3]],
+            "a polygon has a point more than 1e+09 px from 0",
+        ),
+        (
+            {"size": [100, 100], "counts": [5, 6]},
+            "the run lengths of the mask add up to 11; expected 100 × 100 = 10000",
+        ),
+        (
+            {"size": [100, 100], "counts": [10_005, -5]},
+            "the mask cannot be read: counts has a run of -5; expected 0 or more",
+        ),
+        (
+            {"size": [100, 100], "counts": "é"},
+            (
+                "the mask cannot be read: counts is not valid: a character outside "
+                "of '0' to 'o'; pycocotools may silently read another mask"
+            ),
+        ),
+        (
+            {"size": [0, 100], "counts": []},
+            (
+                "the mask cannot be read: size is [0, 100]; expected "
+                "[height, width] of whole numbers above 0"
+            ),
+        ),
+        (
+            {"size": [10**6, 10**6], "counts": "0"},
+            (
+                "the mask cannot be read: size is [1000000, 1000000]; expected "
+                "fewer than 2,147,483,648 pixels"
+            ),
+        ),
+    ],
+)
+def test_outlines_that_are_not_sound(outline, expected, tmp_path):
+    content = document([*pair(segmentation=outline)[:1], annotation(2, rater="bob")])
+    (problem,) = problems(tmp_path, content)
+    assert problem.partition(": ")[2] == expected
+    assert len(read_dataset(tmp_path / "export.json", Reading(outlines=False)).annotations) == 2
+
+
+@pytest.mark.parametrize(
+    ("size", "counts"),
+    [
+        ([10, 10], [2**62, 2**62, 2**62, 2**62, 100]),  # 100 in numbers of 64 bits
+        ([10, 10], [2**64 + 100]),
+        ([2**31, 1], [2**31]),
+        ([2**63, 2**63], [100]),
+        ([-10, -10], [100]),
+    ],
+)
+def test_masks_beyond_reason(size, counts, tmp_path):
+    content = document(pair(segmentation={"size": size, "counts": counts})[:1])
+    (problem,) = problems(tmp_path, content)
+    assert "mask" in problem
+
+
+def test_categories_that_contradict_between_files(tmp_path):
+    ann = document([annotation(1)], categories=[{"id": 1, "name": "cat"}])
+    bob = document([annotation(1)], categories=[{"id": 1, "name": "dog"}])
+    paths = [write(tmp_path / f"{n}.json", d) for n, d in (("ann", ann), ("bob", bob))]
+    ann_is = f"in {paths[0]} it is 'cat'"
+    assert refused(paths).problems == (
+        f"{paths[1]}: category 1 is 'dog'; {ann_is}, and neither file has both names",
+    )
+
+
+def test_image_sizes_that_contradict_between_files(tmp_path):
+    ann = document([annotation(1)])
+    bob = document([annotation(1)], [image(1) | {"width": 50}])
+    paths = [write(tmp_path / f"{n}.json", d) for n, d in (("ann", ann), ("bob", bob))]
+    assert refused(paths).problems == (
+        f"{paths[1]}: image '1.jpg' is 50 × 100; another record of it says 100 × 100",
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="has no such device")
+@pytest.mark.parametrize("command", ["validate", "agree", "stats", "segments"])
+def test_a_device_without_end_is_refused(command):
+    result = forked(command, "/dev/zero", *["/dev/zero"] * (command == "segments"))
+    assert result.returncode == 2
+    assert "/dev/zero: is a pipe or a device" in result.stderr
+    assert "Write it to a file first." in result.stderr
+
+
+def test_a_pipe_is_read_up_to_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "_MOST_STREAMED", 1000)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for size, refused in ((1000, False), (1001, True)):
+        writer = Thread(target=pipe.write_bytes, args=(b" " * size,))
+        writer.start()
+        if refused:
+            with pytest.raises(DatasetError, match="is a pipe or a device of more than"):
+                opening.read_whole(pipe)
+        else:
+            assert len(opening.read_whole(pipe)) == size
+        writer.join()
+
+
+@pytest.mark.parametrize("kind", ["images", "categories", "annotators"])
+def test_names_that_differ_only_in_escapes_are_not_joined(kind, tmp_path):
+    content = two_annotators()
+    odd, plain = "a\u200b", "a\\u200b"
+    if kind == "annotators":
+        for record, rater in zip(content["annotations"], (odd, plain), strict=False):
+            record["rater"] = rater
+    else:
+        key = "file_name" if kind == "images" else "name"
+        content[kind] = [{**content[kind][0], "id": n + 1, key: (odd, plain)[n]} for n in (0, 1)]
+    pair_of_names = " and ".join(
+        sorted(map(repr, (odd, plain))) if kind == "annotators" else map(repr, (odd, plain))
+    )
+    assert problems(tmp_path, content) == [
+        f"{kind} {pair_of_names} differ only in escaped characters; rename one of them"
+    ]
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        """[{"id": 1, "data": {"image": "a.jpg"}, "annotations": [{"completed_by": 1, "result": [
+            {"type": "rectanglelabels", "value": {"x": NUMBER}}]}]}]""",
+        """{"version": "5", "flags": {}, "imagePath": "a.jpg", "imageHeight": 9, "imageWidth": 9,
+            "shapes": [{"label": "cat", "shape_type": "rectangle", "points": [[NUMBER, 1]]}]}""",
+    ],
+)
+def test_numbers_that_json_does_not_have_are_named_with_their_place(tmp_path, text, number):
+    path = tmp_path / "a.json"
+    path.write_text(text.replace("NUMBER", number), "ascii")
+    (finding,) = [each for each in validate(path).findings if each.code == "F001"]
+    place = text.index("NUMBER")
+    assert finding.message == (
+        f"not JSON at byte {place:,}: the number {number}, which JSON does not have; "
+        "the rest of the file is not read"
+    )
+    assert (finding.spot.line, finding.spot.column) == (2, place - text.index("\n"))
+
+
+# Lists of results, with the images and categories of other files.
+
+IMAGES = [{"id": n, "file_name": f"{n}.jpg", "width": 640, "height": 480} for n in (0, 7, 8, 9, 30)]
+CATEGORIES = [{"id": 0, "name": "cat"}, {"id": 3, "name": "dog"}]
+HERE, THERE = [10, 10, 20, 20], [60, 60, 20, 20]
+ABSENT = "…"
+
+
+def result(image, category, box, score=0.9, **more):
+    return {"image_id": image, "category_id": category, "bbox": box, "score": score, **more}
+
+
+def made(seed, n=40):
+    rng = random.Random(seed)
+    return [
+        result(
+            rng.choice(IMAGES[:-1])["id"],
+            rng.choice(CATEGORIES)["id"],
+            [rng.randint(0, 500), rng.randint(0, 400), rng.randint(9, 99), rng.randint(9, 70)],
+            rng.choice([0, 0.3, 0.5, 0.8, 1]),
+        )
+        for _ in range(n)
+    ]
+
+
+def ground_truth(annotations=(), **more):
+    return {
+        "images": IMAGES,
+        "categories": CATEGORIES,
+        "annotations": [
+            {"id": n, "area": 400, "iscrowd": 0, **each} for n, each in enumerate(annotations, 1)
+        ],
+        **more,
+    }
+
+
+def drawn(results):
+    """Return results as annotations without a score."""
+    return [{key: each[key] for key in ("image_id", "category_id", "bbox")} for each in results]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    put(tmp_path, "gt", ground_truth(drawn(made(0))))
+    put(tmp_path, "a", made(1))
+    put(tmp_path, "b", made(2))
+    return tmp_path
+
+
+def put(folder, name, content):
+    path = folder / f"{name}.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def paths(folder, *names):
+    return [folder / f"{name}.json" for name in names]
+
+
+def rows_of(data):
+    return sorted(exact_rows(data))
+
+
+def expected(results, annotator, least=0.5, *, named=True):
+    """Return the same from results, in plain Python."""
+    files = {each["id"]: each["file_name"] for each in IMAGES}
+    names = {each["id"]: each["name"] for each in CATEGORIES}
+    return sorted(
+        (
+            files[each["image_id"]] if named else f"image {each['image_id']}",
+            annotator,
+            names[each["category_id"]] if named else f"category {each['category_id']}",
+            tuple(map(float, each["bbox"])),
+        )
+        for each in results
+        if each.get("score", 1) >= least
+    )
+
+
+@pytest.mark.parametrize("least", [0, 0.3, 0.5, 0.81])
+def test_results_take_images_and_categories_of_the_coco_file(folder, least):
+    data = bboxqa.read_coco(paths(folder, "a", "gt", "b"), score=least)
+    assert rows_of(data) == sorted(
+        expected(drawn(made(0)), "gt")
+        + expected(made(1), "a", least)
+        + expected(made(2), "b", least)
+    )
+    assert data.annotator_names == ("a", "b", "gt")
+    assert data.assigned.all()
+    assert data.attribution == "one file per annotator"
+    n = sum(each["score"] >= least for each in made(1))
+    said = f"a.json: results with a score of {least:g} or more count: {n} of 40; asked about all"
+    assert said in "\n".join(data.notes)
+
+
+def test_results_alone_are_known_by_id(folder):
+    data = bboxqa.read_coco(paths(folder, "a", "b"))
+    assert rows_of(data) == sorted(
+        expected(made(1), "a", named=False) + expected(made(2), "b", named=False)
+    )
+    assert data.assigned.all()
+    assert "known by id only (image 7, category 3)" in "\n".join(data.notes)
+    assert (data.image_size == 0).all()
+
+
+@pytest.mark.parametrize("content", [ground_truth(), {"images": IMAGES, "categories": CATEGORIES}])
+def test_a_file_without_annotations_is_by_nobody(folder, content):
+    put(folder, "gt", content)
+    data = bboxqa.read_coco(paths(folder, "gt", "a", "b"))
+    assert data.annotator_names == ("a", "b")
+    # Both were asked about an image that no result is about.
+    assert data.image_names == tuple(sorted(each["file_name"] for each in IMAGES))
+    assert data.assigned.all()
+    assert "gt.json: no annotations; the results take images" in "\n".join(data.notes)
+    assert [each.name.rpartition("/")[2] for each in data.sources] == [
+        "a.json",
+        "b.json",
+        "gt.json",
+    ]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("window", [1, 70, 700])
+def test_reading_results_by_windows_changes_nothing(folder, monkeypatch, window, indent):
+    plain = rows_of(bboxqa.read_coco(paths(folder, "gt", "a", "b")))
+    monkeypatch.setattr(scanner, "WINDOW", window)
+    put(folder, "a", "\ufeff" + json.dumps(made(1), indent=indent) + "\n")
+    data = bboxqa.read_coco(paths(folder, "gt", "a", "b"))
+    assert rows_of(data) == plain
+    own = np.flatnonzero(data.annotations.annotator == 0)
+    places = [n for n, each in enumerate(made(1)) if each["score"] >= 0.5]
+    assert sorted(data.annotations.shown_ids(own)) == sorted(f"a.json#/{n}" for n in places)
+
+
+def test_scores_and_results_are_converted_completely(folder):
+    bboxqa.convert(paths(folder, "gt", "a"), folder / "out.json", to="coco")
+    whole = json.loads((folder / "out.json").read_text())
+    own = [each for each in whole["annotations"] if each["annotator"] == "a"]
+    assert sorted(each["score"] for each in own) == sorted(each["score"] for each in made(1))
+    assert {each["file_name"]: each["width"] for each in whole["images"]} == {
+        each["file_name"]: 640 for each in IMAGES
+    }
+    data = bboxqa.read_coco(folder / "out.json")
+    assert rows_of(data) == sorted(expected(drawn(made(0)), "gt") + expected(made(1), "a", 0))
+    done = run("convert", "a.json", "labels", "--to", "yolo", "--lossy", cwd=folder)
+    assert done.returncode == 2
+    assert "width" in done.stderr
+
+
+def test_every_command_takes_lists(folder):
+    for words in (
+        ["draw", "gt.json", "a.json", "--image", "7.jpg", "--out", "a.svg"],
+        ["draw", "a.json", "--image", "image 7", "--out", "b.svg"],
+        ["plan", "gt.json", "a.json", "--target-width", "0.5"],
+        ["compare", "a.json", "b.json"],
+        ["agree", "gt.json", "a.json", "--out", "out", "--diagnose", "--score", "0.4"],
+        ["report", "out"],
+    ):
+        done = run(*words, cwd=folder)
+        assert done.returncode == 0, done.output
+    command = r"bboxqa agree gt.json a.json <[^>]+>--score</span> 0\.4 "
+    assert re.search(command, (folder / "out" / "report.html").read_text())
+    project = folder / "projects" / "one"
+    project.mkdir(parents=True)
+    for path in paths(folder, "gt", "a", "b"):
+        path.rename(project / path.name)
+    done = run("batch", "projects", "--out", "runs", cwd=folder)
+    assert done.returncode == 0, done.output
+    assert "one,measured,3,5,3," in (folder / "runs" / "projects.csv").read_text()
+
+
+def test_masks_give_boxes_as_in_pycocotools(folder):
+    rng = np.random.default_rng(0)
+    results = []
+    for number in (0, 7, 8):
+        mask = np.zeros((480, 640), np.uint8)
+        x, y, w, h = rng.integers(5, 200, 4)
+        mask[y : y + h, x : x + w] = 1
+        mask[y, x] = 0
+        rle = coco_mask.encode(np.asfortranarray(mask))
+        rle["counts"] = rle["counts"].decode()
+        results.append({"image_id": number, "category_id": 3, "segmentation": rle, "score": 0.75})
+    put(folder, "a", results)
+    truth = COCO(str(folder / "gt.json"))
+    found = truth.loadRes(str(folder / "a.json"))
+    boxes = {each["image_id"]: tuple(each["bbox"]) for each in found.dataset["annotations"]}
+    for more in ({"segmentation": False}, {"segmentation": True}):
+        data = bboxqa.read_coco(paths(folder, "gt", "a"), **more)
+        own = [row for row in rows_of(data) if row[1] == "a"]
+        assert own == [(f"{n}.jpg", "a", "dog", boxes[n]) for n in (0, 7, 8)]
+    bboxqa.convert(paths(folder, "a"), folder / "out.json", to="coco")
+    whole = json.loads((folder / "out.json").read_text())["annotations"]
+    assert [tuple(each["bbox"]) for each in whole] == [boxes[n] for n in (0, 7, 8)]
+
+
+def test_key_points_of_results_are_compared(folder):
+    points = [10, 10, 2, 40, 50, 2, 0, 0, 0]
+    joints = {"keypoints": ["nose", "tail", "ear"]}
+    people = ground_truth(
+        [{"image_id": 7, "category_id": 0, "bbox": HERE, "keypoints": points}],
+        categories=[{**CATEGORIES[0], **joints}],
+    )
+    put(folder, "gt", people)
+    put(folder, "a", [{"image_id": 7, "category_id": 0, "keypoints": points, "score": 0.9}])
+    done = run(
+        "agree", "gt.json", "a.json", "--similarity", "keypoints", "--sigmas", "0.1,0.1,0.1",
+        "--format", "json", cwd=folder,
+    )  # fmt: skip
+    assert json.loads(done.stdout)["thresholds"][0]["existence"]["f1"] == 1
+    done = run("agree", "gt.json", "a.json", cwd=folder)
+    assert done.returncode == 2
+    assert "bbox" in done.stderr
+    assert "--similarity keypoints" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("results", "words"),
+    [
+        ([result(0, 3, HERE), result(99, 3, HERE)], ["a.json#/1: image_id is 99", "gt.json"]),
+        ([result(0, 17, HERE)], ["a.json#/0: category_id is 17", "--ground-truth gt.json"]),
+        ([result(0, 3, ABSENT)], ["a.json", "bbox is missing"]),
+        ([result(0, 3, [1, 2, 3])], ["bbox", "[1, 2, 3]"]),
+        ([result(0, 3, [1, 2, "x", 4])], ["bbox"]),
+        ([result(0, 3, [1, 2, -3, 4])], ["-3"]),
+        ([result(0, 3, [1, 2, 1e300, 4])], ["1e+300"]),
+        ([result(0, 3, HERE), result(0, 3, HERE, ABSENT)], ["score is missing"]),
+        ([result(0, 3, HERE, ABSENT)], ["top level is a list; expected an object"]),
+        ([result(0, 3, HERE), result(0, 3, HERE, "high")], ["score", '"high"']),
+        ([result(0, 3, HERE, 90)], ["scores are from 90 to 90; expected 0 to 1"]),
+        ([result(0, 3, HERE, 0.2)], ["none of 1 result has a score of 0.5", "--score"]),
+        ([result(1 << 70, 3, HERE)], ["image_id", "1180591620717411303424"]),
+        ([result([0], 3, HERE)], ["image_id"]),
+        ([result(0, ABSENT, HERE)], ["category_id is missing"]),
+        ([*[result(0, 3, HERE)] * 2, 7], ["a.json:1:", "7"]),
+        ([], ["holds an empty list"]),
+        ([[1, 2]], ["a.json"]),
+        (json.dumps([result(0, 3, HERE)])[:-1], ["a.json"]),
+        (json.dumps([result(0, 3, HERE)]) + "x", ["a.json"]),
+        (
+            [result(0, 3, ABSENT, segmentation={"size": [9, 9], "counts": [1 << 70]})],
+            ["run lengths add up to"],
+        ),
+        (
+            [result(0, 3, ABSENT, segmentation={"size": [9, 9], "counts": [81]})],
+            ["bbox is missing"],
+        ),
+    ],
+    ids=range(22),
+)
+def test_wrong_results_are_named(folder, results, words):
+    if isinstance(results, list):
+        results = [
+            {key: value for key, value in each.items() if value is not ABSENT}
+            if isinstance(each, dict) else each
+            for each in results
+        ]  # fmt: skip
+    put(folder, "a", results)
+    done = run("agree", "gt.json", "a.json", cwd=folder)
+    assert done.returncode == 2
+    for word in ("a.json", *words):
+        assert word in done.stderr
+
+
+def test_other_lists_and_options_are_refused(folder):
+    put(folder, "a", [{"image_id": 0, "caption": "a cat"}])
+    done = run("agree", "gt.json", "a.json", cwd=folder)
+    assert "a.json: holds results of COCO captions; expected objects" in done.stderr
+    done = run("agree", "gt.json", "gt.json", "--score", "0.1", cwd=folder)
+    assert done.returncode == 2
+    with pytest.raises(ConfigError, match="a model has no sessions"):
+        bboxqa.read_coco(paths(folder, "gt", "b"), session_key="session")
+    done = run("agree", "b.json", cwd=folder)
+    assert "no annotator is named" in done.stderr
