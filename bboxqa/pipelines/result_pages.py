@@ -18,7 +18,7 @@ from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.drawing.pictures import inline, other_size, pictures, thumbnail
 from bboxqa.report.findings.page import findings_page, pictured_images
-from bboxqa.report.pages.agreement_page import agreement_page, agreement_pages
+from bboxqa.report.pages.agreement_page import agreement_pages
 from bboxqa.report.pages.page_file import (
     PIXELS,
     PageTarget,
@@ -76,7 +76,7 @@ def write_result(
 ) -> tuple[str, ...]:
     """Write the page of the JSON documents of a result, and return notes on its images.
 
-    See `agreement_page` for the documents. `progress` is called as progress("images", done, total)
+    See `agreement_pages` for the documents. `progress` is called as progress("images", done, total)
     after each image.
     """
     worst = documents.get("worst_images")
@@ -86,17 +86,13 @@ def write_result(
         [str(each["name"]) for each in documents["manifest"]["inputs"]],
         "latter",
     )
-    shown_as: Any = {"top": target.top, "above": target.above}
-    if target.split:
-        with page_folder(target.path) as folder:
-            pixels = images.pixels(target, _file_of(folder), progress)
-            write_pages(folder, agreement_pages(documents, pixels, **shown_as))
-        notes = _notes(pixels)
-    else:
-        pixels = images.pixels(target, _inline, progress)
-        page = agreement_page(documents, pixels, **shown_as)
-        write_page(target.path, page)
-        notes = (*_notes(pixels), *_on_size(page, target))
+
+    def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
+        return agreement_pages(
+            documents, pixels, top=target.top, above=target.above, split=target.split
+        )
+
+    notes = _write(target, images, pages, progress)
     kept = 0 if worst is None else len(worst["images"])
     if worst is not None and kept < min(target.n_images or 0, worst["n_images"]):
         note = (
@@ -120,17 +116,30 @@ def write_report(
     With the settings of `validate`, the page shows how to reproduce it.
     """
     made = _made(report, target.images, settings, ground_truth)
-    images = _images_of(report, target)
-    if not target.split:
-        pixels = images.pixels(target, _inline, progress)
-        page = findings_page(report, pixels, top=target.top, above=target.above, **made)
-        write_page(target.path, page)
-        return (*_notes(pixels), *_on_size(page, target))
-    with page_folder(target.path) as folder:
-        pixels = images.pixels(target, _file_of(folder), progress)
-        page = findings_page(report, pixels, top=target.top, linked=True, **made)
-        write_pages(folder, [(INDEX, page)])
-    return _notes(pixels)
+
+    def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
+        shown_as: Any = {"top": target.top, "linked": target.split, "above": target.above}
+        yield INDEX, findings_page(report, pixels, **shown_as, **made)
+
+    return _write(target, _images_of(report, target), pages, progress)
+
+
+def _write(
+    target: PageTarget,
+    images: "_Images",
+    pages: Callable[[Mapping[str, Pixels]], Iterator[tuple[str, str]]],
+    progress: Progress | None,
+) -> tuple[str, ...]:
+    """Write the pages that show some pixels, in a folder or as one file, and return notes."""
+    if target.split:
+        with page_folder(target.path) as folder:
+            pixels = images.pixels(target, _file_of(folder), progress)
+            write_pages(folder, pages(pixels))
+        return _notes(pixels)
+    pixels = images.pixels(target, _inline, progress)
+    ((_, page),) = pages(pixels)
+    write_page(target.path, page)
+    return (*_notes(pixels), *_on_size(page, target))
 
 
 def report_page(

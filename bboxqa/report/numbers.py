@@ -118,17 +118,6 @@ def percent(value: float | None, digits: int = 1) -> str:
     return "–" if value is None else f"{number(100 * value, digits)} %"
 
 
-def percents(bounds: Sequence[float] | None) -> str:
-    """Return the bounds of the interval of a share.
-
-    Examples
-    --------
-    >>> percents([0.9241, 0.96]), percents(None)
-    ('[92.4 %, 96.0 %]', '')
-    """
-    return "" if bounds is None else f"[{percent(bounds[0])}, {percent(bounds[1])}]"
-
-
 def signed(value: float | None, digits: int = 1) -> str:
     """Return a number with its sign; zero has none.
 

@@ -19,7 +19,7 @@ from bboxqa.geometry.similarities.registry import SIMILARITIES
 from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.pages.agreement_page import agreement_page, measure_of
+from bboxqa.report.pages.agreement_page import agreement_pages, measure_of
 from bboxqa.report.pages.page_file import PageTarget
 from bboxqa.report.pages.verdict import verdict
 from bboxqa.report.result_files import documents_of
@@ -51,7 +51,7 @@ def found():
 
 @pytest.fixture(scope="module")
 def page(found):
-    return agreement_page(found)
+    return next(agreement_pages(found))[1]
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def hostile():
         for i in range(5) for a in range(9)
     ]  # fmt: skip
     data = bboxqa.read_coco({"images": images, "categories": categories, "annotations": records})
-    return agreement_page(documents(data))
+    return next(agreement_pages(documents(data)))[1]
 
 
 class _Elements(HTMLParser):
@@ -378,7 +378,7 @@ def test_a_long_table_is_cut_and_says_so(found):
     diagnosis = json.loads(json.dumps(found["diagnosis"]))
     rows = diagnosis["tables"]["confusions"]["rows"]
     diagnosis["tables"]["confusions"]["rows"] = (rows * 3000)[:2500]
-    page = agreement_page({**documents, "diagnosis": diagnosis})
+    page = next(agreement_pages({**documents, "diagnosis": diagnosis}))[1]
     table = re.search(r'<table data-name="Confused pairs">(.*?)</table>', page, re.DOTALL)[1]
     assert table.count("<tr>") == 1 + 2000
     assert page.count("The first 2,000 of 2,500 rows") == 1

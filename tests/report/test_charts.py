@@ -330,10 +330,10 @@ def test_only_charts_on_axes_import_matplotlib():
         "import sys, bboxqa\n"
         "from bboxqa.examples import example_file\n"
         "from bboxqa.report.agreement_summary import summary\n"
-        "from bboxqa.report.pages.agreement_page import agreement_page\n"
+        "from bboxqa.report.pages.agreement_page import agreement_pages\n"
         "from bboxqa.report.result_files import documents_of\n"
         "found = bboxqa.agree(bboxqa.read_coco(example_file('fruits')))\n"
-        "agreement_page(documents_of(found, summary(found), found.diagnose()))\n"
+        "next(agreement_pages(documents_of(found, summary(found), found.diagnose())))\n"
         "found._repr_html_()\n"
         "print('matplotlib' in sys.modules)"
     )

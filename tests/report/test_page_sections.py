@@ -8,7 +8,7 @@ import pytest
 
 import bboxqa
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.pages.agreement_page import SECTIONS, agreement_page
+from bboxqa.report.pages.agreement_page import SECTIONS, agreement_pages
 from bboxqa.report.pages.reproduce import command
 from bboxqa.report.result_files import documents_of
 
@@ -80,7 +80,7 @@ def assert_figures(figures, shown):
 
 @pytest.fixture(scope="module")
 def page(full):
-    return agreement_page(full)
+    return next(agreement_pages(full))[1]
 
 
 def test_sections_are_there_where_the_documents_have_something(full, again, page):
@@ -133,7 +133,7 @@ def test_the_section_of_repeats_has_agreement_with_oneself(again):
     everyone, ann, bob = again["summary"]["thresholds"][0]["repeats"]
     # Ann moved boxes of 30 x 30 px by 3 px: 27 / 33 of them overlap. Bob's are the same.
     assert ann["mean_iou"]["value"] == pytest.approx(27 / 33)
-    shown = texts_of(agreement_page(again), "repeats")
+    shown = texts_of(next(agreement_pages(again))[1], "repeats")
     for row in (everyone, ann, bob):
         assert_figures([row["f1"], row["mean_iou"]], shown)
     assert "all annotators" in shown

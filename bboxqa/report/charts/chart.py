@@ -48,6 +48,19 @@ CLASSES = {
 }  # fmt: skip
 """Class names of the colours that a page redefines for dark screens."""
 
+
+def readable_on(color: str) -> str:
+    """Return a dark or a light colour, the same on all pages, to be read on a colour.
+
+    Examples
+    --------
+    >>> readable_on("#e69f00"), readable_on("#0072b2")
+    ('#101418', '#fdfdfd')
+    """
+    red, green, blue = (int(color[start : start + 2], 16) for start in (1, 3, 5))
+    return "#101418" if 0.299 * red + 0.587 * green + 0.114 * blue > 127 else "#fdfdfd"
+
+
 WIDTH = 4.8
 """The width of a chart in inches: a phone scales it to three quarters, which is still readable."""
 TITLE, LARGE, SMALL = 11.0, 10.0, 8.0

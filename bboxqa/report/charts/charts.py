@@ -28,6 +28,7 @@ from bboxqa.report.charts.chart import (
     bar,
     in_rows,
     nothing,
+    readable_on,
     span,
     upright,
 )
@@ -53,8 +54,6 @@ _CIVIDIS = (
     "#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78", "#948e77", "#aea371",
     "#c8b866", "#e5cf52", "#fee838",
 )  # fmt: skip
-# Text colours in cells, whose colours are the same on a light and a dark page.
-_ON_LIGHT, _ON_DARK = "#101418", "#fdfdfd"
 _NOT_MOVED = "no systematic offset"
 # The largest offset is drawn as at most this share of the side of the box.
 _LARGEST_DRAWN = 0.25
@@ -481,7 +480,7 @@ def _matrix(
     marks: list[Mark] = [*_hatched(cells.apart), *_colored(cells)]
     for (row, column), text in cells.texts.items():
         value = cells.values.get((row, column))
-        color = DIM if value is None else _readable(_color(value, cells.scale))
+        color = DIM if value is None else readable_on(_color(value, cells.scale))
         marks.append(Text(column, row, text, 0, letter, "middle", color))
     size = 9 if most <= MOST_SLANTED else 8 if most <= 25 else 7
     return Chart(
@@ -531,11 +530,6 @@ def _color(value: float, scale: tuple[float, float]) -> str:
 
 def _channels(color: str) -> list[int]:
     return [int(color[start : start + 2], 16) for start in (1, 3, 5)]
-
-
-def _readable(color: str) -> str:
-    red, green, blue = _channels(color)
-    return _ON_LIGHT if 0.3 * red + 0.59 * green + 0.11 * blue > 127 else _ON_DARK
 
 
 def offsets(

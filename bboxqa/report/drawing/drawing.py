@@ -18,7 +18,7 @@ from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath
 from bboxqa.report.charts.axes import page_style
-from bboxqa.report.charts.chart import BACK, DIM, LINE
+from bboxqa.report.charts.chart import BACK, DIM, LINE, readable_on
 from bboxqa.report.drawing.scene import (
     NO_LOOK,
     Box,
@@ -28,7 +28,6 @@ from bboxqa.report.drawing.scene import (
     Outline,
     Scene,
     outlines_by,
-    readable_on,
 )
 from bboxqa.report.numbers import set_apart, short_name
 

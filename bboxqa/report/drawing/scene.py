@@ -92,18 +92,6 @@ Key = tuple[str, Look]
 """An entry of a legend: a name and what it looks like."""
 
 
-def readable_on(color: str) -> str:
-    """Return black or white, whichever is more readable on a colour.
-
-    Examples
-    --------
-    >>> readable_on("#e69f00"), readable_on("#0072b2")
-    ('#000000', '#ffffff')
-    """
-    red, green, blue = (int(color[start : start + 2], 16) for start in (1, 3, 5))
-    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
-
-
 def outlines_by(scene: Scene, by: By) -> tuple[list[Outline], list[Key]]:
     """Return the annotations of a scene as they are drawn, and the entries of the legend."""
     return _BY[by](scene)

@@ -13,7 +13,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.agreement_text import note_left_out
 from bboxqa.report.charts import charts
 from bboxqa.report.charts.svg import chart_svg
-from bboxqa.report.numbers import interval, number, percent, percents
+from bboxqa.report.numbers import interval, number, percent
 from bboxqa.report.pages.html_document import Cell, prose, render, table_anchor
 from bboxqa.report.pages.pictures import (
     INDEX,
@@ -78,50 +78,32 @@ _CSV = ".csv"
 Record = Mapping[str, Any]
 
 
-def agreement_page(
+def agreement_pages(
     documents: Documents,
     pixels: Mapping[str, Pixels] | None = None,
     *,
     top: int = TOP,
     above: str = "",
-) -> str:
-    """Return the page of a result of `agree`.
+    split: bool = False,
+) -> Iterator[tuple[str, str]]:
+    """Yield the page of a result of `agree` with its name, "index.html".
 
-    Every number on it comes from the documents.
+    Every number on it comes from the documents. If it is `split`, style, script and pixels are
+    files in its folder, and the pages of `image_pages` follow, to which its images link.
 
     `documents` are "summary" and "manifest", and "diagnosis" and "worst_images" if they exist: the
     contents of the files of these names that ``bboxqa agree --out`` writes. `pixels` are those of
     images by file name, of which the `top` worst are shown; `above` is the URL of a parent page.
     """
-    return _page(documents, _images(documents, pixels or {}, top, every=False), above)
-
-
-def agreement_pages(
-    documents: Documents,
-    pixels: Mapping[str, Pixels] | None = None,
-    *,
-    top: int,
-    above: str = "",
-) -> Iterator[tuple[str, str]]:
-    """Yield the pages of a result of `agree` in a folder, each with its name.
-
-    "index.html" is the page of `agreement_page`, which has the same parameters; its images link to
-    the pages of `image_pages`. Style, script and pixels are files in the same folder.
-    """
-    images = _images(documents, pixels or {}, top, every=True)
-    yield INDEX, _page(documents, images, above, linked=True)
-    yield from image_pages(images)
-
-
-def _images(
-    documents: Documents, pixels: Mapping[str, Pixels], top: int, *, every: bool
-) -> ShownImages:
     people = [row["name"] for row in documents.get("diagnosis", {}).get("annotators", ())]
     worst = documents.get("worst_images")
-    return shown_images(worst, worst_first(worst, every=every)[:top], pixels, people)
+    images = shown_images(worst, worst_first(worst, every=split)[:top], pixels or {}, people)
+    yield INDEX, _page(documents, images, above, linked=split)
+    if split:
+        yield from image_pages(images)
 
 
-def _page(documents: Documents, images: ShownImages, above: str, *, linked: bool = False) -> str:
+def _page(documents: Documents, images: ShownImages, above: str, *, linked: bool) -> str:
     summary, manifest = documents["summary"], documents["manifest"]
     diagnosis, part = documents.get("diagnosis"), summary["thresholds"][0]
     further = [each for make in SECTIONS if (each := make(documents)) is not None]
@@ -273,6 +255,7 @@ def _figures(part: Record, measure: str) -> dict[str, Any]:
     """Return the figures of a threshold as a table, without intervals where there are none."""
     existence, named, place = part["existence"], part["class"], part["place"]
     share, ends = named["share"], named["share_interval"]
+    as_percents = f"[{', '.join(map(percent, ends))}]" if ends else ""
     as_percent = Cell(percent(share), "" if share is None else str(share), is_number=True)
     rows = [
         ["alpha", part["alpha"], _bounds(part["interval"]),
@@ -284,7 +267,7 @@ def _figures(part: Record, measure: str) -> dict[str, Any]:
         ["class: alpha", named["alpha"], _bounds(named["interval"]),
          "how far they named the objects alike that two or more drew"
          if named["alpha"] is not None else named["status"]],
-        ["class: equal", as_percent, _bounds(ends, percents(ends)),
+        ["class: equal", as_percent, _bounds(ends, as_percents),
          "share of matched pairs of equal category"],
         [f"place: mean {measure}", place["mean_iou"], _bounds(place["interval"]),
          f"of {count(place['n_pairs'], 'matched pair')}; median {number(place['median_iou'], 4)}"],
