@@ -1,7 +1,6 @@
 """From the records of all files to the content that is written."""
 
 from collections.abc import Collection, Container, Mapping, Sequence
-from itertools import chain, repeat
 from itertools import count as counting
 from pathlib import Path
 from typing import Any
@@ -184,10 +183,7 @@ class JoinedRecords:
     def _add_images(self, file: AnnotationFile, records: Sequence[Record]) -> dict[int, str]:
         """Add the images of a file, and return the name of each id."""
         label_of: dict[int, str] = {}
-        # Images that only another file shows have no record in this one.
-        n_more = sum(len(images) for _, images, _ in file.unshown)
-        whole = chain(records, repeat({}, n_more))
-        for image, record in zip(file.images, whole, strict=True):
+        for image, record in zip(file.images, records, strict=True):
             label = image_label(image)
             number = id_number(image.id)
             label_of[number] = label

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
@@ -221,9 +220,6 @@ class ReadSettings:
         Whether to read rotated boxes.
     score : float
         The lowest score of results that count.
-    shown : set of (str, str)
-        The data key and the name of images that are shown elsewhere, of records that show several
-        each: see `bboxqa.formats.dataset.image_names.with_shown_images`.
     tables : bool
         Whether files without a list of annotations are read, for their images and categories.
     records : bool
@@ -241,7 +237,6 @@ class ReadSettings:
     keypoints: bool = False
     rotated: bool = False
     score: float = LOWEST_SCORE
-    shown: AbstractSet[tuple[str, str]] = frozenset()
     tables: bool = False
     records: bool = False
     whole: bool = False
@@ -355,20 +350,8 @@ class AnnotationFile:
     """Whether the format has category names only, so that the reader has numbered them."""
     own_ids: ShownIds | None = None
     """(N,). What annotations are found by; None where these are the ids of the columns."""
-    shown_images: AbstractSet[tuple[str, str]] = frozenset()
-    """Of records that show several images each, the key and the name of those that were shown."""
-    unshown: Sequence[tuple[str, Sequence[Image], str]] = ()
-    """By key, images that nobody drew on, which are left out unless another file shows some of
-    them, and the note on them. Of files that are read together, those that another file shows.
-    """
-    left_unshown: AbstractSet[tuple[str, str]] = frozenset()
-    """Of files that are read together, the key and the name of those that no file shows."""
-    numbered_images: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
-    """By name, the images that are named by the number of a task: what the task shows, as pairs of
-    a key and a path.
-    """
-    numbered_advice: str = ""
-    """How to name these images; "" if there are none."""
+    numbered_images: Mapping[str, str] = field(default_factory=dict)
+    """The digest of the data of each task by whose number an image is named, by that name."""
     n_apart: Mapping[str, int] = field(default_factory=dict)
     """The number of annotations without a box by shape, such as "polyline"; not in `columns`."""
     records: Literal["annotations", "segments", "results"] = "annotations"

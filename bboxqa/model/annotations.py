@@ -218,10 +218,6 @@ class Dataset:
     """The tracks of annotations; None where they were not read."""
     reading: Mapping[str, str] = field(default_factory=dict)
     """What the user said about the files, by option, such as ``{"voc_base": "0"}``."""
-    shown_images: frozenset[tuple[str, str]] = frozenset()
-    unshown_images: frozenset[tuple[str, str]] = frozenset()
-    """Where records of a file show several images each: the data key and the name of those that
-    somebody drew on, or on others under their key, and of those that are left out."""
 
     def __repr__(self) -> str:
         return (

@@ -123,11 +123,6 @@ def compare_files(
         digest=digest, progress=progress,
     )  # fmt: skip
     first, second = (read_for(path, settings, reading) for path in (before, after))
-    # What somebody drew on in one version, annotators were shown in the other as well.
-    if not first.unshown_images.isdisjoint(second.shown_images):
-        first = read_for(before, settings, replace(reading, shown=second.shown_images))
-    if not second.unshown_images.isdisjoint(first.shown_images):
-        second = read_for(after, settings, replace(reading, shown=first.shown_images))
     if pseudonyms is not None:
         # A file that is alone may be named after a person of the other version.
         first = without_later_people(first, pseudonyms, Path(before))

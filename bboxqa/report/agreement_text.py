@@ -15,7 +15,7 @@ from bboxqa.model.results import (
     ThresholdResult,
 )
 from bboxqa.model.table import Categorical, Column, Table
-from bboxqa.report.numbers import decimal, estimate_text, short_name
+from bboxqa.report.numbers import decimal, estimate_text, percent, short_name
 from bboxqa.report.tables import Excerpt, columns_first, table_excerpt
 
 MISSING = {"category": "counts as a category", "ignore": "is ignored"}
@@ -138,7 +138,7 @@ def _agreement(part: ThresholdResult, result: MeasuredAgreement) -> Iterator[str
     objects = _objects(part, figures, measure)
     parts = (objects, alpha) if isnan(part.alpha) else (alpha, objects)
     yield from (line for lines in parts for line in lines)
-    share = f" ({_percent(part.n_complete_units / part.n_units)})" if part.n_units else ""
+    share = f" ({percent(part.n_complete_units / part.n_units)})" if part.n_units else ""
     yield f" Units: {part.n_units:,}; drawn by everyone: {part.n_complete_units:,}{share}"
 
 
@@ -159,7 +159,7 @@ def _alpha(
         yield _line("Krippendorff's alpha   (mean)", measure, mean)
     if not mean.is_known:
         return
-    ones = f"exactly 1 in {_percent(part.share_of_images_at_1)} of the images"
+    ones = f"exactly 1 in {percent(part.share_of_images_at_1)} of the images"
     if n_empty and not isnan(part.mean_drawn_image_alpha):
         ones = f"{decimal(part.mean_drawn_image_alpha)} without images left empty; {ones}"
     if n_empty or part.share_of_images_at_1 > 0:
@@ -190,7 +190,7 @@ def _objects(part: ThresholdResult, figures: Mapping[str, Figure], measure: str)
     if not place.n_pairs:
         return
     named, below = figures["class_alpha"], figures["below_share"]
-    share = _percent(part.class_agreement.share)
+    share = percent(part.class_agreement.share)
     equal = f"{share} of {count(place.n_pairs, 'matched pair')} equal"
     yield f"{_line('Class: nominal alpha', measure, named)}; {equal}"
     if named.reason:
@@ -201,13 +201,9 @@ def _objects(part: ThresholdResult, figures: Mapping[str, Figure], measure: str)
         low, high = below.interval
         bounds = f" [{100 * low:.1f}, {100 * high:.1f}]" if below.has_interval else ""
         yield (
-            f"   {_percent(below.value)}{bounds} of the matched pairs are below "
+            f"   {percent(below.value)}{bounds} of the matched pairs are below "
             f"{part.threshold_label} themselves, joined by others of their object"
         )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _legend(result: MeasuredAgreement) -> Iterator[str]:
@@ -418,27 +414,17 @@ def note_left_out(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _lowest(name: str) -> Callable[[Table], IndexArray]:
-    return lambda table: np.argsort(table[name], kind="stable")
-
-
-def _systematic_first(name: str, *, largest: bool = False) -> Callable[[Table], IndexArray]:
-    """Return an order: significant rows first, then by a column, rows without a value left out."""
+def _by(
+    name: str, *, largest: bool = False, systematic: bool = False, known: bool = False
+) -> Callable[[Table], IndexArray]:
+    """Return an order by a column, with `systematic` rows first, and of `known` values only."""
 
     def order(table: Table) -> IndexArray:
         key = -np.abs(table[name]) if largest else table[name]
-        rows: IndexArray = np.lexsort((key, ~table["systematic"]))
-        known: IndexArray = rows[~np.isnan(key[rows])]
-        return rows if largest else known
+        rows: IndexArray = np.lexsort((key, ~table["systematic"] if systematic else key))
+        return rows[~np.isnan(key[rows])] if known else rows
 
     return order
-
-
-def _lowest_vitality(table: Table) -> IndexArray:
-    # Without one of two annotators, nothing can be compared.
-    order: IndexArray = np.argsort(table["vitality"], kind="stable")
-    known: IndexArray = order[~np.isnan(table["vitality"][order])]
-    return known
 
 
 def _largest_gain(table: Table) -> IndexArray:
@@ -453,24 +439,25 @@ def _most_confused(table: Table) -> IndexArray:
 
 # Rows that show nothing are left out, such as the matrix of two annotators, which repeats their F1.
 _ORDERS: dict[str, Callable[[Table], IndexArray]] = {
-    "pair_similarity": _lowest("mean_similarity"),
+    "pair_similarity": _by("mean_similarity"),
     "decomposition_by_category": _largest_gain,
     "decomposition_by_annotator": _largest_gain,
-    "annotators": _lowest("f1"),
-    "offsets": _systematic_first("offset_percent", largest=True),
-    "rotated_offsets": _systematic_first("p_value"),
+    "annotators": _by("f1"),
+    "offsets": _by("offset_percent", largest=True, systematic=True),
+    "rotated_offsets": _by("p_value", systematic=True, known=True),
     "quarter_turns": lambda table: np.flatnonzero(table["share"] > 0),
-    "category_use": _systematic_first("p_value"),
+    "category_use": _by("p_value", systematic=True, known=True),
     "confusion_matrix": _most_confused,
     "agreement_matrix": lambda table: np.arange(
         len(table) if 2 < len(table) <= _MOST_COMPARED else 0
     ),
     "agreement_groups": lambda table: np.arange(len(table) if (table["group"] > 1).any() else 0),
     "copies": lambda table: np.flatnonzero(table["n_identical"] > 0),
-    "category_vitality": _lowest_vitality,
-    "joints": lambda table: np.argsort(-table["distance_percent"], kind="stable"),
-    "joint_annotators": _systematic_first("offset_percent", largest=True),
-    "tracks": _lowest("idf1"),
+    # Without one of two annotators, nothing can be compared.
+    "category_vitality": _by("vitality", known=True),
+    "joints": _by("distance_percent", largest=True),
+    "joint_annotators": _by("offset_percent", largest=True, systematic=True),
+    "tracks": _by("idf1"),
     # Every other threshold of 0.05 to 0.95.
     "sensitivity": lambda table: np.arange(1, len(table), 2),
 }

@@ -159,12 +159,12 @@ def _detail(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterato
         yield f" … and {len(rows) - _SHOWN:,} more ({_ALL})"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield rows below their titles, without the columns that are empty in every row."""
+def _aligned(rows: Sequence[Sequence[str]], n_names: int = 0) -> Iterator[str]:
+    """Yield rows below their titles, without columns that are empty in every row; names first."""
     columns = [tuple(map(clean, column)) for column in zip(*rows, strict=True)]
-    columns = [column for column in columns if any(column[1:])]
-    left = [place for place, column in enumerate(columns) if column[0] in _WORDS]
-    yield from (f" {line}" for line in table_lines([*zip(*columns, strict=True)], left))
+    kept = [column for n, column in enumerate(columns) if any(column[1:]) or n < n_names]
+    left = [n for n, column in enumerate(kept) if (n < n_names if n_names else column[0] in _WORDS)]
+    yield from (f" {line}" for line in table_lines([*zip(*kept, strict=True)], left))
 
 
 def _remarks(tasks: Sequence[TaskEstimates], totals: Mapping[str, Estimate]) -> Iterator[str]:
@@ -307,10 +307,10 @@ def similar_lines(tasks: Sequence[SimilarAnnotators]) -> Iterator[str]:
         if task.task is not None:
             yield f"{clean(task.task)}:"
         rows = [
-            (clean(first), clean(second), f"{n_shared:,}", decimal(equal), decimal(cosine))
+            (first, second, f"{n_shared:,}", decimal(equal), decimal(cosine))
             for first, second, n_shared, equal, cosine in task.pairs.head(_MOST_PAIRS).rows()
         ]
-        yield from _indented([("first", "second", "shared", "equal answers", "cosine"), *rows], 2)
+        yield from _aligned([("first", "second", "shared", "equal answers", "cosine"), *rows], 2)
         if len(task.pairs) > _MOST_PAIRS:
             yield f" … and {len(task.pairs) - _MOST_PAIRS:,} more ({_ALL})"
         for found in task.groupings:
@@ -362,10 +362,10 @@ def association_lines(found: ColumnAssociation) -> Iterator[str]:
     yield f"{n} by {first} ({n_rows:,}) and {second} ({n_columns:,})"
     if n_rows <= _MOST_PAIRS and n_columns <= _MOST_COLUMNS:
         rows = [
-            (clean(name), *(f"{number:,}" for number in row))
+            (name, *(f"{number:,}" for number in row))
             for name, row in zip(found.values[0], found.counts.tolist(), strict=True)
         ]
-        yield from ("", *_indented([("", *map(clean, found.values[1])), *rows], 1))
+        yield from ("", *_aligned([("", *found.values[1]), *rows], 1))
     yield ""
     if found.degrees_of_freedom:
         yield (
@@ -395,11 +395,3 @@ def association_csv(found: ColumnAssociation, *, raw: bool = False) -> str:
     for row, column in zip(*found.counts.nonzero(), strict=True):
         rows.append(csv_line([first[row], second[column], int(found.counts[row, column])], raw=raw))
     return "".join(rows)
-
-
-def _indented(rows: Sequence[Sequence[str]], n_names: int) -> Iterator[str]:
-    """Yield a table, without the columns that are empty below their titles; names are first."""
-    columns = list(zip(*rows, strict=True))
-    kept = [place for place, column in enumerate(columns) if any(column[1:]) or place < n_names]
-    shown = [[row[place] for place in kept] for row in rows]
-    yield from (f" {line}" for line in table_lines(shown, range(n_names)))

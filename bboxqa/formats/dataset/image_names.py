@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import combinations, islice
 from unicodedata import normalize
@@ -42,11 +41,9 @@ def with_join_names(
 ) -> list[AnnotationFile]:
     """Return files whose images are named by the names that join them.
 
-    Numbers of tasks are no folders, and are kept. With "none", names begin with those of `people`,
-    by file, so that no image is in two files.
+    With "none", names begin with those of `people`, by file, so that no image is in two files.
 
-    Raises DatasetError, with the first examples, if two images of a file would get the same name,
-    or if images of different files are named by numbers of tasks, which have different data.
+    Raises DatasetError, with the first examples, if two images of a file would get the same name.
     """
     if by == "none":
         return [
@@ -66,7 +63,7 @@ def with_join_names(
         )
     renamed = [
         _renamed(file, {name: join_name(name, by) for name in names})
-        for file, names in zip(files, own_names(files), strict=True)
+        for file, names in zip(files, names_of_images(files), strict=True)
     ]
     return _with_one_spelling(renamed)
 
@@ -126,42 +123,23 @@ def _renamed(file: AnnotationFile, new: Mapping[str, str]) -> AnnotationFile:
 
 
 def _refuse_numbered(files: Sequence[AnnotationFile]) -> None:
-    """Refuse files in which the task of a number, by which its images are named, has other data.
-
-    Two people who annotate in projects of their own have tasks of the same numbers.
-    """
-    seen: dict[str, tuple[AnnotationFile, Sequence[tuple[str, str]]]] = {}
+    """Refuse files in which a task of one number, by which images are named, has other data."""
+    seen: dict[str, tuple[str, str]] = {}
     for file in files:
-        for name, shown in file.numbered_images.items():
-            other, before = seen.setdefault(name, (file, shown))
-            if shown == before:
-                continue
-            # The pages of a key may be the same in another order.
-            keys = {key for key, _ in {*before} ^ {*shown} or {*shown}}
-            differ = ", ".join(repr(one_line(key)) for key in sorted(keys)[:_SHOWN])
-            problem = (
-                f"{other.source.name} and {file.source.name}: image {one_line(name)!r} is named by "
-                f"its task, whose data differ in the two files ({differ}); expected names of images"
-            )
-            raise DatasetError([problem], _naming_advice([other, file]))
+        for name, data in file.numbered_images.items():
+            other, before = seen.setdefault(name, (file.source.name, data))
+            if data != before:
+                problem = f"{other} and {file.source.name}: image {one_line(name)!r} is named by "
+                raise DatasetError(
+                    [f"{problem}the number of its task, whose data differ in the two files"],
+                    "Say which key of the data has the image: --columns image=KEY",
+                )
 
 
 def unjoined_advice(files: Sequence[AnnotationFile]) -> str:
     """Return how more images would be joined; "" if they would by nothing that is known."""
-    names = own_names(files)
-    found = "; ".join(filter(None, (join_advice(names), case_remark(names))))
-    return found or numbered_advice(files)
-
-
-def numbered_advice(files: Sequence[AnnotationFile]) -> str:
-    """Return how to name images that are named by numbers of tasks; "" if a file has no such."""
-    if not all(each.numbered_advice for each in files):
-        return ""
-    return f"in these files, names have the numbers of tasks. {_naming_advice(files)}"
-
-
-def _naming_advice(files: Sequence[AnnotationFile]) -> str:
-    return "\n".join(dict.fromkeys(each.numbered_advice for each in files if each.numbered_advice))
+    names = names_of_images(files)
+    return "; ".join(filter(None, (join_advice(names), case_remark(names))))
 
 
 def _ambiguous(file: AnnotationFile, by: JoinBy) -> list[str]:
@@ -169,7 +147,7 @@ def _ambiguous(file: AnnotationFile, by: JoinBy) -> list[str]:
     seen: dict[str, str] = {}
     problems = []
     for image in file.images:
-        if not image.file_name or image.file_name in file.numbered_images:
+        if not image.file_name:
             continue
         name = join_name(image.file_name, by)
         other = seen.setdefault(name, image.file_name)
@@ -184,12 +162,6 @@ def _ambiguous(file: AnnotationFile, by: JoinBy) -> list[str]:
 def names_of_images(files: Sequence[AnnotationFile]) -> list[set[str]]:
     """Return the file names of the images of each file."""
     return [{image.file_name for image in file.images if image.file_name} for file in files]
-
-
-def own_names(files: Sequence[AnnotationFile]) -> list[set[str]]:
-    """Return the file names of the images of each file, but those that are numbers of tasks."""
-    named = zip(files, names_of_images(files), strict=True)
-    return [names - file.numbered_images.keys() for file, names in named]
 
 
 def join_advice(names: Sequence[set[str]]) -> str:
@@ -268,32 +240,3 @@ def _examples(found: Sequence[dict[str, str]]) -> list[str]:
         if left[key] != right[key]
     )
     return [*islice(pairs, _SHOWN)]
-
-
-def with_shown_images(
-    files: Sequence[AnnotationFile], elsewhere: AbstractSet[tuple[str, str]] = frozenset()
-) -> list[AnnotationFile]:
-    """Return files with the images that nobody drew on in one file, but somebody in another.
-
-    They are at the end of `images`, and remain in `unshown`. The other images that nobody drew on
-    stay left out, with a note. `elsewhere` are the keys and names of images that are shown in files
-    that are not read together with these, such as those of another version.
-    """
-    times = Counter(image for file in files for image in file.shown_images)
-    times.update(elsewhere)
-    return [_with_shown(file, times) if file.unshown else file for file in files]
-
-
-def _with_shown(file: AnnotationFile, times: Mapping[tuple[str, str], int]) -> AnnotationFile:
-    """Add the images that somebody drew on; `times` counts the files in which they are shown."""
-    images, notes, added = [*file.images], [*file.notes], []
-    left: set[tuple[str, str]] = set()
-    for key, unshown, note in file.unshown:
-        names = {(key, each.file_name) for each in unshown if each.file_name}
-        if any(times.get(name, 0) > (name in file.shown_images) for name in names):
-            images += unshown
-            added.append((key, unshown, note))
-        else:
-            notes.append(note)
-            left |= names
-    return replace(file, images=images, unshown=added, left_unshown=left, notes=tuple(notes))

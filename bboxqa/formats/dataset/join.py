@@ -128,8 +128,6 @@ def join(
         notes=(*notes_of(files, attribution, assigned, min_annotators), *more, *repeated),
         unlisted=~listed if asked == "authors" else None,
         has_text_ids=any(file.columns.text_ids is not None for file in files),
-        shown_images=frozenset().union(*(file.shown_images for file in files)),
-        unshown_images=frozenset().union(*(file.left_unshown for file in files)),
     )
     return _completed(data, files, attribution, split)
 

@@ -1,7 +1,6 @@
 """Reading files into a data set: joined, ordered, and checked for errors that falsify results."""
 
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -10,11 +9,7 @@ from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.memory import check_free_memory, gc_paused, trim_memory
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.dataset.categories import left_out_by, unused_map_notes, with_category_map
-from bboxqa.formats.dataset.image_names import (
-    refuse_equal_names,
-    with_join_names,
-    with_shown_images,
-)
+from bboxqa.formats.dataset.image_names import refuse_equal_names, with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
 from bboxqa.formats.dataset.people import Attribution, ByFiles, Naming
@@ -61,8 +56,6 @@ class Reading:
         Whether images of equal names in files that name nobody are refused.
     truth : Path or None
         The file whose images and categories lists of results take if no other file has them.
-    shown : set of (str, str)
-        Images of another version; see `Dataset.shown_images`.
     check : callable or None
         Called with the paths, the files and the attribution. It raises an error for files that must
         not be measured, and returns headlines for the others.
@@ -88,7 +81,6 @@ class Reading:
     score: float = LOWEST_SCORE
     truth: Path | None = None
     pseudonyms: Path | None = None
-    shown: AbstractSet[tuple[str, str]] = frozenset()
     digest: bool = True
     records: bool = False
     progress: Progress | None = None
@@ -102,7 +94,6 @@ class Reading:
             keypoints=self.keypoints,
             rotated=self.rotated,
             score=self.score,
-            shown=self.shown,
             digest=self.digest,
             records=self.records,
             progress=None if self.progress is None else partial(self.progress, "reading"),
@@ -289,4 +280,4 @@ def _read_all(files: Sequence[Path], options: ReadSettings) -> list[AnnotationFi
             advice += [error.advice] if error.advice else []
     if problems:
         raise DatasetError(problems, "\n".join(dict.fromkeys(advice)), files=origins)
-    return with_shown_images(read, options.shown)
+    return read

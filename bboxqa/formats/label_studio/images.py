@@ -4,11 +4,10 @@ import base64
 import binascii
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from hashlib import blake2b
-from itertools import count as counting
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -18,7 +17,7 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.choices import choices
 from bboxqa.formats.label_studio.regions import is_on_image
 from bboxqa.formats.label_studio.tasks import Task, tasks_of
-from bboxqa.formats.translation.collector import Record, Unshown
+from bboxqa.formats.translation.collector import Record
 
 # Uploaded files have a prefix before their own name.
 _UPLOAD = re.compile(r"(?:.*/)?data/upload/(?:\d+/)?(?:[0-9a-f]{8}-)?(.+)", re.DOTALL)
@@ -176,11 +175,10 @@ def key_of(images: Images, result: dict[str, Any], said: str = "") -> str:
     return said if said in images else ""
 
 
-def image_names(addresses: Iterable[str], others: Iterable[str] = ()) -> dict[str, str]:
+def image_names(addresses: Iterable[str]) -> dict[str, str]:
     """Return the name of each image by its URL: the short name where it is unique.
 
-    Where only the queries of URLs differ, these belong to the names, unless the URLs are of
-    `others`: these may be links to thumbnails.
+    Where only the queries of URLs differ, these belong to the names.
 
     Examples
     --------
@@ -195,7 +193,6 @@ def image_names(addresses: Iterable[str], others: Iterable[str] = ()) -> dict[st
     wholes = {address: _path_of(address, whole=True) for address in paths}
     n_queries = Counter(path for path, _ in {(paths[each], wholes[each]) for each in paths})
     paths = {each: wholes[each] if n_queries[path] > 1 else path for each, path in paths.items()}
-    paths |= {address: _path_of(address) for address in others if address not in paths}
     short = {path: _without_upload(path) for path in paths.values()}
     known = Counter(short.values())
     return {
@@ -277,13 +274,14 @@ class TaskImages:
         self._records: list[tuple[Record, ImageKey, str]] = []
         # The data by which tasks of one id are told apart, by id.
         self._told: dict[str, dict[str, int]] = defaultdict(dict)
-        self._shows: dict[str, list[tuple[str, str]]] = {}
+        # The digest of what each task shows, by label.
+        self._data: dict[str, str] = {}
         # The data keys of images, and of tasks without images.
         self._keys: dict[str, None] = {}
         self._data_keys: dict[str, None] = {}
-        # Of tasks with several images: the labels of tasks, by data key and address.
-        self._several: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-        self._asked: dict[str, dict[str, None]] = defaultdict(dict)
+        # Of tasks with several images: the keys, and those that somebody drew on.
+        self._several: dict[str, None] = {}
+        self._drawn: set[str] = set()
 
     def images_of(self, task: Task) -> Images:
         """Return the addresses of the images of a task by data key."""
@@ -299,34 +297,30 @@ class TaskImages:
             task.name = f"{task.name} ({place + 1})"
         if not images:
             self._data_keys |= dict.fromkeys(task.data)
-        self._shows[task.label] = [
-            (key, _shown_value(each))
-            for key, value in sorted(told.items())
-            for each in (value if isinstance(value, list) else [value])
-        ]
+        # Links to one image differ in their signatures.
+        values = [(key, each if isinstance(each, list) else [each]) for key, each in told.items()]
+        self._data[task.label] = _digest(
+            sorted((key, [_shown(each) for each in pages]) for key, pages in values)
+        )
 
     def of_task(self, task: Task, images: Images) -> set[ImageKey]:
         """Return the images of a task about which annotators were asked.
 
-        Of tasks with several, these are the ones under the data keys that regions of the file are
-        on, since others may be thumbnails or a logo; all if no region is on any.
+        Of tasks with several, these are all, with nothing drawn on some, unless the user says one;
+        the tags of the file are images where none of them is named like a data key.
         """
         self._keys |= dict.fromkeys(images)
+        pages = {ImageKey(page) for pages in images.values() for page in pages}
         if len(images) <= 1:
-            return {ImageKey(page) for pages in images.values() for page in pages}
+            return pages
+        drawn = {image_of(images, each, self.said) for each in _on_images(task)}
         if self.said in images:
-            drawn = {image_of(images, each, self.said) for each in _on_images(task)}
             return {*drawn, *map(ImageKey, images[self.said])}
-        for key, pages in images.items():
-            for page in pages:
-                self._several[key][page].append(task.label)
-        keys, tags = self._shown
-        if len(tags) > len(images):
-            # The file is of several projects, with other tags.
-            tags = tags & {tag_of(each) for each in _on_images(task)}
-        keys = (keys & images.keys()) or frozenset(() if tags else images)
-        pages_of_keys = {ImageKey(page) for key in keys for page in images[key]}
-        return {*pages_of_keys, *(ImageKey("", tag) for tag in tags)}
+        if self._tags and not self._tags & images.keys():
+            return {ImageKey("", tag or "image") for tag in self._tags}
+        self._several |= dict.fromkeys(images)
+        self._drawn |= self._tags & images.keys()
+        return {*pages, *drawn}
 
     # Only files with several images in a task are read again.
     @cached_property
@@ -335,70 +329,21 @@ class TaskImages:
         results = (result for task in tasks_of(self._text) for result in _on_images(task))
         return {tag_of(result) for result in results}
 
-    @cached_property
-    def _shown(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The data keys that regions of the file are on, and the tags of no known key."""
-        only: set[str] = set()
-        named: set[str] = set()
-        tags: set[str] = set()
-        for task in tasks_of(self._text):
-            images = self.images_of(task)
-            for result in _on_images(task) if images else ():
-                if key := key_of(images, result):
-                    (named if len(images) > 1 else only).add(key)
-                else:
-                    tags.add(tag_of(result) or "image")
-        # In tasks with a single image, the tag that shows it may be any of these.
-        return frozenset(named if tags else named | only), frozenset(tags)
-
     def add(self, record: Record, key: ImageKey, label: str) -> None:
         """Add the record of an image of the task with a label."""
         self._records.append((record, key, label))
 
-    def ask(self, label: str, annotator: str) -> None:
-        """Add an annotator to those who were asked about the task with a label."""
-        if self._several:
-            self._asked[label][annotator] = None
-
-    def name(self) -> dict[str, str]:
-        """Name the images of all records; return the names by address."""
-        # An image has the same name in a file in which somebody drew on others.
-        several = (address for pages in self._several.values() for address in pages)
-        names = image_names((key.address for _, key, _ in self._records), several)
+    def name(self) -> None:
+        """Name the images of all records."""
+        names = image_names(key.address for _, key, _ in self._records)
         for record, key, label in self._records:
             named = names.get(key.address)
             record["file_name"] = named or (f"{label}/{key.tag}" if key.tag else label)
-        return names
 
-    def shown(self, names: dict[str, str]) -> set[tuple[str, str]]:
-        """Return the key and the name of each shown image of tasks with several."""
-        keys = self._several.keys() & self._shown[0] if self._several else ()
-        return {(key, names[page]) for key in keys for page in self._several[key]}
-
-    def unshown(self, names: dict[str, str]) -> Iterator[Unshown]:
-        """Yield the images under keys that no region of the file is on; another file may."""
-        if not self._several or self._shown[1]:
-            return
-        shown = {key.address for _, key, _ in self._records}
-        ids = counting(1 + max((record["id"] for record, _, _ in self._records), default=0))
-        for key, pages in self._several.items():
-            images = [
-                {"id": next(ids), "file_name": names[page], "annotators": self._people(labels)}
-                for page, labels in pages.items()
-                if page not in shown and names[page]
-            ]
-            if images:
-                where = f"under {one_line(key)!r} in the data of tasks"
-                note = f"{count(len(images), 'image')} {where} left out: no region is on any of"
-                yield Unshown(key, images, f"{note} them")
-
-    def _people(self, labels: Sequence[str]) -> list[str]:
-        return [*dict.fromkeys(who for label in labels for who in self._asked[label])]
-
-    def numbered(self) -> dict[str, list[tuple[str, str]]]:
-        """Return the images that are named by the number of a task, with what the task shows."""
+    def numbered(self) -> dict[str, str]:
+        """Return the digest of what tasks show, by the names of images that are their numbers."""
         return {
-            record["file_name"]: self._shows[label]
+            record["file_name"]: self._data[label]
             for record, key, label in self._records
             if not short_path(key.address)
         }
@@ -409,6 +354,10 @@ class TaskImages:
             known = ", ".join(repr(one_line(each)) for each in self._keys)
             no_image = f"--columns image={one_line(self.said)} names no image"
             yield f"{no_image}: tasks have images under {known}"
+        if undrawn := [each for each in self._several if each not in self._drawn]:
+            keys = first_few(undrawn, _LISTED, lambda each: repr(one_line(each)))
+            some = f"nobody drew on the images under {keys} in the data of tasks, which count as"
+            yield f"{some} empty; if these are no images to annotate: --columns image=KEY"
         if number := sum(bool(key.tag) for _, key, _ in self._records):
             tagged = f"{count(number, 'image')} named by task and tag, as the file does not say"
             yield f"{tagged} which of several images of a task a tag shows. {self.advice()}"
@@ -430,10 +379,8 @@ class TaskImages:
         )
 
 
-def _shown_value(value: object) -> str:
-    """Return what tells an image, or another value, from those of other tasks."""
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return short_path(text) or _digest(text)
+def _shown(value: Any) -> Any:
+    return (short_path(value) or value) if isinstance(value, str) else value
 
 
 def _digest(value: object) -> str:

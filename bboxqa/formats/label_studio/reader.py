@@ -230,7 +230,6 @@ class _Records:
             problem = f"{task.label}: {one_line(annotator)} annotated it {works[annotator]} times"
             self._into.defect("T007", f"{problem}; the first counts", self._where(work.pointer))
             return
-        self._images.ask(task.label, annotator)
         for record in records.values():
             self._into.ask(record, annotator)
         shared: Record = {key: work.content[key] for key in _TIMES if work.content.get(key)}
@@ -334,7 +333,7 @@ class _Records:
 
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
-        names = self._images.name()
+        self._images.name()
         for problem, pointer in self._unnamed_problems():
             self._into.defect("T005", problem, self._where(pointer))
         repeats = []
@@ -342,14 +341,10 @@ class _Records:
             left_out = "left out: by someone who had annotated the task before"
             repeats = [f"{count(number, 'annotation')} {left_out}; {SESSIONS}"]
         found = self._into.done([*self._notes()], "completed_by", repeats)
-        numbered = self._images.numbered()
         return replace(
             found,
             nobody_notes=[*self._nobody_notes()],
-            shown_images=self._images.shown(names),
-            unshown=[*self._images.unshown(names)],
-            numbered_images=numbered,
-            numbered_advice=self._images.advice() if numbered else "",
+            numbered_images=self._images.numbered(),
         )
 
     def _unnamed_problems(self) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -146,15 +146,6 @@ class Wanted:
         return shape if extent is None else {**shape, "bbox": extent}
 
 
-class Unshown(NamedTuple):
-    """Images that are left out, unless another file has some of the same key and name."""
-
-    key: str
-    images: Sequence[Record]
-    note: str
-    """The note on images that are left out."""
-
-
 @dataclass(frozen=True, slots=True)
 class Translated:
     """The result of a translation, apart from the annotations."""
@@ -179,15 +170,8 @@ class Translated:
     """Whether the format has records of images, so that those without annotations are known."""
     unshown_images: AbstractSet[int] = frozenset()
     """The ids of images that the tool does not show."""
-    shown_images: AbstractSet[tuple[str, str]] = frozenset()
-    """Of records that show several images each, the key and the name of those that were shown."""
-    unshown: Sequence[Unshown] = ()
-    numbered_images: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
-    """By name, the images that are named by the number of a task: what the task shows, as pairs of
-    a key and a path.
-    """
-    numbered_advice: str = ""
-    """How to name these images; "" if there are none."""
+    numbered_images: Mapping[str, str] = field(default_factory=dict)
+    """See `bboxqa.formats.records.AnnotationFile`."""
 
 
 class Add(Protocol):

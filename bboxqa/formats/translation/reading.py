@@ -95,12 +95,7 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
         lists_images=found.lists_images,
         numbers_categories=True,
         own_ids=parts.own_ids.done(),
-        shown_images=found.shown_images,
-        unshown=[
-            (key, msgspec.convert(images, of_images), note) for key, images, note in found.unshown
-        ],
         numbered_images=found.numbered_images,
-        numbered_advice=found.numbered_advice,
         n_apart=parts.boxed.n_apart,
         repeat_notes=tuple(found.repeat_notes),
         nobody_notes=tuple(found.nobody_notes),
@@ -170,7 +165,7 @@ def _origin(path: Path, found: Translated, parts: "Parts") -> Origin:
             for image in found.images
             if image["id"] in found.unshown_images and image.get("file_name")
         },
-        [*found.notes, *(each.note for each in found.unshown)],
+        found.notes,
         parts.boxed.n_apart,
         frozenset(parts.boxed.categories_apart),
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.cli import run
 from support.studio import box, result, task, work, written
 
 from bboxqa import read_coco, reading, validate
@@ -155,6 +156,49 @@ def test_tasks_with_several_images_have_each_by_itself(tmp_path):
     assert data.image_names == ("task 1/tag",)
     assert "1 image named by task and tag" in data.notes[-1]
     assert "--columns image=KEY (one of: left, right)" in data.notes[-1]
+
+
+LOGO = {"logo": "https://x.org/logo.png"}
+
+
+def with_logo(number):
+    """Return the data of a task: an image, the next image, and the logo of all tasks."""
+    return {"image": f"{number}.jpg", "next": f"{number + 1}.jpg"} | LOGO
+
+
+def test_images_that_nobody_drew_on_are_empty(tmp_path):
+    path = written(
+        tmp_path / "a.json",
+        task(1, work(1, BOX), work(2), data=with_logo(1)),
+        task(2, work(1), work(2), data=with_logo(2)),
+        task(4, work(1), work(2), data={"image": "4.jpg"}),
+    )
+    data = read_coco(path)
+    names = ["1.jpg", "2.jpg", "3.jpg", "4.jpg", "logo.png"]
+    assert asked(data) == {name: ["1", "2"] for name in names}
+    assert data.notes[0].startswith("nobody drew on the images under 'next', 'logo' in the data")
+    with reading(columns={"image": "image"}):
+        assert [*asked(read_coco(path))] == ["1.jpg", "2.jpg", "4.jpg"]
+
+
+SIDES = {"left": "l1.jpg", "right": "r1.jpg"}
+
+
+def test_images_that_only_another_person_drew_on_count(tmp_path):
+    """Nobody knows from bob's file that the right images were shown."""
+    for who, sides in {"ann": ["left", "right"], "bob": ["left"]}.items():
+        first = work(who, *(box(len(side), 5, 9, 9, to_name=side) for side in sides))
+        second = {"left": "l2.jpg", "right": "r2.jpg"}
+        tasks = [task(1, first, data=SIDES), task(2, work(who), data=second)]
+        written(tmp_path / f"{who}.json", *tasks)
+    data = read_coco(tmp_path)
+    names = ("l1.jpg", "l2.jpg", "r1.jpg", "r2.jpg")
+    assert asked(data) == {name: ["ann", "bob"] for name in names}
+    outcome = run("convert", tmp_path, tmp_path / "out.json", "--to", "coco")
+    assert "4 images, 3 annotations, 2 annotators" in outcome.stdout
+    back = read_coco(tmp_path / "out.json")
+    assert asked(back) == asked(data)
+    assert drawn(back) == drawn(data)
 
 
 def test_the_user_says_which_of_several_images_a_tag_shows(tmp_path):

@@ -89,9 +89,8 @@ def test_images_named_by_tasks_of_different_projects_are_refused(tmp_path):
     assert (outcome.returncode, outcome.stdout) == (2, "")
     assert outcome.stderr == (
         f"Error: {folder / 'ann.json'} and {folder / 'bob.json'}: image 'task 1/tag' is named by "
-        "its task, whose data differ in the two files ('url'); expected names of images\n"
-        "Say which key of the data has the image: --columns image=KEY (one of: preview, url); if "
-        "several tags show one image each, set to_name of each region to its key\n"
+        "the number of its task, whose data differ in the two files\n"
+        "Say which key of the data has the image: --columns image=KEY\n"
     )
     with reading(columns={"image": "url"}):
         data = read_coco(folder)
