@@ -4,8 +4,8 @@ import numpy as np
 
 from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
-from bboxqa.core.arrays import FloatArray, IndexArray, find
-from bboxqa.diagnostics.object_cells import Ratios, RatioSums, edges_of, holm
+from bboxqa.core.arrays import IndexArray, find
+from bboxqa.diagnostics.object_cells import RatioSums, edges_of, holm
 from bboxqa.diagnostics.offsets import (
     ALARM,
     MEASURES,
@@ -14,7 +14,6 @@ from bboxqa.diagnostics.offsets import (
     compared_pairs,
     measures,
     sizes,
-    with_bounds,
 )
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.shapes.rotated_boxes import beyond_rounding
@@ -73,7 +72,7 @@ def against_reference(found: ReferenceMatches) -> Table:
     }
     for place, name in enumerate(FIGURES):
         own = ratios.part(slice(place * n_annotators, (place + 1) * n_annotators))
-        columns |= with_bounds(name, _figures(own))
+        columns |= figure_columns(name, own.value, own.interval)
     return Table(columns)
 
 
@@ -161,10 +160,10 @@ def reference_offsets(found: ReferenceMatches) -> Table:
         sums.add(row, image, apart[:, kind], np.ones(len(row)))
         sums.add(row + n_rows, image, apart[:, kind], size[:, side])
     ratios = sums.ratios(found.bootstrap, found.seed)
-    offset = ratios.part(slice(n_rows))
-    percent = 100 * _figures(ratios.part(slice(n_rows, None)))
+    offset, relative = ratios.part(slice(n_rows)), ratios.part(slice(n_rows, None))
     is_angle = np.tile([kind == "angle" for kind in kinds], len(names))
-    percent[:, is_angle] = np.nan
+    factor = np.where(is_angle, np.nan, 100.0)
+    percent = factor * relative.value
     who = np.repeat(np.arange(len(names), dtype=np.int32), len(kinds))
     which = np.tile(np.arange(len(kinds), dtype=np.int32), len(names))
     units = {"unit": Categorical(is_angle.astype(np.int32), UNITS)} if is_rotated else {}
@@ -174,11 +173,10 @@ def reference_offsets(found: ReferenceMatches) -> Table:
             name: Categorical(which, kinds),
             **units,
             "n": offset.denominator.astype(np.int64),
-            **with_bounds(value, _figures(offset)),
-            **with_bounds("offset_percent", percent),
+            **figure_columns(value, offset.value, offset.interval),
+            **figure_columns("offset_percent", percent, factor[:, None] * relative.interval),
             "p_value": offset.p_value,
-            "systematic": (holm(offset.p_value) < ALARM)
-            & beyond_rounding(offset.value, percent[0]),
+            "systematic": (holm(offset.p_value) < ALARM) & beyond_rounding(offset.value, percent),
         }
     )
     return table.take(np.zeros(0, np.int64)) if found.compared == "keypoints" else table
@@ -254,7 +252,3 @@ def _categories(found: ReferenceMatches) -> tuple[IndexArray, IndexArray, IndexA
     of = found.data.annotations
     category, image = of.category.astype(np.int64), of.image.astype(np.int64)
     return category[found.matched.left], category[found.matched.right], image[found.matched.left]
-
-
-def _figures(ratios: Ratios) -> FloatArray:
-    return np.stack([ratios.value, *ratios.interval.T])

@@ -25,10 +25,11 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import holm, object_cells
-from bboxqa.diagnostics.offsets import confirmed, p_values
+from bboxqa.diagnostics.offsets import confirmed, p_values, with_bounds
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.shapes.keypoints import Keypoints, sides_of
 from bboxqa.model.shapes.rotated_boxes import beyond_rounding
-from bboxqa.model.table import Categorical, Table
+from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 
 # Left and right count as exchanged if that is 100 times as likely: log of the likelihood ratio.
@@ -212,7 +213,6 @@ def joints(matched: MatchedUnits) -> Table:
     distances.
     """
     found = joint_pairs(matched)
-    names = matched.data.joint_names
     n_joints = int(joint_offsets(matched)[-1])
     image = found.image[found.pair]
     some = np.asarray((found.visibility > 0).any(1))
@@ -227,22 +227,12 @@ def joints(matched: MatchedUnits) -> Table:
         (found.is_swapped, found.has_side),
     ]
     figures = _figures(found.joint, image, sums, n_joints, matched)
-    category = np.repeat(np.arange(len(names)), [len(each) for each in names]).astype(np.int32)
-    labels = tuple(dict.fromkeys(joint for each in names for joint in each))
-    code = {joint: number for number, joint in enumerate(labels)}
-    places = np.array([code[joint] for each in names for joint in each], np.int32)
-    columns = {
-        f"{name}{end}": figures[place, row]
-        for place, name in enumerate(_RATIOS)
-        for row, end in enumerate(("", "_low", "_high"))
-    }
     return Table(
         {
-            "category": Categorical(category, matched.data.category_names),
-            "joint": Categorical(places, labels),
+            **_joint_columns(matched.data),
             "n": np.bincount(found.joint[some], minlength=n_joints),
             "n_both": np.bincount(found.joint[found.both], minlength=n_joints),
-            **columns,
+            **_bounded(_RATIOS, figures),
             "visibility_alpha": _alphas(found, n_joints),
             "sigma": _sigmas(found, share / 100, n_joints),
         }
@@ -416,35 +406,45 @@ def _images_of(
     return np.bincount(keys // (int(image.max()) + 1), minlength=n_joints).astype(np.int64)
 
 
+def _joint_columns(data: Dataset, n_times: int = 1) -> dict[str, Column]:
+    """Return the category and name of each key point, all of them `n_times`."""
+    names = data.joint_names
+    category = np.repeat(np.arange(len(names)), [len(each) for each in names]).astype(np.int32)
+    labels = tuple(dict.fromkeys(joint for each in names for joint in each))
+    joint = np.array([labels.index(joint) for each in names for joint in each], np.int32)
+    return {
+        "category": Categorical(np.tile(category, n_times), data.category_names),
+        "joint": Categorical(np.tile(joint, n_times), labels),
+    }
+
+
+def _bounded(names: Sequence[str], figures: FloatArray) -> dict[str, Column]:
+    """Return the columns of figures with their bounds, (F, 3, R)."""
+    found: dict[str, Column] = {}
+    for name, each in zip(names, figures, strict=True):
+        found |= with_bounds(name, each)
+    return found
+
+
 def _table(matched: MatchedUnits, figures: FloatArray, counts: FloatArray) -> Table:
     data = matched.data
-    sizes = [len(each) for each in data.joint_names]
-    category = np.repeat(np.arange(len(sizes)), sizes).astype(np.int32)
-    labels = tuple(dict.fromkeys(joint for each in data.joint_names for joint in each))
-    code = {joint: number for number, joint in enumerate(labels)}
-    joint = np.array([code[each] for names in data.joint_names for each in names], np.int32)
     n_people = len(data.annotator_names)
     n, n_images, scale = counts
     images = n_images.astype(np.int64)
     both = [p_values(each[0], each[1], each[2], images) for each in figures[:2]]
     p_value = np.minimum(2 * np.fmin(*both), 1)
-    columns = {
-        f"{name}{end}": figures[place, row]
-        for place, name in enumerate(_FIGURES)
-        for row, end in enumerate(("", "_low", "_high"))
-    }
     length = np.hypot(figures[0, 0], figures[1, 0])
     percent = 100 * ratio(length, scale)
     return Table(
         {
             "annotator": Categorical(
-                np.repeat(np.arange(n_people), len(joint)).astype(np.int32), data.annotator_names
+                np.repeat(np.arange(n_people), int(joint_offsets(matched)[-1])).astype(np.int32),
+                data.annotator_names,
             ),
-            "category": Categorical(np.tile(category, n_people), data.category_names),
-            "joint": Categorical(np.tile(joint, n_people), labels),
+            **_joint_columns(data, n_people),
             "n": n.astype(np.int64),
             "n_images": n_images.astype(np.int64),
-            **columns,
+            **_bounded(_FIGURES, figures),
             "offset_percent": percent,
             "p_value": p_value,
             "systematic": (holm(p_value) < _ALARM) & beyond_rounding(length, percent),

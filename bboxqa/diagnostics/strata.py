@@ -15,7 +15,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
 from bboxqa.diagnostics.decomposition import AgreementSums, Kind, counted_objects, drawn_sums
 from bboxqa.diagnostics.object_cells import pairs_of_units, summed_rows, unit_members
 from bboxqa.diagnostics.parts import DrawnObjects, drawn_objects
-from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
 
 # Areas of medium objects in COCO's evaluation.
@@ -137,7 +137,7 @@ def _ratios(
     sums: AgreementSums,
     place: IndexArray,
     n_groups: int,
-) -> dict[str, FloatArray]:
+) -> dict[str, Column]:
     """Return F1, class share and mean similarity of each group, with their intervals."""
     pairs, category = pairs_of_units(matched), matched.data.annotations.category
     left, right = unit_members(matched)
@@ -159,10 +159,10 @@ def _ratios(
     )
     value = ratio(*(np.asarray(table.sum(1)).ravel() for table in (above, below)))
     bounds = ratio_intervals(above, below, matched.bootstrap, matched.seed)
-    columns: dict[str, FloatArray] = {}
+    columns: dict[str, Column] = {}
     for n, name in enumerate(("f1", "class_share", "mean_similarity")):
         own = slice(n * n_groups, (n + 1) * n_groups)
-        columns |= {name: value[own], f"{name}_low": bounds[own, 0], f"{name}_high": bounds[own, 1]}
+        columns |= figure_columns(name, value[own], bounds[own])
     return columns
 
 
@@ -172,7 +172,7 @@ def _alphas(
     sums: AgreementSums,
     place: IndexArray,
     n_groups: int,
-) -> dict[str, FloatArray]:
+) -> dict[str, Column]:
     """Return the alpha of the units of each group with its interval, NaN without meaning."""
     n_images, n_values = len(matched.data.image_names), len(matched.data.category_names) + 1
     kept = np.flatnonzero(place[sums.place] < n_groups)
@@ -201,7 +201,7 @@ def _alphas(
     bounds = drawn_intervals(
         alpha, tables, evaluate, matched.bootstrap, matched.seed, 1.0, n_images=with_group
     )
-    return {"alpha": alpha, "alpha_low": bounds[:, 0], "alpha_high": bounds[:, 1]}
+    return figure_columns("alpha", alpha, bounds)
 
 
 # Thresholds whose distance is at most this much below the largest separate about as well.

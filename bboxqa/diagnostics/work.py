@@ -227,9 +227,11 @@ def _columns(name: str, found: Slopes, code: IntArray) -> dict[str, Column]:
     """Return the slopes with a status; slopes without enough data are NaN."""
     unknown = code > 0
     return {
-        name: np.where(unknown, np.nan, found.value),
-        f"{name}_low": np.where(unknown, np.nan, found.interval[:, 0]),
-        f"{name}_high": np.where(unknown, np.nan, found.interval[:, 1]),
+        **figure_columns(
+            name,
+            np.where(unknown, np.nan, found.value),
+            np.where(unknown[:, None], np.nan, found.interval),
+        ),
         f"{name}_status": Categorical(code, _STATUSES),
     }
 
@@ -386,7 +388,7 @@ def _f1(matched: MatchedUnits, work: ImageWork, row: IndexArray, n: int) -> dict
     sums = RatioSums(n, len(matched.data.image_names))
     sums.add(row, work.image, work.matched, work.drawn)
     found = sums.ratios(matched.bootstrap, matched.seed)
-    return {"f1": found.value, "f1_low": found.interval[:, 0], "f1_high": found.interval[:, 1]}
+    return figure_columns("f1", found.value, found.interval)
 
 
 def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:

@@ -14,7 +14,7 @@ from bboxqa.model.results import (
     MeasuredAgreement,
     ThresholdResult,
 )
-from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.table import Categorical, Table
 from bboxqa.report.numbers import decimal, estimate_text, percent, short_name
 from bboxqa.report.tables import Excerpt, columns_first, table_excerpt
 
@@ -371,14 +371,13 @@ def _columns(name: str, table: Table) -> Collection[str] | None:
     """Return the columns to show, without empty texts; joints have their category if several."""
     if name not in _COLUMNS:
         return None
-    columns = [each for each in _COLUMNS[name] if not _is_empty(table.columns.get(each))]
+    found = ((each, table.columns.get(each)) for each in _COLUMNS[name])
+    columns = [
+        each for each, column in found if not isinstance(column, Categorical) or any(column.names)
+    ]
     if name in OF_KEYPOINTS and len(np.unique(table["category"])) > 1:
         columns.insert(columns.index("joint"), "category")
     return columns
-
-
-def _is_empty(column: Column | None) -> bool:
-    return isinstance(column, Categorical) and not any(column.names)
 
 
 def images_compared(row: Mapping[str, Any]) -> str:

@@ -53,7 +53,10 @@ def text_lines(
 
 def _compared(result: ComparisonResult) -> Iterator[str]:
     for name, version in (("before", result.before), ("after", result.after)):
-        yield f"{name + ':':7} {_version_text(version)}"
+        files = first_few(version.sources, _NAMED, lambda source: one_line(source.name))
+        images, people = count(version.n_images, "image"), count(version.n_annotators, "annotator")
+        n = count(version.n_annotations, "annotation")
+        yield f"{name + ':':7} {files}: {images}, {people}, {n}"
     ways = [
         f"by {version.attribution}" if version.attribution else "not named"
         for version in (result.before, result.after)
@@ -66,20 +69,8 @@ def _compared(result: ComparisonResult) -> Iterator[str]:
     )
     tables = (result.images, result.annotators)
     if all(np.isin(table["status"], _BOTH).any() for table in tables):
-        by_id = f"annotations matched by id, others by {similar}"
-        yield (
-            by_id
-            if result.by_id
-            else (f"annotations matched by {similar}, since {result.unused_ids}")
-        )
-
-
-def _version_text(version: Version) -> str:
-    return (
-        f"{first_few(version.sources, _NAMED, lambda source: one_line(source.name))}: "
-        f"{count(version.n_images, 'image')}, {count(version.n_annotators, 'annotator')}, "
-        f"{count(version.n_annotations, 'annotation')}"
-    )
+        how = f"{similar}, since {result.unused_ids}"
+        yield f"annotations matched by {f'id, others by {similar}' if result.by_id else how}"
 
 
 def _things_line(result: ComparisonResult, noun: str) -> str:

@@ -1,6 +1,7 @@
 """B: boxes without area, outside or beyond their images, too small, too long or too large."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -174,14 +175,6 @@ def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -
     )
 
 
-def _far(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    return _crossing(document, settings, is_far=True)
-
-
-def _near(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    return _crossing(document, settings, is_far=False)
-
-
 def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit, ...]:
     """Return the edits that clip a box, and its area where that is the area of the box."""
     bbox, size = document.annotations.bbox[row].tolist(), document.size[row]
@@ -201,12 +194,11 @@ def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[
     edits = record_edit("annotations", row, "bbox", value=box)
     area = document.annotations.area[row]
     if np.isnan(bounds[0]) and abs(area - bbox[2] * bbox[3]) <= 1e-3 * area + _ROUNDING:
-        return (*edits, *record_edit("annotations", row, "area", value=_area(box)))
+        return (
+            *edits,
+            *record_edit("annotations", row, "area", value=rounded_number(box[2] * box[3])),
+        )
     return edits
-
-
-def _area(box: list[int | float]) -> int | float:
-    return rounded_number(box[2] * box[3])
 
 
 def _shape(
@@ -324,7 +316,7 @@ RULES = (
             outline does so as well.""",
         bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
-        check=_far,
+        check=partial(_crossing, is_far=True),
         fix="unsafe",
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
     ),
@@ -338,7 +330,7 @@ RULES = (
             where a fifth of the boxes extend further.""",
         bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},
-        check=_near,
+        check=partial(_crossing, is_far=False),
         fix="unsafe",
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
     ),

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -163,11 +164,15 @@ def _odd_ids(
         return record_edit(name, row, key, value=int(new[row])) if is_safe else ()
 
     for where, expected in ((odd & ~large, _WHOLE), (odd & large, _IN_RANGE)):
-        yield from value_hits(document, name, key, np.flatnonzero(where), expected, edits)
+        yield from value_hits(document, name, key, where, expected, edits)
 
 
-def _repeated(document: Document, name: str, ids: IndexArray, named: BoolArray) -> Iterator[Hits]:
-    """Yield records that repeat the id of an earlier one of their list."""
+def _repeated(name: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """I001 and I002: records that repeat the id of an earlier one of their list."""
+    columns, images = document.annotations, document.images
+    ids, named = columns.id, columns.named("id")
+    if name == "images":
+        ids, named = images.id, images.named
     first = first_occurrence(ids, named)
     rows = np.flatnonzero((first >= 0) & (first != np.arange(len(first))))
     new = _new_ids(document) if len(rows) and name == "annotations" else np.zeros_like(ids)
@@ -190,15 +195,6 @@ def _repeated(document: Document, name: str, ids: IndexArray, named: BoolArray) 
         summary="{share} have the id of an earlier one; expected unique ids",
         few=1,
     )
-
-
-def _repeated_annotations(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    columns = document.annotations
-    return _repeated(document, "annotations", columns.id, columns.named("id"))
-
-
-def _repeated_images(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    return _repeated(document, "images", document.images.id, document.images.named)
 
 
 def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -550,7 +546,7 @@ RULES: tuple[Rule, ...] = (
             fix gives every later one a new id above all others.""",
         bad={"annotations": _TWO_BOXES},
         good={"annotations": [{}, {**_TWO_BOXES[1], "id": 2}]},
-        check=_repeated_annotations,
+        check=partial(_repeated, "annotations"),
         fix="safe",
         requires=("D001",),
     ),
@@ -564,7 +560,7 @@ RULES: tuple[Rule, ...] = (
             belongs to. Look the annotations up in the files that were joined, and renumber.""",
         bad={"images": [{}, {"id": 1}]},
         good={"images": [{}, {"id": 2}], "annotations": [{}, {"image_id": 2}]},
-        check=_repeated_images,
+        check=partial(_repeated, "images"),
     ),
     Rule(
         code="I003",

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -138,7 +139,7 @@ def _unnamed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     yield from described_hits([found])
 
 
-def _sizes(document: Document, *, are_swapped: bool) -> Iterator[Hits]:
+def _sizes(document: Document, _settings: ValidateSettings, *, are_swapped: bool) -> Iterator[Hits]:
     """M003 and M004: sizes that differ from the image files, or are swapped."""
     disk, size = document.disk, document.image_size
     if disk is None:
@@ -169,14 +170,6 @@ def _sizes(document: Document, *, are_swapped: bool) -> Iterator[Hits]:
         edits=edits,
         summary=lambda some, share: f"sizes of {share} differ from the files; {says(int(some[0]))}",
     )
-
-
-def _other_size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    return _sizes(document, are_swapped=False)
-
-
-def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    return _sizes(document, are_swapped=True)
 
 
 def _fits(document: Document) -> BoolArray:
@@ -397,7 +390,7 @@ RULES = (
             first make sure that they were drawn on it.""",
         bad=_one("of-640-x-480.jpg", width=1280, height=960),
         good=_one("of-640-x-480.jpg", width=640, height=480),
-        check=_other_size,
+        check=partial(_sizes, are_swapped=False),
         fix="unsafe",
     ),
     Rule(
@@ -412,7 +405,7 @@ RULES = (
             image.""",
         bad=_one("upright.jpg", width=4032, height=3024),
         good=_one("upright.jpg", width=3024, height=4032),
-        check=_swapped,
+        check=partial(_sizes, are_swapped=True),
         fix="unsafe",
     ),
     Rule(

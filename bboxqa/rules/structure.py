@@ -1,8 +1,9 @@
 """S and E: lists and keys that a file needs, and values of a wrong type."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from bboxqa.formats.records import ID_KEYS, LISTS, whole_number
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import (
+    Edits,
     look_alikes,
+    no_edits,
     record_edit,
     record_hits,
     summary_hits,
@@ -39,6 +42,7 @@ _YEARS = range(1900, 2101)
 _NUMERIC = (int, float, str)
 _FOUR = "four finite numbers: x, y, width, height"
 _OUTLINE = "a list of polygons or a run-length mask"
+_SCORE = "a number from 0 to 1"
 _PLACE = f"at most {MAX_COORDINATE:g} px from 0"
 _ANGLE = f"degrees, less than {FARTHEST:,.0f}"
 _OF_BOX = f"degrees or radians, at most {FARTHEST:,.0f}"
@@ -249,7 +253,28 @@ def _writing(key: str, missing: BoolArray, values: Callable[[int], Any]) -> Call
     return edits
 
 
-def _crowd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+class _Wrong(NamedTuple):
+    """The records in which a value is wrong, and what is expected of it."""
+
+    where: BoolArray | IndexArray
+    expected: str
+    edits: Edits = no_edits
+    severity: Severity | None = None
+
+
+def _values(
+    name: str,
+    key: str,
+    wrong: Callable[[Document], Iterable[_Wrong]],
+    document: Document,
+    _settings: ValidateSettings,
+) -> Iterator[Hits]:
+    """Yield the records of a list with a wrong value of a key; a rule binds the first three."""
+    for each in wrong(document):
+        yield from value_hits(document, name, key, *each)
+
+
+def _crowd(document: Document) -> Iterator[_Wrong]:
     """S005: crowd flags that are missing, or not 0 or 1."""
     columns = document.annotations
     kind, objects = columns.kind["iscrowd"], columns.record == Kind.DICT
@@ -264,8 +289,8 @@ def _crowd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         return int(columns.iscrowd[row]) if columns.iscrowd[row] >= 0 else None
 
     edits = _writing("iscrowd", kind == Kind.MISSING, number)
-    for rows in map(np.flatnonzero, (absent, wrong)):
-        yield from value_hits(document, "annotations", "iscrowd", rows, "0 or 1", edits)
+    yield _Wrong(absent, "0 or 1", edits)
+    yield _Wrong(wrong, "0 or 1", edits)
 
 
 def _number(value: Any) -> float:
@@ -291,7 +316,7 @@ def _readable_box(value: Any, bounds: FloatArray) -> list[int | float] | None:
     return list(map(_plain, box)) if sound else None
 
 
-def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _box(document: Document) -> Iterator[_Wrong]:
     """S006: boxes that are not four numbers, or as many as most boxes have."""
     columns = document.annotations
     n_numbers = columns.rotations.n_numbers
@@ -300,31 +325,27 @@ def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         wrong[columns.rotations.row[n_numbers > 0]] = False
         is_five = np.count_nonzero(n_numbers == 5) >= np.count_nonzero(n_numbers == 8)
         what = "five finite numbers, the last an angle" if is_five else "the eight of four corners"
-        rows, expected = np.flatnonzero(wrong), f"{what}, as most boxes here have"
         # There is no fix, as four numbers would differ from the other boxes.
-        yield from value_hits(document, "annotations", "bbox", rows, expected)
+        yield _Wrong(wrong, f"{what}, as most boxes here have")
         return
 
     def edits(row: int, value: Callable[[], Any]) -> tuple[Edit, ...]:
         box = _readable_box(value(), document.outline_bounds[row])
         return () if box is None else record_edit("annotations", row, "bbox", value=box)
 
-    rows = np.flatnonzero(wrong)
-    yield from value_hits(document, "annotations", "bbox", rows, _FOUR, edits)
+    yield _Wrong(wrong, _FOUR, edits)
 
 
-def _outline(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _outline(document: Document) -> Iterator[_Wrong]:
     """S010: outlines of a wrong type, and missing ones where most annotations have one."""
     form, objects = document.annotations.form, document.annotations.record == Kind.DICT
     none, other = objects & np.isin(form, (Form.ABSENT, Form.EMPTY)), form == Form.OTHER
-    rows = np.flatnonzero(other)
-    yield from value_hits(document, "annotations", "segmentation", rows, _OUTLINE)
+    yield _Wrong(other, _OUTLINE)
     if 2 * np.count_nonzero(objects & ~none & ~other) > len(form):
-        rows, expected = np.flatnonzero(none), f"{_OUTLINE}, as most annotations here have"
-        yield from value_hits(document, "annotations", "segmentation", rows, expected)
+        yield _Wrong(none, f"{_OUTLINE}, as most annotations here have")
 
 
-def _area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _area(document: Document) -> Iterator[_Wrong]:
     """S011: areas that are missing or not numbers."""
     columns = document.annotations
     kind, objects = columns.kind["area"], columns.record == Kind.DICT
@@ -342,8 +363,7 @@ def _area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
     edits = _writing("area", kind == Kind.MISSING, number)
     for rows in (absent, wrong):
-        expected = "a number of square pixels"
-        yield from value_hits(document, "annotations", "area", rows, expected, edits)
+        yield _Wrong(rows, "a number of square pixels", edits)
 
 
 def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -387,7 +407,7 @@ def _too_small(document: Document) -> Iterator[Hits]:
     )
 
 
-def _name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _name(document: Document) -> Iterator[_Wrong]:
     """S008: images without a name; those of LVIS have a coco_url."""
     nameless: list[int] = []
     with_url: list[int] = []
@@ -397,18 +417,17 @@ def _name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             has_url = "file_name" not in record and isinstance(url, str) and bool(url)
             if not isinstance(name, str) or not name.strip():
                 (with_url if has_url else nameless).append(row)
-    mild = "it besides coco_url", Severity.INFO
-    for found, (expected, severity) in ((nameless, ("non-empty text", None)), (with_url, mild)):
-        rows = np.array(found, np.int64)
-        yield from value_hits(document, "images", "file_name", rows, expected, severity=severity)
+    yield _Wrong(np.array(nameless, np.int64), "non-empty text")
+    rows = np.array(with_url, np.int64)
+    yield _Wrong(rows, "it besides coco_url", severity=Severity.INFO)
 
 
-def _captions(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _captions(document: Document) -> Iterator[_Wrong]:
     """S014: captions that are missing or empty."""
     columns = document.annotations
     if "caption" in kind_of(document).required:
-        rows = np.flatnonzero((columns.record == Kind.DICT) & ~columns.has_caption)
-        yield from value_hits(document, "annotations", "caption", rows, "a text that is not empty")
+        lacks = (columns.record == Kind.DICT) & ~columns.has_caption
+        yield _Wrong(lacks, "a text that is not empty")
 
 
 def _too_large(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -464,23 +483,17 @@ def _large_hits(
     )
 
 
-def _scores(document: Document, *, are_missing: bool) -> Iterator[Hits]:
-    """E001 and E002: results whose score is no finite number, or outside of 0 to 1."""
-    columns, scores = document.annotations, document.annotations.scores
-    rows = scores.row[(scores.value < 0) | (scores.value > 1)]
-    if are_missing:
-        unscored = columns.record == Kind.DICT
-        unscored[scores.row[~np.isnan(scores.value)]] = False
-        rows = np.flatnonzero(unscored)
-    yield from value_hits(document, "annotations", "score", rows, "a number from 0 to 1")
+def _unscored(document: Document) -> Iterator[_Wrong]:
+    """E001: results whose score is no finite number."""
+    scores, unscored = document.annotations.scores, document.annotations.record == Kind.DICT
+    unscored[scores.row[~np.isnan(scores.value)]] = False
+    yield _Wrong(unscored, _SCORE)
 
 
-def _unscored(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    return _scores(document, are_missing=True)
-
-
-def _out_of_range(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    return _scores(document, are_missing=False)
+def _out_of_range(document: Document) -> Iterator[_Wrong]:
+    """E002: results whose score is outside of 0 to 1."""
+    scores = document.annotations.scores
+    yield _Wrong(scores.row[(scores.value < 0) | (scores.value > 1)], _SCORE)
 
 
 def _one(**annotation: Any) -> dict[str, Any]:
@@ -554,7 +567,7 @@ RULES: tuple[Rule, ...] = (
             if it is missing or null, and 0 or 1 for values such as true, 1.0 or "1".""",
         bad=_one(iscrowd=ABSENT),
         good=_one(iscrowd=0),
-        check=_crowd,
+        check=partial(_values, "annotations", "iscrowd", _crowd),
         fix="safe",
         requires=("S012",),
     ),
@@ -568,7 +581,7 @@ RULES: tuple[Rule, ...] = (
             writes the bounds of a valid outline; it changes no file of rotated boxes.""",
         bad=_one(bbox=["10", "10", "20", "30"], area=600),
         good=_one(bbox=[10.0, 10, 2e1, 30]),
-        check=_box,
+        check=partial(_values, "annotations", "bbox", _box),
         fix="unsafe",
         requires=("F004",),
     ),
@@ -596,7 +609,7 @@ RULES: tuple[Rule, ...] = (
             finding if there is a coco_url instead, as in LVIS.""",
         bad={"images": [{"file_name": ""}]},
         good={"images": [{"file_name": "0"}]},
-        check=_name,
+        check=partial(_values, "images", "file_name", _name),
         requires=("S012",),
     ),
     Rule(
@@ -620,7 +633,7 @@ RULES: tuple[Rule, ...] = (
             outline, or train on boxes only.""",
         bad=_one(segmentation=7),
         good=_one(segmentation=_RING),
-        check=_outline,
+        check=partial(_values, "annotations", "segmentation", _outline),
         requires=("S012",),
     ),
     Rule(
@@ -632,7 +645,7 @@ RULES: tuple[Rule, ...] = (
             from the outline, or from the box if there is none.""",
         bad=_one(area=ABSENT),
         good=_one(area=600.0),
-        check=_area,
+        check=partial(_values, "annotations", "area", _area),
         fix="safe",
         requires=("S012",),
     ),
@@ -670,7 +683,7 @@ RULES: tuple[Rule, ...] = (
             the annotation.""",
         bad=_captioned(["a cat", ""]),
         good=_captioned(["a cat", "a cat on a mat"]),
-        check=_captions,
+        check=partial(_values, "annotations", "caption", _captions),
     ),
     Rule(
         code="S015",
@@ -696,7 +709,7 @@ RULES: tuple[Rule, ...] = (
             the detector.""",
         bad=_result('"0.9"'),
         good=_result("0.9"),
-        check=_unscored,
+        check=partial(_values, "annotations", "score", _unscored),
     ),
     Rule(
         code="E002",
@@ -707,7 +720,7 @@ RULES: tuple[Rule, ...] = (
             negative scores logits. Convert them.""",
         bad=_result("90"),
         good=_result("0.9"),
-        check=_out_of_range,
+        check=partial(_values, "annotations", "score", _out_of_range),
         needs=("scores",),
     ),
 )

@@ -1,6 +1,6 @@
 """The joints of categories: their names and order, and joints that annotations omit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -98,7 +98,6 @@ def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
     known = tuple(joint_names)
     parts = zip(data.category_names, known, strict=True)
     limbs = tuple(_drawn(skeletons.get(name, ()), joints) for name, joints in parts)
-    data = replace(data, notes=(*data.notes, *_length_notes(data, files)))
     annotations = _completed(data.annotations, known)
     data = replace(data, annotations=annotations, joint_names=known, limbs=limbs)
     repeats = data.repeats
@@ -107,29 +106,6 @@ def with_joints(data: Dataset, files: Sequence[AnnotationFile]) -> Dataset:
     annotations = _completed(repeats.sessions.annotations, known)
     sessions = replace(repeats.sessions, annotations=annotations, joint_names=known, limbs=limbs)
     return replace(data, repeats=replace(repeats, sessions=sessions))
-
-
-def _length_notes(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield notes on lists of key points that are shorter or longer than the joint names."""
-    keypoints = data.annotations.keypoints
-    numbers: dict[str, set[int]] = {}
-    for category in (each for file in files for each in file.categories):
-        numbers.setdefault(clean(category.name), set()).add(len(_names_of(category)))
-    of = [numbers.get(name, set()) for name in data.category_names]
-    named = np.array([each.pop() if len(each) == 1 else 0 for each in of], np.int64)
-    if keypoints is None or not named.any():
-        return
-    expected = named[data.annotations.category]
-    held = keypoints.stop - keypoints.start
-    is_list = (held > 0) & (expected > 0)
-    for n, words, why in (
-        ((is_list & (held < expected)).sum(), "fewer", "the last joints count as not labelled"),
-        ((is_list & (held > expected)).sum(), "more", "the others are numbered joints"),
-    ):
-        if n:
-            yield (
-                f"{count(int(n), 'list')} of key points with {words} than the category names: {why}"
-            )
 
 
 def _completed(annotations: Annotations, joint_names: tuple[_Names, ...]) -> Annotations:

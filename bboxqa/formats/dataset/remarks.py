@@ -184,17 +184,6 @@ def file_notes(
         yield f"{each}{_named([*of_note])}: {note}" if len(files) > 1 else note
 
 
-def _same_files(files: Sequence[AnnotationFile]) -> Iterator[str]:
-    by_digest: dict[str, list[str]] = {}
-    for file in files:
-        name = file.source.name
-        known = by_digest.setdefault(file.source.blake2b or name, [])
-        known += [name] if name not in known else []
-    for same in by_digest.values():
-        if len(same) > 1:
-            yield f"{_named(same)} are the same byte for byte"
-
-
 def _named(names: list[str]) -> str:
     """Return a list of names for a sentence: the first names, and the number of the others."""
     if len(names) > _NAMED:
@@ -209,7 +198,7 @@ def notes_of(
     min_annotators: int,
 ) -> tuple[str, ...]:
     """Return notes on the data for readers of a result."""
-    notes = [*file_notes(files, attribution), *_same_files(files), *list_notes(files)]
+    notes = [*file_notes(files, attribution), *list_notes(files)]
     n_asked = assigned.sum(1)
     single = int((n_asked < 2).sum()) if min_annotators > 1 else 0
     bare = int((n_asked == 0).sum())

@@ -75,28 +75,23 @@ def _compared(data: Dataset, similarity: str) -> Dataset:
 
 
 def _shape(data: Dataset, row: int, unit: int) -> Shape:
-    of = data.annotations
+    of, joints, points = data.annotations, data.annotations.keypoints, None
     left, top, width, height = of.bbox[row].tolist()
+    if joints is not None:
+        part = slice(int(joints.start[row]), int(joints.stop[row]))
+        points = np.column_stack([joints.xy[part], joints.visibility[part]])
     return Shape(
         bbox=(left, top, width, height),
         rings=(
             *(tuple(outline_rings(of.segmentation, row)) or _turned_rings(of, row, corners)),
             *_turned_rings(of, row, width_marks),
         ),
-        points=_points(data, row),
+        points=points,
         limbs=data.limbs[of.category[row]] if data.limbs else (),
         annotator=data.annotator_names[of.annotator[row]],
         category=data.category_names[of.category[row]],
         unit=unit,
     )
-
-
-def _points(data: Dataset, row: int) -> FloatArray | None:
-    keypoints = data.annotations.keypoints
-    if keypoints is None:
-        return None
-    part = slice(int(keypoints.start[row]), int(keypoints.stop[row]))
-    return np.column_stack([keypoints.xy[part], keypoints.visibility[part]])
 
 
 def _turned_rings(

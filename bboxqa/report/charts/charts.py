@@ -158,8 +158,13 @@ def _of_rows(title: str, rows: Sequence[_Row], height: float, legend: Sequence[s
 def _marks(row: _Row, place: int, size: float) -> Iterable[Mark]:
     # The dot of a figure of 1 extends beyond the axis.
     if row.value is None:
-        reason = "\n".join(_reason_lines(row.reason))
-        return [Text(-inf, place, reason, 3, 7, color=DIM), Text(inf, place, "–", 8, size)]
+        lines = wrap(short_name(row.reason, 100), _LINE)
+        if len(lines) > _MOST_LINES:
+            lines = wrap(row.reason.partition(":")[0], _LINE)
+        return [
+            Text(-inf, place, "\n".join(lines), 3, 7, color=DIM),
+            Text(inf, place, "–", 8, size),
+        ]
     text = Text(inf, place, figure_text({"value": row.value, "interval": row.interval}), 8, size)
     marks: list[Mark] = []
     if row.lowest is not None:
@@ -168,12 +173,6 @@ def _marks(row: _Row, place: int, size: float) -> Iterable[Mark]:
         low, high = row.interval
         marks.append(span(low, high, place, row.color, 8, 0.4))
     return [*marks, Dot(row.value, place, row.color), text]
-
-
-def _reason_lines(reason: str) -> list[str]:
-    """Return a reason in lines that fit between two rows, or what it says before its colon."""
-    lines = wrap(short_name(reason, 100), _LINE)
-    return lines if len(lines) <= _MOST_LINES else wrap(reason.partition(":")[0], _LINE)
 
 
 def _left_end(rows: Iterable[_Row]) -> float:
@@ -205,14 +204,19 @@ def annotator_intervals(
     if not known:
         return nothing(title, "nobody has such a figure")
     first, sign = next(iter(figures)), -1 if highest_first else 1
-    known.sort(key=lambda row: _or_last(row[first]["value"], sign))
+    known.sort(key=lambda row: sign * (row[first]["value"] or 0))
+    known.sort(key=lambda row: row[first]["value"] is None)
     shown = known[:_MOST_INTERVALS]
     marks: list[Mark] = [upright(0, -inf, inf)] if at_zero else []
     for number_of, key in enumerate(figures):
         shift = _APART * (number_of - (len(figures) - 1) / 2)
-        for place, row in enumerate(shown):
-            if row[key]["value"] is not None:
-                marks += _dot_and_bar(row[key], place + shift, SERIES[number_of])
+        for place, figure in enumerate(row[key] for row in shown):
+            if figure["value"] is not None:
+                at, color = place + shift, SERIES[number_of]
+                if figure["interval"] is not None:
+                    low, high = figure["interval"]
+                    marks.append(span(low, high, at, color, 3, 0.45))
+                marks.append(Dot(figure["value"], at, color, 2.5))
     marks += [Text(inf, place, figure_text(row[first]), 8) for place, row in enumerate(shown)]
     part = part_of(len(shown), len(known), "annotators")
     order = "highest" if highest_first else "lowest"
@@ -224,16 +228,6 @@ def annotator_intervals(
         legend=(part and f"{part}, {order} first", written),
         rows=[short_name(row["name"]) for row in shown], keys=keys if len(keys) > 1 else (),
     )  # fmt: skip
-
-
-def _or_last(value: float | None, sign: int) -> float:
-    return inf if value is None else sign * value
-
-
-def _dot_and_bar(figure: Mapping[str, Any], place: float, color: str) -> list[Mark]:
-    ends = figure["interval"]
-    line = [] if ends is None else [span(ends[0], ends[1], place, color, 3, 0.45)]
-    return [*line, Dot(figure["value"], place, color, 2.5)]
 
 
 def _ends(
@@ -477,7 +471,10 @@ def _matrix(
     if most > MOST_SLANTED:
         side = 72 * (0.3 if most < 25 else 0.19)
     letter = min(max(0.9 * side / (0.62 * longest), 7), 10)
-    marks: list[Mark] = [*_hatched(cells.apart), *_colored(cells)]
+    marks: list[Mark] = [*_hatched(cells.apart)]
+    for (row, column), shade in cells.values.items():
+        corners = _box((column - 0.5, row - 0.5), (column + 0.5, row + 0.5))
+        marks.append(Path([corners], BACK, _color(shade, cells.scale), 0.8))
     for (row, column), text in cells.texts.items():
         value = cells.values.get((row, column))
         color = DIM if value is None else readable_on(_color(value, cells.scale))
@@ -487,13 +484,6 @@ def _matrix(
         title, marks, (-0.5, len(columns) - 0.5), in_rows(len(rows)), side * len(rows),
         side * len(columns), legend, rows, columns, frame="", letter=size,
     )  # fmt: skip
-
-
-def _colored(cells: _Cells) -> Iterable[Mark]:
-    for (row, column), value in cells.values.items():
-        left, right, top, bottom = column - 0.5, column + 0.5, row - 0.5, row + 0.5
-        corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
-        yield Path([corners], BACK, _color(value, cells.scale), 0.8)
 
 
 def _hatched(cells: Iterable[_Place]) -> Iterable[Mark]:
@@ -552,7 +542,8 @@ def offsets(
         return nothing(name, reason, 209)
     moved = [row for row in known if row["systematic"] or row["offset_px_low"] is None]
     largest = max((abs(row["offset_percent"]) for row in moved), default=0) / 100
-    factor = _factor(largest / _LARGEST_DRAWN)
+    fitting = (each for each in _FACTORS if each * largest <= _LARGEST_DRAWN)
+    factor = max(fitting, default=_FACTORS[0])
     drawn = {row["edge"]: factor * row["offset_percent"] / 100 for row in moved}
     ends = [drawn.get(edge, 0.0) for edge in ("left", "top", "right", "bottom")]
     marks: list[Mark] = [
@@ -569,11 +560,6 @@ def offsets(
         marks.append(Text(*at, text, 0, SMALL, align, bold=row["systematic"]))
     legend = (f"dashed: {others}", _how_large(factor) if moved else _NOT_MOVED)
     return Chart(name, marks, (-1.2, 2.2), (1.8, -0.8), 160, 209, legend, frame="")
-
-
-def _factor(largest: float) -> float:
-    """Return the magnification of offsets, given the largest as a share of what may be drawn."""
-    return max((each for each in _FACTORS if each * largest <= 1), default=_FACTORS[0])
 
 
 def _how_large(factor: float) -> str:

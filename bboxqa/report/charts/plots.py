@@ -9,7 +9,6 @@ from bboxqa.model.results import MeasuredAgreement
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.charts import charts
 from bboxqa.report.charts.axes import draw_chart
-from bboxqa.report.charts.chart import Chart
 from bboxqa.report.numbers import others_of
 
 if TYPE_CHECKING:
@@ -51,7 +50,10 @@ class Plots:
         >>> result.plot.intervals(Figure().subplots()).texts[0].get_text()
         '0.02'
         """
-        return draw_chart(self._intervals(), ax)
+        settings = self._result.settings
+        measure = self._result.thresholds[0].measure
+        gates = {"min_alpha": settings.min_alpha, "min_f1": settings.min_f1}
+        return draw_chart(charts.intervals(self._threshold, measure=measure, **gates), ax)
 
     def category_intervals(self, ax: "Axes | None" = None) -> "Axes":
         """Draw alpha of each category with its 95 % interval, the lowest first.
@@ -154,12 +156,6 @@ class Plots:
     def _threshold(self) -> dict[str, Any]:
         found: dict[str, Any] = summary(self._result)["thresholds"][0]
         return found
-
-    def _intervals(self) -> Chart:
-        settings = self._result.settings
-        measure = self._result.thresholds[0].measure
-        gates = {"min_alpha": settings.min_alpha, "min_f1": settings.min_f1}
-        return charts.intervals(self._threshold, measure=measure, **gates)
 
     def _rows(self, table: str) -> list[dict[str, Any]]:
         return self._result.diagnose().tables[table].records()

@@ -498,7 +498,8 @@ def place_labels(
     """
     placed: list[Rectangle | None] = [None] * len(boxes)
     taken: list[Rectangle] = []
-    order = sorted(range(len(boxes)), key=lambda place: _area(boxes[place]))
+    areas = [(right - left) * (bottom - top) for left, top, right, bottom in boxes]
+    order = sorted(range(len(boxes)), key=areas.__getitem__)
     for rank, index in enumerate(order):
         (left, top, right, bottom), (width, height) = boxes[index], sizes[index]
         starts = [
@@ -518,10 +519,6 @@ def place_labels(
             placed[index] = best
             taken.append(best)
     return placed
-
-
-def _area(box: Rectangle) -> float:
-    return (box[2] - box[0]) * (box[3] - box[1])
 
 
 def _is_inside(place: Rectangle, bounds: Rectangle) -> bool:

@@ -143,7 +143,13 @@ def _page(documents: Documents, images: ShownImages, above: str, *, linked: bool
         },
         cards=annotator_cards(diagnosis, images.legend),
         few_cards=_FEW_CARDS,
-        judges_offsets=_judges_offsets(tables),
+        # Whether some offsets on cards are systematic, and drawn in bold.
+        judges_offsets=any(
+            row["systematic"]
+            for name in tables
+            if name in _OFFSETS
+            for row in table_rows(tables[name])
+        ),
         left_out=note_left_out(table_rows(tables["annotators"])) if tables else "",
         groups=group_sentences(diagnosis),
         story=[] if diagnosis is None else [*map(shown_line, story_lines(diagnosis))],
@@ -315,13 +321,6 @@ def _confused(tables: Record) -> dict[str, Any]:
         met[row["category"], row["others"]] += row["n"]
     rows = [[category, others, n] for (category, others), n in met.most_common()]
     return {"columns": ["category", "others", "n"], "rows": rows}
-
-
-def _judges_offsets(tables: Record) -> bool:
-    """Return whether some offsets on cards are systematic, and drawn in bold."""
-    return any(
-        row["systematic"] for name in _OFFSETS if name in tables for row in table_rows(tables[name])
-    )
 
 
 def _named_tables(diagnosis: Record) -> list[Data]:

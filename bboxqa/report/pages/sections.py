@@ -318,7 +318,11 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[dic
         return []
     tables = diagnosis["tables"]
     shapes, rows = (_by_annotator(tables[name]) for name in ("boxes_per_object", "annotators"))
-    order = sorted(rows, key=lambda name: -_n_errors(rows[name], shapes[name]))
+    n_errors = {
+        name: row["n_missed"] + row["n_extra"] + sum(shapes[name][n] for _, n, _ in _SHAPES)
+        for name, row in rows.items()
+    }
+    order = sorted(rows, key=lambda name: -n_errors[name])
     cells = table_rows(tables["confusion_matrix"])
     confused, charts = _confusions(cells, [*rows]), _offset_charts(diagnosis, order[:_MOST_CARDS])
     several = len({row["category"] for row in cells} - {NO_BOX}) > 1
@@ -332,7 +336,9 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[dic
             "figures": [
                 *_figures(row, images_compared(rows[name]), others_of(name, [*rows]),
                           several=several),
-                *_of_shapes(shapes[name]),
+                # Objects drawn twice, split and merged.
+                *(_share(title, json_figure(shapes[name], rate)) for title, n, rate in _SHAPES
+                  if shapes[name][n]),
             ],
             "chart": charts.get(name, ""),
             # Objects to which others gave another category may not match, such as parts of a group.
@@ -347,11 +353,6 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[dic
 
 def _by_annotator(table: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {row["annotator"]: row for row in table_rows(table)}
-
-
-def _n_errors(row: Mapping[str, Any], shapes: Mapping[str, Any]) -> int:
-    """Return the number of objects that an annotator missed, added, repeated, split or merged."""
-    return int(row["n_missed"] + row["n_extra"] + sum(shapes[n] for _, n, _ in _SHAPES))
 
 
 def _figures(
@@ -370,11 +371,6 @@ def _figures(
 def _share(title: str, figure: Mapping[str, Any]) -> Entry:
     bounds = figure["interval"] and [100 * each for each in figure["interval"]]
     return title, percent(figure["value"]), interval(bounds, 1)
-
-
-def _of_shapes(row: Mapping[str, Any]) -> list[Entry]:
-    """Return the rates of objects drawn twice, split and merged that are not zero."""
-    return [_share(title, json_figure(row, rate)) for title, n, rate in _SHAPES if row[n]]
 
 
 def _offset_charts(diagnosis: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
@@ -424,9 +420,9 @@ def group_sentences(diagnosis: Mapping[str, Any] | None) -> list[str]:
     if diagnosis is None or len(diagnosis["annotators"]) < _FEWEST_OF_GROUPS:
         return []
     groups: dict[int, list[str]] = {}
-    for name, row in _grouped(diagnosis).items():
-        groups.setdefault(row["group"], []).append(name)
-    if not groups:
+    for row in table_rows(diagnosis["tables"]["agreement_groups"]):
+        groups.setdefault(row["group"], []).append(row["annotator"])
+    if len(groups) < 2:
         return ["No annotators were found who agree more among themselves than with the others."]
     sentences = [
         f"Group {number}: {', '.join(names_in_words(names[:_MOST_NAMED]))}"
@@ -438,9 +434,3 @@ def group_sentences(diagnosis: Mapping[str, Any] | None) -> list[str]:
         "each may read the instructions in its own way."
     )
     return [first, *sentences]
-
-
-def _grouped(diagnosis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the row of each annotator in the table of groups; none if all are one group."""
-    rows = _by_annotator(diagnosis["tables"]["agreement_groups"])
-    return rows if len({row["group"] for row in rows.values()}) > 1 else {}

@@ -108,19 +108,16 @@ def _level(part: Record) -> str:
     """Return the level of agreement in words, for results without gates."""
     alpha, f1, least = part["alpha"], part["existence"]["f1"], _least_right(part)
     if alpha is not None:
-        low, high = (_word(bound) for bound in part["interval"] or (alpha, alpha))
+        low, high = (
+            "high" if bound >= _RELIABLE else "moderate" if bound >= _TENTATIVE else "low"
+            for bound in part["interval"] or (alpha, alpha)
+        )
         return f"Agreement is {low}" if low == high else f"Agreement is {low} to {high}"
     if f1 is not None:
         return f"Two annotators draw the same object in {_below(1, f1, percent, 0)} of the cases"
     if least is None:
         return "There is nothing to compare"
     return f"F1 of {least['name']} with the reference is {number(least['f1']['value'])}"
-
-
-def _word(alpha: float) -> str:
-    if alpha >= _RELIABLE:
-        return "high"
-    return "moderate" if alpha >= _TENTATIVE else "low"
 
 
 def _below(limit: float, value: float, shown: Callable[[float, int], str], digits: int) -> str:

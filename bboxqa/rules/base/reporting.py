@@ -204,7 +204,7 @@ def value_hits(
     document: Document,
     name: str,
     key: str,
-    rows: IndexArray,
+    where: BoolArray | IndexArray,
     expected: str,
     edits: Edits = no_edits,
     severity: Severity | None = None,
@@ -217,7 +217,7 @@ def value_hits(
     name : str
         The list.
     key : str
-    rows : (H,) int64
+    where : (N,) bool, or (H,) int64
         The records.
     expected : str
         What the value should be, in words.
@@ -251,7 +251,7 @@ def value_hits(
         return edits(row, lambda: _record(document, name, row).get(key))
 
     yield from hits(
-        rows, describe, severity, name=name, key=key, summary=summary, few=1, edits=edits_of
+        where, describe, severity, name=name, key=key, summary=summary, few=1, edits=edits_of
     )
 
 
