@@ -81,8 +81,7 @@ def with_tables(
     """Return files in which lists of results have the images and categories of other files.
 
     Without other files, images and categories keep their ids as names, and each list is about the
-    images of all lists. If the ids of other files contradict each other, those files count that
-    have all ids of a list.
+    images of all lists.
 
     Raises DatasetError if the ids can mean several things, or nothing.
 
@@ -96,45 +95,19 @@ def with_tables(
     lists = [file for file in files if are_results(file)]
     if not lists:
         return [*files]
-    if not tables:
-        together: _Tables = _by_id(lists, "images"), _by_id(lists, "categories")
-        found = dict.fromkeys(lists, together)
-    else:
-        known = [each for each in tables if not each.numbers_categories]
-        if not known:
-            problem = f"{lists[0].source.name}: the ids of results are those of COCO JSON, but "
-            other = f"{tables[0].source.name} is of another format"
-            raise DatasetError(
-                [problem + other],
-                "Convert it and use the ids of the copy: bboxqa convert FILE OUT.json --to coco",
-            )
-        found = _tables_of(lists, known)
+    known = [each for each in tables if not each.numbers_categories]
+    if tables and not known:
+        problem = f"{lists[0].source.name}: the ids of results are those of COCO JSON, but "
+        raise DatasetError(
+            [f"{problem}{tables[0].source.name} is of another format"],
+            "Convert it and use the ids of the copy: bboxqa convert FILE OUT.json --to coco",
+        )
+    images: list[Image] = _by_id(known or lists, "images")
+    categories: list[Category] = _by_id(known or lists, "categories")
     return [
-        replace(file, images=found[file][0], categories=found[file][1]) if file in found else file
+        replace(file, images=images, categories=categories) if are_results(file) else file
         for file in files
     ]
-
-
-def _tables_of(
-    lists: Sequence[AnnotationFile], known: Sequence[AnnotationFile]
-) -> dict[AnnotationFile, _Tables]:
-    """Return the images and categories that the ids of each list refer to."""
-    try:
-        whole: _Tables | DatasetError = _by_id(known, "images"), _by_id(known, "categories")
-    except DatasetError as error:
-        whole = error
-    found = {}
-    for file in lists:
-        if not isinstance(whole, DatasetError):
-            found[file] = whole
-            continue
-        fitting = [
-            each for each in known if not any(_unknown(file, (each.images, each.categories)))
-        ]
-        if not fitting or len(fitting) == len(known):
-            raise whole
-        found[file] = _by_id(fitting, "images"), _by_id(fitting, "categories")
-    return found
 
 
 def refuse_unknown_ids(files: Sequence[AnnotationFile], tables: Sequence[AnnotationFile]) -> None:
@@ -151,7 +124,7 @@ def refuse_unknown_ids(files: Sequence[AnnotationFile], tables: Sequence[Annotat
         raise DatasetError(problems, f"For all findings: {command}", command=command)
 
 
-def _unknown(file: AnnotationFile, tables: _Tables, names: str = "") -> Iterator[str]:
+def _unknown(file: AnnotationFile, tables: _Tables, names: str) -> Iterator[str]:
     """Yield a problem for each result whose image or category is not in the tables."""
     columns, shown = file.columns, file.shown_ids
     for key, values, records in (
