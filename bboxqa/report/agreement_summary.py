@@ -1,6 +1,6 @@
 """A result and its diagnosis as plain objects, the form of `--format json` and of JSON files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from math import isnan
 from typing import Any
@@ -93,13 +93,17 @@ def _threshold(part: ThresholdResult) -> Record:
 
 def _repeats(table: Table) -> list[Record]:
     """Return a record for all annotators together, whose name is None, and for each."""
-    counts = ("n_images", "n_annotations")
     return [
         {"annotator": row["annotator"] if place else None}
-        | {name: row[name] for name in counts}
-        | {name: json_figure(row, name) for name in _OF_REPEATS}
+        | _figures(row, ("n_images", "n_annotations"), _OF_REPEATS)
         for place, row in enumerate(table.records())
     ]
+
+
+def _figures(row: Record, counts: Sequence[str], figures: Sequence[str]) -> Record:
+    """Return some counts and figures of a row of a table."""
+    found = {name: row[name] for name in counts}
+    return found | {name: json_figure(row, name) for name in figures}
 
 
 def _reference(found: ReferenceAgreement) -> Record:
@@ -113,8 +117,7 @@ def _reference(found: ReferenceAgreement) -> Record:
         "annotators": [
             {
                 "name": row["annotator"],
-                **{name: row[name] for name in ("n_images", "n", "n_reference", "n_matched")},
-                **{name: json_figure(row, name) for name in _OF_REFERENCE},
+                **_figures(row, ("n_images", "n", "n_reference", "n_matched"), _OF_REFERENCE),
                 **_offsets([each for each in offsets if each["annotator"] == row["annotator"]],
                            ("measure", "unit", "systematic"), is_rotated=is_rotated),
             }
@@ -173,8 +176,8 @@ def _annotators(tables: Mapping[str, Table]) -> list[Record]:
         rows.setdefault(row["annotator"], []).append(row)
     kept = ("measure", "unit", "spread", "systematic")
     return [
-        {"name": row["annotator"], "n": row["n"]}
-        | {name: json_figure(row, name) for name in _RATES}
+        {"name": row["annotator"]}
+        | _figures(row, ("n",), _RATES)
         | _offsets(rows.get(row["annotator"], []), kept, is_rotated=is_rotated)
         for row in tables["annotators"].records()
     ]
@@ -205,8 +208,7 @@ def _work(table: Table) -> list[Record]:
     counts = ("n", "n_sessions", "hours", "median_seconds")
     return [
         {"name": row["annotator"] if place else None}
-        | {name: row[name] for name in counts}
-        | {"per_minute": json_figure(row, "per_minute")}
+        | _figures(row, counts, ("per_minute",))
         | {
             name: json_figure(row, name) | {"status": row[f"{name}_status"]}
             for name in ("drift", "fatigue")

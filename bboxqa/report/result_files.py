@@ -121,10 +121,7 @@ def _outputs(folder: Path) -> list[dict[str, Any]]:
 
 
 def _csv(path: Path, table: Table, raw: bool) -> None:
-    """Write a table, a chunk of rows at a time.
-
-    Only `Categorical` columns hold text: quoting their names is faster than quoting each cell.
-    """
+    """Write a table in parts; quoting the names of columns is faster than quoting each cell."""
     columns = {
         name: Categorical(column.code, _cells(column.names, raw))
         if isinstance(column, Categorical) else column

@@ -212,16 +212,16 @@ def records(example: Example) -> dict[str, Any]:
     """
     if isinstance(example, str | Files):
         return {}
-    return {key: _completed(key, value) for key, value in example.items() if value is not ABSENT}
-
-
-def _completed(key: str, value: Any) -> Any:
-    if key not in _DEFAULT or not isinstance(value, list):
-        return value
-    return [
-        _record(key, place, given) if isinstance(given, dict) else given
-        for place, given in enumerate(value)
-    ]
+    return {
+        key: [
+            _record(key, place, given) if isinstance(given, dict) else given
+            for place, given in enumerate(value)
+        ]
+        if key in _DEFAULT and isinstance(value, list)
+        else value
+        for key, value in example.items()
+        if value is not ABSENT
+    }
 
 
 def _record(key: str, place: int, given: dict[str, Any]) -> dict[str, Any]:

@@ -52,25 +52,24 @@ def apply(
 
     `progress` is called as progress(stage, done, total), where `total` is the number of rules.
     """
-    rules = _rules_of(document, settings)
+    rules, columns = _rules_of(document, settings), document.annotations
     result = []
     for number, rule in enumerate(rules):
         if progress is not None:
             progress("checking", number, len(rules))
-        result += [(rule, hits) for hits in rule.check(document, settings)]
+        if not rule.needs or any(len(getattr(columns, each).row) for each in rule.needs):
+            result += [(rule, hits) for hits in rule.check(document, settings)]
     return result
 
 
 def _rules_of(document: Document, settings: ValidateSettings) -> list[Rule]:
-    """Return the rules that check single files, for this kind of file and for what it has."""
+    """Return the rules that check single files and apply to this kind of file."""
     scopes = _SCOPES if document.disk is None else {*_SCOPES, "images"}
-    kind, columns = kind_of(document), document.annotations
+    kind = kind_of(document)
     return [
         rule
         for rule in chosen_rules(settings, document.name)
-        if rule.scope in scopes
-        and kind.has_rule(rule.code)
-        and (not rule.needs or any(len(getattr(columns, each).row) for each in rule.needs))
+        if rule.scope in scopes and kind.has_rule(rule.code)
     ]
 
 

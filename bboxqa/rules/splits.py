@@ -122,9 +122,7 @@ def _keys(document: Document) -> Iterator[list[tuple[str, object]]]:
         yield keys
 
 
-def looking_alike(
-    looks: NDArray[np.uint64], known: NDArray[np.uint64], *, only_earlier: bool = False
-) -> IndexArray:
+def looking_alike(looks: NDArray[np.uint64], known: NDArray[np.uint64]) -> IndexArray:
     """Return which known image each image looks like, (N,) int64; -1 for none.
 
     Two hashes that differ in at most two bits have at least one of three parts in common, so only
@@ -135,9 +133,6 @@ def looking_alike(
     looks : (N,) uint64
         Hashes, see `bboxqa.rules.facts.image_content.ImageContent`.
     known : (K,) uint64
-    only_earlier : bool
-        Whether image n is compared only with known images before the n-th, for a list compared with
-        itself.
 
     Examples
     --------
@@ -159,8 +154,6 @@ def looking_alike(
             places, offsets = rows(start[chunk], stop[chunk])
             row = np.repeat(open_rows[chunk], np.diff(offsets))
             other = order[places]
-            if only_earlier:
-                row, other = row[other < row], other[other < row]
             near = _distance(looks[row], known[other]) <= _MAX_DISTANCE
             # Assigned in reverse, so that the first of several stays.
             result[row[near][::-1]] = other[near][::-1]

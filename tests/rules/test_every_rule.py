@@ -1,6 +1,7 @@
 """What holds for every rule: its own examples, and a clean file."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -83,3 +84,18 @@ def test_codes_of_rules_that_are_gone_are_not_used_again():
     with pytest.raises(ConfigError, match="rule B013 is gone"):
         select(["B013"], [])
     assert len(select([], ["B013"])) == len(RULES)
+
+
+def test_rules_whose_data_a_file_does_not_have_are_listed_as_checked():
+    needing = {code for code, rule in RULES.items() if rule.needs and rule.code[0] not in "EG"}
+    assert needing <= report_of({}).rules.keys()
+
+
+def test_the_check_of_a_rule_is_called_only_with_the_data_that_it_needs(monkeypatch):
+    seen = []
+    rule = replace(RULES["R001"], check=lambda document, _: seen.append(document.name) or ())
+    monkeypatch.setattr("bboxqa.rules.runner.chosen_rules", lambda *_: (rule,))
+    report_of({"annotations": [{}]})
+    assert not seen
+    report_of(rule.bad)
+    assert len(seen) == 1

@@ -220,10 +220,7 @@ def _paths_of(source: Source) -> list[AnyPath]:
 def _with_pixels(
     scene: Scene, images: Folders, sources: Sequence[str]
 ) -> tuple[Scene, list[str], list[str]]:
-    """Return a scene with its pixels, a note if they are missing or of another size, and the file.
-
-    The lists are empty if there is no such note or file.
-    """
+    """Return a scene with its pixels, a note on missing or resized ones, and their file."""
     if images is None:
         return scene, [], []
     folders = [Path(each) for each in as_paths(images)]

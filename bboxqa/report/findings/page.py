@@ -162,10 +162,7 @@ def _pictures(
     pixels: Mapping[str, Pixels],
     drawn: set[str],
 ) -> Iterator[dict[str, Any]]:
-    """Yield a picture for each finding and numbered image that has boxes to show.
-
-    Images whose pixels were `drawn` before are included by reference.
-    """
+    """Yield a picture for each finding and numbered image; those `drawn` before by reference."""
     for finding in listed:
         of_image: dict[str, list[FoundBox]] = {}
         for box in finding.boxes:

@@ -95,11 +95,7 @@ def summary_lines(report: FoundReport, paint: Paint = _plain) -> Iterator[str]:
 def _fitted(
     report: FoundReport, found: Sequence[Group], room: int, columns: int, paint: Paint
 ) -> Iterator[str]:
-    """Yield as many findings of each rule as fit into `room` rows, most of the worst rule.
-
-    A rule gets its consequences and some places, or one place, or its title only. Infos share a
-    line, unless there is nothing else.
-    """
+    """Yield as many findings of each rule as fit into `room` rows, most of the worst rule."""
     shown = [group for group in found if group.severity is not Severity.INFO] or [*found]
     infos = found[len(shown) :]
     room -= 2 if infos else 0

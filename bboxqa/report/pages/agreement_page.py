@@ -12,7 +12,6 @@ from bboxqa.model.diagnosis import Line
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.agreement_text import note_left_out
 from bboxqa.report.charts import charts
-from bboxqa.report.charts.svg import chart_svg
 from bboxqa.report.numbers import interval, number, percent
 from bboxqa.report.pages.html_document import Cell, prose, render, table_anchor
 from bboxqa.report.pages.pictures import (
@@ -36,6 +35,7 @@ from bboxqa.report.pages.sections import (
     model_section,
     reference_section,
     repeats_section,
+    svg_of,
     table_rows,
     time_section,
     tracks_section,
@@ -125,7 +125,7 @@ def _page(documents: Documents, images: ShownImages, above: str, *, linked: bool
         verdict=verdict(summary, settings, diagnosis),
         sections=_section_titles(documents, further, has_images=bool(images.pictures)),
         further=[_drawn(section, measure) for section in further],
-        charts={name: _svg(*chart) for name, chart in _charts(documents, measure).items()},
+        charts={name: svg_of(*chart) for name, chart in _charts(documents, measure).items()},
         figures=_figures(part, measure),
         caption=_caption(summary, part),
         has_intervals=_has_intervals(part),
@@ -234,17 +234,11 @@ def _charts(documents: Documents, measure: str) -> dict[str, tuple[Any, str]]:
     return drawn
 
 
-def _svg(chart: Any, label: str) -> "Markup":
-    from markupsafe import Markup
-
-    return Markup(chart_svg(chart, label))  # noqa: S704 - `chart_svg` escapes texts
-
-
 def _drawn(section: Section, measure: str) -> dict[str, Any]:
     """Return a section as the template shows it, with its charts as svg."""
     evidence = [
         {
-            "chart": each.chart and _svg(each.chart, each.caption),
+            "chart": each.chart and svg_of(each.chart, each.caption),
             "caption": each.caption,
             "tables": [
                 replace(table, columns=column_names(table.columns, measure))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.text import count, names_in_words
 from bboxqa.model.annotations import EDGES
@@ -24,6 +24,9 @@ from bboxqa.report.numbers import (
     signed,
 )
 from bboxqa.report.pages.pictures import Legend
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 Documents = Mapping[str, Mapping[str, Any]]
 """The JSON files of a result by name: "summary", "manifest", and those of a diagnosis, if any."""
@@ -91,6 +94,13 @@ def column_names(columns: Iterable[str], measure: str) -> list[str]:
 def table_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of a table of the document "diagnosis", by column."""
     return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+
+
+def svg_of(chart: Chart, label: str) -> "Markup":
+    """Return a chart as an element of a page."""
+    from markupsafe import Markup
+
+    return Markup(chart_svg(chart, label))  # noqa: S704 - `chart_svg` escapes texts
 
 
 def data_of(name: str, records: Sequence[Mapping[str, Any]]) -> Data:
@@ -375,8 +385,6 @@ def _share(title: str, figure: Mapping[str, Any]) -> Entry:
 
 def _offset_charts(diagnosis: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
     """Return charts of offsets by annotator; none for rotated boxes and key points."""
-    from markupsafe import Markup
-
     tables = diagnosis["tables"]
     if "offsets" not in tables:
         return {}
@@ -386,19 +394,16 @@ def _offset_charts(diagnosis: Mapping[str, Any], names: Sequence[str]) -> dict[s
             own.setdefault(row["annotator"], []).append(row)
     copies, every = table_rows(tables["copies"]), [row["name"] for row in diagnosis["annotators"]]
     return {
-        who: Markup(  # noqa: S704 - `chart_svg` escapes texts
-            chart_svg(offsets(rows, title="", copies=copies, others=others_of(who, every)),
-                      f"Offsets of {who}"))
+        who: svg_of(offsets(rows, title="", copies=copies, others=others_of(who, every)),
+                    f"Offsets of {who}")
         for who, rows in own.items()
         if len(own) <= _MOST_DRAWN or any(row["systematic"] for row in rows)
     }  # fmt: skip
 
 
 def _confusions(rows: Sequence[Mapping[str, Any]], every: Sequence[str]) -> dict[str, str]:
-    """Return the most frequent difference of each annotator from most others, in words.
-
-    It is compared with the majority: in pairs, the errors of one would show up for all others.
-    """
+    """Return the most frequent difference of each annotator from most others, in words."""
+    # In pairs, the errors of one would show up for all others.
     worst: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         if NO_BOX not in (row["category"], row["others"]) and row["category"] != row["others"]:

@@ -10,7 +10,6 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.columns import Kind
-from bboxqa.formats.document import ToolDefect
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import (
@@ -22,7 +21,7 @@ from bboxqa.rules.base.rule import (
     hits,
     part_hits,
 )
-from bboxqa.rules.facts.document import Document, Records
+from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure
 
 _EXAMPLES = 3
@@ -288,14 +287,10 @@ def _all_missing(document: Document, name: str, key: str, rows: IndexArray) -> b
     return all(key not in _record(document, name, row) for row in rows.tolist())
 
 
-def _records(document: Document, name: str) -> Records:
-    return document.images if name == "images" else document.categories
-
-
 def _record(document: Document, name: str, row: int) -> Mapping[str, Any]:
     if name == "annotations":
         return document.record(row)
-    value = _records(document, name).values[row]
+    value = (document.images if name == "images" else document.categories).values[row]
     return value if isinstance(value, dict) else {}
 
 
@@ -351,10 +346,15 @@ def _found(code: str, document: Document, _settings: ValidateSettings) -> Iterat
         return
     of_code = [(place, each) for place, each in enumerate(origin.defects) if each.code == code]
     of_rows = [each for _, each in of_code if each.row >= 0]
+
+    def describe(place: int) -> Defect:
+        found = of_rows[place]
+        pointer = pointer_to("annotations", found.row)
+        return Defect(found.message, pointer, ids=document.ids(found.row))
+
     if of_rows:
-        rows = np.array([each.row for each in of_rows], np.int64)
-        yield Hits(rows, lambda place: _of_row(document, of_rows[place]))
-    others = [_of_place(place, each) for place, each in of_code if each.row < 0]
+        yield Hits(np.array([each.row for each in of_rows], np.int64), describe)
+    others = [Defect(each.message, f"/defects/{place}") for place, each in of_code if each.row < 0]
     if len(others) < _MANY_PLACES:
         yield from described_hits(others)
         return
@@ -363,12 +363,3 @@ def _found(code: str, document: Document, _settings: ValidateSettings) -> Iterat
     yield from described_hits(
         [Defect(message, others[0].pointer, count=len(others), examples=pointers)]
     )
-
-
-def _of_row(document: Document, defect: ToolDefect) -> Defect:
-    pointer = f"/annotations/{defect.row}"
-    return Defect(defect.message, pointer, ids=document.ids(defect.row))
-
-
-def _of_place(place: int, defect: ToolDefect) -> Defect:
-    return Defect(defect.message, f"/defects/{place}")
