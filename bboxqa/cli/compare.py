@@ -69,8 +69,8 @@ def compare(
     from bboxqa.cli.console import show, tracking
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.model.comparison import SinceRun
-    from bboxqa.pipelines.compare import compare_files
-    from bboxqa.pipelines.since import (
+    from bboxqa.pipelines.compare import (
+        compare_files,
         compare_result,
         is_saved_result,
         saved_reading,

@@ -36,16 +36,3 @@ def test_a_part_beside_the_whole_is_a_headline(tmp_path, change):
     assert list(read_coco([whole, *parts]).headlines) == expected
     lines = run("agree", whole, *parts).stdout.splitlines()
     assert lines.index(f"Warning: {expected[0]}") < lines.index("")
-
-
-def test_what_a_format_rounds_is_equal(tmp_path):
-    """Rounding changes the order of boxes with the same left edge."""
-    both = []
-    for name, error in (("ann", 0), ("bob", 4e-4)):
-        boxes = [
-            annotation(number, 1, bbox=[10 + error * (-1) ** number, 20.5 + 3 * number, 5, 7])
-            for number in range(20)
-        ]
-        both.append(write(tmp_path / f"{name}.json", document(boxes)))
-    (headline,) = read_coco(both).headlines
-    assert headline.startswith("ann and bob have the same 20 annotations on the 1 image")

@@ -8,7 +8,6 @@ import pytest
 from support.cli import run
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.content_kinds import json_kind_of
 from bboxqa.formats.sources import list_files
 
 
@@ -172,8 +171,3 @@ def test_empty_tables_are_named(tmp_path, name):
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(DatasetError, match="is empty; expected a table"):
         list_files([tmp_path / name])
-
-
-def test_blanks_do_not_slow_the_recognition_of_json():
-    # Each blank doubles the time of a pattern that may divide them between two parts.
-    assert json_kind_of(b" " * 60_000) is None

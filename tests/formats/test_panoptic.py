@@ -138,19 +138,6 @@ def test_annotators_are_named_on_records_or_segments(tmp_path):
     assert data.assigned.tolist() == [[True, True]] * 3 + [[False, False]] * 2
 
 
-def test_outlines_are_refused_with_what_to_do(tmp_path):
-    of_two(tmp_path, made(1), made(1))
-    done = run("agree", "ann.json", "bob.json", "--similarity", "polygon", cwd=tmp_path)
-    assert done.returncode == 2
-    assert (
-        "ann.json: is panoptic COCO, with the outlines of segments in PNG files, which are not "
-        "read; similarity 'polygon' compares outlines"
-    ) in done.stderr
-    assert "Compare boxes: --similarity bbox" in done.stderr
-    done = run("agree", "ann.json", "bob.json", "--no-checks", "--similarity", "mask", cwd=tmp_path)
-    assert "in PNG files, which are not read" in done.stderr
-
-
 def test_panoptic_and_objects_are_measured_together(tmp_path):
     records = made(3)
     objects = [

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 from support.cli import run
 
@@ -44,20 +43,6 @@ def folder(tmp_path):
     (tmp_path / "export.json").write_text(json.dumps(document()))
     (tmp_path / "yolo.json").write_text(json.dumps(RESULTS))
     return tmp_path
-
-
-def test_a_model_is_one_more_annotator_asked_about_all_images(folder):
-    data = bboxqa.read_coco(folder / "export.json", predictions=folder / "yolo.json")
-    assert data.annotator_names == ("ann", "bob", "yolo")
-    assert data.assigned.tolist() == [[True] * 3, [True] * 3, [False, False, True]]
-    own = data.annotations.take(np.flatnonzero(data.annotations.annotator == 2))
-    assert own.image.tolist() == [0, 0, 2]
-    assert [data.category_names[code] for code in own.category] == ["cow", "sheep", "sheep"]
-    assert own.bbox.tolist() == [HERE, THERE, THERE]
-    assert data.notes[-1] == (
-        "yolo: 3 results of yolo.json with a score of 0.5 or more; the model was asked about all "
-        "images"
-    )
 
 
 def test_a_model_is_measured_as_an_annotator_with_a_file_is(folder):

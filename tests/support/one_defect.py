@@ -197,14 +197,9 @@ def _layouts():
 
 _SHOWN_BY_AREAS = (
     "x1, y1, x2, y2",
-    "x2, y2, x1, y1",
     "y1, x1, y2, x2",
-    "y2, x2, y1, x1",
-    "x1, x2, y1, y2",
     "parts of the image (0 to 1)",
     "percent of the image (0 to 100)",
-    "x, y, width, height, scaled by 0.5",
-    "x, y, width, height, scaled by 2",
 )
 
 

@@ -1,7 +1,6 @@
 """Tables of boxes: columns, forms of boxes, shares of the image, rows without a box."""
 
 import json
-from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -12,8 +11,6 @@ from bboxqa import read_coco
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.registry import format_of
 
-SHARED = Path(__file__).parents[4] / "shared/data/formats/open_images/v6/annotations"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Open Images here")
 NOTE = "columns: image="
 WITHIN = "expected a number within ±1,000,000,000"
 POINT = "expected a number with a decimal point, not a comma"
@@ -298,16 +295,6 @@ def test_open_images_has_shares_and_names_beside_it(tmp_path):
     with bboxqa.reading(image_size=(200, 100)):
         data = alone(path)
     assert drawn(data) == [("a", "(not named)", "Cat", 20, 25, 80, 75)]
-
-
-@needs_shared
-def test_a_real_file_of_open_images():
-    path = SHARED / "oidv6-train-annotations-bbox.csv"
-    with bboxqa.reading(image_size=(8, 2)):
-        data = alone(path)
-    assert drawn(data) == [("b", "(not named)", "Generic label #0", 1.6, 0.6, 6.4, 0.4)]
-    with pytest.raises(DatasetError, match="size is not known: --image-size gives it"):
-        alone(path)
 
 
 def parquet_in(tmp_path):

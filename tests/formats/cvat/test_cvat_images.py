@@ -9,7 +9,6 @@ from support.cvat_xml import box, document, head, image, project, shape, written
 
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.registry import format_of
 from bboxqa.model.shapes.masks import compress_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
@@ -212,17 +211,6 @@ def test_what_cannot_be_read_is_refused_by_name(tmp_path, text, words):
             use(path)
 
 
-def test_an_archive_is_read_in_place(tmp_path):
-    path = tmp_path / "task.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("images/a.jpg", b"\xff\xd8\xff")
-        archive.writestr("annotations.xml", document(head(), image("a.jpg", box(1, 1, 130, 9))))
-    assert format_of(path).name == "cvat"
-    assert read(path).image_names == ("a.jpg",)
-    found = next(each for each in validate(path).findings if each.code == "B003")
-    assert (found.file, found.spot.line) == (f"{path}/annotations.xml", 14)
-
-
 def archive(path, **files):
     with zipfile.ZipFile(path, "w") as zipped:
         for name, text in files.items():
@@ -257,13 +245,6 @@ def test_jobs_of_an_archive_have_annotators_of_their_own(tmp_path):
 def test_real_exports_have_all_images_and_boxes(name, counts):
     data = read(SHARED / f"cvat/{name}/annotations.xml")
     assert (len(data.image_names), len(data.annotations)) == counts
-
-
-def test_what_a_machine_began_is_counted(tmp_path):
-    path = tmp_path / "a.xml"
-    parts = [image(f"{n}.jpg", *[box()] * 3) for n in range(9)]
-    path.write_text(document(head("ann"), *parts).replace("manual", "semi-auto"))
-    assert any("machine" in each for each in read(path).headlines)
 
 
 def test_an_attribute_may_name_the_annotator(tmp_path):

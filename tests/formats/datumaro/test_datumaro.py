@@ -77,12 +77,6 @@ def test_defects_stand_in_the_file(tmp_path, given, code, words):
     assert message.startswith(f"item a, annotation 2: {words}")
 
 
-def test_other_shapes_are_counted(tmp_path):
-    shapes = [shape("label"), shape("points", points=[1, 2]), shape("cuboid_3d"), BOX]
-    data = alone(write(tmp_path, **{"a.json": file(item(*shapes))}) / "a.json")
-    assert data.notes == ("1 image label, 1 key point and 1 cuboid are not compared",)
-
-
 def test_subsets_of_a_folder_are_one_data_set_and_other_files_are_people(tmp_path):
     train, test = file(item(BOX)), file(item(BOX, name="b"))
     write(tmp_path / "set/annotations", **{"train.json": train, "test.json": test})

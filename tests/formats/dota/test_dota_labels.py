@@ -6,10 +6,8 @@ import pytest
 from support.tool_files import alone, asked, drawn, found, write
 
 import bboxqa
-from bboxqa import agree, read_coco
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.dota.reader import translate_dota as translate
-from bboxqa.formats.sources import list_files
 from bboxqa.formats.translation.collector import Wanted
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/dota"
@@ -27,14 +25,6 @@ def of_lines(tmp_path, text, **choices):
     with bboxqa.reading(**choices):
         done = translate(folder, lambda new, _places: records.extend(new), Wanted())
     return done, records
-
-
-OTHER = PLANE.replace("30 20", "31 20")
-
-
-def two(folder, ann=PLANE, bob=OTHER, **more):
-    """Write a folder with one of labels for each of two people, and shared pictures."""
-    return write(folder, **{"ann/a.txt": ann, "bob/a.txt": bob, "images/a.ppm": PICTURE}, **more)
 
 
 @needs_shared
@@ -92,19 +82,3 @@ def test_lines_that_are_no_labels_are_errors_at_their_place(tmp_path, line):
     # The place comes once.
     (problem,) = refused.value.problems
     assert problem.startswith(f"{tmp_path}/a.txt:4:1: T001 error {line!r} ")
-
-
-@pytest.mark.parametrize("yaml", [{}, {"data.yaml": "names: [plane]\n"}])
-def test_a_folder_for_each_person(tmp_path, yaml):
-    two(tmp_path, **yaml)
-    assert list_files([tmp_path]) == [tmp_path / "ann", tmp_path / "bob"]
-    data = read_coco(tmp_path)
-    assert asked(data) == {"a.ppm": ["ann", "bob"]}
-    assert agree(data, bootstrap=0).existence.f1 == 1
-
-
-def test_a_picture_without_labels_is_asked_for_on_request(tmp_path):
-    two(tmp_path, **{"images/b.ppm": PICTURE})
-    assert asked(read_coco(tmp_path)) == {"a.ppm": ["ann", "bob"]}
-    with bboxqa.reading(missing_txt="asked"):
-        assert asked(read_coco(tmp_path))["b.ppm"] == ["ann", "bob"]

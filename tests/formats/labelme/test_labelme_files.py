@@ -3,7 +3,6 @@
 import base64
 import io
 import json
-import shutil
 from functools import partial
 from pathlib import Path
 
@@ -12,9 +11,9 @@ import pytest
 from PIL import Image
 from support.tool_files import translation_of
 
-from bboxqa import read_coco, validate
+from bboxqa import validate
 from bboxqa.formats.labelme.reader import translate_labelme as translate
-from bboxqa.formats.registry import format_of, is_source
+from bboxqa.formats.registry import is_source
 from bboxqa.model.shapes.masks import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
@@ -88,14 +87,6 @@ def test_a_mask_is_a_picture_between_two_corners(tmp_path):
     assert np.argwhere(filled).tolist() == [[20, 11], [20, 12], [21, 11]]
 
 
-def test_lines_and_points_are_counted(tmp_path):
-    line = shape([[1, 1], [2, 2]], "linestrip")
-    written(tmp_path, ann__a=document(BOX, line))
-    data = read_coco(tmp_path / "ann", min_annotators=1)
-    assert len(data.annotations) == 1
-    assert "1 polyline is not compared" in data.notes
-
-
 @pytest.mark.parametrize(
     ("said", "name"),
     [
@@ -145,24 +136,6 @@ def test_a_defect_is_found_where_it_stands(tmp_path, wrong, code, words):
     assert finding.file == f"{tmp_path}/a.json"
 
 
-@pytest.mark.parametrize(("missing", "n_images"), [(None, 1), ("asked", 2)])
-def test_a_picture_without_a_file_is_asked_for_or_not(tmp_path, missing, n_images):
-    written(tmp_path, a=document(imagePath="..\\a.jpg"))
-    for name in "ab":
-        (tmp_path / f"{name}.jpg").write_text("P6\n70 50\n255\n")
-    found, _ = translated(tmp_path, missing_txt=missing)
-    assert len(found.images) == n_images
-    assert [defect.code for defect in found.defects] == ["T023"] * (2 - n_images)
-
-
-def test_an_archive_and_a_single_file_are_read(tmp_path):
-    written(tmp_path / "ann", a=document(BOX))
-    packed = Path(shutil.make_archive(str(tmp_path / "ann"), "zip", tmp_path / "ann"))
-    for path in (packed, tmp_path / "ann/a.json"):
-        assert format_of(path).name == "labelme"
-        assert len(translated(path)[1]) == 1
-
-
 @pytest.mark.parametrize("text", ['{"shapes": 3}', "[]", '{"images": [], "shapes": []}'])
 def test_other_json_is_none(tmp_path, text):
     assert not is_source(written(tmp_path, a=text))
@@ -179,12 +152,3 @@ def test_real_files_are_read_whole(name, n_images, n_shapes, apart):
     kinds = [record["shape"] for record in records if "bbox" not in record]
     assert {kind: kinds.count(kind) for kind in kinds} == apart
     assert not found.defects
-
-
-def test_a_file_without_content_is_told(tmp_path):
-    written(tmp_path, a=document(), b="", c=" \n")
-    found, _ = translated(tmp_path)
-    assert [(each.code, each.where.member) for each in found.defects] == [
-        ("T001", "b.json"),
-        ("T001", "c.json"),
-    ]

@@ -3,7 +3,6 @@
 import base64
 import io
 import json
-import zipfile
 import zlib
 
 import numpy as np
@@ -13,7 +12,6 @@ from support.tool_files import alone, drawn, found, translation_of, write
 
 from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.registry import format_of
 from bboxqa.formats.supervisely.reader import translate
 from bboxqa.model.shapes.masks import decode_counts
 
@@ -161,23 +159,6 @@ def test_a_mask_with_more_pixels_than_its_image_is_not_unpacked(tmp_path):
     path = write(tmp_path, **{"a.json": image(mask(data))}) / "a.json"
     ((_, _, _, message),) = found(path, "T008")
     assert message == "a.json, object 1: the mask has 5000 × 5000 pixels; its image has 100 × 80"
-
-
-def test_other_shapes_are_counted(tmp_path):
-    shapes = [box("ann", [1, 2], kind=kind) for kind in ("point", "line", "graph", "cuboid")]
-    path = write(tmp_path, **{"a.json": image(*shapes, ANN, tags=[{"name": "x"}])}) / "a.json"
-    (note,) = [each for each in alone(path).notes if "compared" in each]
-    assert sorted(note.replace(" and ", ", ").removesuffix(" are not compared").split(", ")) == [
-        "1 cuboid", "1 image tag", "1 key point", "1 polyline", "1 skeleton",
-    ]  # fmt: skip
-
-
-def test_a_project_in_a_zip_is_read_in_place(tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("project/meta.json", json.dumps(META))
-        archive.writestr("project/ds0/ann/a.png.json", json.dumps(image(ANN, BOB)))
-    assert read_coco(tmp_path / "a.zip").image_names == ("a.png",)
-    assert format_of(tmp_path / "a.zip").name == "supervisely"
 
 
 def test_findings_stand_in_the_file_of_the_image(tmp_path):

@@ -1,6 +1,5 @@
 """XML of Pascal VOC: a file for each image, a folder for each annotator."""
 
-import shutil
 from functools import partial
 from pathlib import Path
 
@@ -8,9 +7,9 @@ import numpy as np
 import pytest
 from support.tool_files import drawn, found, translation_of
 
-from bboxqa import agree, read_coco, validate
+from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.registry import format_of, is_source
+from bboxqa.formats.registry import is_source
 from bboxqa.formats.voc.reader import translate_voc as translate
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
@@ -117,16 +116,6 @@ def test_rotated_boxes_have_an_outline(tmp_path):
         assert record["attributes"]["rotation"] == pytest.approx(90)
 
 
-def test_each_folder_is_by_one_person(tmp_path):
-    box = thing(1, 1, 30, 40)
-    other = thing(1, 1, 30, 41)
-    written(tmp_path, ann__a=xml(box), bob__a=xml(other), bob__b=xml(name="b.jpg"))
-    data = read_coco(tmp_path)
-    assert data.annotator_names == ("ann", "bob")
-    assert data.assigned.tolist() == [[True, True], [False, True]]
-    assert agree(data, bootstrap=0).existence.f1 == 1
-
-
 def test_objects_name_their_annotators_as_fiftyone_writes_them(tmp_path):
     people = [f"<annotator>{name}</annotator>" for name in ("ann", "R &amp; D", " ")]
     objects = [thing(10 * n, 10, 40, 40, more=more) for n, more in enumerate(people, start=1)]
@@ -169,25 +158,6 @@ def test_a_file_with_a_document_type_is_refused(tmp_path):
         read_coco(tmp_path, min_annotators=1)
 
 
-@pytest.mark.parametrize(("missing", "n_images"), [(None, 1), ("asked", 2)])
-def test_a_picture_without_a_file_is_asked_for_or_not(tmp_path, missing, n_images):
-    written(tmp_path, Annotations__a=xml())
-    (tmp_path / "JPEGImages").mkdir()
-    for name in "ab":
-        (tmp_path / f"JPEGImages/{name}.jpg").write_text("P6\n70 50\n255\n")
-    found, _ = translated(tmp_path, missing_txt=missing)
-    assert len(found.images) == n_images
-    assert [defect.code for defect in found.defects] == ["T023"] * (2 - n_images)
-
-
-def test_an_archive_and_a_single_file_are_read(tmp_path):
-    written(tmp_path / "ann", Annotations__a=xml(thing(1, 1, 9, 9)))
-    packed = Path(shutil.make_archive(str(tmp_path / "ann"), "zip", tmp_path / "ann"))
-    for path in (packed, tmp_path / "ann/Annotations/a.xml"):
-        assert format_of(path).name == "voc"
-        assert len(translated(path)[1]) == 1
-
-
 @pytest.mark.parametrize("text", ["<annotations><image/></annotations>", "<kml></kml>", "x"])
 def test_other_xml_is_none(tmp_path, text):
     assert not is_source(written(tmp_path, a=text))
@@ -208,15 +178,6 @@ def test_real_files_are_read_whole(name, n_images, n_boxes, base):
     assert (len(found.images), len(records)) == (n_images, n_boxes)
     assert ("inclusive pixels counted from 1" in found.notes[0]) == base
     assert not found.defects
-
-
-def test_a_file_without_content_is_told(tmp_path):
-    written(tmp_path, a=xml(), b="", c=" \n")
-    found, _ = translated(tmp_path)
-    assert [(each.code, each.where.member) for each in found.defects] == [
-        ("T001", "b.xml"),
-        ("T001", "c.xml"),
-    ]
 
 
 def stating(base, *corners):

@@ -77,18 +77,3 @@ def test_polylines_are_vectors_of_label_studio(tmp_path):
     bboxqa.convert(studio, back, to="cvat")
     for (line,) in _elements(back, "polyline").values():
         assert (line.get("label"), line.get("points")) == ("lane", "1.5,2;30,4.25;50,60")
-
-
-@pytest.mark.parametrize("to", ["coco", "voc", "yolo", "csv"])
-def test_other_formats_lose_lines(to, tmp_path):
-    source = _project(tmp_path / "in", "ann", shapes=LANE + CUBOID)
-    out = tmp_path / {"coco": "out.json", "csv": "out.csv"}.get(to, "out")
-    with pytest.raises(DatasetError) as error:
-        bboxqa.convert(source, out, to=to)
-    assert any(each.startswith("1 polyline: ") for each in error.value.problems)
-    assert any(each.startswith("1 cuboid: ") for each in error.value.problems)
-    found = bboxqa.convert(source, out, to=to, lossy=True)
-    assert {each.what: each.n for each in found.losses}.items() >= {
-        "polylines": 1,
-        "cuboids": 1,
-    }.items()

@@ -12,7 +12,7 @@ from support.tool_files import translation_of
 import bboxqa
 from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.registry import format_of, is_source
+from bboxqa.formats.registry import is_source
 from bboxqa.formats.yolo.reader import translate_labels as translate
 from bboxqa.formats.yolo.yolo import is_yolo_folder
 
@@ -134,12 +134,6 @@ def test_each_folder_is_by_one_person_and_pictures_are_shared(tmp_path):
     assert agree(data, bootstrap=0).existence.f1 == pytest.approx(2 / 3)
 
 
-def test_a_person_who_found_nothing_anywhere_counts(tmp_path):
-    data = read_coco(two(tmp_path, bob="", classes_txt="cat"))
-    assert data.annotator_names == ("ann", "bob")
-    assert data.assigned.all()
-
-
 @pytest.mark.parametrize(
     ("missing", "n_asked", "taken"),
     [
@@ -196,20 +190,6 @@ def test_a_broken_line_is_found_where_it_stands(tmp_path, line, code, words):
     assert "a.txt" not in finding.message
     assert finding.file == f"{tmp_path}/labels/a.txt"
     assert (finding.spot.line, finding.excerpt) == (3, line)
-
-
-def test_an_archive_is_read_in_place(tmp_path):
-    made(
-        tmp_path / "ann",
-        data_yaml="names: [cat]",
-        train__labels__a_txt=BOX,
-        train__images__a_ppm=PICTURE,
-    )
-    packed = Path(shutil.make_archive(str(tmp_path / "ann"), "zip", tmp_path / "ann"))
-    assert format_of(packed).name == "yolo"
-    found, records = translated(packed)
-    assert [image["file_name"] for image in found.images] == ["train/a.ppm"]
-    assert len(records) == 1
 
 
 @pytest.mark.parametrize(
