@@ -12,8 +12,8 @@ from matplotlib.patches import FancyBboxPatch
 from PIL import Image
 
 from bboxqa.report.charts.axes import page_style
+from bboxqa.report.charts.chart import readable_on
 from bboxqa.report.drawing.drawing import text_width
-from bboxqa.report.drawing.scene import readable_on
 
 Rectangle: TypeAlias = tuple[float, float, float, float]
 

@@ -56,6 +56,7 @@ QUIRKS: Mapping[str, str] = {
 }
 """Known peculiarities of tools that are not defects."""
 
+_NO_LICENCE = {"name": "", "id": 0, "url": ""}
 _BLANK_INFO = ("contributor", "date_created", "description", "url", "version", "year")
 _UNKNOWN_INFO = ("contributor", "description", "url", "version")
 _ROBOFLOW_NAME = re.compile(r"\.rf\.[0-9a-zA-Z]{20,}\.")
@@ -105,13 +106,15 @@ def exporter(document: Document) -> str | None:
     for marks, tool in _MARKS:
         if any(mark in described for mark in marks):
             return tool
-    if _has_roboflow_names(document):
+    images = document.images
+    names = [images.get(row, "file_name") for row in range(min(len(images), _SAMPLE))]
+    if names and all(isinstance(name, str) and _ROBOFLOW_NAME.search(name) for name in names):
         return "Roboflow"
-    if all(info.get(key) == "" for key in _BLANK_INFO) and _first_licence(document) == {
-        "name": "", "id": 0, "url": "",
-    }:  # fmt: skip
-        return "CVAT" if _tells_occlusion(document) else "Datumaro"
-    if _is_labelme(document, info):
+    if all(info.get(key) == "" for key in _BLANK_INFO) and _first_licence(document) == _NO_LICENCE:
+        occluded = len(document.annotations) and are_of_cvat(document.record(0).get("attributes"))
+        return "CVAT" if occluded else "Datumaro"
+    unknown = all(key in info and info[key] is None for key in _UNKNOWN_INFO)
+    if unknown and document.top.get("type") == "instances":
         return "LabelMe"
     return next((tool for tool in _KEYS if _has_keys(document, *_KEYS[tool])), None)
 
@@ -124,22 +127,6 @@ def _text(info: Mapping[str, Any], key: str) -> str:
 def _first_licence(document: Document) -> object:
     _, start, stop = document.reading.spans.get("licenses", (0, 0, _LONG + 1))
     return document.locator.value("licenses", 0) if stop - start <= _LONG else None
-
-
-def _has_roboflow_names(document: Document) -> bool:
-    images = document.images
-    names = [images.get(row, "file_name") for row in range(min(len(images), _SAMPLE))]
-    return bool(names) and all(isinstance(n, str) and _ROBOFLOW_NAME.search(n) for n in names)
-
-
-def _is_labelme(document: Document, info: Mapping[str, Any]) -> bool:
-    unknown = all(key in info and info[key] is None for key in _UNKNOWN_INFO)
-    return unknown and document.top.get("type") == "instances"
-
-
-def _tells_occlusion(document: Document) -> bool:
-    """Return whether the attributes of the first annotation look like CVAT's."""
-    return len(document.annotations) > 0 and are_of_cvat(document.record(0).get("attributes"))
 
 
 def _has_keys(document: Document, of_image: list[str], of_annotation: list[str] | None) -> bool:

@@ -65,7 +65,6 @@ def scan_images(
     others: Iterable[tuple[Path | None, Sequence[Any]]] = (),
     by_folders: bool = False,
     progress: Steps | None = None,
-    workers: int | None = None,
 ) -> ImageFolder:
     """Search the files of image records, and read those that are found.
 
@@ -85,15 +84,13 @@ def scan_images(
         Whether names may lack the folders of pictures; see `ImageSearch`.
     progress : callable, optional
         Called as progress(done, total) after each file.
-    workers : int, optional
-        Number of threads; by default one per processor, at most 8. Each holds one image in memory.
     """
     roots = [folder.resolve() for folder in folders]
     names = [_name(record) for record in records]
     search = ImageSearch(roots, [] if source is None else [source], by_folders=by_folders)
     places = search.find(names)
     wanted = sorted({place.file for place in places if place.state == ImageState.FOUND})
-    pictures = _read_all(list(map(Path, wanted)), progress, workers)
+    pictures = _read_all(list(map(Path, wanted)), progress)
     by_file = dict(zip(wanted, pictures, strict=True))
     problems = ["" if place.state in LOST else place.problem for place in places]
     seen = [
@@ -103,7 +100,9 @@ def scan_images(
     listed = {root / path: path for root in roots for path in _image_files(root)}
     index = _index(listed.values())
     suggestions = tuple(
-        _suggest(index, name or "") if place.state in LOST else ()
+        _meant(index, name or "") or _meant(index, unquote(name or ""))
+        if place.state in LOST
+        else ()
         for name, place in zip(names, places, strict=True)
     )
     likely = [found[0] for found in suggestions if len(found) == 1]
@@ -168,15 +167,13 @@ def _name(image: object) -> str | None:
     return name if isinstance(name, str) and name.strip() else None
 
 
-def _read_all(
-    paths: Sequence[Path], progress: Steps | None, workers: int | None
-) -> list[ImageContent]:
+def _read_all(paths: Sequence[Path], progress: Steps | None) -> list[ImageContent]:
     """Read image files, several at a time."""
     pictures = []
     # Decoder warnings are either part of the result, or not defects of the data set.
     with (
         warnings.catch_warnings(),
-        ThreadPoolExecutor(workers or min(threads(), _MAX_WORKERS)) as pool,
+        ThreadPoolExecutor(min(threads(), _MAX_WORKERS)) as pool,
     ):
         warnings.simplefilter("ignore")
         for picture in pool.map(read_picture, paths):
@@ -214,11 +211,6 @@ def _index(paths: Iterable[str]) -> dict[str, list[str]]:
         for key in {normalised_name(path), "/" + PurePosixPath(normalised_name(path)).name}:
             index.setdefault(key, []).append(path)
     return index
-
-
-def _suggest(index: dict[str, list[str]], name: str) -> tuple[str, ...]:
-    """Return the files that a name may mean, as it is written or without escapes of a URL."""
-    return _meant(index, name) or _meant(index, unquote(name))
 
 
 def _meant(index: dict[str, list[str]], name: str) -> tuple[str, ...]:
