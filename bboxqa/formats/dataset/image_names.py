@@ -172,23 +172,17 @@ def join_advice(names: Sequence[set[str]]) -> str:
     >>> join_advice([{"a.jpg", "b.jpg"}, {"train/a.jpg"}])
     "--join name would join 1 more image, such as 'a.jpg' = 'train/a.jpg'"
     """
-    best, unclear, most = "", "", 0
+    best, most = "", 0
     ways: tuple[JoinBy, ...] = ("name", "stem")
     for by in ways:
         found = [{join_name(name, by): name for name in sorted(each)} for each in names]
         n_more = _n_joined(found)
-        if n_more <= most:
-            continue
-        ambiguous = _ambiguous_names(names, found, by)
-        if not ambiguous:
+        # Two images of one file must not get one name.
+        if n_more > most and [*map(len, found)] == [*map(len, names)]:
             examples = ", ".join(_examples(found))
             best = f"--join {by} would join {count(n_more, 'more image')}, such as {examples}"
             most = n_more
-            continue
-        unclear = unclear or f"--join {by} is ambiguous, since some images would share a {by}: " + (
-            ", ".join(ambiguous)
-        )
-    return best or unclear
+    return best
 
 
 def case_remark(names: Sequence[set[str]]) -> str:
@@ -209,20 +203,6 @@ def case_remark(names: Sequence[set[str]]) -> str:
     differ = f"{count(n_more, 'image name')} {'differs' if n_more == 1 else 'differ'}"
     how = f"only in upper and lower case, such as {_examples(found)[0]}"
     return f"{differ} {how}: rename them in one of the files"
-
-
-def _ambiguous_names(
-    names: Sequence[set[str]], found: Sequence[dict[str, str]], by: JoinBy
-) -> list[str]:
-    """Return the first images of one file that would get the same name."""
-    pairs = (
-        f"{one_line(name)!r} and {one_line(kept[join_name(name, by)])!r}"
-        for own, kept in zip(names, found, strict=True)
-        if len(kept) < len(own)
-        for name in sorted(own)
-        if kept[join_name(name, by)] != name
-    )
-    return [*islice(pairs, _SHOWN)]
 
 
 def _n_joined(found: Sequence[dict[str, str]]) -> int:
