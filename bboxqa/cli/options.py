@@ -18,7 +18,9 @@ _MORE = "Further options"
 # Names of earlier versions, which are accepted but not shown.
 _EARLIER = {"--out": "--output", "--format": "--output-format", "--pattern": "--filter"}
 _FILE_OF_SIZES = "bboxqa.file_of_sizes"
-_SIZE_EXPECTED = "expected such as 1920x1080, or a file that has the size of each image"
+_SIZE_EXPECTED = (
+    "expected such as 1920x1080, a file that has the size of each image, or the folder of images"
+)
 _BOX_FORMATS = tuple(
     form + unit for unit in ("", "-shares", "-pixels") for form in ("xywh", "xyxy", "cxcywh")
 )
@@ -186,7 +188,7 @@ def _size(context: click.Context, _param: Any, text: str | None) -> Any:
 
     found = SIZE.fullmatch(text.strip())
     if found is None and not Path(text).exists():
-        raise click.UsageError(f"--image-size is {text!r}, which is no file; {_SIZE_EXPECTED}")
+        raise click.UsageError(f"--image-size is {text!r}, no file or folder; {_SIZE_EXPECTED}")
     if found is None:
         context.meta[_FILE_OF_SIZES] = text
     return text if found is None else (int(found[1]), int(found[2]))
@@ -250,7 +252,7 @@ _SHARED: dict[str, _Decorator[Any]] = {
     "image_size": option(
         "--image-size", group=READ, rare=True, metavar="WIDTHxHEIGHT|FILE", callback=_size,
         help="The size of images of unknown size, in formats that need it: such as 1920x1080, or a "
-        "table or annotations with the size of each image.",
+        "table, annotations or the folder of images with the size of each.",
     ),
     "missing_txt": choice_option(
         "--missing-txt", ("asked", "not-asked"),

@@ -42,7 +42,7 @@ _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
     "errors",
     multiple=True,
     metavar="ERRORS",
-    help='Errors of an annotator, as above; "p*: …" is for all. Can be given several times.',
+    help='Errors of an annotator, as above; "*: …" is for all. Can be given several times.',
 )
 @path_option("--profiles", "Errors of annotators in TOML, with a table for each.")
 @option(

@@ -206,42 +206,28 @@ LOWEST_SCORE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSettings:
-    """What to read besides ids, boxes and crowds, and how.
-
-    Attributes
-    ----------
-    keys : tuple of str
-        The keys to look at: of the annotator, the session and the time.
-    outlines : bool
-        Whether to read polygons and masks.
-    keypoints : bool
-        Whether to read key points, also of annotations that have no box.
-    rotated : bool
-        Whether to read rotated boxes.
-    score : float
-        The lowest score of results that count.
-    tables : bool
-        Whether files without a list of annotations are read, for their images and categories.
-    records : bool
-        Whether to keep the records with all their keys.
-    whole : bool
-        Whether to read all that rules examine, and to keep the text.
-    digest : bool
-        Whether to compute the digest of the file.
-    progress : callable or None
-        Called as ``progress(done, total)`` with bytes.
-    """
+    """What to read besides ids, boxes and crowds, and how."""
 
     keys: tuple[str, ...]
+    """The keys to look at: of the annotator, the session and the time."""
     outlines: bool = False
+    """Whether to read polygons and masks."""
     keypoints: bool = False
+    """Whether to read key points, also of annotations that have no box."""
     rotated: bool = False
+    """Whether to read rotated boxes."""
     score: float = LOWEST_SCORE
+    """The lowest score of results that count."""
     tables: bool = False
+    """Whether files without a list of annotations are read, for their images and categories."""
     records: bool = False
+    """Whether to keep the records with all their keys."""
     whole: bool = False
+    """Whether to read all that rules examine, and to keep the text."""
     digest: bool = True
+    """Whether to compute the digest of the file."""
     progress: Steps | None = None
+    """Called as ``progress(done, total)`` with bytes."""
 
     @property
     def upright_only(self) -> bool:
@@ -251,21 +237,14 @@ class ReadSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Authors:
-    """The value of one key of each annotation, such as its annotator.
-
-    Attributes
-    ----------
-    code : (N,) int32
-        Index into `names`; -1 where the key is absent.
-    names : tuple of str
-        Distinct names.
-    composed : frozenset of str
-        The names that are lists or objects in the file.
-    """
+    """The value of one key of each annotation, such as its annotator."""
 
     code: IntArray
+    """(N,) int32. Index into `names`; -1 where the key is absent."""
     names: tuple[str, ...]
+    """Distinct names."""
     composed: frozenset[str] = frozenset()
+    """The names that are lists or objects in the file."""
 
 
 class BoxForm(IntEnum):
@@ -295,39 +274,29 @@ class RotatedColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileColumns:
-    """The annotations of one file, in its order, with ids as in the file.
-
-    Attributes
-    ----------
-    id, image_id, category_id : (N,) int64
-    bbox : (N, 4) float64
-        x, y, width, height in pixels.
-    iscrowd : (N,) bool
-    authors : dict of str to Authors
-        By key: the keys that may name the annotator, and the keys of session and time if requested.
-    segmentation : Segmentations or None
-        None where outlines were not read.
-    marks : Counter of str
-        The number of annotations that a machine created first, by the key that says so.
-    keypoints : Keypoints or None
-        None where key points were not read.
-    text_ids : (N,) str or None
-        The ids as text, if some are not numbers; `id` then has numbers in their place.
-    rotated : RotatedColumns or None
-        None where rotated boxes were not read.
-    """
+    """The annotations of one file, in its order, with ids as in the file."""
 
     id: IndexArray
     image_id: IndexArray
     category_id: IndexArray
+    """(N,) int64."""
     bbox: FloatArray
+    """(N, 4) float64. x, y, width, height in pixels."""
     iscrowd: BoolArray
+    """(N,) bool."""
     authors: dict[str, Authors]
+    """By key: the keys that may name the annotator, and the keys of session and time if requested.
+    """
     segmentation: Segmentations | None
+    """None where outlines were not read."""
     marks: Counter[str]
+    """The number of annotations that a machine created first, by the key that says so."""
     keypoints: Keypoints | None = None
+    """None where key points were not read."""
     text_ids: TextArray | None = None
+    """(N,) str. The ids as text, if some are not numbers; `id` then has numbers in their place."""
     rotated: RotatedColumns | None = None
+    """None where rotated boxes were not read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

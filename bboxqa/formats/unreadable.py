@@ -73,6 +73,7 @@ NOT_A_FOLDER = "Name a table in it; `bboxqa agree` measures folders of annotated
 _NO_HEADER = (
     "Write what the columns hold in a line above the first, such as: image,x1,y1,x2,y2,category"
 )
+_OF_LABELS = "If it is the label file of an image, name the folder of all labels."
 _TABLE_KINDS = {"table", "Parquet"}
 _MOST_COLUMNS, _OF_BOX = 6, 4
 # Kinds with the same advice where a table is expected.
@@ -213,12 +214,17 @@ def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Pa
 
 
 def refuse_damaged_file(path: Path) -> None:
-    """Refuse XML that is empty or cut off, and an empty archive, which would be read as JSON."""
+    """Refuse XML that is empty or cut off, and an empty archive or label file.
+
+    They would be read as JSON.
+    """
     name = path.name.lower()
     # JSON may have kept the name of the archive that it was unpacked from.
     head = head_of(path)
     is_xml = name.endswith(".xml") and kind_of(head) != "pointer"
     is_no_json = is_xml or (name.endswith(ARCHIVES) and not head)
+    if name.endswith(".txt") and path.is_file() and not head.strip(_BLANK):
+        raise DatasetError([f"{path}: is empty; expected COCO JSON"], _OF_LABELS)
     if is_no_json and (reason := damage_of(path)):
         raise DatasetError([f"{path}: {reason}"], READABLE if reason == DENIED else AGAIN)
 

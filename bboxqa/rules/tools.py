@@ -97,10 +97,9 @@ RULES = (
         title="record is not as its tool writes it",
         severity=Severity.ERROR,
         breaks="The record cannot be read, and without it agreement would differ.",
-        explanation="""A record, a label or a whole file of an annotation tool cannot be read: a
-            value is missing or has a wrong type, coordinates are pixels instead of relative to the
-            image or percentages, or the file is cut off or not in the encoding that it declares.
-            Correct the script that wrote it, or export the file again from the tool.""",
+        explanation="""A value is missing or has a wrong type, coordinates are pixels instead of
+            relative ones, or the file is cut off or in another encoding than it declares. Correct
+            the script that wrote it, or export the file again.""",
         bad=_task(_region('"x": "left", "y": 10, "width": 20, "height": 30')),
         good=_task(_region()),
     ),
@@ -109,12 +108,11 @@ RULES = (
         title="size of the image is unknown",
         severity=Severity.ERROR,
         breaks="Coordinates relative to the image cannot be converted to pixels.",
-        explanation="""Coordinates are relative to the image, and its size is missing. Label Studio
-            adds it (original_width and original_height) when the task is opened and submitted; for
-            YOLO, put the folder of images next to the labels; a table may have the columns
-            image_width and image_height. Or give one size for all images, `--image-size 1920x1080`,
-            or the size of each, `--image-size FILE`: a table with the columns image, width and
-            height, or annotations that have sizes.""",
+        explanation="""Coordinates are relative to the image, and its size is missing: submit the
+            task again in Label Studio, put the folder of images next to labels of YOLO, or add the
+            columns image_width and image_height. Or give the sizes, by `--image-size 1920x1080` or
+            by `--image-size FILE`, a table with the columns image, width and height, or annotations
+            that have sizes.""",
         bad=_task(_region(size="")),
         good=_task(_region()),
     ),
@@ -123,11 +121,9 @@ RULES = (
         title="coordinate beyond the image",
         severity=Severity.ERROR,
         breaks="The shape lies outside its image, or is not as large as it was drawn.",
-        explanation="""A relative coordinate in YOLO or a table is not between 0 and 100 % of the
-            image, or a shape in Label Studio lies outside its image: an object was drawn beyond the
-            edge, or the image was cropped later. Shapes in Label Studio that reach over an edge
-            have B003 or P006. T001 reports pixels in place of relative coordinates. Correct it in
-            the tool.""",
+        explanation="""A relative coordinate is not between 0 and 100 % of the image, or a shape in
+            Label Studio lies outside: it was drawn beyond the edge, or the image was cropped later.
+            Correct it in the tool.""",
         bad=_task(_region('"x": 104, "y": 10, "width": 20, "height": 30')),
         good=_task(_region()),
     ),
@@ -147,12 +143,9 @@ RULES = (
         severity=Severity.WARNING,
         breaks="Results per annotator mix people.",
         explanation="""An annotation has no completed_by (Label Studio), labelerLogin (Supervisely),
-            annotators (Darwin) or <annotator> (Pascal VOC), like most annotations that were
-            imported into the tool. Where others name their annotator, such annotations count as
-            those of one annotator, "(not named)"; in Label Studio, several of one task are
-            numbered. Add the name to the import. A file of Label Studio in which no annotation
-            names anybody is one finding: if it is by one annotator, `bboxqa agree` takes a file of
-            each.""",
+            annotators (Darwin) or <annotator> (Pascal VOC). Where others name theirs, it counts as
+            by the annotator "(not named)". Add the name to the import; if nobody is named, `bboxqa
+            agree` takes a file of each annotator.""",
         bad=_task(_region()).replace('"completed_by": 1, ', ""),
         good=_task(_region()),
     ),
@@ -205,9 +198,8 @@ RULES = (
         title="sizes of one image differ",
         severity=Severity.ERROR,
         breaks="Equal shapes differ after conversion to pixels, so agreement is measured too low.",
-        explanation="""Records of one image, such as regions in Label Studio, give it different
-            sizes, for example because the image was replaced by a smaller copy after the first
-            regions were drawn. Correct the sizes, or annotate the image again.""",
+        explanation="""Records of one image give it different sizes, for example because the image
+            was replaced by a smaller copy. Correct the sizes, or annotate the image again.""",
         bad=_task(f"{_region()}, {_region(size=_OTHER_SIZE).replace('r1', 'r2')}"),
         good=_task(f"{_region()}, {_region()}"),
     ),
@@ -226,10 +218,9 @@ RULES = (
         title="file of another format among the files of a tool",
         severity=Severity.WARNING,
         breaks="The file is left out, and so are the annotations of its image.",
-        explanation="""Among the files of one format in a folder or archive is a file with other
-            content: an empty list that a script wrote, a web page that was saved instead of a
-            download, or annotations in another format. Export the file again, or move it elsewhere.
-            Nothing is lost if the other files have its annotations.""",
+        explanation="""Among the files of one format is a file with other content, such as an empty
+            list, a web page, or annotations in another format. Export the file again, or move it
+            elsewhere.""",
         bad=Files({**_TWO, "c.xml": "<html><body>Sign in</body></html>\n"}),
         good=Files({**_TWO, "c.xml": _xml("c.jpg")}),
     ),
@@ -239,9 +230,8 @@ RULES = (
         severity=Severity.ERROR,
         breaks='Training stops at such a label; here its category has its number: "class 7".',
         explanation="""A label has a class that data.yaml or classes.txt does not name. Classes
-            begin with 0, so the last of 3 names belongs to class 2. Most often the names belong to
-            an earlier version of the data set, or to another data set. Add the names, or correct
-            the number.""",
+            begin with 0, so the last of 3 names belongs to class 2. Add the names, or correct the
+            number.""",
         bad=_files("3 0.5 0.5 0.25 0.25\n"),
         good=_files(),
     ),
@@ -261,8 +251,7 @@ RULES = (
         severity=Severity.WARNING,
         breaks="Training ignores the labels.",
         explanation="""There are image files, but none has the name of this label file. It was
-            renamed or removed, or it is in an unexpected folder. If the size of the image is
-            unknown, the labels cannot be read either.""",
+            renamed or removed, or it is in an unexpected folder.""",
         bad=_files(labels__b_txt=""),
         good=_files(labels__b_txt="", images__b_ppm=_PICTURE),
     ),
@@ -271,8 +260,7 @@ RULES = (
         title="image file without a label file",
         severity=Severity.INFO,
         breaks="It is unknown whether nobody annotated the image, or nothing was found in it.",
-        explanation="""Some tools write no file for an image without objects, others write an empty
-            one. By default, the annotator counts as not asked about such an image; with
+        explanation="""By default, the annotator counts as not asked about such an image; with
             `--missing-txt asked`, as having found nothing there. To record it in the data, write an
             empty label file for each image in which nothing was found.""",
         bad=_files(images__b_ppm=_PICTURE),
@@ -293,9 +281,8 @@ RULES = (
         title="corners of a box are swapped",
         severity=Severity.WARNING,
         breaks="Training stops at a box of negative width, or leaves it out.",
-        explanation="""xmin is greater than xmax, or ymin than ymax, as written by converters that
-            take the corner where drawing began as the first. They are read in the right order. Swap
-            them in the file.""",
+        explanation="""xmin is greater than xmax, or ymin than ymax. They are read in the right
+            order. Swap them in the file.""",
         bad=Files({"a.xml": _xml(xmin=30, xmax=10)}),
         good=Files({"a.xml": _xml()}),
     ),
@@ -315,10 +302,9 @@ RULES = (
         title="task or job without assignee",
         severity=Severity.WARNING,
         breaks="Results per annotator may be attributed to somebody who annotated nothing.",
-        explanation="""CVAT writes the assignee of a task or job, and its owner, who created it
-            and need not have drawn anything. Without an assignee, the file names nobody. Assign the
-            job in CVAT and export it again, or give one file per annotator, with `bboxqa agree
-            --annotator ann=1.xml --annotator bob=2.xml`.""",
+        explanation="""CVAT writes the owner of a task, who need not have drawn anything, and its
+            assignee, who is missing. Assign the job in CVAT and export it again, or give one file
+            per annotator, with `bboxqa agree --annotator ann=1.xml --annotator bob=2.xml`.""",
         bad=_cvat_task(assignee=""),
         good=_cvat_task(),
     ),
@@ -327,9 +313,8 @@ RULES = (
         title="label is not one of the task",
         severity=Severity.WARNING,
         breaks="The shape gets a category of its own, and so agrees with no other shape.",
-        explanation="""Shapes have a label that is not listed at the beginning of the file, for
-            example because a script wrote it differently. CVAT refuses to import such a file.
-            Correct the label, or add it to the task.""",
+        explanation="""Shapes have a label that is not listed at the beginning of the file. CVAT
+            refuses to import such a file. Correct the label, or add it to the task.""",
         bad=_cvat_task(label="Cat"),
         good=_cvat_task(),
     ),
@@ -338,10 +323,9 @@ RULES = (
         title="label is not in the list of the project",
         severity=Severity.ERROR,
         breaks="Tools refuse to import the file, or drop the shape.",
-        explanation="""The project lists its labels, in Supervisely as classes of meta.json and in
-            Datumaro under categories, but a shape has a label that is not listed. Most often a
-            label was renamed or deleted after shapes had it, or the list belongs to another export.
-            Correct the list, or export the project again.""",
+        explanation="""A shape has a label that the project does not list, in Supervisely as classes
+            of meta.json and in Datumaro under categories. Correct the list, or export the project
+            again.""",
         bad=_item("2"),
         good=_item("1"),
     ),

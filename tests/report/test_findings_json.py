@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 from support.reports import HOSTILE, finding, report
 from support.validation import report_of
 
-from bboxqa.report.findings.formats import findings_schema
+from bboxqa.report.findings.report import findings_schema
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 SCHEMA = Draft202012Validator(findings_schema())

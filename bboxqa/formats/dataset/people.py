@@ -372,7 +372,8 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, naming: Naming) 
         [(name,)] * len(file.images) for file, name in zip(files, of_file, strict=True)
     ]
     is_each = len(names) == len(of_file)
-    way = "one file per annotator" if is_each else "one folder per annotator"
+    are_files = is_each and not all(each.is_dir() for each in sources.files)
+    way = "one file per annotator" if are_files else "one folder per annotator"
     if not is_each and naming.session_key == "file":
         way = "several files per annotator, each a session"
     return Attribution(way, authors, asked, names, of_files=names != (UNNAMED,))

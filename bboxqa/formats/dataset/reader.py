@@ -44,22 +44,7 @@ Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What is read into a data set, and how files are joined; see `bboxqa.read_coco`.
-
-    Attributes
-    ----------
-    within : Path or None
-        The one folder of all files.
-    by_files : {"any", "typed", "none"}
-        Where one annotator is enough: which files may be people if they share images.
-    refuse_equal : bool
-        Whether images of equal names in files that name nobody are refused.
-    truth : Path or None
-        The file whose images and categories lists of results take if no other file has them.
-    check : callable or None
-        Called with the paths, the files and the attribution. It raises an error for files that must
-        not be measured, and returns headlines for the others.
-    """
+    """What is read into a data set, and how files are joined; see `bboxqa.read_coco`."""
 
     annotator_key: str | None = None
     attribution: str | None = None
@@ -71,8 +56,11 @@ class Reading:
     category_map: Mapping[str, str] = field(default_factory=dict)
     min_annotators: int = 2
     by_files: ByFiles = "any"
+    """Where one annotator is enough: which files may be people if they share images."""
     within: Path | None = None
+    """The one folder of all files."""
     refuse_equal: bool = False
+    """Whether images of equal names in files that name nobody are refused."""
     asked: Asked = "authors"
     session_key: str | None = None
     time_key: str | None = None
@@ -80,11 +68,14 @@ class Reading:
     predictions: Predictions | None = None
     score: float = LOWEST_SCORE
     truth: Path | None = None
+    """The file whose images and categories lists of results take if no other file has them."""
     pseudonyms: Path | None = None
     digest: bool = True
     records: bool = False
     progress: Progress | None = None
     check: Check | None = None
+    """Called with the paths, the files and the attribution. It raises an error for files that must
+    not be measured, and returns headlines for the others."""
 
     def settings(self) -> ReadSettings:
         """Return what is read of each file."""

@@ -86,29 +86,19 @@ _DOT = 2.5
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Drawing:
-    """A drawing of an image.
-
-    Attributes
-    ----------
-    name : str
-        The image.
-    by : str
-        What colours stand for.
-    figure : matplotlib.figure.Figure
-    axes : tuple of matplotlib.axes.Axes
-        One, or one for each annotator, in pixels of the image.
-    notes : tuple of str
-        Notes for the reader, such as why the drawing has no pixels.
-    read : tuple of Path
-        The files that were read, which are not replaced.
-    """
+    """A drawing of an image."""
 
     name: str
+    """The image."""
     by: str
+    """What colours stand for."""
     figure: "Figure"
     axes: tuple["Axes", ...]
+    """One, or one for each annotator, in pixels of the image."""
     notes: tuple[str, ...] = ()
+    """Notes for the reader, such as why the drawing has no pixels."""
     read: tuple[Path, ...] = ()
+    """The files that were read, which are not replaced."""
 
     def __repr__(self) -> str:
         return f"<Drawing of {one_line(self.name)!r}>"

@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Iterator
 from html import escape
-from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -92,18 +91,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "count": finding.count,
         "examples": finding.examples,
     }
-
-
-def finding_keys() -> tuple[str, ...]:
-    """Return the keys of a finding, in their order."""
-    return tuple(findings_schema()["$defs"]["finding"]["required"])
-
-
-def findings_schema() -> dict[str, Any]:
-    """Return the JSON schema (2020-12) of `json_lines`."""
-    text = files("bboxqa.report.findings").joinpath("findings.schema.json").read_bytes()
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def sarif_lines(report: FoundReport) -> Iterator[str]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,10 +91,8 @@ class Report(FoundReport):
         """
         import pandas as pd
 
-        from bboxqa.report.findings.formats import finding_keys
-
         rows = [json.loads(line) for line in self.render("jsonl").splitlines()]
-        values = {name: [row[name] for row in rows] for name in finding_keys() if name != "ids"}
+        values = {name: [row[name] for row in rows] for name in _finding_keys() if name != "ids"}
         ids = {name: [row["ids"].get(name) for row in rows] for name in ID_NAMES}
         return pd.DataFrame({**values, **ids})
 
@@ -101,6 +100,18 @@ class Report(FoundReport):
         """Return the report as SARIF 2.1.0, the format of code scanning services."""
         log: dict[str, Any] = json.loads(self.render("sarif"))
         return log
+
+
+def _finding_keys() -> tuple[str, ...]:
+    """Return the keys of a finding, in their order."""
+    return tuple(findings_schema()["$defs"]["finding"]["required"])
+
+
+def findings_schema() -> dict[str, Any]:
+    """Return the JSON schema (2020-12) of findings in JSON."""
+    text = files("bboxqa.report.findings").joinpath("findings.schema.json").read_bytes()
+    schema: dict[str, Any] = json.loads(text)
+    return schema
 
 
 def place(finding: Finding) -> str:

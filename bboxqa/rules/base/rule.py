@@ -95,50 +95,35 @@ Summary = Callable[[IndexArray, str], str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hits:
-    """Records that a rule found, described on demand.
-
-    Attributes
-    ----------
-    rows : (H,) int64
-        The rows of the records; a record may occur more than once.
-    describe : callable
-        Called with an index into `rows`; returns the `Defect`.
-    severity : Severity or None
-        Replaces the rule's severity, for example for a known peculiarity of an exporter.
-    name : str
-        The list of the records; "" if a defect does not belong to one record.
-    key : str
-        The key of the records that is wrong; "" for the record as a whole.
-    summary : callable or None
-        Called with indices into `rows` and a text such as "7 of 9 images"; returns the message of a
-        single finding about all these records.
-    total : int
-        Number of records that were compared; 0 for the whole list.
-    few : int
-        Up to this many records are reported one by one, even if they are most of the list.
-    edits : callable or None
-        Called with an index into `rows`; returns the edits, if they do not need a description.
-    hides : bool
-        Whether these hits hide the consequences of the rule.
-    concerned : (C,) int64, or None
-        The annotations whose consequences are hidden, if a hit without rows is about some of them.
-    apart : bool
-        Whether each record is reported separately, however many there are, as each has its own
-        cause.
-    """
+    """Records that a rule found, described on demand."""
 
     rows: IndexArray
+    """(H,) int64. The rows of the records; a record may occur more than once."""
     describe: Callable[[int], Defect]
+    """Called with an index into `rows`; returns the `Defect`."""
     severity: Severity | None = None
+    """Replaces the rule's severity, for example for a known peculiarity of an exporter."""
     name: str = "annotations"
+    """The list of the records; "" if a defect does not belong to one record."""
     key: str = ""
+    """The key of the records that is wrong; "" for the record as a whole."""
     summary: Summary | None = None
+    """Called with indices into `rows` and a text such as "7 of 9 images"; returns the message of a
+    single finding about all these records."""
     total: int = 0
+    """Number of records that were compared; 0 for the whole list."""
     few: int = MANY
+    """Up to this many records are reported one by one, even if they are most of the list."""
     edits: Callable[[int], Iterable[Edit]] | None = None
+    """Called with an index into `rows`; returns the edits, if they do not need a description."""
     hides: bool = True
+    """Whether these hits hide the consequences of the rule."""
     concerned: IndexArray | None = None
+    """(C,) int64. The annotations whose consequences are hidden, if a hit without rows is about
+    some of them."""
     apart: bool = False
+    """Whether each record is reported separately, however many there are, as each has its own
+    cause."""
 
     def edits_of(self, place: int) -> Iterable[Edit]:
         """Return the edits that fix the record at an index into `rows`."""
@@ -240,50 +225,34 @@ def described_hits(founds: Sequence[Defect], severity: Severity | None = None) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One rule: its check, and the texts and examples that explain it.
-
-    Attributes
-    ----------
-    code : str
-        Letter of the family and digits; its meaning never changes.
-    title : str
-        The defect in a few words.
-    severity : Severity
-    breaks : str
-        What goes wrong because of the defect.
-    explanation : str
-        What is found, why it happens, and how to fix it.
-    bad, good : Example
-        A file with the defect, and a similar file without it.
-    check : callable
-        Called with a `Document` and the settings; yields `Hits`. With scope "files", it is called
-        with all documents, and yields pairs of a document and its `Hits`.
-    needs : tuple of str
-        Parts of `Columns`, such as "rings" or "rles"; the check is not called if all are empty.
-    fix : {"safe", "unsafe"} or None
-        "safe" if `--fix` fixes the defect, "unsafe" if only `--unsafe-fixes` does, None if neither
-        does.
-    scope : {"record", "data set", "files", "images"}
-        Whether the rule checks single records, the whole file, several files together, or the
-        images on disk.
-    requires : tuple of str
-        Codes of rules whose findings explain those of this rule, in the same record and key, or
-        anywhere if they are about the whole file: then these are hidden, unless they are more
-        severe.
-    """
+    """One rule: its check, and the texts and examples that explain it."""
 
     code: str
+    """Letter of the family and digits; its meaning never changes."""
     title: str
+    """The defect in a few words."""
     severity: Severity
     breaks: str
+    """What goes wrong because of the defect."""
     explanation: str
+    """What is found, why it happens, and how to fix it."""
     bad: Example
     good: Example
+    """A file with the defect, and a similar file without it."""
     check: Callable[..., Iterable[Any]]
+    """Called with a `Document` and the settings; yields `Hits`. With scope "files", it is called
+    with all documents, and yields pairs of a document and its `Hits`."""
     needs: tuple[str, ...] = ()
+    """Parts of `Columns`, such as "rings" or "rles"; the check is not called if all are empty."""
     fix: Fix | None = None
+    """Is "safe" if `--fix` fixes the defect, "unsafe" if only `--unsafe-fixes` does, else None."""
     scope: Scope = "record"
+    """Whether the rule checks single records, the whole file, several files together, or the images
+    on disk."""
     requires: tuple[str, ...] = ()
+    """Codes of rules whose findings explain those of this rule, in the same record and key, or
+    anywhere if they are about the whole file: then these are hidden, unless they are more severe.
+    """
 
     def __post_init__(self) -> None:
         # The texts are written as wrapped paragraphs; line breaks have no meaning.

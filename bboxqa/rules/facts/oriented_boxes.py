@@ -188,21 +188,15 @@ _FULL_TURN = 2 * np.pi
 
 
 class Turned(NamedTuple):
-    """The rotated boxes of a file.
-
-    Attributes
-    ----------
-    place : (N,) int64
-        The index of each annotation's box; -1 without a rotated box. Empty if there are no rotated
-        boxes.
-    clockwise, counter : (R, 5) float64
-        Centre, sides and degrees of each box; `counter` differs for five numbers, whose direction
-        is unknown, and is the same array if there are none.
-    """
+    """The rotated boxes of a file."""
 
     place: IndexArray
+    """(N,) int64. The index of each annotation's box; -1 without a rotated box. Empty if there are
+    no rotated boxes."""
     clockwise: FloatArray
     counter: FloatArray
+    """(R, 5) float64. Centre, sides and degrees of each box; `counter` differs for five numbers,
+    whose direction is unknown, and is the same array if there are none."""
 
 
 def turned_boxes(document: Document) -> Turned:
