@@ -7,7 +7,6 @@ from support.cli import run
 from support.datasets import annotation, document, image, write
 
 from bboxqa.core.errors import DatasetError, NothingToCompareError
-from bboxqa.formats.dataset.image_names import join_name
 from bboxqa.pipelines.read import read_coco
 
 HASH = ".rf.0123456789abcdef0123456789abcdef"
@@ -20,17 +19,6 @@ def files(tmp_path, **names):
         boxes = [annotation(number, number) for number in range(1, len(own) + 1)]
         write(tmp_path / f"{who}.json", document(boxes, images))
     return [tmp_path / f"{who}.json" for who in names]
-
-
-@pytest.mark.parametrize(
-    ("name", "stem"),
-    [
-        ("a.jpg", "a"), ("x/a.jpg", "a"), ("x\\a.JPG", "a"), (f"a_jpg{HASH}.jpg", "a"),
-        (f"x/a_png{HASH}.jpg", "a"), ("v1.2", "v1.2"), ("a.rf.jpg", "a.rf"), (".jpg", ""),
-    ],
-)  # fmt: skip
-def test_stems(name, stem):
-    assert join_name(name, "stem") == stem
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Images of CVAT: who drew what, shapes, and what is wrong with them."""
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -88,27 +87,6 @@ def test_tasks_of_a_project_have_annotators_of_their_own(tmp_path):
     data = read_coco(path)
     assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["(not named)"]}
     assert data.attribution == "the assignee"
-
-
-def test_a_rotated_box_keeps_its_corners(tmp_path):
-    # 20 × 10 about its centre (20, 15), turned by a right angle: 10 × 20.
-    part = box(10, 10, 30, 20, rotation="90.00")
-    (record,) = records(written(tmp_path / "a.xml", head("ann"), image("a.jpg", part)))
-    assert record["bbox"] == [15, 5, 10, 20]
-    # The corner at the top left, (10, 10), goes to the top right.
-    assert record["segmentation"] == [[25, 5, 25, 25, 15, 25, 15, 5]]
-    assert record["attributes"] == {"rotation": 90}
-
-
-def test_polygons_and_ellipses_are_outlines(tmp_path):
-    parts = (
-        shape("polygon", points="10.10,20.00;30.30,20.00;20.00,40.70"),
-        shape("ellipse", cx="50.00", cy="40.00", rx="20.00", ry="10.00", rotation="90.00"),
-    )
-    polygon, ellipse = records(written(tmp_path / "a.xml", head("ann"), image("a.jpg", *parts)))
-    assert polygon["bbox"] == [10.1, 20, 20.2, 20.7]
-    assert polygon["segmentation"] == [[10.1, 20, 30.3, 20, 20, 40.7]]
-    assert ellipse["bbox"] == [40, 20, 20, 40]
 
 
 def test_a_mask_is_relative_to_its_crop(tmp_path):
@@ -209,26 +187,6 @@ def test_what_cannot_be_read_is_refused_by_name(tmp_path, text, words):
     for use in (read, validate):
         with pytest.raises(DatasetError, match=words):
             use(path)
-
-
-def archive(path, **files):
-    with zipfile.ZipFile(path, "w") as zipped:
-        for name, text in files.items():
-            zipped.writestr(f"{name}/annotations.xml", text)
-    return path
-
-
-def test_jobs_of_an_archive_have_annotators_of_their_own(tmp_path):
-    named = {name: document(head(name), image("a.jpg", box())) for name in ("ann", "bob")}
-    data = read_coco(archive(tmp_path / "a.zip", x=named["ann"], y=named["bob"]))
-    assert asked(data) == {"a.jpg": ["ann", "bob"]}
-    drawn = {f"job_{n}": document(head(), image("a.jpg", box(10 + n))) for n in (1, 2)}
-    path = archive(tmp_path / "b.zip", **drawn)
-    data = read_coco(path)
-    assert asked(data) == {"a.jpg": ["job_1", "job_2"]}
-    assert data.attribution == "one file per annotator"
-    found = next(each for each in validate(path).findings if each.code == "T040")
-    assert found.message == "task 7: has no assignee"
 
 
 @needs_shared

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.tool_files import alone, asked, drawn, found, write
+from support.tool_files import alone, drawn, found, write
 
 from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
@@ -53,11 +53,6 @@ def test_annotations_are_by_those_who_drew_them(tmp_path):
     ]
     assert data.attribution == "annotators of Darwin"
     assert data.notes == ("1 annotation by several people, here by the first",)
-
-
-def test_one_person_was_asked_about_all_images(tmp_path):
-    write(tmp_path, **{"a.json": item(ANN), "b.json": item(name="b.jpg")})
-    assert asked(alone(tmp_path)) == {"a.jpg": ["ann@x.org"], "b.jpg": ["ann@x.org"]}
 
 
 def test_an_annotation_without_a_name_among_others_is_a_finding(tmp_path):

@@ -49,12 +49,6 @@ def test_header_lines_are_skipped_and_corners_kept(tmp_path):
     assert (done.images[0]["width"], done.images[0]["height"]) == (100, 80)
 
 
-def test_four_points_that_are_no_rectangle_have_no_rotation(tmp_path):
-    _, (record,) = of_lines(tmp_path, "0 0 50 5 30 40 10 20 ship 0\n")
-    assert "attributes" not in record
-    assert record["bbox"] == [0, 0, 50, 40]
-
-
 @pytest.mark.parametrize(
     ("line", "category", "difficult"),
     [

@@ -2,7 +2,6 @@
 
 import base64
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +13,6 @@ from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.label_studio.regions import regions_of
 from bboxqa.model.findings import Severity
-
-SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
 
 
 def only(tmp_path, *results):
@@ -38,13 +34,6 @@ def test_ellipses_turn_about_their_centre(tmp_path):
     assert upright.annotations.bbox.round(9).tolist() == [[80, 40, 40, 20]]
     turned = only(tmp_path, result("ellipselabels", {**value, "rotation": 90}))
     assert turned.annotations.bbox.round(9).tolist() == [[90, 30, 20, 40]]
-
-
-def test_polygons_are_outlines(tmp_path):
-    value = {"points": [[10, 10], [20, 10], [20, 50]], "polygonlabels": ["cat"]}
-    data = only(tmp_path, result("polygonlabels", value))
-    assert data.annotations.bbox.tolist() == [[20, 10, 20, 40]]
-    assert data.annotations.segmentation.rings(0)[0].tolist() == [[20, 10], [40, 10], [40, 50]]
 
 
 def test_a_region_split_into_results_is_one(tmp_path):
@@ -96,22 +85,6 @@ def test_pixels_in_place_of_percent_stop_a_measurement(tmp_path):
     path = written(tmp_path / "a.json", task(1, work(1, box(640, 1, 9, 9, id="r")), work(2)))
     with pytest.raises(DatasetError, match="x is 640, which is in pixels"):
         read_coco(path)
-
-
-@needs_shared
-def test_rotated_boxes_of_a_real_export_have_four_corners():
-    data = read_coco(SHARED / "rotated_boxes/data_obb.json", min_annotators=1, segmentation=True)
-    outlines = data.annotations.segmentation
-    assert len(data.annotations) == 25
-    for row, (x, y, width, height) in enumerate(data.annotations.bbox.tolist()):
-        (ring,) = outlines.rings(row)
-        assert len(ring) == 4
-        np.testing.assert_allclose(ring.min(0), [x, y])
-        np.testing.assert_allclose(ring.max(0), [x + width, y + height])
-        # Opposite sides of a rectangle are equal, and its corners right.
-        first, second = ring[1] - ring[0], ring[2] - ring[1]
-        np.testing.assert_allclose(ring[3] - ring[2], -first, atol=1e-9)
-        assert abs(first @ second) < 1e-6
 
 
 def _bitmask(pixels):

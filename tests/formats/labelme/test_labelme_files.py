@@ -13,7 +13,6 @@ from support.tool_files import translation_of
 
 from bboxqa import validate
 from bboxqa.formats.labelme.reader import translate_labelme as translate
-from bboxqa.formats.registry import is_source
 from bboxqa.model.shapes.masks import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
@@ -134,11 +133,6 @@ def test_a_defect_is_found_where_it_stands(tmp_path, wrong, code, words):
     assert (finding.code, finding.pointer) == (code, "/shapes/1")
     assert words in finding.message
     assert finding.file == f"{tmp_path}/a.json"
-
-
-@pytest.mark.parametrize("text", ['{"shapes": 3}', "[]", '{"images": [], "shapes": []}'])
-def test_other_json_is_none(tmp_path, text):
-    assert not is_source(written(tmp_path, a=text))
 
 
 @needs_shared

@@ -2,12 +2,10 @@
 
 import csv
 import json
-import zipfile
 
 import numpy as np
 import pytest
 from support import cli
-from support.cvat_xml import box, document, head, image
 
 import bboxqa
 
@@ -65,16 +63,6 @@ def test_places_are_files_with_lines_or_pointers(tmp_path, make, places):
     assert shown(tmp_path / "ann") == places
 
 
-def test_one_file_is_named_and_an_archive_before_its_member(tmp_path):
-    text = document(head("ann"), image("a.jpg", box(5, 5, 20, 20)))
-    put(tmp_path / "job.xml", text)
-    with zipfile.ZipFile(tmp_path / "job.zip", "w") as archive:
-        archive.writestr("annotations.xml", text)
-    (plain,), (packed,) = shown(tmp_path / "job.xml"), shown(tmp_path / "job.zip")
-    line = 1 + text[: text.index("<box")].count("\n")
-    assert (plain, packed) == (f"job.xml:{line}", f"job.zip/annotations.xml:{line}")
-
-
 def test_files_of_several_formats_are_joined(tmp_path):
     yolo(tmp_path / "ann")
     annotation = {"id": 7, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9]}
@@ -103,11 +91,3 @@ def test_the_review_names_the_lines_of_each_annotator(tmp_path):
     with (tmp_path / "out" / "review.csv").open() as file:
         (row,) = csv.DictReader(file)
     assert row["annotations"] == "ann: labels/a.txt:1; bob: labels/a.txt:2; eve: labels/a.txt:3"
-
-
-def test_a_finding_names_the_same_place(tmp_path):
-    yolo(tmp_path / "ann")
-    put(tmp_path / "ann" / "labels" / "a.txt", "0 .2 .2 .1 .1\n0 .2 .2 .1 .1\n")
-    with bboxqa.reading(image_size=(100, 80)):
-        found = {each.code: each for each in bboxqa.validate(tmp_path / "ann").findings}
-    assert found["D001"].ids["annotation"] == "labels/a.txt:2"

@@ -9,7 +9,6 @@ from support.tool_files import drawn, found, translation_of
 
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.registry import is_source
 from bboxqa.formats.voc.reader import translate_voc as translate
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
@@ -156,11 +155,6 @@ def test_a_file_with_a_document_type_is_refused(tmp_path):
     written(tmp_path, a=bomb + xml(thing(1, 1, 9, 9), name="&c;"))
     with pytest.raises(DatasetError, match="declares a document type"):
         read_coco(tmp_path, min_annotators=1)
-
-
-@pytest.mark.parametrize("text", ["<annotations><image/></annotations>", "<kml></kml>", "x"])
-def test_other_xml_is_none(tmp_path, text):
-    assert not is_source(written(tmp_path, a=text))
 
 
 @needs_shared

@@ -14,7 +14,6 @@ from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import is_source
 from bboxqa.formats.yolo.reader import translate_labels as translate
-from bboxqa.formats.yolo.yolo import is_yolo_folder
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of YOLO here")
@@ -295,14 +294,6 @@ def test_sound_files_without_names_give_numbers(tmp_path):
     found, _ = translated(folder)
     assert [each["name"] for each in found.categories] == ["class 0"]
     assert "no data.yaml or classes.txt: categories are class numbers" in found.notes
-
-
-def test_a_folder_with_names_is_known_by_one_label(tmp_path):
-    broken = {f"labels__{name}_txt": "0 .5 nan .2 .2\n" for name in "bcd"}
-    made(tmp_path, data_yaml="names: [cat]", labels__a_txt=BOX, images__a_ppm=PICTURE, **broken)
-    assert is_yolo_folder(tmp_path)
-    (tmp_path / "data.yaml").unlink()
-    assert not is_yolo_folder(tmp_path)
 
 
 def of_two_data_sets(folder, of_bob):
