@@ -171,3 +171,11 @@ def test_empty_tables_are_named(tmp_path, name):
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(DatasetError, match="is empty; expected a table"):
         list_files([tmp_path / name])
+
+
+def test_an_empty_label_file_is_no_broken_json(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("\n")
+    with pytest.raises(DatasetError, match="is empty; expected COCO JSON") as error:
+        list_files([path])
+    assert "name the folder of all labels" in str(error.value)

@@ -119,6 +119,7 @@ def test_folders_of_labels_are_people(tmp_path, kind, place):
     with reading(image_size=(100, 100)):
         data = read_dataset(tmp_path)
     assert data.annotator_names == ("ann", "bob")
+    assert data.attribution == "one folder per annotator"
     assert len(data.image_names) == 4
 
 
