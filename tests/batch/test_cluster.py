@@ -8,11 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from signal import SIGKILL
-from types import SimpleNamespace
-from unittest import mock
 
 import pytest
 from support.cli import run
@@ -191,19 +188,6 @@ def until(done, seconds=30):
 def test_two_workers_give_every_byte_of_the_local_run(address, root, local, tmp_path, part_size):
     run_batch(root, tmp_path, SETTINGS, scheduler=address, part_size=part_size)
     assert contents(tmp_path) == local
-
-
-@pytest.fixture
-def told(monkeypatch):
-    """A worker of two, and the future of what the other one is asked to do."""
-    worker = SimpleNamespace(address="tcp://here:1", contact_address="tcp://here:1")
-    future = mock.Mock()
-    client = mock.Mock(nthreads=lambda: {"tcp://here:1": 1, "tcp://there:1": 1})
-    client.submit.return_value = future
-    monkeypatch.setattr(distributed, "get_client", lambda: client)
-    monkeypatch.setattr(distributed, "get_worker", lambda: worker)
-    monkeypatch.setattr(distributed, "worker_client", nullcontext)
-    return future
 
 
 def test_a_worker_killed_at_work_changes_nothing(address, root, local, tmp_path):

@@ -51,16 +51,6 @@ def test_nested_folders(tmp_path):
     }
 
 
-def test_files_of_other_formats_that_are_read_are_projects(tmp_path):
-    region = {"x": 1, "y": 1, "width": 1, "height": 1, "rectanglelabels": ["cat"]}
-    item = {"image": "a.jpg", "label": [region], "annotator": 1, "annotation_id": 2}
-    made(tmp_path, "studio/min.json", content=[item])
-    made(tmp_path, "shapes/other.json", content=OTHER)
-    found = discover(tmp_path)
-    assert shown(found) == {"studio": ["min.json"]}
-    assert found.left_alone == ("shapes/other.json",)
-
-
 def test_parts_belong_to_the_folder_above(tmp_path):
     made(tmp_path, "cvat/annotations/instances_default.json", "cvat/annotations/two/Train/x.json")
     for split in ("train", "valid", "test"):
@@ -72,11 +62,6 @@ def test_parts_belong_to_the_folder_above(tmp_path):
         "cvat/annotations/two": ["Train/x.json"],
         "robo": [f"{split}/_annotations.coco.json" for split in ("test", "train", "valid")],
     }
-
-
-def test_the_root_may_be_a_part_itself(tmp_path):
-    made(tmp_path, "train/annotations/x.json")
-    assert shown(discover(tmp_path / "train")) == {".": ["annotations/x.json"]}
 
 
 @given(

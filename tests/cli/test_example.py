@@ -47,11 +47,3 @@ def test_help_names_all_examples():
     assert set(name.type.choices) == EXAMPLES.keys()
     (listed,) = re.findall(r"NAME is (.+)\.$", example.help, re.MULTILINE)
     assert set(re.split(", | or ", listed)) == EXAMPLES.keys()
-
-
-def test_an_unknown_example_names_the_known_ones(tmp_path):
-    done = run("example", "fruit", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "'fruits', 'smiling_fruits', 'landscape', 'matching', 'iou', 'krippendorff'" in (
-        done.stderr
-    )

@@ -12,10 +12,6 @@ from bboxqa.matching import matchers
 from bboxqa.rules.registry import RULES
 
 
-def test_the_version_in_short():
-    assert run("-V").stdout == run("--version").stdout != ""
-
-
 @pytest.mark.parametrize("command", sorted(cli.commands))
 def test_help_shows_at_most_twenty_options_and_help_all_the_others(command):
     shown = re.findall(r"^  (-.*?)(?:  |$)", run(command, "--help").stdout, re.MULTILINE)

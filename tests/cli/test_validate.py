@@ -31,13 +31,6 @@ def found(result):
     return json.loads(result.stdout)["counts"]
 
 
-def test_a_clean_file_is_fine(tmp_path):
-    (tmp_path / "a.json").write_bytes(CLEAN)
-    result = run("validate", tmp_path / "a.json", "--fail-on", "warning")
-    assert (result.returncode, result.stderr) == (0, "")
-    assert "8 images, 48 annotations, 3 categories" in result.stdout
-
-
 def test_what_is_found_is_told_with_its_place_and_the_next_step(export):
     result = run("validate", export)
     assert result.returncode == 1

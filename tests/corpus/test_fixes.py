@@ -151,22 +151,6 @@ def rows_of_fixable_findings(document):
     return result
 
 
-def doubled_outline(annotation, _image):
-    rings = annotation["segmentation"]
-    annotation["segmentation"] = [[2 * number for number in ring] for ring in rings]
-
-
-def swapped_outline(annotation, _image):
-    for ring in annotation["segmentation"]:
-        ring[::2], ring[1::2] = ring[1::2], ring[::2]
-
-
-def normalised_outline(annotation, image):
-    bbox = annotation["bbox"]
-    normalised(annotation, image)
-    annotation["bbox"] = bbox
-
-
 def scaled(*by):
     """Return a change that scales a box and its outline, and leaves the area."""
 
@@ -183,11 +167,6 @@ def scaled(*by):
     return change
 
 
-def areas_of_boxes_times_4(annotation, _image):
-    _, _, width, height = annotation["bbox"]
-    annotation["area"] = 4 * width * height
-
-
 def test_areas_of_an_image_that_differ_by_one_factor_are_kept():
     document = ORIGINALS["polygons"]()
     first = document["images"][0]["id"]
@@ -200,15 +179,6 @@ def test_areas_of_an_image_that_differ_by_one_factor_are_kept():
     mended = fixed(document)["annotations"]
     assert [each["area"] for each in mended[:4]] == [each["area"] for each in wrong[:4]]
     assert mended[-1]["area"] == pytest.approx(right, abs=0.01)
-
-
-def halved_outline(annotation, _image):
-    rings = annotation["segmentation"]
-    annotation["segmentation"] = [[number / 2 for number in ring] for ring in rings]
-
-
-def quartered_area(annotation, _image):
-    annotation["area"] /= 4
 
 
 @pytest.mark.parametrize("step", [EVERY, FOURTH])

@@ -280,15 +280,6 @@ def test_files_whose_images_have_no_name(tmp_path):
         read_dataset(files(tmp_path, ann=nameless, bob=nameless))
 
 
-def repeated(*annotators):
-    """Return image records of one file and an annotation on each."""
-    records = [
-        {"id": n, "file_name": "1.jpg", "annotator": name}
-        for n, name in enumerate(annotators, start=1)
-    ]
-    return document([annotation(n, image_id=n) for n in range(1, len(records) + 1)], records)
-
-
 def test_two_versions_of_one_file_are_refused(tmp_path):
     before = document(keyed("rater", "ann", "bob"))
     after = document([*keyed("rater", "ann", "bob"), annotation(3, rater="ann")])

@@ -19,7 +19,6 @@ def packed(name, content):
     return stream.getvalue()
 
 
-CVAT = '<?xml version="1.0"?>\n<annotations><version>1.1</version><image/></annotations>'
 ELAN = '<?xml version="1.0"?>\n<ANNOTATION_DOCUMENT AUTHOR="">'
 FILES = [
     ("a.eaf", ELAN, "is ELAN's own file; expected COCO JSON"),

@@ -394,17 +394,6 @@ def grid(n_boxes, n_annotators=2, *, seed=0, n_images=1):
     return rows
 
 
-@pytest.fixture(scope="module")
-def crowd():
-    """Return 10,000 objects in one image, and how many units they make by hand."""
-    rows = grid(10_000)
-    places = {}
-    for *_, (x, y, *size) in rows:
-        places.setdefault((round(x / 20), round(y / 20)), []).append((x, y, *size))
-    both = sum(len(boxes) == 2 and brute.box_iou(*boxes) >= 0.5 for boxes in places.values())
-    return rows, len(rows) - both
-
-
 def test_a_crowded_image_is_as_its_boxes_in_many_images():
     """Neighbours do not overlap, so the images that boxes are in do not matter."""
     crowded = agree(dataset(sorted(grid(3000, 3, n_images=1))), bootstrap=0)

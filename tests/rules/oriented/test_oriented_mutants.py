@@ -29,12 +29,6 @@ def test_files_of_sound_rotated_boxes_are_clean(name):
     assert of_rotated(FORMATS[name](boxes())) == set()
 
 
-def moved(found):
-    points = found[FIRST].points()
-    points[2] += 12
-    return changed(found, FIRST, corners=tuple(map(tuple, points)))
-
-
 def reordered(found, *order):
     return changed(found, FIRST, corners=tuple(map(tuple, found[FIRST].points()[list(order)])))
 

@@ -146,23 +146,6 @@ def test_masks_along_the_rows_are_one_finding_and_a_fix_that_their_boxes_prove(c
     assert np.array_equal(np.repeat(np.arange(len(runs)) % 2, runs), pixels.T.ravel())
 
 
-def ellipses(n):
-    """Return annotations of ellipses of different sizes, written row by row, and shifted boxes."""
-    y, x = np.mgrid[:80, :100]
-    annotations = []
-    for place in range(n):
-        pixels = ((x - 40) ** 2 / (9 + place) ** 2 + (y - 30) ** 2 / (5 + place) ** 2 < 1).astype(
-            int
-        )
-        columns, rows = (np.flatnonzero(pixels.any(axis=axis)) for axis in (0, 1))
-        box = [columns[0] + 12, rows[0] + 9, len(columns), len(rows)]
-        segmentation = row_major(pixels)
-        annotations.append(
-            {"segmentation": segmentation, "bbox": [*map(int, box)], "area": int(pixels.sum())}
-        )
-    return annotations
-
-
 def test_masks_of_square_images_may_have_transposed_boxes_and_are_not_changed():
     pixels = ellipse(90, 90)
     drawn = {"segmentation": row_major(pixels), "area": int(pixels.sum()), "bbox": [24, 21, 34, 20]}
