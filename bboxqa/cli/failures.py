@@ -92,7 +92,9 @@ def _possible(advice: str, command: click.Command) -> str:
     lines = {line: {*_OPTION.findall(line)} - known for line in advice.splitlines()}
     possible = [line for line, unknown in lines.items() if "bboxqa " in line or not unknown]
     left_out = set().union(*(lines[line] for line in lines if line not in possible))
-    return "\n".join([*([_NAME_FIRST] if "--annotator" in left_out else []), *possible])
+    if "--annotator" in left_out:
+        possible = [_NAME_FIRST, *(line for line in possible if not line.endswith("NAME):"))]
+    return "\n".join(possible)
 
 
 def _written(written: Sequence[Path]) -> str:

@@ -1,5 +1,6 @@
 """`bboxqa plan`: how many more images must be annotated twice."""
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from bboxqa.cli.options import (
     option,
     options,
     read_as_said,
+    source_of,
 )
 
 if TYPE_CHECKING:
@@ -33,12 +35,13 @@ _FEW = 50
     help="Width of the 95 % confidence interval of alpha to reach, such as 0.05.",
 )
 @options("similarity", "sigmas", "iou", several=False)
-@options("missing", *READING, "bootstrap", "seed", "checks", "config", "pseudonyms")
+@options("missing", "annotator", *READING, "bootstrap", "seed", "checks", "config", "pseudonyms")
 @format_option("text", "json")
 @options("written")
 def plan(
     *,
     paths: tuple[Path, ...],
+    named: tuple[str, ...],
     target_width: float,
     config: str | None,
     pseudonyms: Path | None,
@@ -65,16 +68,18 @@ def plan(
     from bboxqa.pipelines.plan import plan_images
     from bboxqa.pipelines.read import AS_COMPARED, read_for
 
-    if not paths:
+    if not paths and not named:
         raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")
-    refuse_inputs([output], [*paths, config, pseudonyms])
+    source = source_of(paths, named)
+    read = source.values() if isinstance(source, dict) else [source]
+    refuse_inputs([output], [*chain.from_iterable(read), config, pseudonyms])
     read_as_said(config, given)
     settings = agree_settings(config, given)
     if given.get("bootstrap") == 0:
         raise click.UsageError("--bootstrap is 0; expected 40 to 100,000: a plan needs an interval")
     with tracking() as progress:
         reading = replace(AS_COMPARED, digest=False, pseudonyms=pseudonyms, progress=progress)
-        data = read_for(paths, settings, reading)
+        data = read_for(source, settings, reading)
         planned = plan_images(data, target_width, settings, progress)
     for note in (*data.left_out, *data.map_notes.values()):
         click.echo(f"note: {note}", err=True)
