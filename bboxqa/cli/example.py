@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from bboxqa.cli.options import path_option
+from bboxqa.cli.options import Command, path_option
 
 _NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendorff")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
 @path_option(
     "--out", "Folder of the pictures, the data and the text; default bboxqa-example-NAME.", "DIR"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from bboxqa.cli.options import completed
+from bboxqa.cli.options import Command, completed
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument(
     "codes",
     nargs=-1,

@@ -55,13 +55,12 @@ class Command(click.Command):
     """A command whose help shows its options in groups, and the rare ones with --help-all."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, with --help-all where there are rare options."""
+        """Return the parameters and --help-all, which is shown where there are rare options."""
         params = super().get_params(ctx)
-        if any(getattr(each, "rare", False) for each in params):
-            text = "Show all options and exit."
-            flags: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
-            params.append(click.Option(["--help-all"], callback=_show_all, help=text, **flags))
-        return params
+        is_hidden = not any(getattr(each, "rare", False) for each in params)
+        flags: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
+        flags |= {"hidden": is_hidden, "help": "Show all options and exit."}
+        return [*params, click.Option(["--help-all"], callback=_show_all, **flags)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in their groups."""
