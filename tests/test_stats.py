@@ -524,6 +524,14 @@ def test_notes_on_coefficients_that_have_no_interval():
     assert notes(table(values)) == (f"{none} side of it", VALUES_WITHOUT)
 
 
+@pytest.mark.parametrize("interval", ["percentile", "bca"])
+def test_an_interval_of_two_units_is_given_or_refused_with_its_reason(interval):
+    found = stats.measure(table([[1, 2], [1, 1]]), ["fleiss_kappa"], interval=interval)
+    is_refused = np.isnan(found.coefficients["fleiss_kappa"].interval[0])
+    assert is_refused == ("no interval for fleiss_kappa: two clusters are too few" in found.notes)
+    assert is_refused or interval == "percentile"
+
+
 def test_cronbach_never_comes_without_its_warning():
     assert CRONBACH_WARNING in notes(table(), ["cronbach_alpha"], bootstrap=0)
 

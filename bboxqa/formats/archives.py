@@ -127,6 +127,8 @@ def _no_room(error: OSError) -> OutputError:
 TAR_HEAD = 262
 """The number of bytes up to the end of the magic number of a tar archive."""
 _READ = (".json", ".xml", ".txt", *TABLES)
+# Sizes in a header may be larger than any offset.
+_TAR_ERRORS = (tarfile.TarError, OSError, ValueError, OverflowError)
 _LINKS = "Unpack it, and name the folder, or pack the files themselves."
 
 
@@ -135,7 +137,7 @@ def tar_members(path: Path) -> list[Member]:
     try:
         with tarfile.open(path, "r:") as archive:
             return _files_of_tar(path, archive, partial(_part, path))
-    except (tarfile.TarError, OSError) as error:
+    except _TAR_ERRORS as error:
         raise _broken_tar(path, error) from None
 
 
@@ -156,7 +158,7 @@ def packed_tar_members(path: Path) -> list[Member]:
             raise too_large(str(path), most)
         with tarfile.open(fileobj=content, mode="r:") as archive:
             return _files_of_tar(path, archive, partial(_part_of, content))
-    except (tarfile.TarError, *ZIP_ERRORS) as error:
+    except (*_TAR_ERRORS, *ZIP_ERRORS) as error:
         raise _broken_tar(path, error) from None
 
 
@@ -218,6 +220,8 @@ def zip_members(path: Path) -> list[Member]:
         reason = str(error) if zipfile.is_zipfile(path) else _CUT_OFF
         problem = f"{path}: is a zip archive that cannot be read: {one_line(reason)}"
         raise DatasetError([problem], AGAIN) from None
+    if not all(info.filename for info in archive.infolist()):
+        raise DatasetError([f"{path}: has an entry without a name"], UNPACK)
     entries = [(safe_name(path, info.filename), info) for info in _files_in(archive)]
     _check_sizes(path, [info for _, info in entries])
     shown = [

@@ -159,6 +159,12 @@ def test_bca_by_its_formula(seed, n):
     assert bca_interval(found.value, replicates, without) == pytest.approx(expected)
 
 
+def test_bca_of_two_clusters_is_undefined():
+    # Their level is expanded to 1, at which the normal distribution has no quantile.
+    found = bca_interval(0.5, np.array([0.0, 0.5, 1.0]), np.array([0.0, 1.0]), 1.0)
+    assert np.isnan(found).all()
+
+
 def test_intervals_are_near_those_of_scipy():
     # Here, since each process that collects tests would import it.
     from scipy.stats import bootstrap

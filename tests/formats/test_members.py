@@ -126,6 +126,27 @@ def test_names_that_lead_out_are_refused(tmp_path, name):
         members_of(path)
 
 
+def test_an_entry_of_a_zip_without_a_name_is_refused(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        info = zipfile.ZipInfo("b")
+        info.filename = ""
+        archive.writestr(info, "{}")
+    with pytest.raises(DatasetError, match="has an entry without a name"):
+        members_of(path)
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_a_size_beyond_every_offset_is_refused(tmp_path, mode):
+    path = tmp_path / ("a.tar.gz" if mode == "w:gz" else "a.tar")
+    info = tarfile.TarInfo("a.json")
+    info.pax_headers = {"size": str(1 << 70)}
+    with tarfile.open(path, mode, format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(info)
+    with pytest.raises(DatasetError, match="is a tar archive that cannot be read"):
+        members_of(path)
+
+
 def test_bombs_are_refused_before_they_are_read(tmp_path):
     path = zipped(tmp_path / "a.zip", {"a": bytes(20 << 20)})
     with pytest.raises(DatasetError, match="would become 20,971,520"):

@@ -234,8 +234,8 @@ def bca_interval(
     """Return the bias-corrected and accelerated interval, (2,) [1]_.
 
     It is computed from (B,) replicates and the (G,) values of `jackknife`. NaN if more than 5 % of
-    the replicates are NaN, if all lie on one side of the value, or if a value of the jackknife is
-    NaN.
+    the replicates are NaN, if all lie on one side of the value, if a value of the jackknife is NaN,
+    or if `level` is 1, to which it is expanded for two clusters.
 
     References
     ----------
@@ -248,7 +248,8 @@ def bca_interval(
     # are ties, as sums are added in another order.
     apart = defined - value
     below = float(np.sum(apart < -ROUNDING) + np.sum(np.abs(apart) <= ROUNDING) / 2)
-    if np.isnan(value) or np.isnan(without).any() or not 0 < below < len(defined):
+    is_one_sided = not 0 < below < len(defined)
+    if np.isnan(value) or np.isnan(without).any() or is_one_sided or level >= 1:
         return nothing
     normal = NormalDist()
     bias = normal.inv_cdf(below / len(defined))

@@ -428,17 +428,21 @@ def missing_intervals(
         for name, found in estimates.items()
         if not isnan(found.value) and isnan(found.interval[0])
     ]
+    few = [name for name in bare if len(estimators[name].clusters) <= 2]
     lost = [
         name
         for name in bare
-        if (without := estimators[name].without) is not None and np.isnan(without).any()
+        if name not in few
+        and (without := estimators[name].without) is not None
+        and np.isnan(without).any()
     ]
     for names, why in (
         (
-            [name for name in bare if name not in lost],
+            [name for name in bare if name not in (*few, *lost)],
             "too many resamples leave it undefined, or all lie on one side of it",
         ),
         (lost, "it is undefined without some of them"),
+        (few, "two clusters are too few"),
     ):
         if names:
             yield f"no interval for {', '.join(names)}: {why}"
