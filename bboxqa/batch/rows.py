@@ -9,7 +9,7 @@ from typing import Any
 
 from bboxqa.batch.discovery import Project
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.pseudonyms import pseudonyms_of, spellings, without_names
+from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.text import clean
 from bboxqa.formats.choices import Choices, completed
 from bboxqa.formats.stating import choices_from
@@ -262,7 +262,7 @@ def shown(text: str, settings: Settings) -> str:
     """Return a text with the pseudonyms of all people in the key, if the run has one."""
     if settings.pseudonyms is None:
         return text
-    found: str = without_names(text, spellings(pseudonyms_of(settings.pseudonyms, ())))
+    found: str = hider(pseudonyms_of(settings.pseudonyms, ()))(text)
     return found
 
 

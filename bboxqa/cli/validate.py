@@ -270,11 +270,10 @@ def _shown_truth(given: dict[str, Any]) -> Path | None:
 
 def _shown(path: str, given: dict[str, Any]) -> str:
     """Return a path, with pseudonyms in place of the names in it if there is a key."""
-    from bboxqa.core.pseudonyms import pseudonyms_of
-    from bboxqa.formats.dataset.pseudonyms import file_without_names
+    from bboxqa.core.pseudonyms import hider, pseudonyms_of
 
     key: Path | None = given["pseudonyms"]
-    return path if key is None else file_without_names(path, pseudonyms_of(key, ()))
+    return path if key is None else str(hider(pseudonyms_of(key, ()))(path))
 
 
 def _check_examined(report: "FoundReport") -> None:

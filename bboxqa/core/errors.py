@@ -96,18 +96,10 @@ class DatasetError(BboxqaError):
         return error
 
     def change_texts(self, change: Callable[[str], str]) -> None:
-        """Change every text of the message, but not the command in the advice."""
-        around = self.advice.split(self.command) if self.command else [self.advice]
-        self.advice = self.command.join(map(change, around))
+        """Change every text of the message."""
         self.problems = tuple(map(change, self.problems))
+        self.advice, self.command = change(self.advice), change(self.command)
         self.args = self.problems, self.advice
-
-    def change_command(self, change: Callable[[str], str]) -> None:
-        """Change the command in the advice, if it has one."""
-        if self.command:
-            changed = change(self.command)
-            self.advice = self.advice.replace(self.command, changed)
-            self.command, self.args = changed, (self.problems, self.advice)
 
     def __str__(self) -> str:
         lines = list(self.problems[:_SHOWN])

@@ -4,24 +4,23 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, partial
 from pathlib import Path
 from secrets import SystemRandom, token_hex
 from typing import Any
 
 from bboxqa.core.errors import ConfigError, OutputError
-from bboxqa.core.file_names import SPLIT
 from bboxqa.core.files import write_atomically
 from bboxqa.core.json_values import cut, pointer_to, shortened
 from bboxqa.core.text import names_in_words, one_line
 
 _FORM = re.compile(r"person-(\d+)")
+# Names of annotators that do not stand for people.
+_NOBODY = re.compile(r"\(not named(?: \d+)?\)|ground truth")
 _LETTER = re.compile(r"[^\W\d_]")
 # Shorter names are likely to be ordinary words or symbols as well.
 _SHORTEST = 3
-_LEFT_OUT = re.compile(r"\b(?:file|folder|picture)s?\b[^()']* left out")
-# Parentheses, maybe with others inside.
-_EXAMPLE = re.compile(r" \((?:[^()]|\([^()]*\))*\)")
+# The lengths to which messages shorten ids, and lists and objects in place of a name.
+_CUTS = 40, 60
 # Stands among the names of a key, for the identity of the key.
 _THIS_KEY = "(this key)"
 _SECONDS_TO_WAIT = 60
@@ -36,7 +35,7 @@ def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
     the same time. Raises ConfigError if the file is not a key, and OutputError if it cannot be
     written.
     """
-    wanted = {*names}
+    wanted = {*people_among(names)}
     known = _read(path)
     if _missing(wanted, known):
         with _locked(path):
@@ -45,6 +44,17 @@ def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
             _write(path, known)
     known.pop(_THIS_KEY, None)
     return {name: name for name in wanted - known.keys()} | known
+
+
+def people_among(names: Iterable[str]) -> list[str]:
+    """Return the names of annotators that stand for people.
+
+    Examples
+    --------
+    >>> people_among(["ann", "(not named)", "(not named 2)", "ground truth"])
+    ['ann']
+    """
+    return [name for name in names if not _NOBODY.fullmatch(name)]
 
 
 def _missing(names: set[str], known: Mapping[str, str]) -> set[str]:
@@ -137,93 +147,43 @@ def check_key(path: Path, outputs: Iterable[Path | None]) -> None:
             )
 
 
-def spellings(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the pseudonyms of names and of all forms in which texts show these names.
+def hider(given: Mapping[str, str]) -> Callable[[Any], Any]:
+    """Return a function that replaces names by pseudonyms in a JSON value, also inside of texts.
 
-    Texts escape signs that are not safe to print, and shorten long names.
+    Keys are replaced as a whole only. Inside texts, numbers and names of one or two characters
+    stay, as they may mean something else.
 
     Examples
     --------
-    >>> list(spellings({"Lee, Ann": "person-01"}))
-    ['Lee, Ann', "'Lee, Ann'"]
+    >>> hider({"ann": "p1", "7": "p2"})({"by": "ann", "note": ["seen by ann, not by anna or 7"]})
+    {'by': 'p1', 'note': ['seen by p1, not by anna or 7']}
+    >>> hider({"Lee, Ann": "p1"})("in/train_Lee, Ann.json")
+    'in/train_p1.json'
     """
-    forms = {
-        form: given[name]
-        for name in given
-        for form in (
-            one_line(name),
-            *names_in_words([name]),
-            shortened(name)[1:].removesuffix('"'),
-            # As an id, and as a list or an object in place of a name.
-            *(cut(one_line(name), length) for length in (40, 60)),
-            pointer_to(name)[1:],
-            # As in a command that the shell reads.
-            name.replace("'", "'\"'\"'"),
-        )
-    }
     # The form of a name may be the name of somebody else, who has that pseudonym.
-    return {**forms, **given}
+    known = {form: given[name] for name in given for form in _forms(name)} | dict(given)
+    listed = "|".join(re.escape(each) for each in sorted(known, key=len, reverse=True)
+                      if is_telling(each))  # fmt: skip
+    pattern = re.compile(rf"(?<![^\W_])(?:{listed})(?![^\W_])" if listed else r"(?!)")
+
+    def hide(value: Any) -> Any:
+        if isinstance(value, str):
+            return known.get(value) or pattern.sub(lambda found: known[found[0]], value)
+        if isinstance(value, Mapping):
+            return {known.get(key, key): hide(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [*map(hide, value)]
+        return tuple(map(hide, value)) if isinstance(value, tuple) else value
+
+    return hide
 
 
-def without_names(value: Any, given: Mapping[str, str], *, any_case: bool = False) -> Any:
-    """Return a JSON value with names replaced by pseudonyms, also inside longer texts.
-
-    Inside texts, numbers and names of one or two characters stay, as they may mean something else.
-    A split may be joined to a name, as in train_ann.
-
-    Parameters
-    ----------
-    value : object
-    given : mapping of str to str
-        The pseudonym of each name.
-    any_case : bool
-        Replace names in texts that people wrote, in upper or lower case; keys only as they are.
-
-    Examples
-    --------
-    >>> without_names({"by": "ann", "note": ["seen by ann, 7"]}, {"ann": "p1", "7": "p2"})
-    {'by': 'p1', 'note': ['seen by p1, 7']}
-    >>> without_names(["Seen by Ann, not by Anna"], {"ann": "p1"}, any_case=True)
-    ['Seen by p1, not by Anna']
-    >>> without_names(["val2017_ann.json", "my_ann.json"], {"ann": "p1"})
-    ['val2017_p1.json', 'my_ann.json']
-    """
-    exact = _replacer(given, re.NOFLAG)
-    in_keys = partial(_text, given, exact)
-    in_texts = partial(_text, given, _replacer(given, re.IGNORECASE)) if any_case else in_keys
-    return _replaced(value, in_keys, in_texts)
-
-
-def without_examples(notes: Iterable[str]) -> list[str]:
-    """Return notes without examples of files that are left out, which may be named after others.
-
-    Examples
-    --------
-    >>> without_examples(["1 file left out: no labels (such as bob_2.txt)", "1 box (such as 7)"])
-    ['1 file left out: no labels', '1 box (such as 7)']
-    """
-    return [_EXAMPLE.sub("", note) if _LEFT_OUT.search(note) else note for note in notes]
-
-
-def _replacer(given: Mapping[str, str], flags: re.RegexFlag) -> Callable[[str], str]:
-    """Return a function that replaces names inside a text."""
-    names = sorted(filter(is_telling, given), key=len, reverse=True)
-    listed = "|".join(re.escape(name) for name in names)
-    split = rf"(?i:{SPLIT})"
-    around = rf"(?<!\w)((?:{split}_)?)({listed})(?=(?:_{split})?(?!\w))"
-    pattern = re.compile(around if listed else r"(?!)", flags)
-
-    @cache
-    def pseudonym(found: str) -> str:
-        if found in given:
-            return given[found]
-        return next(given[name] for name in names if re.fullmatch(re.escape(name), found, flags))
-
-    return lambda text: pattern.sub(lambda found: found[1] + pseudonym(found[2]), text)
-
-
-def _text(given: Mapping[str, str], replace: Callable[[str], str], text: str) -> str:
-    return given[text] if text in given else replace(text)
+def _forms(name: str) -> set[str]:
+    """Return the forms in which texts show a name: escaped, quoted for a shell, or shortened."""
+    shown = one_line(name)
+    cuts = {cut(shown, length) for length in _CUTS}
+    quoted = {name.replace("'", "'\"'\"'"), *names_in_words([name]), pointer_to(name)[1:]}
+    return {shown, *cuts, *quoted, shortened(name)[1:].removesuffix('"')}
 
 
 def is_telling(name: str) -> bool:
@@ -235,16 +195,3 @@ def is_telling(name: str) -> bool:
     [True, True, False, False]
     """
     return len(name) >= _SHORTEST and _LETTER.search(name) is not None
-
-
-def _replaced(value: Any, in_keys: Callable[[str], str], in_texts: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return in_texts(value)
-    if isinstance(value, Mapping):
-        return {
-            in_keys(key) if isinstance(key, str) else key: _replaced(each, in_keys, in_texts)
-            for key, each in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [_replaced(each, in_keys, in_texts) for each in value]
-    return value

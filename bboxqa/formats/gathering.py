@@ -11,7 +11,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
-from bboxqa.core.pseudonyms import without_names
+from bboxqa.core.pseudonyms import hider
 from bboxqa.core.text import clean
 from bboxqa.formats.dataset.merge import image_label
 from bboxqa.formats.dataset.people import Attribution
@@ -383,7 +383,9 @@ def _tables(file: AnnotationFile) -> Record:
 
 def _without_people(records: Record, pseudonyms: Mapping[str, str]) -> Record:
     """Return records without names, even if annotators are numbers."""
-    found: Record = without_names(records, pseudonyms, any_case=True)
+    found: Record = hider(pseudonyms)(records)
+    for own, each in zip(records["images"], found["images"], strict=True):
+        each["file_name"] = own.get("file_name")
     for each in found["annotations"]:
         inside = each.get("attributes")
         for holder in (each, inside if isinstance(inside, dict) else {}):

@@ -10,8 +10,7 @@ import msgspec
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import folder_problem
 from bboxqa.core.files import digest_of
-from bboxqa.core.pseudonyms import is_telling, pseudonyms_of, without_names
-from bboxqa.formats.dataset.pseudonyms import people_among
+from bboxqa.core.pseudonyms import hider, is_telling, people_among, pseudonyms_of
 from bboxqa.model.annotations import Source
 
 _NEEDED = ("summary", "manifest")
@@ -162,9 +161,7 @@ def pseudonymous_documents(
             "of a saved result; measure again: bboxqa agree FILE --pseudonyms KEY --out FOLDER"
         )
     given = pseudonyms_of(key, names)
-    found: dict[str, dict[str, Any]] = without_names(
-        documents, {each: given[each] for each in names}
-    )
+    found: dict[str, dict[str, Any]] = hider({each: given[each] for each in names})(documents)
     return found
 
 

@@ -11,12 +11,12 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
-from bboxqa.core.pseudonyms import has_pseudonym, pseudonyms_of, spellings, without_names
+from bboxqa.core.pseudonyms import has_pseudonym, hider, pseudonyms_of
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.dataset.image_names import join_advice
-from bboxqa.formats.dataset.pseudonyms import without_later_people
+from bboxqa.formats.dataset.pseudonyms import without_people
 from bboxqa.formats.dataset.reader import Reading
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.formats.source import is_there
@@ -146,8 +146,7 @@ def compare_files(
     first, second = (read_for(path, settings, reading) for path in (before, after))
     if pseudonyms is not None:
         # A file that is alone may be named after a person of the other version.
-        first = without_later_people(first, pseudonyms, Path(before))
-        second = without_later_people(second, pseudonyms, Path(after))
+        first, second = (without_people(each, pseudonyms) for each in (first, second))
     result = compare_with(first, second, settings, progress=progress)
     if not result.thresholds:
         _check_common_image(first, second, result.images)
@@ -357,7 +356,7 @@ def compare_result(
     before, reason = _former(saved["manifest"], settings, reading, key)
     if before is not None:
         return compare_with(before, present, settings, progress=progress)
-    reason = without_names(reason, spellings(key))
+    reason = hider(key)(reason)
     _check_settings(saved["manifest"]["settings"], settings)
     plain = msgspec.structs.replace(settings, bootstrap=0)
     result = agree_with(present, plain, with_chance=False, progress=progress)
@@ -438,7 +437,7 @@ def _former(
 def _own_file(name: str, key: Mapping[str, str]) -> str:
     """Return the name of a measured file, which a result with pseudonyms calls by another."""
     people = {pseudonym: person for person, pseudonym in key.items()}
-    own: str = without_names(name, people)
+    own: str = hider(people)(name)
     return own if not is_there(Path(name)) and is_there(Path(own)) else name
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
-from bboxqa.core.pseudonyms import check_key, pseudonyms_of, without_examples, without_names
+from bboxqa.core.pseudonyms import check_key, hider, pseudonyms_of
 from bboxqa.core.text import clean, count
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.choices import choices
@@ -222,8 +222,7 @@ def gather(
     )
     data = read_for(source, settings, reading)
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
-    said = [*doubts, *gathering.notes, *data.map_notes.values()]
-    notes = said if pseudonyms is None else without_examples(without_names(said, given))
+    notes = hider(given)([*doubts, *gathering.notes, *data.map_notes.values()])
     content = gathering.content(data, given)
     if names := left_out_by(settings.category_map):
         whole, content = content, without_categories(content, names)

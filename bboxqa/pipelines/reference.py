@@ -20,7 +20,6 @@ from bboxqa.diagnostics.against_reference import (
 )
 from bboxqa.formats.dataset.categories import left_out_by, variant_remark
 from bboxqa.formats.dataset.image_names import join_advice
-from bboxqa.formats.dataset.pseudonyms import without_later_people
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.matching.matchers import match, matcher
@@ -526,7 +525,5 @@ def read_reference(
         AS_COMPARED, digest=digest, min_annotators=1, pseudonyms=pseudonyms, progress=progress
     )
     found = read_for(reference, own, reading)
-    if pseudonyms is not None:
-        found = without_later_people(found, pseudonyms, Path(reference))
     names = tuple(settings.category_map.get(name) or name for name in found.category_names)
     return replace(found, category_names=names)

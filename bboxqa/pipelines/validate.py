@@ -171,7 +171,7 @@ def validate_with(
             documents = map(people.noted, documents)
         found = validate_documents(documents, settings, max_findings, progress)
         found = replace(found, notes=(*notes, *found.notes))
-        return _report(found if people is None else people.hidden(found, files, paths))
+        return _report(found if people is None else people.hidden(found))
 
 
 def _report(found: FoundReport) -> Report:

@@ -6,7 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
+from bboxqa.core.file_names import is_split
 from bboxqa.core.memory import check_free_memory, gc_paused, trim_memory
+from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.dataset.categories import left_out_by, unused_map_notes, with_category_map
 from bboxqa.formats.dataset.image_names import refuse_equal_names, with_join_names
@@ -24,7 +26,7 @@ from bboxqa.formats.dataset.predictions import (
     with_tables,
     without_empty,
 )
-from bboxqa.formats.dataset.pseudonyms import people_in_names, with_pseudonyms, without_people
+from bboxqa.formats.dataset.pseudonyms import people_in_paths, without_people
 from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
@@ -131,7 +133,7 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     read = with_join_names(read, reading.join_by, found.names)
     unused = unused_map_notes(read, reading.category_map)
     read = with_one_order(with_category_map(read, reading.category_map))
-    attributed, given = _attributed(read, found, naming, reading.predictions, reading.pseudonyms)
+    attributed = _attributed(read, found, naming, reading.predictions, reading.pseudonyms)
     if reading.refuse_equal and reading.join_by == "path" and attributed.names == (UNNAMED,):
         refuse_equal_names(read)
     doubts = reading.check(files, read, attributed) if reading.check is not None else ()
@@ -157,7 +159,7 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     )  # fmt: skip
     del read
     trim_memory()
-    return data if reading.pseudonyms is None else without_people(data, given)
+    return data if reading.pseudonyms is None else without_people(data, reading.pseudonyms)
 
 
 def _read_source(sources: Sources, options: ReadSettings) -> tuple[Sources, list[AnnotationFile]]:
@@ -212,8 +214,8 @@ def _attributed(
     naming: Naming,
     predictions: Predictions | None,
     pseudonyms: Path | None,
-) -> tuple[Attribution, dict[str, str]]:
-    """Return the annotators of all files, and the pseudonyms that they were given."""
+) -> Attribution:
+    """Return the annotators of all files, by their pseudonyms if there is a key."""
     try:
         found = attribution_of(read, sources, naming, predictions)
     except DatasetError as error:
@@ -221,12 +223,19 @@ def _attributed(
         inside = (note for each in read for note in each.notes if _LEFT_OUT in note)
         raise error.with_advice([*sources.notes, *inside]) from None
     if pseudonyms is None:
-        return found, {}
+        return found
     # Files that name nobody may be named after people.
-    is_by_name = found.of_files or (found.names == (UNNAMED,) and len(sources.files) > 1)
-    people = people_in_names(sources.files) if is_by_name and not sources.is_named else set()
-    kept = set() if predictions is None else {predictions.annotator}
-    return with_pseudonyms(found, pseudonyms, people, kept)
+    is_by_name = (found.of_files or found.names == (UNNAMED,)) and not sources.is_named
+    others = people_in_paths(sources.files) if is_by_name else set[str]()
+    kept = {each for each in found.names if is_split(each)}
+    kept |= set() if predictions is None else {predictions.annotator}
+    given = pseudonyms_of(pseudonyms, {*found.names, *others} - kept)
+    new = {name: name if name in kept else given.get(name, name) for name in found.names}
+    asked = [
+        [None if names is None else tuple(new[name] for name in names) for names in of_file]
+        for of_file in found.asked
+    ]
+    return replace(found, names=tuple(new.values()), asked=asked)
 
 
 def _with_annotators(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[AnnotationFile]:

@@ -116,7 +116,7 @@ def draw_with(
     with names_hidden(pseudonyms, _paths_of(source), settings.filter):
         if by == "finding":
             documents = _documents(source, settings.filter)
-            given = people_of(documents, pseudonyms, _paths_of(source))
+            given = people_of(documents, pseudonyms)
             scene, notes = finding_scene(documents, image, given)
             sources = [each.reading.name for each in documents]
         else:
