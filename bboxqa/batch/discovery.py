@@ -26,7 +26,8 @@ _File = TypeVar("_File")
 SETTINGS_FILE = "bboxqa.toml"
 """Settings of one project, which override those of the run."""
 
-_IMAGES = "images"
+IMAGES = "images"
+"""The folder of images in a project."""
 _PACKED = "other files are read; to read it as well, unpack it"
 _LEADS_OUT = "is a link that leads out of the folder; --follow-symlinks follows it"
 _LINKED = "a link to a folder that is read under another name"
@@ -278,7 +279,7 @@ def _project(
     root: Path, is_followed: Callable[[Path], bool], below: Path, files: list[Path]
 ) -> Project:
     folder = root / below
-    images, settings = folder / _IMAGES, folder / SETTINGS_FILE
+    images, settings = folder / IMAGES, folder / SETTINGS_FILE
     return Project(
         name=below.as_posix(),
         folder=folder,

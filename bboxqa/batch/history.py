@@ -26,27 +26,21 @@ CREATE TABLE IF NOT EXISTS projects (
     PRIMARY KEY (run, project)
 );
 """
+# The last run in which a value was known: a failed run must not hide a loss.
 _LAST = """
-SELECT last.project, last.status, measured.alpha, measured.low, measured.high,
-       counted.n_errors, counted.n_warnings, drawn.f1, drawn.class_alpha, drawn.mean_iou,
-       named.annotators
-FROM projects AS last
-LEFT JOIN projects AS measured ON measured.project = last.project AND measured.run = (
-    SELECT max(run) FROM projects WHERE project = last.project AND alpha IS NOT NULL)
-LEFT JOIN projects AS drawn ON drawn.project = last.project AND drawn.run = (
-    SELECT max(run) FROM projects WHERE project = last.project AND f1 IS NOT NULL)
-LEFT JOIN projects AS counted ON counted.project = last.project AND counted.run = (
-    SELECT max(run) FROM projects WHERE project = last.project AND n_errors IS NOT NULL)
-LEFT JOIN projects AS named ON named.project = last.project AND named.run = (
-    SELECT max(run) FROM projects WHERE project = last.project AND annotators IS NOT NULL)
-WHERE last.run = (SELECT max(run) FROM projects WHERE project = last.project)
+SELECT project, status, {values} FROM projects AS last
+WHERE run = (SELECT max(run) FROM projects WHERE project = last.project)
 """
-# Status of rows that hold a value of a wrong type.
-_ODD = "odd"
+_KNOWN = """
+(SELECT {name} FROM projects WHERE project = last.project AND {key} IS NOT NULL
+ ORDER BY run DESC LIMIT 1)
+"""
 _ADDED = {"f1": "REAL", "class_alpha": "REAL", "mean_iou": "REAL", "annotators": "TEXT"}
 """Columns that histories of earlier versions lack, and their types."""
 _COLUMNS = ("status", "alpha", "low", "high", "n_errors", "n_warnings", *_ADDED)
 _recorded_numbers = attrgetter(*_COLUMNS[:-1])
+# A figure is that of the last run in which its key was known.
+_KEYS = {"class_alpha": "f1", "mean_iou": "f1", "n_warnings": "n_errors"}
 # Seconds to wait for another program that uses the file, such as a backup.
 _SECONDS_TO_WAIT = 5.0
 # Smaller differences of alpha are due to rounding, as sums may be in another order.
@@ -62,13 +56,6 @@ class Regression:
     what: str
 
 
-# What the content of a file has no part in: its permissions, or the disk.
-_NOT_ALLOWED = {
-    sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-}  # fmt: skip
-
-
 @contextmanager
 def _opened(out: Path) -> Iterator[sqlite3.Connection]:
     path = out / FILE
@@ -81,37 +68,33 @@ def _opened(out: Path) -> Iterator[sqlite3.Connection]:
                     connection.execute(f"ALTER TABLE projects ADD COLUMN {name} {kind}")
             yield connection
     except sqlite3.Error as error:
-        # The last byte of a code tells its kind.
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-            raise OutputError(
-                f"{path}: is in use by another program; close that, and run it again"
-            ) from None
-        if code in _NOT_ALLOWED and not path.is_dir():
-            raise OutputError(f"{path}: {error}; expected a file that can be written") from None
-        raise OutputError(f"{path}: {error}; move it away to begin a new history") from None
+        raise OutputError(
+            f"{path}: {error}; expected a history that can be written, and that no other program "
+            "uses; move it away to begin a new history"
+        ) from None
 
 
 def last_rows(out: Path) -> dict[str, Row]:
     """Return the last row of each project; empty before the first run.
 
-    Its alpha and its annotators are from the last run in which they were known, as a failed run
-    must not hide a loss. A row with a value of a wrong type has no numbers.
+    Each figure is that of the last run in which it was known.
     """
     if not (out / FILE).exists():
         return {}
+    values = (_KNOWN.format(name=each, key=_KEYS.get(each, each)) for each in _COLUMNS[1:])
     with _opened(out) as connection:
-        found = connection.execute(_LAST).fetchall()
+        found = connection.execute(_LAST.format(values=",".join(values))).fetchall()
     rows = {}
     for name, *values in found:
-        # SQLite keeps values of any type, which another program may have written.
-        if isinstance(name, str):
-            fields = {"project": name, "n_files": 0, **dict(zip(_COLUMNS, values, strict=True))}
-            try:
-                fields["annotators"] = json.loads(fields["annotators"] or "[]")
-                rows[name] = msgspec.convert(fields, Row)
-            except (msgspec.ValidationError, ValueError, TypeError, RecursionError):
-                rows[name] = Row(name, _ODD, 0)
+        fields = {"project": name, "n_files": 0, **dict(zip(_COLUMNS, values, strict=True))}
+        try:
+            fields["annotators"] = json.loads(fields["annotators"] or "[]")
+            rows[name] = msgspec.convert(fields, Row)
+        except (msgspec.ValidationError, ValueError, TypeError, RecursionError):
+            raise OutputError(
+                f"{out / FILE}: project {name!r} has a value of a wrong type; move it away to "
+                "begin a new history"
+            ) from None
     return rows
 
 
@@ -123,7 +106,7 @@ def names_of_last_run(out: Path) -> list[str]:
         found = connection.execute(
             "SELECT project FROM projects WHERE run = (SELECT max(run) FROM runs) ORDER BY project"
         )
-        return [name for (name,) in found if isinstance(name, str)]
+        return [name for (name,) in found]
 
 
 def put_aside(out: Path) -> None:
@@ -169,9 +152,6 @@ def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regressi
 
 
 def _worse(last: Row, row: Row) -> Iterator[str]:
-    if last.status == _ODD:
-        yield f"cannot be compared with the last run: a value in {FILE} is of a wrong type"
-        return
     if row.status == FAILED and last.status != FAILED:
         yield "failed, but not in the last run"
     known = (("alpha", last.alpha), ("F1", last.f1))

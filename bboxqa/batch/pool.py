@@ -1,17 +1,16 @@
-"""Pool of processes that run tasks; if one dies, only its task is lost."""
+"""A process for each task; if one dies, only its task is lost."""
 
 import os
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from queue import SimpleQueue
 from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -32,9 +31,8 @@ _Result = TypeVar("_Result")
 _SAFE = "PYTHONSAFEPATH"
 # Threads of libraries in several processes would compete for the same cores.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-# Exit status of a worker that ran out of memory.
-_NO_MEMORY = 112
+# Exit status of a process that ran out of memory, and the seconds that one may take to end.
+_NO_MEMORY, _SECONDS_TO_END = 112, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +48,18 @@ class WorkerDied:
 @dataclass(frozen=True, slots=True)
 class TimedOut(WorkerDied):
     """A process that was ended because its task took too long."""
+
+
+Outcome = tuple[_Task, _Result | WorkerDied]
+
+
+@dataclass(frozen=True, slots=True)
+class _Running(Generic[_Task]):
+    """A process at work on a task, and when it began."""
+
+    task: _Task
+    process: BaseProcess
+    begun: float = field(default_factory=time.monotonic)
 
 
 def exit_reason(exit_code: int | None) -> str:
@@ -68,18 +78,6 @@ def exit_reason(exit_code: int | None) -> str:
     return f"its process ended with status {exit_code}"
 
 
-Outcome = tuple[_Task, _Result | WorkerDied]
-
-
-@dataclass(slots=True, eq=False)
-class _Worker(Generic[_Task]):
-    process: BaseProcess
-    pipe: Connection
-    given: deque[_Task] = field(default_factory=deque)
-    begun: float = field(default_factory=time.monotonic)
-    is_late: bool = False
-
-
 def run_all(
     tasks: Sequence[_Task],
     work: Callable[[_Task], _Result],
@@ -87,111 +85,85 @@ def run_all(
     jobs: int,
     seconds: float | None = None,
 ) -> Generator[Outcome[_Task, _Result]]:
-    """Run tasks in several processes; yield each with its result, or WorkerDied, when it is done.
+    """Run each task in a process of its own; yield it with its result, or WorkerDied, when done.
 
-    Tasks are started in the given order, in at most `jobs` processes, which are forked with
-    `module` loaded. Tasks and `work` are pickled. A task whose process died is tried once more at
-    the end, alone. With one job a task may use all cores; if there are fewer tasks than jobs, they
-    share the cores. A task that takes more than `seconds` is ended, and not tried again.
+    Tasks are started in the given order, at most `jobs` at a time, in processes that are forked
+    with `module` loaded. Tasks and `work` are pickled. A task whose process died is tried once more
+    at the end, alone. With one job a task may use all cores; if there are fewer tasks than jobs,
+    they share the cores. A task that takes more than `seconds` is ended, and not tried again.
     """
     again = []
     is_wide = len(tasks) < jobs or jobs == 1
     n_threads = max(1, cores() // min(jobs, max(1, len(tasks)))) if is_wide else 1
-    start = partial(_start, work, module, n_threads)
-    with closing(_run(deque(tasks), start, jobs, seconds)) as outcomes:
+    with closing(_run(tasks, partial(_start, work, module, n_threads), jobs, seconds)) as outcomes:
         for task, result in outcomes:
             if isinstance(result, WorkerDied) and not isinstance(result, TimedOut):
                 again.append(task)
             else:
                 yield task, result
-    # One process with one thread needs the least memory.
-    start = partial(_start, work, module, 1)
-    for task in again:
-        yield from _run(deque([task]), start, 1, seconds)
+    # With one thread and no others beside it, a process needs the least memory.
+    yield from _run(again, partial(_start, work, module, 1), 1, seconds)
 
 
 def _run(
-    waiting: deque[_Task],
-    start: Callable[[], _Worker[_Task]],
+    tasks: Sequence[_Task],
+    start: Callable[[_Task], tuple[Connection, BaseProcess]],
     jobs: int,
     seconds: float | None,
 ) -> Generator[Outcome[_Task, Any]]:
-    workers: list[_Worker[_Task]] = []
-    ended: list[_Worker[_Task]] = []
+    waiting = deque(tasks)
+    running: dict[Connection, _Running[_Task]] = {}
     try:
-        while workers or waiting:
-            while waiting and len(workers) < jobs:
-                workers.append(start())
-                _give(workers[-1], waiting, 1)
-            ready = wait([worker.pipe for worker in workers], _remaining(workers, seconds))
-            _end_late(workers, ready, seconds)
-            for worker in [worker for worker in workers if worker.pipe in ready]:
-                try:
-                    result = worker.pipe.recv()
-                except (EOFError, OSError):
-                    workers.remove(worker)
-                    worker.process.join()
-                    if worker.given:
-                        yield worker.given.popleft(), _death(worker, seconds)
-                    # The worker's other tasks return to the queue.
-                    waiting.extendleft(reversed(worker.given))
+        while running or waiting:
+            while waiting and len(running) < jobs:
+                task = waiting.popleft()
+                pipe, process = start(task)
+                running[pipe] = _Running(task, process)
+            ready = set(wait([*running], _seconds_left(running.values(), seconds)))
+            for pipe, one in [*running.items()]:
+                if pipe in ready:
+                    result = _result_of(pipe, one.process)
+                elif seconds is not None and time.monotonic() >= one.begun + seconds:
+                    result = TimedOut(f"took more than {seconds:g} s, see --project-timeout")
+                    one.process.kill()
+                else:
                     continue
-                task = worker.given.popleft()
-                worker.begun = time.monotonic()
-                # Each worker holds one more task, unless another worker would be idle for it.
-                _give(worker, waiting, 2 if len(waiting) > len(workers) else 1)
-                if not worker.given:
-                    worker.pipe.close()
-                    workers.remove(worker)
-                    ended.append(worker)
-                yield task, result
+                del running[pipe]
+                _end(pipe, one.process)
+                yield one.task, result
     finally:
-        for worker in workers:
-            worker.pipe.close()
-        for worker in (*ended, *workers):
-            worker.process.join(0 if worker.given else 5)
-            if worker.process.is_alive():
-                worker.process.kill()
-                worker.process.join()
+        for one in running.values():
+            one.process.kill()
+        for pipe, one in running.items():
+            _end(pipe, one.process)
 
 
-def _remaining(workers: Sequence[_Worker[_Task]], seconds: float | None) -> float | None:
+def _seconds_left(running: Any, seconds: float | None) -> float | None:
     """Return the seconds until the next task is late; None if there is no limit."""
     if seconds is None:
         return None
-    return max(0, min(worker.begun for worker in workers) + seconds - time.monotonic())
+    return max(0.0, min(one.begun for one in running) + seconds - time.monotonic())
 
 
-def _end_late(
-    workers: Sequence[_Worker[_Task]], ready: Sequence[object], seconds: float | None
-) -> None:
-    """End the workers whose tasks take too long; their pipes are read next."""
-    if seconds is None:
-        return
-    for worker in workers:
-        if worker.pipe not in ready and time.monotonic() >= worker.begun + seconds:
-            worker.is_late = True
-            worker.process.kill()
+def _result_of(pipe: Connection, process: BaseProcess) -> Any:
+    try:
+        return pipe.recv()
+    except (EOFError, OSError):
+        process.join()
+        return WorkerDied(exit_reason(process.exitcode))
 
 
-def _death(worker: _Worker[_Task], seconds: float | None) -> WorkerDied:
-    if worker.is_late:
-        return TimedOut(f"took more than {seconds:g} s, see --project-timeout")
-    return WorkerDied(exit_reason(worker.process.exitcode))
+def _end(pipe: Connection, process: BaseProcess) -> None:
+    pipe.close()
+    process.join(_SECONDS_TO_END)
+    if process.is_alive():
+        process.kill()
+        process.join()
 
 
-def _give(worker: _Worker[_Task], waiting: deque[_Task], most: int) -> None:
-    """Send a worker tasks until it has `most`."""
-    while waiting and len(worker.given) < most:
-        worker.given.append(waiting.popleft())
-        try:
-            worker.pipe.send(worker.given[-1])
-        except OSError:
-            # The worker has died; this is handled when its pipe is read.
-            return
-
-
-def _start(work: Callable[[_Task], Any], module: str, n_threads: int) -> _Worker[_Task]:
+def _start(
+    work: Callable[[_Task], Any], module: str, n_threads: int, task: _Task
+) -> tuple[Connection, BaseProcess]:
     # A process forked from a server that has the libraries loaded starts at once; unlike one
     # forked from this process, it does not inherit locks that threads hold.
     context: ForkServerContext | SpawnContext = get_context("spawn")
@@ -199,10 +171,11 @@ def _start(work: Callable[[_Task], Any], module: str, n_threads: int) -> _Worker
         context = get_context("forkserver")
         context.set_forkserver_preload([module])
     ours, theirs = context.Pipe()
-    # A worker with several cores may start processes, which a daemon may not.
-    environment = {**os.environ, _SAFE: "1"}
+    # A process with several cores may start processes, which a daemon may not.
     process = context.Process(
-        target=_serve, args=(work, theirs, n_threads, environment), daemon=n_threads == 1
+        target=_serve,
+        args=(work, task, theirs, n_threads, {**os.environ, _SAFE: "1"}),
+        daemon=n_threads == 1,
     )
     try:
         with _apart():
@@ -218,7 +191,7 @@ def _start(work: Callable[[_Task], Any], module: str, n_threads: int) -> _Worker
             "what was done is kept: run it again"
         ) from None
     theirs.close()
-    return _Worker(process, ours)
+    return ours, process
 
 
 def _start_server() -> None:
@@ -246,36 +219,38 @@ def _apart() -> Iterator[None]:
 
 
 def _serve(
-    work: Callable[[Any], Any], pipe: Connection, n_threads: int, environment: Mapping[str, str]
+    work: Callable[[_Task], Any],
+    task: _Task,
+    pipe: Connection,
+    n_threads: int,
+    environment: Mapping[str, str],
 ) -> None:
-    """Run the tasks that come through the pipe until its other end is closed."""
+    """Run a task, and send its result."""
     # A forked process has the environment of the first run, maybe without the keys of a store.
     os.environ.clear()
     os.environ.update(environment)
-    # The parent process is interrupted as well, and closes the pipe.
+    # The parent process is interrupted as well, and ends this one.
     signal(SIGINT, SIG_IGN)
     if n_threads < cores():
         # Loaded libraries do not read the environment again.
         threadpool_limits(n_threads)
         os.environ.update(dict.fromkeys(_THREADS, str(n_threads)))
         limit_threads(n_threads)
-    tasks: SimpleQueue[Any] = SimpleQueue()
-    Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
-    while True:
-        try:
-            result = work(tasks.get())
-        except MemoryError:
-            os._exit(_NO_MEMORY)
-        try:
-            pipe.send(result)
-        except OSError:
-            return
+    Thread(target=_end_with_parent, args=(pipe,), daemon=True).start()
+    try:
+        result = work(task)
+    except MemoryError:
+        os._exit(_NO_MEMORY)
+    with suppress(OSError):
+        pipe.send(result)
 
 
-def _listen(pipe: Connection, tasks: "SimpleQueue[Any]") -> None:
-    while True:
-        try:
-            tasks.put(pipe.recv())
-        except (EOFError, OSError):
-            # The workers of a killed run must not write while the next run does.
-            os._exit(0)
+def _end_with_parent(pipe: Connection) -> None:
+    """End this process once the other end of the pipe is closed.
+
+    The processes of a killed run must not write while the next run does.
+    """
+    try:
+        pipe.recv()
+    except (EOFError, OSError):
+        os._exit(0)
