@@ -1,7 +1,7 @@
 """Digests of all inputs of a project's result."""
 
 from contextlib import suppress
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
 from itertools import chain
 from pathlib import Path
 
@@ -11,11 +11,8 @@ from bboxqa.batch.discovery import Project, files_of, is_image
 from bboxqa.batch.rows import Settings, choices_of, settings_of
 from bboxqa.batch.store import Stored, contents_to_fetch
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import Choices, completed
-
-_BLOCK = 1 << 20
 
 
 def result_key(project: Project, settings: Settings) -> str:
@@ -54,11 +51,8 @@ def local_key(project: Project, settings: Settings) -> str:
         if is_image(file):
             add(_stamp(file))
             continue
-        content = blake2b(digest_size=16)
         with file.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                content.update(block)
-        add(content.digest())
+            add(file_digest(stream, "blake2b").digest())
     if settings.images and project.images is not None:
         for image in sorted(project.images.rglob("*")):
             add(image.relative_to(project.images).as_posix().encode("utf-8", "surrogateescape"))
@@ -66,24 +60,10 @@ def local_key(project: Project, settings: Settings) -> str:
     return digest.hexdigest()
 
 
-def stamps(project: Project) -> dict[Path, Identity]:
-    """Return the identity of each annotation file, by which changes are detected."""
-    files = chain.from_iterable(map(files_of, project.files))
-    return {file: identity_of(file) for file in files if not is_image(file)}
-
-
 def refuse_other_key(project: Project, settings: Settings, key: str) -> None:
-    """Refuse a project that changed since its key was computed."""
+    """Raise OutputError if a project changed since its key was computed."""
     if local_key(project, settings) != key:
-        raise OutputError(f"{project.folder}: changed after the run had begun; run it again")
-
-
-def check_unchanged(project: Project, begun: dict[Path, Identity]) -> None:
-    """Raise OutputError if files were changed, added or removed while they were read."""
-    changed = stamps(project).items() ^ begun.items()
-    if changed:
-        file = min(file for file, _ in changed)
-        raise OutputError(f"{file}: changed while it was read; run it again")
+        raise OutputError(f"{project.folder}: changed while it was read; run it again")
 
 
 def _stamp(image: Path) -> bytes:

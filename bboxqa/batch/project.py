@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.batch.discovery import Project
-from bboxqa.batch.keys import check_unchanged, refuse_other_key, stamps
+from bboxqa.batch.keys import refuse_other_key
 from bboxqa.batch.results import FAILURE, FINDINGS, RECORD, REPORT, filled, folder_of, note_failure
 from bboxqa.batch.rows import (
     FAILED,
@@ -105,16 +105,14 @@ def run_project(
     a failure of the machine is written to ``failed.txt``, and the next run tries again.
 
     `key` is the result of `result_key`, `count_all` that of `agree_with`. With `check_key`, a
-    project that no longer has the key fails, as files may be replaced while it waits in the queue.
+    project that no longer has the key when it is done fails, as its files were changed meanwhile.
     """
     try:
-        begun = stamps(project)
-        if check_key:
-            refuse_other_key(project, settings, key)
         with filled(folder_of(out, project.name)) as scratch:
             row, keep, log = _run(project, settings, scratch, count_all)
             row, log = shown_row(row, settings), shown(log, settings)
-            check_unchanged(project, begun)
+            if check_key:
+                refuse_other_key(project, settings, key)
             name = "log.txt" if keep else FAILURE
             (scratch / name).write_text(log, "utf-8", "backslashreplace")
             if keep:

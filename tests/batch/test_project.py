@@ -50,7 +50,8 @@ def differing(first=(10, 10, 20, 20), second=(60, 60, 20, 20)):
 def done(tmp_path, content, settings=PLAIN):
     write(tmp_path / "root/p/x.json", content)
     project = only(tmp_path / "root")
-    return run_project(project, settings, tmp_path / "out", local_key(project, settings))
+    key = local_key(project, settings)
+    return run_project(project, settings, tmp_path / "out", key, check_key=True)
 
 
 def _lines(path):
@@ -341,7 +342,7 @@ def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(project, "_validated", slow)
     row = done(tmp_path, differing())
     assert row.status == "failed"
-    assert row.message.endswith("x.json: changed while it was read; run it again")
+    assert row.message.endswith("p: changed while it was read; run it again")
     assert recorded(tmp_path / "out", "p") is None
     monkeypatch.undo()
     assert done(tmp_path, differing()).status == "measured"
