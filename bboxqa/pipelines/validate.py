@@ -245,7 +245,7 @@ def _document(
     if images is None:
         return Document(reading, truth=truth)
     # Only needed to read images.
-    from bboxqa.rules.facts.image_folder import check_folders, scan_images
+    from bboxqa.rules.facts.pictures import check_folders, scan_images
 
     folders = list(map(Path, [images] if isinstance(images, str | PathLike) else images))
     check_folders(folders)

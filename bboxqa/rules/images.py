@@ -19,10 +19,10 @@ from bboxqa.rules.base.reporting import record_edit, record_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
-from bboxqa.rules.facts.image_places import ImageState
+from bboxqa.rules.facts.pictures import ImageState
 
 if TYPE_CHECKING:
-    from bboxqa.rules.facts.image_folder import ImageFolder
+    from bboxqa.rules.facts.pictures import ImageFolder
 
 _LED_OUT = (
     ": the name or a link leads out of it; for links, add --images with the folder they lead to"

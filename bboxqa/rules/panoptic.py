@@ -22,7 +22,7 @@ from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.facts.image_bounds import figure
-from bboxqa.rules.facts.image_places import ImageState, Place, find_files
+from bboxqa.rules.facts.pictures import ImageState, Place, find_files
 
 _N_COLOURS = 1 << 24
 _WHOLE = "a whole number, 0 or more"

@@ -17,7 +17,7 @@ from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds
 
 if TYPE_CHECKING:
     from bboxqa.formats.positions import Locator
-    from bboxqa.rules.facts.image_folder import ImageFolder
+    from bboxqa.rules.facts.pictures import ImageFolder
 
 _Value = TypeVar("_Value")
 _Key = TypeVarTuple("_Key")

@@ -7,10 +7,8 @@ import pytest
 from PIL import Image
 from support.pictures import picture, save
 
-from bboxqa.rules.facts import image_content
-from bboxqa.rules.facts.image_content import read_picture
-from bboxqa.rules.facts.image_folder import scan_images
-from bboxqa.rules.facts.image_places import ImageState
+from bboxqa.rules.facts import pictures
+from bboxqa.rules.facts.pictures import ImageState, read_picture, scan_images
 
 
 def records(*names):
@@ -27,7 +25,6 @@ def test_a_sound_image(tmp_path, suffix):
     disk = scan_images(records(f"a.{suffix}"), tmp_path)
     assert disk.state.tolist() == [ImageState.FOUND]
     assert disk.stored.tolist() == disk.shown.tolist() == [[60, 40]]
-    assert disk.has_look[0]
     assert len(disk.digest[0]) == 16
     assert disk.unnamed == ()
 
@@ -66,16 +63,15 @@ def test_what_is_no_image(tmp_path, content):
 def test_a_decompression_bomb_is_not_decoded(tmp_path, monkeypatch):
     save(tmp_path / "a.png")
     for allowed in (2399, 1000):
-        monkeypatch.setattr(image_content, "MOST_PIXELS", allowed)
+        monkeypatch.setattr(pictures, "MOST_PIXELS", allowed)
         disk = scan_images(records("a.png"), tmp_path)
         assert disk.state.tolist() == [ImageState.UNREADABLE]
         assert "decompression bomb" in disk.problem[0]
-        assert not disk.has_look[0]
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "bmp"])
 def test_a_large_image_is_examined_in_part(suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr(image_content, "MOST_WHOLE", 1000)
+    monkeypatch.setattr(pictures, "MOST_WHOLE", 1000)
     # Pillow itself refuses images of twice as many pixels.
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
     path = tmp_path / f"a.{suffix}"
@@ -133,7 +129,6 @@ def test_a_raster_that_only_rasterio_reads(tmp_path):
     disk = scan_images(records("a.tif"), tmp_path)
     assert disk.state.tolist() == [ImageState.FOUND]
     assert disk.shown.tolist() == [[50, 30]]
-    assert disk.has_look.tolist() == [False]
     path.write_bytes(path.read_bytes()[:-2000])
     assert scan_images(records("a.tif"), tmp_path).state.tolist() == [ImageState.UNREADABLE]
 
@@ -209,10 +204,3 @@ def test_one_file_is_read_once_and_progress_is_told(tmp_path):
     )  # fmt: skip
     assert told == [(1, 2), (2, 2)]
     assert disk.digest[0] == disk.digest[1] != disk.digest[2]
-
-
-def test_a_copy_of_less_quality_looks_the_same(tmp_path):
-    picture().save(tmp_path / "a.png")
-    picture().resize((120, 80)).save(tmp_path / "b.jpg", quality=80)
-    looks = [read_picture(tmp_path / name).look for name in ("a.png", "b.jpg")]
-    assert (looks[0] ^ looks[1]).bit_count() <= 2

@@ -1,0 +1,525 @@
+"""The image files of a data set: where they are, and what they hold; each is opened once."""
+
+import hashlib
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from errno import EINVAL, ELOOP, ENAMETOOLONG
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, frozen_arrays
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import (
+    IMAGE_SUFFIXES,
+    folder_problem,
+    is_foreign,
+    is_split,
+    normalised_name,
+    split_in,
+)
+from bboxqa.core.image_opening import (
+    MOST_PIXELS,
+    MOST_WHOLE,
+    ORIENTATION,
+    RASTERS,
+    SIDEWAYS,
+    block_problem,
+    opened,
+    opened_raster,
+    reason_of,
+    silent_libtiff,
+    turn_of,
+)
+from bboxqa.core.parallel import threads
+from bboxqa.core.text import quoted
+from bboxqa.core.types import Steps
+from bboxqa.formats.label_folders import place_of
+
+_MAX_WORKERS = 8
+_MAX_SUGGESTIONS = 3
+# Names that no file can have: too long, in a circle of links, or with signs that are not allowed.
+_IMPOSSIBLE = (ENAMETOOLONG, ELOOP, EINVAL)
+_STARTS = {
+    b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF",
+    b"II*\0": "TIFF", b"MM\0*": "TIFF", b"BM": "BMP",
+}  # fmt: skip
+# The side in pixels of the last corner, which is decoded to find out whether a TIFF is whole.
+_WINDOW = 16
+# The tags of width and height in TIFF.
+_WIDTH, _HEIGHT = 256, 257
+
+
+class ImageState(IntEnum):
+    """Result of the search for the file of an image record."""
+
+    NOT_ASKED = 0
+    """The record names no file."""
+    FOUND = 1
+    MISSING = 2
+    OUTSIDE = 3
+    """The name leads out of the folder; nothing was opened."""
+    UNREADABLE = 4
+
+
+_LOST = (ImageState.MISSING, ImageState.OUTSIDE)
+# What counts if a name is searched in several folders.
+_PREFERRED = (ImageState.FOUND, ImageState.UNREADABLE, *_LOST, ImageState.NOT_ASKED)
+
+
+class Place(NamedTuple):
+    """Where the file of a name is, before it is opened."""
+
+    state: ImageState
+    root: Path | None = None
+    """The folder where it was found."""
+    path: str = ""
+    """The path from there, with slashes."""
+    problem: str = ""
+    """Why it cannot be opened."""
+
+    @property
+    def file(self) -> str:
+        """The absolute path; "" for none."""
+        return "" if self.root is None else str(self.root / self.path)
+
+
+def find_files(names: Sequence[str | None], roots: Sequence[Path]) -> list[Place]:
+    """Return where each name is below one of the folders, all of which are resolved."""
+    found = [[_place(root, name) for name in names] for root in roots]
+    # The folder that has most of the files is the one that is meant; of equal ones the first.
+    found.sort(key=lambda places: -sum(place.state == ImageState.FOUND for place in places))
+    of_names = zip(*found, strict=True)
+    return [min(each, key=lambda place: _PREFERRED.index(place.state)) for each in of_names]
+
+
+def _place(root: Path, name: str | None) -> Place:
+    """Return where the file of a name is below a folder."""
+    if name is None or is_foreign(name):
+        return Place(ImageState.NOT_ASKED if name is None else ImageState.OUTSIDE)
+    try:
+        path = (root / name).resolve()
+        if not path.is_relative_to(root):
+            return Place(ImageState.OUTSIDE)
+        if path.is_file():
+            return Place(ImageState.FOUND, root, path.relative_to(root).as_posix())
+        if path.exists():
+            return Place(ImageState.UNREADABLE, problem="it is not a regular file")
+    except OSError as error:
+        if error.errno not in _IMPOSSIBLE:
+            return Place(ImageState.UNREADABLE, problem=f"{error.strerror}")
+    except (ValueError, RuntimeError):
+        # A null character in a name, or a circle of links: there is no such file.
+        pass
+    return Place(ImageState.MISSING)
+
+
+class ImageSearch:
+    """Looks for files below folders, by their paths or by their places in a data set.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Nothing outside of these resolved folders is found.
+    sources : sequence of Path
+        Files and folders of annotations. The folders of files come first if they are below one of
+        the folders, as in exports of Roboflow.
+    by_folders : bool
+        Whether names may lack the folders of pictures: train/street.jpg is also looked for as
+        train/images/street.jpg and images/train/street.jpg.
+    """
+
+    def __init__(
+        self, folders: Sequence[Path], sources: Sequence[Path] = (), *, by_folders: bool = True
+    ) -> None:
+        homes = [each.parent.resolve() for each in sources if each.is_file()]
+        inside = [each for each in homes if any(each.is_relative_to(root) for root in folders)]
+        self._sources = [each.resolve() for each in sources if each.is_dir()]
+        self._by_folders = by_folders
+        self.roots = [*dict.fromkeys([*inside, *folders])]
+        """The folders in the order of the search."""
+
+    @cached_property
+    def files(self) -> dict[str, tuple[Path, str]]:
+        """The image files by absolute path, each with a root and the path from there; no links."""
+        found: dict[str, tuple[Path, str]] = {}
+        for root in self.roots:
+            for here, folders, names in os.walk(root):
+                folders.sort()
+                for name in sorted(names):
+                    path = Path(here, name)
+                    if path.suffix.lower() in IMAGE_SUFFIXES and not path.is_symlink():
+                        found.setdefault(str(path), (root, path.relative_to(root).as_posix()))
+        return found
+
+    @cached_property
+    def _by_place(self) -> dict[str, list[str]]:
+        """The image files by the names that images of their places have."""
+        found: dict[str, list[str]] = {}
+        for file, (_, path) in self.files.items():
+            for key in {_of_split(place_of(each) + Path(file).suffix) for each in (path, file)}:
+                found.setdefault(key, []).append(file)
+        return found
+
+    @cached_property
+    def _splits(self) -> set[str]:
+        return {first for key in self._by_place if is_split(first := key.partition("/")[0])}
+
+    def find(self, names: Sequence[str | None]) -> list[Place]:
+        """Return where each name is."""
+        places = find_files(names, self.roots)
+        for number, (name, place) in enumerate(zip(names, places, strict=True)):
+            if self._by_folders and name is not None and place.state == ImageState.MISSING:
+                places[number] = self._in_folders(name) or place
+        return places
+
+    def _in_folders(self, name: str) -> Place | None:
+        """Return where the file is whose place has a name; None for nowhere."""
+        known = self._by_place
+        own = [f"{source.name}/{name}" for source in self._sources]
+        for key in (*own, _of_split(name)):
+            if found := known.get(key):
+                # Several people may have copies of the pictures.
+                near = (
+                    each for each in found if any(map(Path(each).is_relative_to, self._sources))
+                )
+                return Place(ImageState.FOUND, *self.files[next(near, found[0])])
+        if is_split(name.partition("/")[0]):
+            return None
+        wanted = {split_of(each) for each in self._sources} & self._splits or self._splits
+        apart = sorted({file for each in wanted for file in known.get(f"{each}/{name}", ())})
+        if len(apart) > 1:
+            listed = " and ".join(quoted(self.files[each][1]) for each in apart[:2])
+            problem = f"is in several splits, such as {listed}; name the folder of one"
+            return Place(ImageState.MISSING, problem=problem)
+        return Place(ImageState.FOUND, *self.files[apart[0]]) if apart else None
+
+    def unnamed(self, documents: Iterable[tuple[Path | None, Sequence[Any]]]) -> set[str]:
+        """Return the image files that no records of documents name, each with its source."""
+        left = {*self.files}
+        names: set[str] = set()
+        for source, records in documents:
+            own = {name for record in records if (name := _name(record))}
+            bases = [*self.roots, *([] if source is None else [folder_of(source).resolve()])]
+            left -= {os.path.normpath(base / name) for base in bases for name in own}
+            names |= {_of_split(name) for name in own}
+        if self._by_folders and left:
+            for key, files in self._by_place.items():
+                if key in names or key.partition("/")[2] in names:
+                    left.difference_update(files)
+        return left
+
+
+def _of_split(name: str) -> str:
+    """Return a path with a common name of the split that it begins with: val for valid."""
+    first, slash, rest = name.partition("/")
+    split = split_in(first) if slash and is_split(first) else None
+    return name if split is None else f"{split[1]}/{rest}"
+
+
+def split_of(source: Path) -> str:
+    """Return the split of a file or folder of annotations, or of the folder around it.
+
+    Examples
+    --------
+    >>> split_of(Path("set/valid/labels/ann")), split_of(Path("ann_train.json"))
+    ('val', 'train')
+    >>> split_of(Path("test/set/ann"))
+    ''
+    """
+    parts = [part for part in source.parts if place_of(f"{part}/a") != "a"]
+    named = (split_in(PurePosixPath(part).stem) for part in reversed(parts[-2:]))
+    return next((each[1] for each in named if each is not None), "")
+
+
+def folder_of(source: Path) -> Path:
+    """Return the folder of a file of annotations; a folder of labels is its own."""
+    return source if source.is_dir() else source.parent
+
+
+def _name(image: object) -> str | None:
+    name = image.get("file_name") if isinstance(image, dict) else None
+    return name if isinstance(name, str) and name.strip() else None
+
+
+@frozen_arrays
+class ImageFolder:
+    """The image files of a document with I image records."""
+
+    roots: tuple[Path, ...]
+    """The resolved folders in which files are searched, in order."""
+    state: ByteArray
+    """(I,) uint8. The `ImageState` of each record."""
+    stored: IndexArray
+    """(I, 2) int64. Width and height in the file, in pixels; -1 for unknown."""
+    shown: IndexArray
+    """(I, 2) int64. Width and height after the EXIF orientation is applied."""
+    truncated: BoolArray
+    """(I,) bool."""
+    problem: tuple[str, ...]
+    """Why a file is unreadable; "" for other files."""
+    digest: tuple[bytes, ...]
+    """Hash of each file; empty for unknown."""
+    format: tuple[str, ...]
+    """The format of each file by its first bytes, see `ImageContent`; "" for unknown."""
+    file: tuple[str, ...]
+    """Absolute path of each file that was read, with links resolved; "" for others."""
+    path: tuple[str, ...]
+    """The path relative to the folder where it was found, with slashes."""
+    suggestions: tuple[tuple[str, ...], ...]
+    """For missing files and files outside the folders, files with that name elsewhere in the
+    folders."""
+    unnamed: tuple[str, ...]
+    """Image files in the folders that no record names."""
+
+
+def scan_images(
+    records: Sequence[Any],
+    *folders: Path,
+    source: Path | None = None,
+    others: Iterable[tuple[Path | None, Sequence[Any]]] = (),
+    by_folders: bool = False,
+    progress: Steps | None = None,
+) -> ImageFolder:
+    """Search the files of image records, and read those that are found.
+
+    Parameters
+    ----------
+    records : sequence
+        The image records of a document, of any type.
+    *folders : Path
+        File names are relative to one of the folders; nothing outside is opened. If a file is in
+        several folders, the folder with more of the files counts.
+    source : Path, optional
+        The file or folder of the document.
+    others : iterable of (Path or None, sequence)
+        The source and image records of other documents, whose files do not count as unnamed.
+    by_folders : bool
+        Whether names may lack the folders of pictures; see `ImageSearch`.
+    progress : callable, optional
+        Called as progress(done, total) after each file.
+    """
+    search = ImageSearch(
+        [folder.resolve() for folder in folders],
+        [] if source is None else [source],
+        by_folders=by_folders,
+    )
+    names = [_name(record) for record in records]
+    places = search.find(names)
+    wanted = sorted({place.file for place in places if place.state == ImageState.FOUND})
+    contents = dict(zip(wanted, _read_all(list(map(Path, wanted)), progress), strict=True))
+    seen = [
+        contents.get(place.file, ImageContent("" if place.state in _LOST else place.problem))
+        for place in places
+    ]
+    meant = _meanings(search, names, places)
+    likely = {files[0] for files in meant if len(files) == 1}
+    unnamed = search.unnamed([(source, records), *others]) - {*wanted, *likely}
+    first = search.roots[0]
+    state = [
+        ImageState.UNREADABLE if content.problem else place.state
+        for content, place in zip(seen, places, strict=True)
+    ]
+    return ImageFolder(
+        roots=tuple(search.roots),
+        state=np.array(state, np.uint8),
+        stored=np.array([each.stored for each in seen], np.int64).reshape(-1, 2),
+        shown=np.array([each.shown for each in seen], np.int64).reshape(-1, 2),
+        truncated=np.array([each.truncated for each in seen], np.bool_),
+        problem=tuple(each.problem for each in seen),
+        digest=tuple(each.digest for each in seen),
+        format=tuple(each.format for each in seen),
+        file=tuple(place.file for place in places),
+        path=tuple(place.path for place in places),
+        suggestions=tuple(
+            tuple(
+                Path(file).relative_to(first).as_posix()
+                if Path(file).is_relative_to(first)
+                else search.files[file][1]
+                for file in files
+            )
+            for files in meant
+        ),
+        unnamed=tuple(path for file, (_, path) in search.files.items() if file in unnamed),
+    )
+
+
+def _meanings(
+    search: ImageSearch, names: Sequence[str | None], places: Sequence[Place]
+) -> list[list[str]]:
+    """Return the files that each lost name may mean: same path, else same file name."""
+    index: dict[str, list[str]] = {}
+    for file, (_, path) in search.files.items():
+        plain = normalised_name(path)
+        for key in {plain, "/" + PurePosixPath(plain).name}:
+            index.setdefault(key, []).append(file)
+
+    def meant(name: str) -> list[str]:
+        plain, base = normalised_name(name), name.replace("\\", "/").rpartition("/")[2]
+        alike = index.get("/" + PurePosixPath(plain).name, [])
+        exact = [file for file in alike if Path(file).name == base]
+        return (index.get(plain) or exact or alike)[:_MAX_SUGGESTIONS]
+
+    return [
+        meant(name) or meant(unquote(name)) if name and place.state in _LOST else []
+        for name, place in zip(names, places, strict=True)
+    ]
+
+
+def check_folders(folders: Iterable[Path]) -> None:
+    """Raise DatasetError unless all of these are folders that can be read."""
+    problems = [folder_problem(folder, "a folder of images") for folder in folders]
+    if any(problems):
+        raise DatasetError([problem for problem in problems if problem])
+
+
+def _read_all(paths: Sequence[Path], progress: Steps | None) -> list["ImageContent"]:
+    """Read image files, several at a time."""
+    contents = []
+    # Decoder warnings are either part of the result, or not defects of the data set.
+    with warnings.catch_warnings(), ThreadPoolExecutor(min(threads(), _MAX_WORKERS)) as pool:
+        warnings.simplefilter("ignore")
+        for content in pool.map(read_picture, paths):
+            contents.append(content)
+            if progress is not None:
+                progress(len(contents), len(paths))
+    return contents
+
+
+@dataclass(frozen=True, slots=True)
+class ImageContent:
+    """The content of one image file."""
+
+    problem: str = ""
+    """Why the file cannot be decoded; "" if it can."""
+    truncated: bool = False
+    """Whether the end of the file is missing."""
+    stored: tuple[int, int] = (-1, -1)
+    """(int, int). Width and height in the file, in pixels; (-1, -1) for unknown."""
+    shown: tuple[int, int] = (-1, -1)
+    """(int, int). Width and height after the EXIF orientation is applied."""
+    digest: bytes = b""
+    """Hash of the whole file; empty for unknown."""
+    format: str = ""
+    """By the first bytes: "JPEG", "PNG", "GIF", "WebP", "BMP" or "TIFF"; "" for others."""
+
+
+def read_picture(path: Path) -> ImageContent:
+    """Return the content of a regular file, with the problem if it cannot be decoded.
+
+    Images with more than 89 megapixels are decoded in part, and images with more than a gigapixel
+    not at all.
+    """
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).digest()
+            if not file.tell():
+                return ImageContent("the file is empty", digest=digest)
+            file.seek(0)
+            head = file.read(12)
+            file.seek(0)
+            driver = RASTERS.get(head[:4])
+            with silent_libtiff():
+                found = _with_pillow(file, in_parts=driver is not None)
+        if found is None and driver is not None:
+            found = _with_rasterio(path, driver)
+        unknown = ImageContent("it is not an image of a known format, or its header is broken")
+        is_webp = head[:4] == b"RIFF" and head[8:] == b"WEBP"
+        named = (name for start, name in _STARTS.items() if head.startswith(start))
+        kind = "WebP" if is_webp else next(named, "")
+        return replace(found or unknown, digest=digest, format=kind)
+    except OSError as error:
+        return ImageContent(f"the file cannot be read: {reason_of(error)}")
+
+
+def _with_pillow(file: BinaryIO, *, in_parts: bool) -> ImageContent | None:
+    """Return the content of a file read with Pillow; None for an unknown or too large image."""
+    from PIL import UnidentifiedImageError
+
+    try:
+        with opened(file) as image:
+            found = _header(image)
+            n_pixels = found.stored[0] * found.stored[1]
+            if n_pixels > MOST_PIXELS:
+                problem = (
+                    f"not decoded, it may be a decompression bomb: {n_pixels:,} pixels; at most "
+                    f"{MOST_PIXELS:,} are allowed"
+                )
+                return replace(found, problem=problem)
+            if n_pixels > MOST_WHOLE and in_parts:
+                return None
+            return _decoded(image, found, is_large=n_pixels > MOST_WHOLE)
+    except UnidentifiedImageError:
+        return None
+    # Decoders may raise any exception for broken files.
+    except Exception as error:  # noqa: BLE001
+        return ImageContent(f"its header cannot be read: {reason_of(error)}")
+
+
+def _header(image: Any) -> ImageContent:
+    """Return the size of an open image that is not decoded."""
+    stored, turn = (int(image.size[0]), int(image.size[1])), 1
+    if image.format == "TIFF":
+        # The tags are read, since some versions of Pillow apply the orientation to the size.
+        tags: Any = image.tag_v2
+        stored = (int(tags.get(_WIDTH, stored[0])), int(tags.get(_HEIGHT, stored[1])))
+        turn = int(tags.get(ORIENTATION, 1))
+    elif image.format in ("JPEG", "MPO", "WEBP", "AVIF"):
+        turn = turn_of(image)
+    return _sized(stored, turn)
+
+
+def _sized(stored: tuple[int, int], turn: object) -> ImageContent:
+    return ImageContent(stored=stored, shown=stored[::-1] if turn in SIDEWAYS else stored)
+
+
+def _decoded(image: Any, found: ImageContent, *, is_large: bool) -> ImageContent:
+    """Return the content after decoding the image; a large one as far as little memory allows."""
+    is_jpeg, is_png = image.format in ("JPEG", "MPO"), image.format == "PNG"
+    try:
+        if is_jpeg:
+            # Decoding at a lower resolution is far faster, and still reads the whole file.
+            image.draft("L", (64, 64))
+        if is_large and is_png:
+            image.verify()
+        elif not is_large or (is_jpeg and not image.info.get("progressive")):
+            image.load()
+            if is_png:
+                # Read again, as metadata may follow the pixels.
+                return _sized(found.stored, turn_of(image))
+    except Exception as error:  # noqa: BLE001
+        reason = reason_of(error)
+        if reason.startswith("decoder error"):
+            reason = f"its {image.format} data are broken ({reason} of Pillow)"
+        is_cut = (is_large and is_png) or "truncated" in reason.lower()
+        return replace(found, problem=reason, truncated=is_cut)
+    return found
+
+
+def _with_rasterio(path: Path, driver: str) -> ImageContent | None:
+    """Return the size of a raster after reading its last pixels; None if it is not a raster."""
+    from rasterio.errors import RasterioError
+    from rasterio.windows import Window
+
+    with opened_raster(path, driver) as raster:
+        if raster is None:
+            return None
+        size = (int(raster.width), int(raster.height))
+        found = ImageContent(stored=size, shown=size)
+        if problem := block_problem(raster):
+            return replace(found, problem=problem)
+        left, top = max(size[0] - _WINDOW, 0), max(size[1] - _WINDOW, 0)
+        try:
+            raster.read(1, window=Window(left, top, size[0] - left, size[1] - top))
+        except (RasterioError, OSError, ValueError) as error:
+            # rasterio's exception only refers to its cause for details.
+            problem = reason_of(error.__cause__ or error)
+            return replace(found, problem=problem, truncated=True)
+        return found
