@@ -6,13 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray
 from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import summary_defect, summary_hits
-from bboxqa.rules.base.rule import Hits, LazyEdits, Rule, described_hits
+from bboxqa.rules.base.reporting import record_edit, summary_hits
+from bboxqa.rules.base.rule import Hits, LazyEdits, Rule
 from bboxqa.rules.facts.boxes import inside
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import overshoot, rounded_number, rounded_values
@@ -30,7 +29,7 @@ _NEARLY_ALL = 0.9
 
 
 def _layout(code: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield the finding on boxes in a layout that the rule reports."""
+    """B005 to B007: boxes in the layout that the rule reports."""
     found = document.once(diagnose)
     if found is not None and found.layout.code == code:
         yield from summary_hits(
@@ -44,76 +43,35 @@ def _layout(code: str, document: Document, _settings: ValidateSettings) -> Itera
 
 
 def _converted(document: Document, found: Diagnosis) -> Iterator[Edit]:
-    """Yield the edits that convert boxes, and from shares also areas and outlines, to pixels."""
+    """Yield the edits that convert boxes, and areas and outlines in the same shares, to pixels."""
     for row, box in zip(found.rows.tolist(), found.bbox, strict=True):
-        yield Edit(pointer_to("annotations", row, "bbox"), "replace", rounded_values(box))
-    unit = found.layout.unit
+        yield from record_edit("annotations", row, "bbox", value=rounded_values(box))
+    unit, rings = found.layout.unit, document.annotations.rings
     if not unit:
         return
-    area, rings = document.annotations.area, document.annotations.rings
-    for row in found.rows[(area[found.rows] > 0) & (area[found.rows] <= 1)].tolist():
-        pixels = float(area[row]) * float(document.size[row].prod())
-        if unit == 1:
-            yield Edit(pointer_to("annotations", row, "area"), "replace", rounded_number(pixels))
-    bounds, wanted = document.outline_bounds, np.zeros(len(area), np.bool_)
-    wanted[found.rows] = True
-    with np.errstate(invalid="ignore"):
-        if unit == 1:
-            wanted &= (bounds.min(axis=1) >= -1) & (bounds.max(axis=1) <= 2)
-        else:
-            apart = np.abs(corners(document.annotations.bbox) - bounds).max(axis=1)
-            wanted &= apart <= unit / 100
-    for ring in np.flatnonzero(wanted[rings.row]).tolist():
+    area = document.annotations.area[found.rows]
+    for row in found.rows[(unit == 1) & (area > 0) & (area <= 1)].tolist():
+        pixels = float(document.annotations.area[row] * document.size[row].prod())
+        yield from record_edit("annotations", row, "area", value=rounded_number(pixels))
+    written = corners(found.layout.read(document.annotations.bbox[found.rows], None))
+    apart = np.abs(written - document.outline_bounds[found.rows]).max(axis=1)
+    for ring in np.flatnonzero(np.isin(rings.row, found.rows[apart <= unit / 100])).tolist():
         row, xy = int(rings.row[ring]), rings.xy[rings.offsets[ring] : rings.offsets[ring + 1]]
         pointer = pointer_to("annotations", row, "segmentation", int(rings.place[ring]))
-        pixels_xy = xy * document.size[row] / unit
-        yield Edit(pointer, "replace", rounded_values(pixels_xy.ravel()))
-
-
-def _order(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    """B005: boxes in another order, and boxes that image files show to be y, x, height, width."""
-    yield from _layout("B005", document, settings)
-    images = document.once(swapped_images)
-    if _are_sizes_right(document, images):
-        of_image = np.append(images, False)[document.image] & document.has_box
-        yield from summary_hits(
-            f"boxes in {images.sum():,} of {len(images):,} images look like y, x, height, width: "
-            "they extend beyond images whose sizes match the image files, but "
-            f"{_n_cured(document, of_image)} lie inside if read this way; expected "
-            f"{EXPECTED_LAYOUT}",
-            "annotations",
-            np.flatnonzero(of_image),
-            "bbox",
-            expected=EXPECTED_LAYOUT,
-        )
-
-
-def _n_cured(document: Document, rows: BoolArray) -> str:
-    n_inside = inside(document.annotations.bbox[rows], document.size[rows][:, ::-1]).sum()
-    which = "all" if n_inside == rows.sum() else f"{n_inside:,} of"
-    return f"{which} their {rows.sum():,} boxes"
-
-
-def _are_sizes_right(document: Document, images: BoolArray) -> bool:
-    """Return whether image files exist, and all of these have the given size."""
-    disk = document.disk
-    if disk is None or not images.any():
-        return False
-    return bool((document.image_size[images] == disk.shown[images]).all())
+        yield Edit(pointer, "replace", rounded_values((xy * document.size[row] / unit).ravel()))
 
 
 def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """B012: images whose boxes lie inside after width and height are swapped."""
     images = document.once(swapped_images)
-    rows = np.flatnonzero(images)
-    if len(rows) == 0 or _are_sizes_right(document, images):
-        return
-    of_image = np.append(images, False)[document.image] & document.has_box
-    is_boxes = not np.isfinite(document.outline_bounds[of_image, 0]).any()
+    rows, boxes = np.flatnonzero(images), np.append(images, False)[document.image]
+    boxes &= document.has_box
+    n_cured = inside(document.annotations.bbox[boxes], document.size[boxes][:, ::-1]).sum()
+    has_outlines = np.isfinite(document.outline_bounds[boxes, 0]).any()
+    turned = "" if has_outlines else ", or their boxes are y, x, height, width"
     yield from summary_hits(
-        f"width and height look swapped in {len(rows):,} of {len(images):,} images"
-        f"{', or their boxes are y, x, height, width' if is_boxes else ''}: boxes extend "
-        f"beyond them, but {_n_cured(document, of_image)} lie inside after a swap",
+        f"width and height look swapped in {len(rows):,} of {len(images):,} images{turned}: boxes "
+        f"extend beyond them, but {n_cured:,} of {boxes.sum():,} lie inside after a swap",
         "images",
         rows,
         expected="the size of the image as it is shown",
@@ -128,26 +86,24 @@ def _copied(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return
     bbox, rows = document.annotations.bbox, copies.rows
     first = rows[copies.group == np.argmax(copies.n_sizes)]
-    example = ", ".join(f"{number:g}" for number in bbox[first[0]])
-    found = summary_defect(
-        f"{len(rows):,} boxes have the same four numbers as others on images of "
-        f"{ENOUGH_SIZES} or more sizes, such as [{example}] on "
+    # If hardly any box was drawn on its image, all other findings about boxes follow from that.
+    nearly_all = len(rows) >= _NEARLY_ALL * document.has_box.sum()
+    beyond = overshoot(bbox[rows], document.size[rows])
+    is_off = bool((beyond >= np.tile(bbox[rows, 2:], 2)).any())
+    hides = nearly_all or bool((beyond > settings.overshoot_px).any())
+    for each in summary_hits(
+        f"{len(rows):,} boxes have the same four numbers as others on images of {ENOUGH_SIZES} or "
+        f"more sizes, such as [{', '.join(f'{number:g}' for number in bbox[first[0]])}] on "
         f"{len(np.unique(document.image[first])):,} images of {copies.n_sizes.max():,} sizes; "
         "expected boxes drawn on each image",
         "annotations",
         [*first, *np.setdiff1d(rows, first)],
         "bbox",
+        severity=Severity.ERROR if nearly_all or is_off else None,
         found=bbox[first[0]].tolist(),
         expected="boxes drawn on each image",
-    )
-    # If hardly any box was drawn on its image, all other findings about boxes follow from that.
-    nearly_all = len(rows) >= _NEARLY_ALL * document.has_box.sum()
-    beyond = overshoot(bbox[rows], document.size[rows])
-    is_off = bool(np.any(beyond >= np.tile(bbox[rows, 2:], 2)))
-    is_beyond = bool(np.any(beyond > settings.overshoot_px))
-    for each in described_hits([found], Severity.ERROR if nearly_all or is_off else None):
-        concerned = None if nearly_all else rows
-        yield replace(each, hides=nearly_all or is_beyond, concerned=concerned)
+    ):
+        yield replace(each, hides=hides, concerned=None if nearly_all else rows)
 
 
 def _box(*numbers: float) -> dict[str, object]:
@@ -179,7 +135,7 @@ RULES = (
             _box(60, 50, 20, 10), _box(50, 60, 20, 10), _box(70, 30, 20, 10), _box(20, 60, 20, 10),
             _box(75, 65, 20, 10),
         ]},
-        check=_order,
+        check=partial(_layout, "B005"),
         fix="unsafe",
     ),
     Rule(

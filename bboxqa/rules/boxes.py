@@ -1,16 +1,18 @@
-"""B: boxes without area, outside or beyond their images, too small, too long or too large."""
+"""B: boxes without area, outside or beyond their images, of odd shapes, and areas."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, SparseRows, blocks, rows_where
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, SparseRows, run_starts, sum_by
+from bboxqa.formats.columns import Form
 from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_edit, record_hits, with_span
+from bboxqa.rules.base.reporting import record_edit, record_hits
 from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import (
@@ -26,132 +28,108 @@ from bboxqa.rules.facts.image_bounds import (
     size_text,
 )
 from bboxqa.rules.facts.layout import (
+    copies_in,
     diagnose,
     doubtful_boxes,
     in_other_layout,
     lie_elsewhere,
     swapped_images,
 )
-from bboxqa.rules.facts.oriented_boxes import rows_with_corners
+from bboxqa.rules.facts.oriented_boxes import rows_with_corners, written_boxes
+from bboxqa.rules.facts.ring_measures import ring_lengths
+from bboxqa.rules.facts.rings import RingState, ring_states, visible_areas
 
 # In pixels. Less than this is rounding by the exporter; sides of YOLO are rounded to six decimals.
 _ROUNDING, _OF_SIDE = 1e-3, 1e-6
 _SIDES = ("left of", "above", "right of", "below")
 _INSIDE = "a box inside the image"
+# So many areas that differ by one factor, within this tolerance, are of coordinates that differ.
+_ENOUGH, _NEAR = 5, 0.04
+# So many equal areas of boxes of different sizes are a placeholder.
+_SAME = 10
 
 
-def _written(document: Document) -> Callable[[int], list[float]]:
-    return lambda row: list(document.annotations.bbox[row].tolist())
+def _box_hits(
+    document: Document, where: BoolArray | IndexArray, says: Callable[[int], str], expected: str,
+    **more: Any,
+) -> Iterator[Hits]:  # fmt: skip
+    def found(row: int) -> list[float]:
+        return list(document.once(written_boxes)[row].tolist())
+
+    yield from record_hits(document, where, says, "bbox", expected=expected, found=found, **more)
 
 
 def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """B001: boxes, also those of five numbers, with a side of 0 or less."""
-    bbox, rotations = document.annotations.bbox, document.annotations.rotations
-    turned = dict(zip(rotations.row.tolist(), rotations.values[:, :5], strict=True))
-    with np.errstate(invalid="ignore"):
-        wrong = np.any(bbox[:, 2:] <= 0, axis=1)
-        flat = np.any(rotations.values[:, 2:4] <= 0, axis=1) & (rotations.n_numbers == 5)
-    diagnosis = document.once(diagnose)
-    if diagnosis is not None:
+    rotations, box = document.annotations.rotations, document.once(written_boxes)
+    wrong: BoolArray = np.any(box[:, 2:] <= 0, axis=1)
+    wrong[rotations.row[rotations.n_numbers == 8]] = False
+    if (diagnosis := document.once(diagnose)) is not None:
         wrong[diagnosis.rows] = False
 
-    def says(box: FloatArray, what: str) -> str:
-        side = 0 if box[2] <= 0 else 1
-        return f"{what} {('width', 'height')[side]} is {box[2 + side]:g}"
+    def says(row: int) -> str:
+        side = 0 if box[row, 2] <= 0 else 1
+        return f"bbox {('width', 'height')[side]} is {box[row, 2 + side]:g}"
 
-    yield from record_hits(
-        document,
-        wrong,
-        lambda row: says(bbox[row], "bbox"),
-        "bbox",
-        expected="more than 0",
-        found=_written(document),
-        edits=lambda row: () if document.once(doubtful_boxes)[row] else _with_area(document, row),
-        summary=with_span(
-            "width or height of bbox is {span} in {share}; expected more than 0",
-            lambda rows: row_min(bbox[rows, 2:]),
-        ),
-    )
-    yield from record_hits(
-        document,
-        rotations.row[flat],
-        lambda row: says(turned[row], "rotated box"),
-        "bbox",
-        expected="more than 0",
-        found=lambda row: turned[row].tolist(),
-        summary="width or height of rotated boxes is 0 or less in {share}",
-        key="bbox",
+    yield from _box_hits(
+        document, wrong, says, "more than 0", edits=lambda row: _with_area(document, row)
     )
 
 
 def _with_area(document: Document, row: int) -> tuple[Edit, ...]:
     """Return the edit for a box without area: the bounds of its outline, a flip, or removal."""
-    bbox = document.annotations.bbox[row]
-    left, top, right, bottom = document.outline_bounds[row].tolist()
-    if right > left and bottom > top:
-        box = [left, top, right - left, bottom - top]
-    elif (bbox[2:] != 0).all():
-        start = np.minimum(bbox[:2], bbox[:2] + bbox[2:])
-        box = [*start.tolist(), *np.abs(bbox[2:]).tolist()]
-    else:
-        return record_edit("annotations", row)
-    return record_edit("annotations", row, "bbox", value=rounded_values(box))
+    bbox, bounds = document.annotations.bbox[[row]], document.outline_bounds[[row]]
+    if np.isnan(bbox).any() or document.once(doubtful_boxes)[row]:
+        return ()
+    box = from_corners(bounds)
+    if not (box[:, 2:] > 0).all():
+        if (bbox[:, 2:] == 0).any():
+            return record_edit("annotations", row)
+        start, stop = bbox[:, :2], bbox[:, :2] + bbox[:, 2:]
+        box = from_corners(np.hstack([np.minimum(start, stop), np.maximum(start, stop)]))
+    return record_edit("annotations", row, "bbox", value=rounded_values(box[0].tolist()))
 
 
 def _beyond(document: Document) -> SparseRows:
     """Return how far boxes extend beyond their images, (S, 4) px; NaN for unknown edges."""
-    bbox, size, sound = document.annotations.bbox, document.size, document.has_box
-    parts = []
-    for rows in blocks(len(bbox)):
-        beyond = overshoot(bbox[rows], size[rows])
-        found = np.flatnonzero(np.any(beyond > _ROUNDING, axis=1) & sound[rows])
-        parts.append(SparseRows(rows.start + found, beyond[found]))
-    result = SparseRows.joined(parts, 4)
-    if not len(result.rows):
-        return result
-    result = result.where(~document.once(in_other_layout)[result.rows])
+    size, swapped = document.size, np.append(document.once(swapped_images), False)
+    beyond = overshoot(document.annotations.bbox, size)
+    found = row_max(np.nan_to_num(beyond, nan=-1)) > _ROUNDING
+    found &= document.has_box & ~document.once(in_other_layout) & ~swapped[document.image]
+    rows = np.flatnonzero(found)
     if document.once(lie_elsewhere):
         # P007 reports these boxes, whose outlines lie inside of their images.
-        bounds = from_corners(document.outline_bounds[result.rows])
-        is_in = np.all(overshoot(bounds, size[result.rows]) <= _ROUNDING, axis=1)
-        result = result.where(~is_in)
-    swapped = np.append(document.once(swapped_images), False)
-    return result.where(~swapped[document.image[result.rows]])
+        outline = overshoot(from_corners(document.outline_bounds[rows]), size[rows])
+        rows = rows[~(outline <= _ROUNDING).all(axis=1)]
+    return SparseRows(rows, beyond[rows])
 
 
 def _is_off(document: Document, beyond: SparseRows) -> BoolArray:
-    """Return which of the boxes lie entirely outside their images."""
-    less = beyond.values - np.tile(document.annotations.bbox[beyond.rows, 2:], 2)
-    return row_max(np.nan_to_num(less, nan=-1)) >= 0
+    """Return which edges the boxes lie entirely beyond, (S, 4) bool."""
+    off: BoolArray = beyond.values >= np.tile(document.annotations.bbox[beyond.rows, 2:], 2)
+    return off
 
 
 def _outside(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """B002: boxes of which no part lies inside their image."""
-    beyond, bbox = document.once(_beyond), document.annotations.bbox
-    off = beyond.where(_is_off(document, beyond))
+    beyond = document.once(_beyond)
+    is_off = _is_off(document, beyond)
+    off = SparseRows(beyond.rows, is_off).where(np.any(is_off, axis=1))
 
     def says(row: int) -> str:
-        where = _SIDES[int(np.argmax(off[row] >= np.tile(bbox[row, 2:], 2)))]
-        return f"bbox lies {where} its image{size_text(document.size[row])}"
+        return f"bbox lies {_SIDES[off[row].argmax()]} its image{size_text(document.size[row])}"
 
-    yield from record_hits(
-        document,
-        off.rows,
-        says,
-        "bbox",
-        expected=_INSIDE,
-        found=_written(document),
-        summary="bbox lies outside its image in {share}",
-    )
+    yield from _box_hits(document, off.rows, says, _INSIDE)
 
 
 def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -> Iterator[Hits]:
     """B003 and B004: boxes that extend beyond an edge, by more or less than `overshoot_px`."""
     beyond = document.once(_beyond)
     # O006 checks the corners of rotated boxes.
-    rest = ~_is_off(document, beyond) & ~np.isin(beyond.rows, document.once(rows_with_corners))
-    far = np.any(beyond.values > settings.overshoot_px, axis=1)
-    beyond = beyond.where(rest & (far == is_far))
+    rest = ~_is_off(document, beyond).any(1) & ~np.isin(
+        beyond.rows, document.once(rows_with_corners)
+    )
+    beyond = beyond.where(rest & ((beyond.values > settings.overshoot_px).any(axis=1) == is_far))
 
     def says(row: int) -> str:
         edge = int(np.nanargmax(beyond[row]))
@@ -160,18 +138,8 @@ def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -
             f"image{size_text(document.size[row])}"
         )
 
-    yield from record_hits(
-        document,
-        beyond.rows,
-        says,
-        "bbox",
-        expected=_INSIDE,
-        found=_written(document),
-        edits=lambda row: _clipped(document, settings, row),
-        summary=with_span(
-            f"bbox extends {{span}} px beyond its image in {{share}}; expected {_INSIDE}",
-            lambda rows: np.nanmax(beyond[rows], axis=1),
-        ),
+    yield from _box_hits(
+        document, beyond.rows, says, _INSIDE, edits=lambda row: _clipped(document, settings, row)
     )
 
 
@@ -180,63 +148,34 @@ def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[
     bbox, size = document.annotations.bbox[row].tolist(), document.size[row]
     if np.isnan(size).any() or document.once(doubtful_boxes)[row]:
         return ()
-    box = rounded_values(clipped(bbox, size.tolist()))
-    if becomes_degenerate(bbox, box, settings):
+    box, bounds = rounded_values(clipped(bbox, size.tolist())), document.outline_bounds[row]
+    before, after = np.abs(corners(np.array([bbox, box])) - bounds).max(axis=1)
+    # If the outline is not clipped, a clipped box would no longer be its bounds.
+    if becomes_degenerate(bbox, box, settings) or after > max(before, settings.bounds_px):
         return ()
-    bounds = document.outline_bounds[row]
-    if np.isfinite(bounds).all():
-        # If the outline is not clipped, a clipped box would no longer be its bounds.
-        before, after = (
-            float(np.abs(corners(np.array([each])) - bounds).max()) for each in (bbox, box)
-        )
-        if after > max(before, settings.bounds_px):
-            return ()
-    edits = record_edit("annotations", row, "bbox", value=box)
+    edits: tuple[Edit, ...] = record_edit("annotations", row, "bbox", value=box)
     area = document.annotations.area[row]
-    if np.isnan(bounds[0]) and abs(area - bbox[2] * bbox[3]) <= 1e-3 * area + _ROUNDING:
-        return (
-            *edits,
-            *record_edit("annotations", row, "area", value=rounded_number(box[2] * box[3])),
-        )
+    if np.isnan(before) and abs(area - bbox[2] * bbox[3]) <= 1e-3 * area + _ROUNDING:
+        edits += record_edit("annotations", row, "area", value=rounded_number(box[2] * box[3]))
     return edits
 
 
-def _shape(
-    document: Document,
-    is_wrong: Callable[[slice], BoolArray],
-    says: Callable[[int], str],
-    expected: str,
-    summary: tuple[str, Callable[[IndexArray], FloatArray]],
-) -> Iterator[Hits]:
-    """Yield boxes in COCO's layout of a wrong shape."""
-    sound = document.has_box & ~document.once(in_other_layout)
-    text, values = summary
-    yield from record_hits(
-        document,
-        sound & rows_where(len(sound), is_wrong),
-        says,
-        "bbox",
-        expected=expected,
-        found=_written(document),
-        summary=with_span(f"{text} in {{share}}; expected {expected}", values),
-    )
+def _plain(document: Document) -> BoolArray:
+    return document.has_box & ~document.once(in_other_layout)
 
 
 def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     """B008: boxes of less than `min_side_px`."""
-    bbox, least = document.annotations.bbox, settings.min_side_px
+    sides, least = document.annotations.bbox[:, 2:], settings.min_side_px
     is_translated = document.reading.origin is not None
-
-    def are_small(rows: slice) -> BoolArray:
-        rounding = _OF_SIDE * np.nan_to_num(document.size[rows]) if is_translated else 0.0
-        return np.asarray(row_min(bbox[rows, 2:] + rounding) < least)
+    rounding = _OF_SIDE * np.nan_to_num(document.size) if is_translated else 0.0
 
     def says(row: int) -> str:
-        side = "width" if bbox[row, 2] <= bbox[row, 3] else "height"
-        return f"bbox {side} is {figure_unlike(bbox[row, 2:].min(), least)} px"
+        side = int(sides[row].argmin())
+        return f"bbox {('width', 'height')[side]} is {figure_unlike(sides[row, side], least)} px"
 
-    summary = "side of bbox is {span} px", lambda rows: row_min(bbox[rows, 2:])
-    yield from _shape(document, are_small, says, f"at least {least:g} px", summary)
+    small = _plain(document) & (row_min(sides + rounding) < least)
+    yield from _box_hits(document, small, says, f"at least {least:g} px")
 
 
 def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -248,34 +187,131 @@ def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         ratio = figure_unlike(max(width, height) / min(width, height), most, 3)
         return f"bbox of {figure(width)} x {figure(height)} px is {ratio} : 1"
 
-    summary = "bbox is {span} : 1", lambda rows: row_max(sides[rows]) / row_min(sides[rows])
-    yield from _shape(
-        document,
-        lambda rows: row_max(sides[rows]) > most * row_min(sides[rows]),
-        says,
-        f"at most {most:g} : 1",
-        summary,
-    )
+    long = _plain(document) & (row_max(sides) > most * row_min(sides))
+    yield from _box_hits(document, long, says, f"at most {most:g} : 1")
 
 
 def _whole_image(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     """B010: boxes that cover at least `max_image_share` of their image."""
-    sides, size = document.annotations.bbox[:, 2:], document.size
-
-    def share(rows: slice | IndexArray) -> FloatArray:
-        with np.errstate(all="ignore"):
-            covered: FloatArray = sides[rows].prod(1) / size[rows].prod(1)
-        return covered
+    share, most = document.annotations.bbox[:, 2:] / document.size, settings.max_image_share
+    share = share[:, 0] * share[:, 1]
 
     def says(row: int) -> str:
-        covered = share(np.array([row]))[0]
-        return f"bbox covers {covered:.1%} of its image{size_text(size[row])}"
+        return f"bbox covers {share[row]:.1%} of its image{size_text(document.size[row])}"
 
-    most = settings.max_image_share
-    summary = "bbox covers {span} % of its image", lambda rows: 100 * share(rows)
-    yield from _shape(
-        document, lambda rows: share(rows) >= most, says, f"less than {most:.1%}", summary
+    yield from _box_hits(
+        document, _plain(document) & (share >= most), says, f"less than {most:.1%}"
     )
+
+
+def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    """B011: areas that differ from that of the outline inside its image, or of a bare box."""
+    columns, outline = document.annotations, document.outline_area
+    given, of_box, outlined = columns.area, columns.bbox[:, 2:].prod(axis=1), outline > 0
+    bare = _plain(document) & np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
+
+    def differ(expected: FloatArray) -> BoolArray:
+        wrong: BoolArray = np.abs(given - expected) > settings.area_tolerance * expected + 1
+        return wrong
+
+    suspects = np.flatnonzero(outlined & differ(outline))
+    outline, ring = visible_areas(document, suspects)
+    expected = np.where(outlined, outline, np.where(bare, of_box, np.nan))
+    wrong = (expected > 0) & differ(expected)
+    wrong[suspects[_explained(document, outline, ring, suspects)]] = False
+    of_boxes = np.abs(given - of_box) <= 1e-3 * of_box + 0.5
+    smaller = wrong & bare & (given < of_box) & (given > 0)
+    is_constant = _is_placeholder(given[smaller], of_box[smaller])
+    if not is_constant and smaller.sum() >= _ENOUGH and 2 * smaller.sum() > bare.sum():
+        # These are the areas of outlines that were left out.
+        wrong &= ~smaller
+    wrong |= given <= 0
+    doubtful = _doubtful_areas(document, bare)
+    if (bare & ~wrong).sum() < _ENOUGH and is_constant:
+        # No other annotation shows that areas are those of boxes.
+        doubtful |= smaller
+    doubtful |= _scaled(document.image, np.where(wrong & ~of_boxes, given / expected, 0))
+
+    def says(row: int) -> str:
+        of = f"{expected[row]:.6g}, the area of its {'outline' if outlined[row] else 'box'}"
+        return f"area is {given[row]:.6g}; expected {of if expected[row] > 0 else 'more than 0'}"
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        if doubtful[row] or not (0 < expected[row] < np.inf):
+            return ()
+        return record_edit("annotations", row, "area", value=rounded_number(expected[row]))
+
+    yield from record_hits(
+        document, wrong, says, "area", found=lambda row: float(given[row]), edits=edits
+    )
+
+
+def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:
+    """Return the wrong areas that differ by one factor, in an image or in most of the file.
+
+    Either areas or coordinates are scaled. The ratio is 0 for other areas.
+    """
+    known = np.flatnonzero((image >= 0) & np.isfinite(ratio) & (ratio > 0))
+    result = np.zeros(len(ratio), np.bool_)
+    if not len(known):
+        return result
+    order = known[np.lexsort((ratio[known], image[known]))]
+    starts = run_starts(image[order])
+    stops = np.append(starts[1:], len(order)) - 1
+    alike = (stops > starts) & (ratio[order[stops]] <= ratio[order[starts]] * (1 + _NEAR))
+    near = np.abs(ratio[known] / np.median(ratio[known]) - 1) <= _NEAR
+    images = image[order[starts[alike]]]
+    if near.sum() >= max(_ENOUGH, len(known) / 2):
+        images = np.union1d(images, image[known[near]])
+    result[known] = np.isin(image[known], images)
+    return result
+
+
+def _is_placeholder(areas: FloatArray, of_boxes: FloatArray) -> bool:
+    """Return whether most areas are one number although their boxes differ."""
+    values, n_each = np.unique(areas, return_counts=True)
+    if len(values) == 0 or n_each.max() < max(_SAME, len(areas) / 2):
+        return False
+    sizes = of_boxes[areas == values[n_each.argmax()]]
+    return bool(sizes.max() > 1.05 * sizes.min() + 1)
+
+
+def _explained(
+    document: Document, outline: FloatArray, ring_area: FloatArray, suspects: IndexArray
+) -> BoolArray:
+    """Return which areas are right although the shoelace formula gives another value.
+
+    The number of pixels differs from the area of a polygon by up to half its perimeter. Rings may
+    overlap or be holes. For a ring that crosses itself, the formula gives no area.
+    """
+    rings, given = document.annotations.rings, document.annotations.area[suspects]
+    ring, outline, n = (
+        np.flatnonzero(np.isin(rings.row, suspects)),
+        outline[suspects],
+        len(suspects),
+    )
+    owner = np.searchsorted(suspects, rings.row[ring])
+    slack = sum_by(owner, ring_lengths(rings, ring), n) / 2 + 1
+    largest = np.zeros(n)
+    np.maximum.at(largest, owner, ring_area[ring])
+    lowest = np.where(largest > 0, 2 * largest - outline, outline)
+    explained: BoolArray = (given >= lowest - slack) & (given <= outline + slack) & (slack > 1)
+    crossed = np.zeros(n, np.bool_)
+    if not explained[owner].all():
+        crossed[owner[document.once(ring_states)[ring] != RingState.SOUND]] = True
+    return explained | (crossed & (given > 0))
+
+
+def _doubtful_areas(document: Document, bare: BoolArray) -> BoolArray:
+    """Return the annotations whose boxes or outlines may be wrong rather than their areas."""
+    bbox, area = document.annotations.bbox, document.annotations.area
+    of_corners = np.abs(bbox[:, 2:] - bbox[:, :2]).prod(axis=1)
+    doubtful = (of_corners > 1) & (np.abs(area - of_corners) <= 1e-3 * of_corners + 0.5)
+    doubtful |= row_max(np.nan_to_num(overshoot(bbox, document.size), nan=-1)) > _ROUNDING
+    if (copies := document.once(copies_in)) is not None:
+        doubtful[copies.rows] = True
+    result: BoolArray = (doubtful & bare) | document.once(doubtful_boxes)
+    return result
 
 
 RULES = (
@@ -370,4 +406,22 @@ RULES = (
         check=_whole_image,
         requires=("F004", "S015", "B014"),
     ),
-)
+    Rule(
+        code="B011",
+        title="area differs from the area of the outline",
+        severity=Severity.WARNING,
+        breaks="AP_S, AP_M and AP_L of COCOeval describe other objects.",
+        explanation="""The area is 0 or negative, or differs by more than `area_tolerance` from the
+            area of the outline inside its image, or of the box without an outline. The fix
+            recomputes it, unless areas differ by one factor or the boxes or sizes are in doubt
+            (B003 to B007, B012).""",
+        bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}]},
+        good={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 310}]},
+        check=_areas,
+        fix="safe",
+        requires=(
+            "F004", "S006", "S010", "S012", "S015", "B001", "B014", "R001", "R002", "R008", "P008",
+            "P009", "O004",
+        ),
+    ),
+)  # fmt: skip

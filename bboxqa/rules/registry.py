@@ -9,7 +9,6 @@ from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
 from bboxqa.rules import (
     annotators,
-    areas,
     box_layouts,
     boxes,
     categories,
@@ -30,7 +29,7 @@ from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.selection import is_selected, prefixes
 
 _MODULES = (
-    json_text, structure, ids, images, splits, boxes, box_layouts, areas, outlines, masks, oriented,
+    json_text, structure, ids, images, splits, boxes, box_layouts, outlines, masks, oriented,
     keypoints, categories, annotators, collection, panoptic, tools,
 )  # fmt: skip
 FAMILIES = {

@@ -143,11 +143,11 @@ def boxes(n_wrong, n_sound):
     return {"annotations": [*wrong, *({"bbox": [n % 70, 5, 20, 20]} for n in range(n_sound))]}
 
 
-def test_from_a_fifth_of_the_records_on_a_defect_is_one_finding_with_its_range():
+def test_from_a_fifth_of_the_records_on_a_defect_is_one_finding():
     (found,) = findings(boxes(20, 80), code="B004")
     assert found.message == (
-        "bbox extends 0.1 to 0.29 px beyond its image in 20 of 100 annotations; "
-        "expected a box inside the image"
+        "20 of 100 annotations; the first: bbox extends 0.1 px beyond the right edge of its image "
+        "(100 x 80); expected a box inside the image"
     )
     assert (found.count, found.pointer, found.fix) == (20, "/annotations", "unsafe")
     assert len(found.examples) == 3

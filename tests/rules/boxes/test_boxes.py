@@ -224,30 +224,35 @@ def test_one_area_for_boxes_of_different_sizes_is_no_area():
     sizes = [(10 + n, 20) for n in range(12)]
     same = [[5, 5, *size] for size in sizes]
     (found,) = findings(boxes(*same, area=149), code="B011")
-    assert found.message == (
-        "area is 149 in 12 of 12 annotations, whatever their boxes; expected their areas"
-    )
+    assert found.count == 12
     assert not found.edits
     # As no others are areas of boxes, these may be areas of one shape that is turned.
     content = boxes(*same, *PLAIN, area=149)
     for record in content["annotations"][len(same) :]:
         record["area"] = record["bbox"][2] * record["bbox"][3]
     (found,) = findings(content, code="B011")
-    assert found.message.startswith("area is 149 in 12 of 17 annotations")
+    assert found.message.startswith("12 of 17 annotations; the first: area is 149; expected 200")
     assert sorted(edit.value for edit in found.edits) == [w * h for w, h in sizes]
 
 
-def test_a_habit_of_writing_the_area_of_the_box_is_one_finding():
+@pytest.mark.parametrize("n", [4, 5])
+def test_areas_of_boxes_become_those_of_outlines(n):
     triangle = [[10, 10, 30, 10, 10, 40]]
-    many = [{"segmentation": triangle, "area": 600}] * 5
+    many = [{"segmentation": triangle, "area": 600}] * n
     (found,) = findings({"annotations": [*many, {"segmentation": SQUARE}]}, code="B011")
-    assert found.message.startswith("area is width x height of the box in 5 of 5 annotations")
+    assert found.count == n
     assert {edit.value for edit in found.edits} == {300}
-    (found,) = findings({"annotations": many[:4]}, code="B011")
-    assert (found.count, found.message.split(" in ")[0]) == (
-        4,
-        "area is 2 times the area of outline or box",
-    )
+
+
+@pytest.mark.parametrize("unit", [0.25, 4])
+def test_areas_that_differ_by_one_factor_are_not_changed(unit):
+    content = boxes(*PLAIN, [5, 5, 20, 10])
+    for record in content["annotations"]:
+        x, y, w, h = record["bbox"]
+        record |= {"segmentation": ring(x, y, w, h), "area": w * h * unit}
+    (found,) = findings(content, code="B011")
+    assert found.count == 6
+    assert not found.edits
 
 
 def test_the_area_of_a_crowd_is_its_pixels():
