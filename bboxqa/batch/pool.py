@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -119,7 +119,9 @@ def _run(
                 task = waiting.popleft()
                 pipe, process = start(task)
                 running[pipe] = _Running(task, process)
-            ready = set(wait([*running], _seconds_left(running.values(), seconds)))
+            ready = set(
+                wait([*running], _seconds_left((one.begun for one in running.values()), seconds))
+            )
             for pipe, one in [*running.items()]:
                 if pipe in ready:
                     result = _result_of(pipe, one.process)
@@ -138,11 +140,11 @@ def _run(
             _end(pipe, one.process)
 
 
-def _seconds_left(running: Any, seconds: float | None) -> float | None:
+def _seconds_left(begun: Iterable[float], seconds: float | None) -> float | None:
     """Return the seconds until the next task is late; None if there is no limit."""
     if seconds is None:
         return None
-    return max(0.0, min(one.begun for one in running) + seconds - time.monotonic())
+    return max(0.0, min(begun) + seconds - time.monotonic())
 
 
 def _result_of(pipe: Connection, process: BaseProcess) -> Any:
