@@ -1,11 +1,11 @@
 """The layout of boxes, where the numbers of a file prove that it is not COCO's."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.json_values import shortened
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.rules.facts.box_overlaps import first_equal
@@ -113,74 +113,45 @@ class Diagnosis:
     """Whether x is told from y, and so boxes can be converted."""
 
 
-class _Places:
-    """Boxes compared with their outlines or, without one, with their images."""
+class _Evidence:
+    """Boxes compared with their outlines or, without one, with their images or their areas."""
 
-    says = (
-        "as x, y, width, height, {failing} of {judged} are not in their image or on their outline; "
-        "read this way, {held} are"
-    )
-
-    def __init__(self, boxes: Boxes) -> None:
+    def __init__(self, boxes: Boxes, *, with_areas: bool) -> None:
         self._boxes = boxes
-        bounds = boxes.bounds
-        self.by_outline = np.zeros(len(boxes), np.bool_)
-        if bounds is not None:
-            self.by_outline = ~np.isnan(bounds[:, 0])
-        self.judged: BoolArray = (boxes.bbox[:, 2] != 0) & (boxes.bbox[:, 3] != 0)
-        self.judged &= ~np.isnan(boxes.bbox[:, 0]) & (has_size(boxes) | self.by_outline)
+        self.area = boxes.area if with_areas else None
+        is_sized, self.by_outline = has_size(boxes), np.zeros(len(boxes), np.bool_)
+        if with_areas:
+            known = boxes.has_box if boxes.area is None else boxes.has_box & (boxes.area > 0)
+        else:
+            known = (boxes.bbox[:, 2] != 0) & (boxes.bbox[:, 3] != 0) & ~np.isnan(boxes.bbox[:, 0])
+            if boxes.bounds is not None:
+                self.by_outline = ~np.isnan(boxes.bounds[:, 0])
+        self.judged: BoolArray = known & (is_sized | self.by_outline)
 
     def holds(self, layout: Layout, rows: IndexArray) -> BoolArray:
-        """Return which of the boxes fit in a layout, (K,) bool."""
-        boxes = self._boxes
-        size = boxes.size[rows]
-        read = layout.read(boxes.bbox[rows], size)
+        """Return which of the boxes are right in a layout, (K,) bool."""
+        boxes, size = self._boxes, self._boxes.size[rows]
+        bbox = boxes.bbox[rows]
+        read = layout.read(bbox, size)
         fits = (row_min(read[:, 2:]) > 0) & inside(read, size)
-        if not layout.unit:
-            fits &= ~self._is_share(rows)
-        if boxes.bounds is not None:
-            by_outline = self.by_outline[rows]
-            apart = np.abs(corners(read) - boxes.bounds[rows])
-            slack = _PIXELS + (size.max(axis=1) / layout.unit if layout.unit else 0)
-            on_outline = row_max(apart) <= slack
-            if layout.unit == 1:
-                # Outlines may be in shares as well.
-                written = corners(layout.read(boxes.bbox[rows], None))
-                is_share = row_max(boxes.bounds[rows]) <= 1 + _SHARE
-                on_outline |= is_share & (row_max(np.abs(written - boxes.bounds[rows])) <= _SHARE)
-            elif not layout.unit:
-                on_outline &= ~self._is_share(rows)
-            fits = np.where(by_outline, on_outline, fits)
-        return fits
-
-    def _is_share(self, rows: IndexArray) -> BoolArray:
-        return _are_shares(self._boxes.bbox[rows], self._boxes.size[rows])
-
-
-class _Areas:
-    """Boxes without outlines compared with their areas."""
-
-    says = (
-        "read this way, {held} of {judged} have the area that is written, as x, y, width, height "
-        "{failing} have not"
-    )
-
-    def __init__(self, boxes: Boxes) -> None:
-        self._boxes = boxes
-        self._area = np.full(len(boxes), np.nan) if boxes.area is None else boxes.area
-        self.by_outline = np.zeros(len(boxes), np.bool_)
-        self.judged: BoolArray = (self._area > 0) & boxes.has_box & has_size(boxes)
-
-    def holds(self, layout: Layout, rows: IndexArray) -> BoolArray:
-        """Return which of the boxes have their area in a layout, (K,) bool."""
-        boxes = self._boxes
-        area, size = self._area[rows], boxes.size[rows]
-        read = layout.read(boxes.bbox[rows], size)
-        fits: BoolArray = np.abs(read[:, 2:].prod(axis=1) - area) <= _SHARE * area + 0.5
-        if layout.unit:
-            # Areas that are smaller than boxes are those of outlines, such as ellipses.
-            fits &= area > _LARGER * boxes.bbox[rows, 2:].prod(axis=1)
-        return fits if layout == COCO else fits & (row_min(read[:, 2:]) > 0) & inside(read, size)
+        if self.area is not None:
+            area = self.area[rows]
+            right: BoolArray = np.abs(read[:, 2:].prod(axis=1) - area) <= _SHARE * area + 0.5
+            if layout.unit:
+                # Areas that are smaller than boxes are those of outlines, such as ellipses.
+                right &= area > _LARGER * bbox[:, 2:].prod(axis=1)
+            return right if layout == COCO else right & fits
+        is_pixels = np.True_ if layout.unit else ~_are_shares(bbox, size)
+        if boxes.bounds is None:
+            return fits & is_pixels
+        bounds = boxes.bounds[rows]
+        slack = _PIXELS + (size.max(axis=1) / layout.unit if layout.unit else 0)
+        on_outline = row_max(np.abs(corners(read) - bounds)) <= slack
+        if layout.unit == 1:
+            # Outlines may be in shares as well.
+            apart = row_max(np.abs(corners(layout.read(bbox, None)) - bounds))
+            on_outline |= (row_max(bounds) <= 1 + _SHARE) & (apart <= _SHARE)
+        return np.where(self.by_outline[rows], on_outline, fits) & is_pixels
 
 
 def _are_shares(bbox: FloatArray, size: FloatArray) -> BoolArray:
@@ -202,55 +173,61 @@ def layout_of(boxes: Boxes) -> Diagnosis | None:
     of those of some annotators, or of those images of five or more boxes where it is proved.
     """
     with np.errstate(all="ignore"):
-        found = (found for kind in (_Areas, _Places) for found in _proved(boxes, kind(boxes)))
-        return next(found, None)
+        for with_areas in (boxes.area is not None, False):
+            evidence = _Evidence(boxes, with_areas=with_areas)
+            rows = np.flatnonzero(evidence.judged)
+            fails = rows[~evidence.holds(COCO, rows)]
+            if not len(fails):
+                continue
+            for group in (np.zeros(len(boxes), np.int64), boxes.author, boxes.image):
+                if found := _proved(boxes, evidence, rows, fails, group):
+                    return _diagnosis(boxes, evidence, group, *found)
+            if not with_areas:
+                break
+    return None
 
 
-def _proved(boxes: Boxes, evidence: _Places | _Areas) -> Iterator[Diagnosis]:
-    rows = np.flatnonzero(evidence.judged)
-    failing = np.zeros(len(boxes), np.bool_)
-    failing[rows] = ~evidence.holds(COCO, rows)
-    if not failing.any():
-        return
-    if (layout := _of_rows(boxes, evidence, rows, failing)) is not None:
-        yield _diagnosis(boxes, evidence, layout, np.ones(len(boxes), np.bool_), "")
-        return
-    of_author: dict[Layout, list[int]] = {}
-    for code in range(len(boxes.names) if len(boxes.names) > 1 else 0):
-        own = _of_rows(boxes, evidence, rows[boxes.author[rows] == code], failing)
-        if own is not None:
-            of_author.setdefault(own, []).append(code)
-    for layout, codes in of_author.items():
-        who = f"annotator {shortened(boxes.names[codes[0]])}"
-        who = who if len(codes) == 1 else f"{len(codes)} of {len(boxes.names)} annotators"
-        yield _diagnosis(boxes, evidence, layout, np.isin(boxes.author, codes), f" by {who}")
-    for layout, images in _by_image(boxes, evidence, rows, failing):
-        where = f" in {int(images.sum()):,} of {boxes.n_images:,} images"
-        concerned = np.append(images, False)[boxes.image]
-        yield _diagnosis(boxes, evidence, layout, concerned, where)
-
-
-def _of_rows(
-    boxes: Boxes, evidence: _Places | _Areas, rows: IndexArray, fails: BoolArray
-) -> Layout | None:
-    """Return the layout that some of the boxes are proved to have; None for none."""
-    failing = fails[rows]
-    if not len(rows) or failing.sum() < _FAILING * len(rows):
+def _proved(
+    boxes: Boxes,
+    evidence: _Evidence,
+    rows: IndexArray,
+    fails: IndexArray,
+    group: IndexArray | IntArray,
+) -> tuple[Layout, BoolArray] | None:
+    """Return the layout that most groups of boxes are proved to have, and these groups."""
+    n, is_image = int(group.max(initial=0)) + 1, group is boxes.image
+    rows, fails = rows[group[rows] >= 0], fails[group[fails] >= 0]
+    total, n_failing = (np.bincount(group[some], minlength=n) for some in (rows, fails))
+    is_suspect = n_failing >= np.maximum(_FAILING * total, 1)
+    if is_image:
+        is_suspect &= (total >= _ENOUGH) & (n_failing >= _FEWEST_FAILING)
+    if not is_suspect.any():
         return None
-    holding = [each for each in _CANDIDATES if evidence.holds(each, rows).mean() >= _HOLDING]
-    layout = _only(holding, is_exact=bool(evidence.by_outline.any()))
-    if layout is None or layout.unit == 1:
-        return layout
-    if layout == TURNED and inside(boxes.bbox[rows], boxes.size[rows]).all():
-        # Outlines, or masks that go row by row, may be turned instead.
+    rows = rows[is_suspect[group[rows]]]
+    held = {
+        layout: np.bincount(group[rows[evidence.holds(layout, rows)]], minlength=n)
+        for layout in _CANDIDATES
+    }
+    groups: dict[Layout, BoolArray] = {}
+    for number in np.flatnonzero(is_suspect).tolist():
+        own, failing = rows[group[rows] == number], fails[group[fails] == number]
+        holding = [each for each in held if held[each][number] >= _HOLDING * total[number]]
+        layout = _only(holding, is_exact=bool(evidence.by_outline[own].any()))
+        is_exact = evidence.area is not None or bool(evidence.by_outline[own].all())
+        if layout is None or (is_image and not is_exact and (layout.unit > 1 or layout == CENTRE)):
+            continue
+        least = _FEWEST_FAILING if is_exact or not is_image else _ENOUGH
+        is_enough = len(own) >= _ENOUGH and len(failing) >= least
+        if is_enough if is_image else _is_proof(boxes, evidence, layout, own, failing):
+            groups.setdefault(layout, np.zeros(n, np.bool_))[number] = True
+    if not groups:
         return None
-    is_enough = failing.sum() >= _FEWEST_FAILING and len(rows) >= _ENOUGH
-    if not (is_enough or evidence.by_outline[rows].all()):
-        return None
-    if layout == CENTRE and not _leave_two_edges(boxes, rows[failing], evidence):
-        return None
-    is_proof = not layout.unit or isinstance(evidence, _Areas) or _fills(boxes, layout, rows)
-    return layout if is_proof else None
+    layout, proved = max(groups.items(), key=lambda each: int(each[1].sum()))
+    if is_image and (evidence.area is not None or evidence.by_outline[rows].all()):
+        # Smaller images of which all boxes fit only in this layout have it as well.
+        only = np.bincount(group[fails[evidence.holds(layout, fails)]], minlength=n)
+        proved |= (total > 0) & (only == total)
+    return layout, proved
 
 
 def _only(layouts: Sequence[Layout], *, is_exact: bool) -> Layout | None:
@@ -267,57 +244,51 @@ def _only(layouts: Sequence[Layout], *, is_exact: bool) -> Layout | None:
         return found[0] if len(found) == 1 else Layout(_SIDES, unit=unit)
     if {*found} == {CORNERS, TURNED_CORNERS}:
         return CORNERS
-    if len(found) != 1 or (found[0] == TURNED and not is_exact):
-        return None
-    return found[0]
+    return found[0] if len(found) == 1 and (found[0] != TURNED or is_exact) else None
 
 
-def _leave_two_edges(boxes: Boxes, rows: IndexArray, evidence: _Places | _Areas) -> bool:
-    """Return whether boxes extend beyond the right and the lower edge, unless outlines decide."""
-    beyond = boxes.bbox[rows, :2] + boxes.bbox[rows, 2:] > boxes.size[rows]
-    return bool(evidence.by_outline[rows].any() or beyond.any(axis=0).all())
-
-
-def _fills(boxes: Boxes, layout: Layout, rows: IndexArray) -> bool:
-    """Return whether boxes in shares reach the right and the lower edge of images."""
-    read, size = layout.read(boxes.bbox[rows], boxes.size[rows]), boxes.size[rows]
-    reach = (read[:, :2] + read[:, 2:]) / size
-    return bool((np.nanmax(reach, axis=0) >= _FILLED).all())
-
-
-def _by_image(
-    boxes: Boxes, evidence: _Places | _Areas, rows: IndexArray, fails: BoolArray
-) -> Iterator[tuple[Layout, BoolArray]]:
-    """Yield the layout that is proved in most of the suspect images, and these images."""
-    rows = rows[boxes.image[rows] >= 0]
-    image, n, failing = boxes.image[rows], boxes.n_images, fails[rows]
-    total, n_failing = (np.bincount(some, minlength=n) for some in (image, image[failing]))
-    is_exact = isinstance(evidence, _Areas) or bool(evidence.by_outline[rows].all())
-    least = _FEWEST_FAILING if is_exact else _ENOUGH
-    is_suspect = (total >= _ENOUGH) & (n_failing >= np.maximum(least, _FAILING * total))
-    if not is_suspect.any():
-        return
-    wins = {
-        layout: np.bincount(image[evidence.holds(layout, rows)], minlength=n) >= _HOLDING * total
-        for layout in _CANDIDATES
-    }
-    images_of: dict[Layout, BoolArray] = {}
-    for number in np.flatnonzero(is_suspect).tolist():
-        layout = _only([each for each in wins if wins[each][number]], is_exact=is_exact)
-        if layout is not None and (is_exact or (layout.unit <= 1 and layout != CENTRE)):
-            images_of.setdefault(layout, np.zeros(n, np.bool_))[number] = True
-    if images_of:
-        layout, images = max(images_of.items(), key=lambda each: int(each[1].sum()))
-        if is_exact:
-            # Smaller images of which all boxes fit only in this layout have it as well.
-            only = failing & evidence.holds(layout, rows)
-            images |= (total > 0) & (np.bincount(image[only], minlength=n) == total)
-        yield layout, images
+def _is_proof(
+    boxes: Boxes,
+    evidence: _Evidence,
+    layout: Layout,
+    rows: IndexArray,
+    failing: IndexArray,
+) -> bool:
+    """Return whether so many boxes fail, and reach so far, that no other layout explains it."""
+    if layout.unit == 1:
+        return True
+    is_enough = len(failing) >= _FEWEST_FAILING and len(rows) >= _ENOUGH
+    if not (is_enough or evidence.by_outline[rows].all()):
+        return False
+    bbox, size = boxes.bbox[rows], boxes.size[rows]
+    if layout == TURNED:
+        # Outlines, or masks that go row by row, may be turned instead.
+        return not inside(bbox, size).all()
+    if layout == CENTRE and not evidence.by_outline[failing].any():
+        beyond = boxes.bbox[failing, :2] + boxes.bbox[failing, 2:] > boxes.size[failing]
+        return bool(beyond.any(axis=0).all())
+    if layout.unit > 1 and evidence.area is None:
+        read = layout.read(bbox, size)
+        reach = (read[:, :2] + read[:, 2:]) / size
+        return bool((np.nanmax(reach, axis=0) >= _FILLED).all())
+    return True
 
 
 def _diagnosis(
-    boxes: Boxes, evidence: _Places | _Areas, layout: Layout, concerned: BoolArray, where: str
+    boxes: Boxes,
+    evidence: _Evidence,
+    group: IndexArray | IntArray,
+    layout: Layout,
+    groups: BoolArray,
 ) -> Diagnosis:
+    n = int(groups.sum())
+    where = f" in {n:,} of {boxes.n_images:,} images"
+    if group is boxes.author:
+        name = shortened(boxes.names[int(np.argmax(groups))])
+        where = f" by annotator {name}" if n == 1 else f" by {n} of {len(boxes.names)} annotators"
+    elif group is not boxes.image:
+        where = ""
+    concerned = np.append(groups, False)[group]
     judged = np.flatnonzero(concerned & evidence.judged)
     plain, held = evidence.holds(COCO, judged), evidence.holds(layout, judged)
     read = layout.read(boxes.bbox, boxes.size)
@@ -329,11 +300,11 @@ def _diagnosis(
         other = Layout(TURNED_CORNERS.name, is_turned=True, unit=layout.unit)
         is_certain = layout.is_turned or evidence.holds(other, judged).mean() < _HOLDING
         is_certain = is_certain and (not layout.unit or bool(evidence.by_outline[judged].any()))
-    says = evidence.says.format(
-        failing=f"{int((~plain).sum()):,}", judged=f"{len(judged):,}", held=f"{int(held.sum()):,}"
+    message = (
+        f"boxes{where} look like {layout}{'' if is_certain else ', or with y before x'}: as "
+        f"{_SIDES}, {int((~plain).sum()):,} of {len(judged):,} contradict their image, outline or "
+        f"area; read this way, {int((~held).sum()):,} do; expected {EXPECTED_LAYOUT}"
     )
-    doubt = "" if is_certain else ", or with y before x"
-    message = f"boxes{where} look like {layout}{doubt}: {says}; expected {EXPECTED_LAYOUT}"
     return Diagnosis(layout, rows, read[rows], concerned, message, is_certain)
 
 
