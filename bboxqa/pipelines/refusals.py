@@ -132,7 +132,7 @@ def _suspect_codes(
         rows = np.flatnonzero(read.image % step == 0)
         of = file.columns
         columns = (read.image, of.category_id, read.author, of.iscrowd, *read.bbox.T)
-        first = first_equal(len(rows), [column[rows].__getitem__ for column in columns])
+        first = first_equal([column[rows] for column in columns])
         if are_many(int((first != np.arange(len(rows))).sum()), len(rows)):
             codes += ("D001",)
     if boxes and is_coco and not codes and copies_of(read, read.image % step == 0) is not None:

@@ -476,9 +476,7 @@ def _equal_sets(
         document.annotations.category_id,
         *_beside_boxes(document),
     )
-    shape = first_equal(
-        len(rows), [picture.__getitem__, *(each[rows].__getitem__ for each in columns)]
-    )
+    shape = first_equal([picture, *(each[rows] for each in columns)])
     held, _, times = unique_pairs(shape, of_row)
     here, step = np.arange(len(held)), 0
     parts = []

@@ -12,9 +12,8 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_edit, summary_hits
 from bboxqa.rules.base.rule import Hits, LazyEdits, Rule
-from bboxqa.rules.facts.boxes import inside
+from bboxqa.rules.facts.boxes import inside, overshoot, rounded_number, rounded_values
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import overshoot, rounded_number, rounded_values
 from bboxqa.rules.facts.layout import (
     ENOUGH_SIZES,
     EXPECTED_LAYOUT,

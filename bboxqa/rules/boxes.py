@@ -14,8 +14,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_edit, record_hits
 from bboxqa.rules.base.rule import Hits, Rule
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import (
+from bboxqa.rules.facts.boxes import (
     becomes_degenerate,
     clipped,
     figure,
@@ -27,6 +26,7 @@ from bboxqa.rules.facts.image_bounds import (
     row_min,
     size_text,
 )
+from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import (
     copies_in,
     diagnose,
@@ -36,8 +36,7 @@ from bboxqa.rules.facts.layout import (
     swapped_images,
 )
 from bboxqa.rules.facts.oriented_boxes import rows_with_corners, written_boxes
-from bboxqa.rules.facts.ring_measures import ring_lengths
-from bboxqa.rules.facts.rings import RingState, ring_states, visible_areas
+from bboxqa.rules.facts.rings import RingState, ring_lengths, ring_states, visible_areas
 
 # In pixels. Less than this is rounding by the exporter; sides of YOLO are rounded to six decimals.
 _ROUNDING, _OF_SIDE = 1e-3, 1e-6

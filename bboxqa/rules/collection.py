@@ -23,8 +23,8 @@ from bboxqa.rules.base.reporting import (
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.box_overlaps import are_many, first_equal, overlapping
+from bboxqa.rules.facts.boxes import figure, figure_unlike
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import figure, figure_unlike
 from bboxqa.rules.facts.layout import in_other_layout
 from bboxqa.rules.facts.oriented_boxes import (
     box_iou,
@@ -67,7 +67,7 @@ def _in_equal_boxes(document: Document) -> IndexArray:
 
 def _with_equals(rows: IndexArray, columns: Iterable[Any]) -> IndexArray:
     """Return the rows that equal another row in all columns, in ascending order."""
-    first = first_equal(len(rows), [each[rows].__getitem__ for each in columns])
+    first = first_equal([each[rows] for each in columns])
     repeats = first != np.arange(len(first))
     result: IndexArray = rows[np.union1d(first[repeats], np.flatnonzero(repeats))]
     return result

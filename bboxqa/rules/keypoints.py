@@ -14,8 +14,8 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import found_defects, record_hits
 from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.facts.boxes import figure, overshoot
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import figure, overshoot
 from bboxqa.rules.facts.layout import in_other_layout
 
 # In valid files, points are up to 0.6 longer sides outside their boxes.

@@ -19,8 +19,8 @@ from bboxqa.model.shapes.masks import (
 )
 from bboxqa.rules.base.reporting import record_edit, record_hits, row_edits, summary_hits
 from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import figure
 from bboxqa.rules.facts.rings import row_major_masks, runs_of
 
 # Runs that all masks may have after a fix: some however few they had, and some more for each.

@@ -10,8 +10,8 @@ from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_hits, span_of, summary_hits, with_span
 from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.facts.boxes import figure, size_text
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import figure, size_text
 from bboxqa.rules.facts.oriented_boxes import (
     are_crossed,
     is_rotated_file,

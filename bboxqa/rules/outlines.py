@@ -25,8 +25,7 @@ from bboxqa.rules.base.reporting import (
     with_span,
 )
 from bboxqa.rules.base.rule import Hits, Rule
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import (
+from bboxqa.rules.facts.boxes import (
     becomes_degenerate,
     figure,
     overshoot,
@@ -34,6 +33,7 @@ from bboxqa.rules.facts.image_bounds import (
     row_max,
     size_text,
 )
+from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import (
     doubtful_boxes,
     in_other_layout,

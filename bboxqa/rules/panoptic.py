@@ -19,9 +19,9 @@ from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_hits
 from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
-from bboxqa.rules.facts.image_bounds import figure
 from bboxqa.rules.facts.pictures import ImageState, Place, find_files
 
 _N_COLOURS = 1 << 24

@@ -26,9 +26,9 @@ from bboxqa.rules.base.reporting import (
     value_hits,
 )
 from bboxqa.rules.base.rule import ABSENT, Defect, Hits, Rule, described_hits
+from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
-from bboxqa.rules.facts.image_bounds import figure
 from bboxqa.rules.facts.layout import doubtful_boxes
 from bboxqa.rules.facts.oriented_boxes import is_rotated_file
 

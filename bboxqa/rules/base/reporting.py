@@ -21,8 +21,8 @@ from bboxqa.rules.base.rule import (
     hits,
     part_hits,
 )
+from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import figure
 
 _EXAMPLES = 3
 # At least this many defects outside annotations are grouped into one finding per rule.

@@ -12,8 +12,7 @@ from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Form
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import ANNOTATOR_KEYS, id_number, whole_number
-from bboxqa.rules.facts.image_bounds import too_small
-from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds
+from bboxqa.rules.facts.boxes import too_small
 
 if TYPE_CHECKING:
     from bboxqa.formats.positions import Locator
@@ -228,6 +227,8 @@ class Document:
     @cached_property
     def ring_area(self) -> FloatArray:
         """(R,) float64. The signed area of each ring in square pixels (shoelace formula)."""
+        from bboxqa.rules.facts.rings import ring_areas
+
         return ring_areas(self.annotations.rings)
 
     @cached_property
@@ -250,10 +251,11 @@ class Document:
 
         A mask whose size differs from its image is not valid, as its pixels are elsewhere.
         """
-        owner, of_ring = self.annotations.rings.row, ring_bounds(self.annotations.rings)
-        bounds = np.full((len(self.annotations), 4), np.nan)
+        owner, bounds = self.annotations.rings.row, np.full((len(self.annotations), 4), np.nan)
         if len(owner):
-            starts = run_starts(owner)
+            from bboxqa.rules.facts.rings import ring_bounds
+
+            starts, of_ring = run_starts(owner), ring_bounds(self.annotations.rings)
             bounds[owner[starts], :2] = np.minimum.reduceat(of_ring[:, :2], starts)
             bounds[owner[starts], 2:] = np.maximum.reduceat(of_ring[:, 2:], starts)
         bounds[~self.has_rings] = np.nan

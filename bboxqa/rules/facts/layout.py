@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,9 +10,18 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.json_values import shortened
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.rules.facts.box_overlaps import first_equal
-from bboxqa.rules.facts.boxes import Boxes, boxes_of, has_size, inside, sized_boxes
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import row_max, row_min
+from bboxqa.rules.facts.boxes import (
+    Boxes,
+    boxes_of,
+    has_size,
+    inside,
+    row_max,
+    row_min,
+    sized_boxes,
+)
+
+if TYPE_CHECKING:
+    from bboxqa.rules.facts.document import Document
 
 EXPECTED_LAYOUT = "x, y, width, height in pixels"
 # A layout is proved where x, y, width, height fails for a fifth of the boxes, and another layout
@@ -161,7 +171,7 @@ def _are_shares(bbox: FloatArray, size: FloatArray) -> BoolArray:
     return small & ~(row_min(size) <= 2 * _PIXELS)
 
 
-def diagnose(document: Document) -> Diagnosis | None:
+def diagnose(document: "Document") -> Diagnosis | None:
     """Return the layout of a document's boxes; see `layout_of`."""
     return layout_of(document.once(boxes_of))
 
@@ -308,13 +318,13 @@ def _diagnosis(
     return Diagnosis(layout, rows, read[rows], concerned, message, is_certain)
 
 
-def in_other_layout(document: Document) -> BoolArray:
+def in_other_layout(document: "Document") -> BoolArray:
     """Return the annotations of images whose boxes are not in COCO's layout, (N,) bool."""
     found = document.once(diagnose)
     return np.zeros(len(document.annotations), np.bool_) if found is None else found.concerned
 
 
-def lie_elsewhere(document: Document) -> bool:
+def lie_elsewhere(document: "Document") -> bool:
     """Return whether most boxes lie elsewhere than their outlines in every known layout."""
     bounds = document.outline_bounds
     rows = np.flatnonzero(~document.once(in_other_layout) & ~np.isnan(bounds[:, 0]))
@@ -325,7 +335,7 @@ def lie_elsewhere(document: Document) -> bool:
     return bool(np.median(iou) < 0.5)
 
 
-def swapped_images(document: Document) -> BoolArray:
+def swapped_images(document: "Document") -> BoolArray:
     """Return the images whose boxes lie inside only if width and height are swapped, (I,) bool.
 
     At least five boxes must show it, and nearly all images that boxes extend beyond.
@@ -345,7 +355,7 @@ def swapped_images(document: Document) -> BoolArray:
     return cured if is_proof else np.zeros(n, np.bool_)
 
 
-def doubtful_boxes(document: Document) -> BoolArray:
+def doubtful_boxes(document: "Document") -> BoolArray:
     """Return the annotations whose numbers may not be pixels of their image, (N,) bool.
 
     Fixes neither compute numbers from them nor adapt numbers to them: boxes have another layout,
@@ -389,7 +399,7 @@ class Copies:
     """(G,) int64. The number of distinct image sizes in each group."""
 
 
-def copies_in(document: Document) -> Copies | None:
+def copies_in(document: "Document") -> Copies | None:
     """Return the boxes of a document that are equal on images of several sizes; None for none."""
     return copies_of(document.once(boxes_of), ~document.once(in_other_layout))
 
@@ -398,7 +408,7 @@ def copies_of(boxes: Boxes, usable: BoolArray) -> Copies | None:
     """Return the `usable` boxes, (N,) bool, that are equal on images of several sizes."""
     rows = np.flatnonzero(usable & sized_boxes(boxes))
     bbox = boxes.bbox[rows]
-    first = first_equal(len(rows), [side.__getitem__ for side in bbox.T])
+    first = first_equal([*bbox.T])
     repeated = np.bincount(first, minlength=len(rows))[first] > 1
     rows, group = rows[repeated], np.unique(first[repeated], return_inverse=True)[1]
     sizes, size = np.unique(boxes.size[rows], axis=0, return_inverse=True)

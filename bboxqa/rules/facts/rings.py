@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from bboxqa.formats.columns import Rings
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.geometry.kernels.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
 from bboxqa.model.shapes.masks import decode_counts, run_bounds
-from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import in_other_layout, swapped_images
+
+if TYPE_CHECKING:
+    from bboxqa.rules.facts.document import Document
 
 # Rings per chunk, which take about ten megabytes as shapely polygons.
 _CHUNK = 1 << 14
@@ -36,7 +38,7 @@ class RingState(IntEnum):
     UNCHECKED = 2
 
 
-def ring_rows(document: Document, row: int) -> IndexArray:
+def ring_rows(document: "Document", row: int) -> IndexArray:
     """Return the indices of the rings of one annotation."""
     start, stop = np.searchsorted(document.annotations.rings.row, [row, row + 1])
     return np.arange(start, stop)
@@ -66,7 +68,7 @@ def usable(rings: Rings, which: IndexArray) -> IndexArray:
     return np.flatnonzero((size >= 3) & (np.diff(n_near[offsets]) == size))
 
 
-def ring_states(document: Document) -> ByteArray:
+def ring_states(document: "Document") -> ByteArray:
     """Return the `RingState` of each ring, (R,) uint8; sound for rings of fewer than 3 points."""
     rings = document.annotations.rings
     state = np.full(len(rings.row), RingState.SOUND, np.uint8)
@@ -146,7 +148,7 @@ def flat(shape: Any) -> list[float]:
     return [int(v) if v.is_integer() else v for v in numbers]
 
 
-def visible_areas(document: Document, suspects: IndexArray) -> tuple[FloatArray, FloatArray]:
+def visible_areas(document: "Document", suspects: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Return the areas of outlines and of rings, clipped to the image for the suspects.
 
     pycocotools also clips outlines to the image before measuring them. Images whose sizes look
@@ -174,7 +176,7 @@ def visible_areas(document: Document, suspects: IndexArray) -> tuple[FloatArray,
     return outline, ring_area
 
 
-def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
+def visible_bounds(document: "Document", rows: IndexArray) -> FloatArray:
     """Return left, top, right and bottom of outlines inside their images, (K, 4); NaN for none."""
     rings, result = document.annotations.rings, np.full((len(rows), 4), np.nan)
     for place, row in enumerate(rows.tolist()):
@@ -220,13 +222,13 @@ def _cut(xy: FloatArray, depth: FloatArray) -> FloatArray:
     return result
 
 
-def runs_of(document: Document, row: int) -> IndexArray:
+def runs_of(document: "Document", row: int) -> IndexArray:
     """Return the run lengths of a mask that can be read."""
     counts = document.record(row)["segmentation"]["counts"]
     return decode_counts(counts.encode()) if isinstance(counts, str) else np.array(counts, np.int64)
 
 
-def row_major_masks(document: Document, tolerance: float) -> IndexArray:
+def row_major_masks(document: "Document", tolerance: float) -> IndexArray:
     """Return the annotations whose mask fits its box, up to a tolerance, only if read row by row.
 
     Most masks span the full width when they are read in the wrong order, so such a box proves
@@ -245,3 +247,66 @@ def row_major_masks(document: Document, tolerance: float) -> IndexArray:
         if (np.abs(box[row] - [left, top, right, bottom]) <= tolerance).all():
             found.append(row)
     return np.array(found, np.int64)
+
+
+def _following(values: FloatArray, offsets: IndexArray) -> FloatArray:
+    """Return the value of the next vertex in the ring, for each vertex."""
+    following = np.empty_like(values)
+    following[:-1] = values[1:]
+    filled = np.diff(offsets) > 0
+    following[offsets[1:][filled] - 1] = values[offsets[:-1][filled]]
+    return following
+
+
+def ring_areas(rings: Rings) -> FloatArray:
+    """Return the signed area of each ring in square pixels (shoelace formula), (R,) float64.
+
+    NaN where coordinates are infinite or their products overflow.
+
+    Examples
+    --------
+    >>> one = np.zeros(1, np.int64)
+    >>> xy = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
+    >>> ring_areas(Rings(one, one, one + 6, np.array([0, 3]), xy))
+    array([6.])
+    """
+    offsets = rings.offsets
+    owner = np.repeat(np.arange(len(rings.row)), np.diff(offsets))
+    # Relative to the first vertex, since far from the origin products lose significant digits.
+    with np.errstate(over="ignore", invalid="ignore"):
+        x, y = (axis - axis[offsets[owner]] for axis in np.ascontiguousarray(rings.xy.T))
+        cross = x * _following(y, offsets) - _following(x, offsets) * y
+    return sum_by(owner, cross, len(rings.row)) / 2
+
+
+def ring_lengths(rings: Rings, which: IndexArray) -> FloatArray:
+    """Return the perimeter of the K rings `which` in pixels, (K,) float64.
+
+    Examples
+    --------
+    >>> one = np.zeros(1, np.int64)
+    >>> xy = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
+    >>> ring_lengths(Rings(one, one, one + 6, np.array([0, 3]), xy), one)
+    array([12.])
+    """
+    places, offsets = rows(rings.offsets[which], rings.offsets[which + 1])
+    xy, owner = rings.xy[places], np.repeat(np.arange(len(which)), np.diff(offsets))
+    return sum_by(owner, np.hypot(*(_following(xy, offsets) - xy).T), len(which))
+
+
+def ring_bounds(rings: Rings) -> FloatArray:
+    """Return left, top, right and bottom of each ring, (R, 4) float64; NaN for empty rings.
+
+    Examples
+    --------
+    >>> one = np.zeros(1, np.int64)
+    >>> xy = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
+    >>> ring_bounds(Rings(one, one, one + 6, np.array([0, 3]), xy))
+    array([[0., 0., 3., 4.]])
+    """
+    result = np.full((len(rings.row), 4), np.nan)
+    filled = np.flatnonzero(np.diff(rings.offsets))
+    if len(filled):
+        result[filled, :2] = np.minimum.reduceat(rings.xy, rings.offsets[filled])
+        result[filled, 2:] = np.maximum.reduceat(rings.xy, rings.offsets[filled])
+    return result

@@ -14,8 +14,8 @@ import bboxqa
 from bboxqa.core import arrays as blocks
 from bboxqa.formats import scanner as windows
 from bboxqa.formats.columns import Rings
-from bboxqa.rules.facts import box_overlaps, ring_measures, rings
-from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds, ring_lengths
+from bboxqa.rules.facts import rings
+from bboxqa.rules.facts.rings import ring_areas, ring_bounds, ring_lengths
 
 # `make fuzz` looks at a second corruption of what is about outlines, boxes and key points.
 FUZZ = "BBOXQA_FUZZ" in os.environ
@@ -43,19 +43,11 @@ def rings_of(parts):
     )
 
 
-@pytest.fixture(params=[1, 5, 1 << 20])
-def chunk(request, monkeypatch):
-    monkeypatch.setattr(ring_measures, "_CHUNK", request.param)
-    return request.param
-
-
-@given(many, st.sampled_from([1, 5, 1 << 20]))
-def test_area_length_and_bounds_are_those_of_each_ring(parts, size):
+@given(many)
+def test_area_length_and_bounds_are_those_of_each_ring(parts):
     rings = rings_of(parts)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ring_measures, "_CHUNK", size)
-        areas, bounds = ring_areas(rings), ring_bounds(rings)
-        lengths = ring_lengths(rings, np.arange(len(parts))[::-1])[::-1]
+    areas, bounds = ring_areas(rings), ring_bounds(rings)
+    lengths = ring_lengths(rings, np.arange(len(parts))[::-1])[::-1]
     for place, part in enumerate(parts):
         sides = list(zip(part, part[1:] + part[:1], strict=True))
         assert 2 * areas[place] == sum(x * v - u * y for (x, y), (u, v) in sides)
@@ -81,7 +73,6 @@ def test_columns_are_looked_at_in_blocks(code, tmp_path, monkeypatch):
             patch.setattr(rings, "_CHUNK", 2)
             patch.setattr(windows, "WINDOW", 300)
             patch.setattr(blocks, "_ROWS", 9)
-            patch.setattr(box_overlaps, "_ROWS", 9)
             assert told(bboxqa.validate(file)) == told(held)
         assert code in held.counts or code not in OUTLINES
 
