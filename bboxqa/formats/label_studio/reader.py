@@ -1,41 +1,38 @@
 """Reading Label Studio JSON: who was asked about which image, and what they drew."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.json_values import pointer_to
+from bboxqa.core.text import count, first_few, one_line
+from bboxqa.formats.choices import choices
 from bboxqa.formats.document import Where
 from bboxqa.formats.images import given_size, given_words
 from bboxqa.formats.label_studio.format import studio_members
-from bboxqa.formats.label_studio.images import (
-    ImageKey,
-    Images,
-    TaskImages,
-    image_of,
-    short_path,
-    tag_of,
-)
+from bboxqa.formats.label_studio.images import image_names, images_of, short_path
 from bboxqa.formats.label_studio.regions import (
     Region,
-    beyond,
+    Value,
+    is_outside,
     joints_of,
+    plain_boxes_of,
     points_by_parent,
     regions_of,
     shape_of,
 )
-from bboxqa.formats.label_studio.tasks import GROUND_TRUTH, Task, Work, names_in, person, tasks_of
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import whole_number
 from bboxqa.formats.source import only_file
 from bboxqa.formats.translation.collector import (
     SESSIONS,
     SIDES,
-    UNLABELLED,
     UNNAMED,
     Add,
     BrokenTextError,
@@ -50,21 +47,28 @@ from bboxqa.formats.translation.masks import Masks, Size
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
     ValueProblemError,
+    items,
+    mapping,
     plain_text,
     side_of,
     size_of,
 )
 
+GROUND_TRUTH = "ground truth"
+"""The name of the annotator of annotations that are marked as ground truth."""
+REVIEW = {"bboxqa": "review"}
+"""In the data of tasks whose predictions are annotations of people, to be reviewed."""
+_LISTS = ("annotations", "completions", "predictions")
 _TIMES = ("created_at", "updated_at", "lead_time")
 _SIDES = ("original_width", "original_height")
-_TRACK = "videorectangle"
-_APART = {
-    "choices": "image label",
-    "relation": "relation",
-    "keypoint": "key point",
-    _TRACK: "video track",
-}
-# The counted facts, with the noun and the text of their notes.
+# The keys of annotations in JSON-MIN, among those of the data of their task.
+_OF_WORK = ("id", "annotator", "annotation_id", "agreement", *_TIMES)
+# The keys of a region in JSON-MIN, by the type of its result.
+_TYPES = (
+    ("points", "polygon"), ("radiusX", "ellipse"), ("rle", "brush"), ("height", "rectangle"),
+    ("width", "keypoint"),
+)  # fmt: skip
+_APART = {"choices": "image label", "relation": "relation", "keypoint": "key point"}
 _NOTES = (
     ("cancelled", "annotation", "left out: cancelled by the annotator"),
     ("draft", "draft", "left out: not submitted"),
@@ -72,7 +76,6 @@ _NOTES = (
     ("bare", "prediction", "left out: a number instead of regions"),
     ("several", "region", "with several labels: one annotation for each label"),
     ("empty", "mask", "left out: no pixels"),
-    ("turned", "region", "drawn on an image that was rotated on the screen"),
 )
 
 
@@ -83,10 +86,10 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     """
     member = only_file(path, studio_members(path), "Label Studio")
     text, number = member.text(), 0
-    records = _Records(member, text, add, wanted)
+    records = _Records(member, add, wanted)
     try:
-        for number, task in enumerate(tasks_of(text), start=1):
-            records.add_task(task)
+        for number, (pointer, item) in enumerate(_items_of(text), start=1):
+            records.add_task(item, pointer, number)
             if wanted.progress is not None and number % 100 == 0:
                 wanted.progress(number, number + 1)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -95,91 +98,229 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     found = records.done()
     if not found.images:
         problem = f"{member.shown}: has {count(number, 'task')} of Label Studio, none with an image"
-        if records.n_tracks:
-            tracks = count(records.n_tracks, "tracked object")
-            raise DatasetError(
-                [f"{problem}, but {tracks} in videos, which are not read"],
-                "Annotate frames as images, or track in CVAT: its XML of videos is read.",
-            )
         raise DatasetError(
             [problem],
-            "Shapes in images are compared. For labels of texts, export a table: bboxqa stats",
+            "Shapes in images are compared. Labels of texts: export a table, and bboxqa stats; "
+            "videos: track in CVAT, whose XML is read.",
         )
     return found
+
+
+def _items_of(text: bytes) -> Iterator[tuple[str, Any]]:
+    """Yield the tasks of a file with their pointers, decoding one at a time."""
+    if not text[:64].lstrip().startswith(b"["):
+        yield "", msgspec.json.decode(text)
+        return
+    for number, raw in enumerate(msgspec.json.decode(text, type=list[msgspec.Raw])):
+        yield f"/{number}", msgspec.json.decode(raw)
+
+
+def person(value: object) -> str:
+    """Return who completed an annotation; "" if nobody is named.
+
+    Some exports have numbers for annotators, others objects with number and e-mail.
+
+    Examples
+    --------
+    >>> person({"id": 7, "email": "ann@example.org"}), person(7), person({"id": 8}), person(None)
+    ('ann@example.org', '7', '8', '')
+    """
+    given = mapping(value)
+    both = f"{plain_text(given.get('first_name'))} {plain_text(given.get('last_name'))}".strip()
+    named = plain_text(given.get("email")) or plain_text(given.get("username")) or both
+    return named or plain_text(given.get("id")) or plain_text(value)
+
+
+@dataclass(slots=True)
+class _Work:
+    """An annotation or a prediction of a task."""
+
+    content: Value
+    pointer: str
+    results: list[tuple[str, Value]]
+    """The results of the regions, each with its pointer."""
+    is_prediction: bool = False
+
+
+@dataclass(slots=True)
+class _Task:
+    """A task: the data shown to annotators, and their annotations."""
+
+    pointer: str
+    name: str
+    """Its id, or its place in the file from 1."""
+    data: Value
+    works: list[_Work] = field(default_factory=list)
+    images: dict[str, list[str]] = field(default_factory=dict)
+    """The addresses of its images by data key."""
+    records: dict[str, Record] = field(default_factory=dict)
+    """The records of its images by address."""
+    has_answers: bool = False
+    """Whether its data may hold answers of the annotator, as in JSON-MIN."""
+    is_review: bool = False
+    """Whether predictions are annotations of people, to be reviewed."""
+
+    @property
+    def label(self) -> str:
+        return f"task {self.name}"
+
+    def shown(self) -> str:
+        """Return a digest of what the task shows; links to one image differ in signatures."""
+        data = self.images or ({} if self.has_answers else self.data)
+        values = ((key, each if isinstance(each, list) else [each]) for key, each in data.items())
+        shown = {
+            key: [(short_path(each) or each) if isinstance(each, str) else each for each in listed]
+            for key, listed in values
+        }
+        # An address may be a whole picture.
+        encoded = msgspec.json.encode(shown, order="deterministic")
+        return blake2b(encoded, digest_size=16).hexdigest()
 
 
 class _Records:
     """Converts tasks to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, member: Member, text: bytes, add: Add, wanted: Wanted) -> None:
+    def __init__(self, member: Member, add: Add, wanted: Wanted) -> None:
         self._member = member.name
         self._wanted = wanted
         self._masks = Masks(outlines=wanted.outlines)
         self._into = Collector("Label Studio JSON", add)
-        self._images = TaskImages(text)
-        self._names = names_in(text)
+        self._said = choices().columns.get("image", "")
+        # Records of images with their addresses and tasks.
+        self._images: list[tuple[Record, str, _Task]] = []
+        # What the tasks of each id show, by which they are told apart.
+        self._told: dict[str, dict[str, int]] = defaultdict(dict)
         # How often each annotator annotated a task.
-        self._works: dict[tuple[object, ...], Counter[str]] = defaultdict(Counter)
-        self._tags_on_said: dict[str, None] = {}
-        # Annotations that name nobody, as the label of the task and the place.
+        self._works: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+        # Data keys of tasks with several images, and of those that somebody drew on.
+        self._several: dict[str, None] = {}
+        self._drawn: set[str] = set()
         self._unnamed: list[tuple[str, str]] = []
-        self._n_unnamed: Counter[str] = Counter()
         self._is_anybody_named = False
         self._models: Counter[str] = Counter()
         self._tally: Counter[str] = Counter()
-        self.n_tracks = 0
 
-    def _where(self, pointer: str) -> Where:
-        return Where(self._member, pointer)
+    def _defect(self, code: str, task: _Task, problem: str, pointer: str) -> None:
+        self._into.defect(code, f"{task.label}: {problem}", Where(self._member, pointer))
 
-    def add_task(self, task: Task) -> None:
-        """Add the annotations and predictions of a task."""
-        images = self._images.images_of(task)
-        self._images.tell_apart(task, images)
-        for pointer, found in task.odd:
-            problem = f"{task.label}: found {found}; expected an object"
-            self._into.defect("T001", problem, self._where(pointer))
-        if task.n_bare:
-            problem = f"{task.label}: {count(task.n_bare, 'prediction')} without regions: a number"
-            self._into.defect("T009", problem, self._where(f"{task.pointer}/predictions/0"))
-        self._tally["bare"] += task.n_bare
-        self._tally["draft"] += task.n_drafts
-        sizes = self._sizes(task, images)
-        keys = self._images.of_task(task, images) or sizes.keys()
+    def add_task(self, item: object, pointer: str, number: int) -> None:
+        """Add a task in any layout: a full task, a single annotation, or one of JSON-MIN."""
+        given = mapping(item)
+        task = _Task(
+            pointer, plain_text(given.get("id")) or str(number), mapping(given.get("data"))
+        )
+        if any(isinstance(given.get(key, 0), list | None) for key in _LISTS):
+            self._tally["draft"] += len(items(given.get("drafts")))
+            for key in _LISTS:
+                self._add_works(task, items(given.get(key)), key)
+        elif isinstance(given.get("result"), list):
+            # As in Label Studio's target storage.
+            of_task = mapping(given.get("task"))
+            own = plain_text(of_task.get("id")) or plain_text(given.get("task"))
+            task.name, task.data = own or str(number), mapping(of_task.get("data"))
+            is_prediction = "completed_by" not in given and "model_version" in given
+            results = self._results(task, given["result"], pointer)
+            task.works.append(_Work(given, pointer, results, is_prediction))
+        elif given:
+            _fill_minimal(task, given)
+        else:
+            self._defect("T001", task, f"found {_shown(item)}; expected an object", pointer)
+            return
+        self._add(task)
+
+    def _add_works(self, task: _Task, works: list[Any], key: str) -> None:
+        is_prediction = key == "predictions"
+        for place, work in enumerate(works):
+            here = f"{task.pointer}/{key}/{place}"
+            if isinstance(work, dict):
+                results = self._results(task, work.get("result"), here)
+                task.works.append(_Work(work, here, results, is_prediction))
+            elif is_prediction and isinstance(work, int | float):
+                self._tally["bare"] += 1
+                self._defect("T009", task, "a prediction without regions: a number", here)
+            else:
+                self._defect("T001", task, f"found {_shown(work)}; expected an object", here)
+
+    def _results(self, task: _Task, given: object, pointer: str) -> list[tuple[str, Value]]:
+        """Return the results of an annotation with their pointers; report values of other types."""
+        listed = given if isinstance(given, list) else [] if given is None else [given]
+        found = [(f"{pointer}/result/{place}", each) for place, each in enumerate(listed)]
+        for here, each in found:
+            if type(each) is not dict:
+                self._defect("T001", task, f"found {_shown(each)}; expected an object", here)
+        return [(here, each) for here, each in found if type(each) is dict]
+
+    def _add(self, task: _Task) -> None:
+        """Add the images of a task, and its annotations and predictions."""
+        task.images = images_of(task.data, self._said)
+        # Merged exports have several tasks of one id.
+        known = self._told[task.name]
+        place = known.setdefault(task.shown(), len(known))
+        if place:
+            task.name = f"{task.name} ({place + 1})"
+        task.is_review = task.data.items() >= REVIEW.items()
+        if task.is_review and any(
+            not (each.is_prediction or _is_cancelled(each)) for each in task.works
+        ):
+            self._tally["reviewed"] += sum(each.is_prediction for each in task.works)
+            task.works = [each for each in task.works if not each.is_prediction]
+        self._add_images(task)
+        for work in task.works:
+            if not _is_cancelled(work):
+                self._add_work(task, work)
+                continue
+            self._tally["cancelled"] += 1
+            if work.results:
+                some = count(len(work.results), "result")
+                problem = f"an annotation with {some} was cancelled, and is left out"
+                self._defect("T006", task, problem, work.pointer)
+
+    def _add_images(self, task: _Task) -> None:
+        """Add the images that annotators of a task were asked about, with their sizes."""
+        if len(task.images) > 1:
+            self._several |= dict.fromkeys(task.images)
+        pages = task.images.get(self._said) or [
+            each for some in task.images.values() for each in some
+        ]
+        sizes: dict[str, Size | None] = dict.fromkeys(pages)
+        for result in (result for work in task.works for _, result in work.results):
+            address = self._address(task, result)
+            size = size_of(*map(result.get, _SIDES))
+            if address is not None and size is not None and sizes.get(address) is None:
+                sizes[address] = size
+            if len(task.images) <= 1 and len(sizes) == 1 and all(sizes.values()):
+                break
         # A task with a single image gives it its number.
-        number = whole_number(task.name) if len(keys) == 1 else None
-        records = {key: self._image(task, key, sizes.get(key), number) for key in sorted(keys)}
-        for work in task.works:
-            self._add_work(task, work, images, records)
-
-    def _sizes(self, task: Task, images: Images) -> dict[ImageKey, Size]:
-        """Return the first size that results give for each image."""
-        sizes: dict[ImageKey, Size] = {}
-        for work in task.works:
-            for _, result in work.results:
-                size = size_of(*map(result.get, _SIDES))
-                if size is not None:
-                    sizes.setdefault(image_of(images, result, self._images.said), size)
-                    if len(images) <= 1 and sum(map(len, images.values())) <= 1:
-                        return sizes
-        return sizes
-
-    def _image(self, task: Task, key: ImageKey, size: Size | None, number: int | None) -> Record:
-        record = self._into.image((task.label, key), self._where(task.pointer), number)
-        if "file_name" not in record:
-            record["file_name"] = ""
-            self._images.add(record, key, task.label)
-            if size is None and not key.tag:
-                if len(self._images.images_of(task)) <= 1:
+        number = whole_number(task.name) if len(sizes) == 1 else None
+        for address in sorted(sizes):
+            where, size = Where(self._member, task.pointer), sizes[address]
+            record = self._into.image((task.name, address), where, number)
+            task.records[address] = record
+            if "file_name" not in record:
+                record["file_name"] = ""
+                self._images.append((record, address, task))
+                if size is None and len(task.images) <= 1:
                     size = size_of(task.data.get("width"), task.data.get("height"))
-                if size is None and (size := given_size(short_path(key.address))) is not None:
+                if size is None and (size := given_size(short_path(address))) is not None:
                     self._tally["given"] += 1
-        if size is not None:
-            record.setdefault("width", size[0])
-            record.setdefault("height", size[1])
-        return record
+            for side, pixels in zip(SIDES, size or (), strict=False):
+                record.setdefault(side, pixels)
 
-    def _author(self, task: Task, work: Work) -> str:
+    def _address(self, task: _Task, result: Value) -> str | None:
+        """Return the address of the image that a result is on; None if it is not known."""
+        if not task.images:
+            return ""
+        tag = plain_text(result.get("to_name"))
+        key = tag if tag in task.images else self._said
+        if key not in task.images:
+            if len(task.images) > 1:
+                return None
+            (key,) = task.images
+        self._drawn.add(key)
+        pages, page = task.images[key], result.get("item_index") or 0
+        return pages[page] if type(page) is int and 0 <= page < len(pages) else None
+
+    def _author(self, task: _Task, work: _Work) -> str:
         """Return the annotator of an annotation, or the model of a prediction."""
         content = work.content
         if work.is_prediction:
@@ -188,7 +329,7 @@ class _Records:
             model = f"model {model}" if model.isdecimal() else model
             self._models[model] += not task.is_review
             return model
-        name = person(content.get("completed_by"), self._names)
+        name = person(content.get("completed_by"))
         self._is_anybody_named |= bool(name)
         if content.get("ground_truth") is True:
             self._tally["truth"] += 1
@@ -196,168 +337,156 @@ class _Records:
         if name:
             return name
         self._unnamed.append((task.label, work.pointer))
-        self._n_unnamed[task.label] += 1
-        number = self._n_unnamed[task.label]
+        number = sum(label == task.label for label, _ in self._unnamed)
         self._tally["numbered"] += number > 1
         return f"(not named {number})" if number > 1 else UNNAMED
 
-    def _add_work(
-        self,
-        task: Task,
-        work: Work,
-        images: Images,
-        records: Mapping[ImageKey, Record],
-    ) -> None:
-        """Add an annotation or a prediction, if it counts."""
-        if work.is_cancelled:
-            self._tally["cancelled"] += 1
-            if work.results:
-                some = count(len(work.results), "result")
-                problem = f"{task.label}: an annotation with {some} was cancelled, and is left out"
-                self._into.defect("T006", problem, self._where(work.pointer))
-            return
-        if work.is_prediction and task.is_reviewed:
-            self._tally["reviewed"] += 1
-            return
-        annotator = self._author(task, work)
+    def _add_work(self, task: _Task, work: _Work) -> None:
+        """Add an annotation or a prediction."""
+        annotator, sessions = self._author(task, work), self._wanted.sessions
         # In sessions, images are annotated again; else tasks are.
-        has_addresses = all(key.address for key in records)
-        by_image = self._wanted.sessions and has_addresses
-        works = self._works[(*records,) if by_image else (task.label, *records)]
+        by_image = sessions and all(task.records)
+        works = self._works[(*task.records,) if by_image else (task.label,)]
         works[annotator] += 1
-        if works[annotator] > 1 and not self._wanted.sessions:
+        if works[annotator] > 1 and not sessions:
             self._tally["again"] += 1
-            problem = f"{task.label}: {one_line(annotator)} annotated it {works[annotator]} times"
-            self._into.defect("T007", f"{problem}; the first counts", self._where(work.pointer))
+            problem = f"{one_line(annotator)} annotated it {works[annotator]} times"
+            self._defect("T007", task, f"{problem}; the first counts", work.pointer)
             return
-        for record in records.values():
+        for record in task.records.values():
             self._into.ask(record, annotator)
+        if self._add_plain(task, work, annotator):
+            return
         shared: Record = {key: work.content[key] for key in _TIMES if work.content.get(key)}
-        shared |= {"annotator": annotator, "session": str(works[annotator])}
+        shared["annotator"] = annotator
+        if sessions:
+            shared["session"] = str(works[annotator])
         regions = regions_of(work.results)
         points = points_by_parent(regions) if self._wanted.keypoints else {}
-        said = self._images.said
-        is_said = said in images and len(images) > 1
-        pages = [page for pages in images.values() for page in pages]
-        only = ImageKey(pages[0]) if len(pages) == 1 else None
         inside = {id(point) for group in points.values() for point in group}
         for region in regions:
             if id(region) not in inside:
-                key = only or image_of(images, region.result, said)
-                if is_said and region.is_shape and (tag := tag_of(region.result)) not in images:
-                    self._check_tag(task, region, tag)
-                joints = points.get(region.id, [])
-                self._add_region(task, region, records.get(key), shared, joints)
+                self._add_region(task, region, shared, points.get(region.id, []))
 
-    def _check_tag(self, task: Task, region: Region, tag: str) -> None:
-        """Report, once, that the user's image would get the regions of several tags."""
-        self._tags_on_said[tag] = None
-        if len(self._tags_on_said) == 2 and not self._tally["tags"]:
-            self._tally["tags"] += 1
-            first, second = map(repr, map(one_line, self._tags_on_said))
-            problem = f"is on the tag {second}, others are on {first}: --columns image="
-            problem += f"{one_line(self._images.said)} would put them on one image; leave it out"
-            label = _label(task, region)
-            self._into.defect("T001", f"{label}: {problem}", self._where(region.pointer))
+    def _add_plain(self, task: _Task, work: _Work, annotator: str) -> bool:
+        """Add the regions of an annotation as columns if all are plain boxes; else return False."""
+        add_boxes, images = self._wanted.add_boxes, task.records
+        if add_boxes is None or len(images) != 1 or len(task.images) > 1:
+            return False
+        (image,) = images.values()
+        size = image.get("width"), image.get("height")
+        boxes = plain_boxes_of(work.results, size)
+        if boxes is None:
+            return False
+        ids: dict[str, int] = {}
+        for _, label, _, at in boxes:
+            if label not in ids:
+                ids[label] = self._into.category(label, Where(self._member, at))
+        number = image["id"]
+        rows = [(number, ids[label], *box, annotator, own, at) for box, label, own, at in boxes]
+        self._into.plain_boxes(rows, self._member, add_boxes)
+        return True
 
     def _add_region(
-        self, task: Task, region: Region, image: Record | None, shared: Record, points: list[Region]
+        self, task: _Task, region: Region, shared: Record, points: list[Region]
     ) -> None:
         """Add a region with its key points, as one annotation per label."""
-        where = self._where(region.pointer)
-        if not region.is_shape or image is None:
-            self.n_tracks += region.kind == _TRACK
+        where, given = Where(self._member, region.pointer), region.result
+        if not region.is_shape or not task.records:
             apart = _APART.get(region.kind, f"{one_line(region.kind) or 'other'} result")
             self._into.annotation({"shape": apart}, where)
             return
+        label = f"{task.label}, region {one_line(region.id)}" if region.id else task.label
         try:
-            size = self._size(task, region, image, where)
-            if size is None:
-                return
+            image = self._image_of(task, given)
+            size = self._size(label, given, image, where)
             shape = shape_of(region, size, self._masks)
             shape = self._wanted.boxed(shape | joints_of(points, size) if points else shape)
+        except _NoSizeError as error:
+            self._into.defect("T002", f"{label}: {error}", where)
+            return
         except ValueProblemError as error:
             self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
-            self._into.refuse(_label(task, region), error, where)
+            self._into.refuse(label, error, where)
             return
-        problem = beyond(region, shape["bbox"], size) if "bbox" in shape else ""
         record = {**shape, "image_id": image["id"], **shared}
-        given = region.result
-        if plain_text(given.get("origin")).startswith("prediction") and not task.is_review:
+        if str(given.get("origin")).startswith("prediction") and not task.is_review:
             record["source"] = "prediction"
         if isinstance(given.get("score"), int | float):
             record["score"] = given["score"]
         record["own_id"] = region.id or where.at
         if region.attributes:
             record["attributes"] = record.get("attributes", {}) | region.attributes
-        if given.get("image_rotation"):
-            self._tally["turned"] += 1
-        if len(region.labels) > 1:
-            self._tally["several"] += 1
-        self._add_labels(task, region, record, where, problem)
+        self._tally["several"] += len(region.labels) > 1
+        for name in region.labels or [""]:
+            row = self._into.labelled({**record}, name, where, f"{label}: has no label")
+            if row >= 0 and not region.value.get("rotation") and is_outside(shape["bbox"], size):
+                problem = "is outside of its image; expected 0 to 100, in percent of the image"
+                self._into.defect("T003", f"{label}: {problem}", where, row)
 
-    def _size(self, task: Task, region: Region, image: Record, where: Where) -> Size | None:
-        """Return the size by which a region is drawn; None, with a defect, if it is unknown."""
-        sides = [region.result.get(side) for side in _SIDES]
-        if sides == [image.get(side) for side in SIDES] != [None, None]:
-            return image["width"], image["height"]
+    def _image_of(self, task: _Task, result: Value) -> Record:
+        """Return the image that a result is on; raises ValueProblemError if that is not known."""
+        address = self._address(task, result)
+        if address is not None:
+            return task.records[address]
+        keys = first_few([*task.images], 5, one_line)
+        raise ValueProblemError(
+            f"is on the tag {_shown(result.get('to_name'))}; its task has images under {keys}: "
+            "--columns image=KEY says which is drawn on"
+        )
+
+    def _size(self, label: str, result: Value, image: Record, where: Where) -> Size:
+        """Return the size by which a region is drawn; raises _NoSizeError if it is unknown."""
+        sides = [result.get(side) for side in _SIDES]
+        known = (image["width"], image["height"]) if "width" in image else None
         size = size_of(*sides)
         if size is None:
-            for key in _SIDES:
-                side_of(region.result.get(key), key)
-        if "width" not in image:
-            problem = "has no original_width and original_height, so that percent cannot become"
-            advice = "--image-size gives them: 1920x1080, or the folder of images"
-            problem = f"{_label(task, region)}: {problem} pixels: {advice}"
-            self._into.defect("T002", problem, where)
-            return None
-        known = (image["width"], image["height"])
-        if size is not None and size != known:
-            problem = f"{_label(task, region)}: the image is {size[0]} × {size[1]}; other regions"
-            self._into.defect("T010", f"{problem} of it say {known[0]} × {known[1]}", where)
+            for key, side in zip(_SIDES, sides, strict=True):
+                side_of(side, key)
+        if known is None:
+            raise _NoSizeError(
+                "has no original_width and original_height, so that percent cannot become pixels: "
+                "--image-size gives them: 1920x1080, or the folder of images"
+            )
+        if size not in (None, known):
+            problem = f"{label}: the image is {size[0]} × {size[1]}; other regions of it say"
+            self._into.defect("T010", f"{problem} {known[0]} × {known[1]}", where)
         return size or known
-
-    def _add_labels(
-        self, task: Task, region: Region, record: Record, where: Where, problem: str
-    ) -> None:
-        for name in region.labels or [UNLABELLED]:
-            if "bbox" not in record:
-                self._into.annotation({**record, "label": name}, where)
-                continue
-            category = self._into.category(name, where)
-            row = self._into.annotation({**record, "category_id": category}, where)
-            if not region.labels:
-                self._into.defect("T004", f"{_label(task, region)}: has no label", where, row)
-            if problem:
-                self._into.defect("T003", f"{_label(task, region)}: {problem}", where, row)
 
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
-        self._images.name()
-        for problem, pointer in self._unnamed_problems():
-            self._into.defect("T005", problem, self._where(pointer))
-        repeats = []
-        if number := self._tally["again"]:
-            left_out = "left out: by someone who had annotated the task before"
-            repeats = [f"{count(number, 'annotation')} {left_out}; {SESSIONS}"]
-        found = self._into.done([*self._notes()], "completed_by", repeats)
-        return replace(
-            found,
-            nobody_notes=[*self._nobody_notes()],
-            numbered_images=self._images.numbered(),
-        )
-
-    def _unnamed_problems(self) -> Iterator[tuple[str, str]]:
-        """Yield the problem and place of what names nobody; of all at once if nobody is named."""
+        names = image_names(address for _, address, _ in self._images)
+        numbered: dict[str, str] = {}
+        for record, address, task in self._images:
+            record["file_name"] = names.get(address) or task.label
+            if not short_path(address):
+                numbered[record["file_name"]] = task.shown()
+        number, unnamed = count(len(self._unnamed), "annotation"), self._unnamed
         if self._is_anybody_named:
-            for label, pointer in self._unnamed:
-                yield f"{label}: an annotation does not say who completed it", pointer
-        elif self._unnamed:
-            number = count(len(self._unnamed), "annotation")
+            unnamed = [
+                (f"{label}: an annotation does not say who completed it", at)
+                for label, at in unnamed
+            ]
+        else:
             problem = f"no annotation of the file says who completed it ({number})"
-            yield problem, self._unnamed[0][1]
+            unnamed = [(problem, at) for _, at in unnamed[:1]]
+        for problem, pointer in unnamed:
+            self._into.defect("T005", problem, Where(self._member, pointer))
+        repeats = []
+        if again := self._tally["again"]:
+            left_out = "left out: by someone who had annotated the task before"
+            repeats = [f"{count(again, 'annotation')} {left_out}; {SESSIONS}"]
+        nobody = []
+        if self._tally["numbered"]:
+            numbering = "annotators are numbered task by task, so results per annotator mix people"
+            nobody = [f"{number} without completed_by: {numbering}"]
+        elif self._unnamed:
+            who = ", who may be several people" if len(self._unnamed) > 1 else ""
+            nobody = [f"{number} without completed_by, here by '{UNNAMED}'{who}"]
+        found = self._into.done([*self._notes(len(numbered))], "completed_by", repeats)
+        return replace(found, nobody_notes=nobody, numbered_images=numbered)
 
-    def _notes(self) -> Iterator[str]:
+    def _notes(self, n_numbered: int) -> Iterator[str]:
         for model, number in (+self._models).items():
             counts = f"counts as an annotator: {count(number, 'prediction')} in the file"
             yield f"{one_line(model)} is a model and {counts}"
@@ -368,18 +497,40 @@ class _Records:
         if number := self._tally["given"]:
             yield f"{count(number, 'image')} without original_width: {given_words()}"
         yield from tally_notes(self._tally, _NOTES)
-        yield from self._images.notes()
-
-    def _nobody_notes(self) -> Iterator[str]:
-        number = len(self._unnamed)
-        what = f"{count(number, 'annotation')} without completed_by"
-        if self._tally["numbered"]:
-            numbered = "annotators are numbered task by task, so results per annotator mix people"
-            yield f"{what}: {numbered}"
-        elif number:
-            who = ", who may be several people" if number > 1 else ""
-            yield f"{what}, here by '{UNNAMED}'{who}"
+        if undrawn := [each for each in self._several if each not in self._drawn]:
+            keys = first_few(undrawn, 5, lambda each: repr(one_line(each)))
+            some = f"nobody drew on the images under {keys} in the data of tasks, which count as"
+            yield f"{some} empty; if these are no images to annotate: --columns image=KEY"
+        if n_numbered:
+            numbered = "named by the number of its task: no value of data names an image"
+            todo = "--columns image=KEY says which key of the data does"
+            yield f"{count(n_numbered, 'image')} {numbered}; {todo}"
 
 
-def _label(task: Task, region: Region) -> str:
-    return f"{task.label}, region {one_line(region.id)}" if region.id else task.label
+class _NoSizeError(ValueProblemError):
+    """A region in an image of unknown size."""
+
+
+def _fill_minimal(task: _Task, item: Value) -> None:
+    """Fill in the task of a JSON-MIN annotation, whose regions are under tag names."""
+    results: list[tuple[str, Value]] = []
+    task.has_answers = True
+    for key, value in item.items():
+        if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+            for place, region in enumerate(value):
+                kind = next((kind for key_of, kind in _TYPES if key_of in region), "")
+                labels = next((each for each in region if each == f"{kind}labels"), kind)
+                more = {"type": labels, "value": region, "from_name": key}
+                results.append((f"{task.pointer}{pointer_to(key, place)}", {**region, **more}))
+        elif key not in _OF_WORK:
+            task.data[key] = value
+    content = {**item, "completed_by": item.get("annotator"), "id": item.get("annotation_id")}
+    task.works.append(_Work(content, task.pointer, results))
+
+
+def _is_cancelled(work: _Work) -> bool:
+    return work.content.get("was_cancelled") is True
+
+
+def _shown(value: object) -> str:
+    return one_line(repr(value))[:40]

@@ -1,6 +1,6 @@
 """The regions of Label Studio: results that share an id, and their shapes in pixels."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,12 +22,9 @@ from bboxqa.formats.translation.untrusted import (
 )
 
 Value = dict[str, Any]
-_SHAPES = {"rectangle", "polygon", "ellipse", "brush", "bitmask", "keypoint", "vector"}
-# Types of results that add attributes to a region.
-_ATTRIBUTES = {"choices", "textarea", "number", "rating", "taxonomy", "datetime"}
 _BOX = ("x", "y", "width", "height")
-_MOST_PERCENT, _PIXELS = 100.5, 200
-"""Coordinates above the second are pixels, not percentages."""
+_PIXELS = 200
+"""Coordinates above it are pixels, not percentages."""
 
 
 @dataclass(slots=True)
@@ -42,18 +39,13 @@ class Region:
     """The id that Label Studio shows."""
     value: Value
     """The geometry."""
-    labels: list[str] = field(default_factory=list)
+    labels: list[str]
     attributes: Record = field(default_factory=dict)
 
     @property
     def is_shape(self) -> bool:
         """Whether the region is a shape that can be read."""
-        return self.kind in _SHAPES
-
-
-def is_on_image(result: Value) -> bool:
-    """Return whether a result is a shape in an image."""
-    return plain_text(result.get("type")).removesuffix("labels") in _SHAPES
+        return self.kind in _READ
 
 
 def regions_of(results: Iterable[tuple[str, Value]]) -> list[Region]:
@@ -63,38 +55,43 @@ def regions_of(results: Iterable[tuple[str, Value]]) -> list[Region]:
     attributes.
     """
     whole: dict[str, Region] = {}
-    rest: list[Region] = []
+    rest: list[tuple[Region, str]] = []
     for pointer, result in results:
         kind, own = plain_text(result.get("type")), plain_text(result.get("id"))
         value = mapping(result.get("value"))
-        region = Region(pointer, result, kind.removesuffix("labels"), own, value)
-        if region.is_shape and (own not in whole or _outline(whole[own]) != _outline(region)):
-            _add_labels(region, value, kind)
-            whole[pointer if own in whole else own or pointer] = region
+        labels = _labels(value, kind)
+        region = Region(pointer, result, kind.removesuffix("labels"), own, value, labels)
+        if not region.is_shape:
+            rest.append((region, kind))
+        elif own not in whole:
+            whole[own or pointer] = region
+        elif _outline(whole[own]) == _outline(region):
+            whole[own].labels += [each for each in labels if each not in whole[own].labels]
         else:
-            rest.append(region)
-    for region in rest:
-        kind = plain_text(region.result.get("type"))
-        of_shape = whole.get(region.id) if region.id else None
+            whole[pointer] = region
+    for region, kind in rest:
+        of_shape = whole.get(region.id)
         if of_shape is None:
             region.kind = kind
-            whole[f"{region.id} {region.pointer}"] = region
-        elif kind in _ATTRIBUTES:
-            name = plain_text(region.result.get("from_name")) or kind
-            of_shape.attributes[name] = region.value.get(kind)
+            whole[region.pointer] = region
+        elif kind.endswith("labels"):
+            of_shape.labels += [each for each in region.labels if each not in of_shape.labels]
         else:
-            _add_labels(of_shape, region.value, kind)
+            of_shape.attributes[plain_text(region.result.get("from_name")) or kind] = (
+                region.value.get(kind)
+            )
     return [*whole.values()]
+
+
+def _labels(value: Value, kind: str) -> list[str]:
+    given = value.get(kind) if kind.endswith("labels") else None
+    if not isinstance(given, list):
+        return []
+    return [*dict.fromkeys(filter(None, map(plain_text, given)))]
 
 
 def _outline(region: Region) -> Value:
     return {key: each for key, each in region.value.items() if not key.endswith("labels")}
-
-
-def _add_labels(region: Region, value: Value, kind: str) -> None:
-    if kind.endswith("labels"):
-        named = filter(None, map(plain_text, items(value.get(kind))))
-        region.labels = [*dict.fromkeys([*region.labels, *named])]
 
 
 def points_by_parent(regions: Sequence[Region]) -> dict[str, list[Region]]:
@@ -109,10 +106,7 @@ def points_by_parent(regions: Sequence[Region]) -> dict[str, list[Region]]:
 
 
 def joints_of(points: Sequence[Region], size: Size) -> Record:
-    """Return the key points of a shape and their names.
-
-    Raises ValueProblemError if a value is not as Label Studio writes it.
-    """
+    """Return the key points of a shape and their names."""
     triples = [_key_point(each.value, size)["keypoints"] for each in points]
     return {
         "keypoints": [number for triple in triples for number in triple],
@@ -120,42 +114,102 @@ def joints_of(points: Sequence[Region], size: Size) -> Record:
     }
 
 
+def plain_boxes_of(
+    results: Sequence[tuple[str, Value]], size: tuple[object, object]
+) -> list[tuple[tuple[float, float, float, float], str, str, str]] | None:
+    """Return boxes in pixels with label, id and pointer, if all results are such without more.
+
+    Upright rectangles with one label each, whose image has this size.
+    """
+    found = []
+    for pointer, result in results:
+        value, own = result.get("value"), result.get("id")
+        if not (type(value) is dict and type(own) is str and _is_plain(result, value, size)):
+            return None
+        (label,) = value["rectanglelabels"]
+        x, y, w, h = value["x"], value["y"], value["width"], value["height"]
+        if not {type(x), type(y), type(w), type(h)} <= _NUMBERS:
+            return None
+        if min(x, y) < 0 or max(x, y, w, h) > 100:
+            return None
+        wide, high = size
+        box = x * wide / 100, y * high / 100, w * wide / 100, h * high / 100
+        found.append((box, label, own, pointer))
+    ids = {own for _, _, own, _ in found}
+    return found if len(ids) == len(found) and "" not in ids else None
+
+
+_NUMBERS = {int, float}
+_NOT_PLAIN = {"score", "parentID"}
+
+
+def _is_plain(result: Value, value: Value, size: tuple[object, object]) -> bool:
+    labels = value.get("rectanglelabels")
+    return (
+        result.get("type") == "rectanglelabels"
+        and value.get("rotation") in (0, None)
+        and type(labels) is list
+        and len(labels) == 1
+        and type(labels[0]) is str
+        and labels[0] == labels[0].strip() != ""
+        and (result.get("original_width"), result.get("original_height")) == size != (None, None)
+        and result.get("origin", "manual") == "manual"
+        and _NOT_PLAIN.isdisjoint(result)
+        and value.keys() >= {*_BOX}
+    )
+
+
+def is_outside(box: Sequence[float], size: Size) -> bool:
+    """Return whether a box in pixels lies outside of an image of this size."""
+    x, y, width, height = box
+    return not (x < size[0] and y < size[1] and x + width > 0 and y + height > 0)
+
+
 def shape_of(region: Region, size: Size, masks: Masks) -> Record:
     """Return the COCO geometry keys of a region.
 
     Raises ValueProblemError if the values are not as Label Studio writes them.
     """
-    value = region.value
-    turned = value.get("rotation")
-    if region.kind == "rectangle" and (turned is None or (turned == 0 and turned is not False)):
-        numbers: list[Any] = [value.get(name) for name in _BOX]
-        if all(type(each) in (int, float) and abs(each) <= _PIXELS for each in numbers):
-            return {"bbox": _in_pixels(numbers, size)}
-    for name, number in _coordinates(value):
-        if abs(number) > _PIXELS:
-            # A whole number in JSON may be larger than any float.
-            problem = f"{name} is {number_of(number, name):g}, which is in pixels"
-            raise ValueProblemError(f"{problem}; expected 0 to 100, in percent of the image")
-    if region.kind == "bitmask":
-        return _bitmask(value, size, masks)
-    if region.kind == "brush":
-        return _brush(value, size, masks)
-    return _READ[region.kind](value, size)
+    if region.kind in ("brush", "bitmask"):
+        return (_brush if region.kind == "brush" else _bitmask)(region.value, size, masks)
+    return _READ[region.kind](region.value, size)
+
+
+def _percent(given: object, name: str) -> float:
+    number = number_of(given, name)
+    if abs(number) > _PIXELS:
+        problem = f"{name} is {number:g}, which is in pixels"
+        raise ValueProblemError(f"{problem}; expected 0 to 100, in percent of the image")
+    return number
+
+
+def _pixels(value: Value, names: Sequence[str], size: Size) -> list[float]:
+    """Convert values that are alternately percentages of width and of height to pixels."""
+    numbers = [_percent(value.get(name), name) for name in names]
+    return [each * size[place % 2] / 100 for place, each in enumerate(numbers)]
+
+
+def _degrees(value: Value) -> float:
+    given = value.get("rotation")
+    return 0.0 if given is None else number_of(given, "rotation") % 360
 
 
 def _rectangle(value: Value, size: Size) -> Record:
-    box = _pixels(value, _BOX, size)
-    degrees = _degrees(value)
+    box, degrees = _pixels(value, _BOX, size), _degrees(value)
     if not degrees:
         return {"bbox": box}
     corners = shapes.rotated(shapes.corners(*box), (box[0], box[1]), degrees)
-    return {**_polygon(corners, degrees), WRITTEN_ANGLE: value["rotation"]}
+    return {**_outlined(corners, degrees), WRITTEN_ANGLE: value["rotation"]}
 
 
 def _ellipse(value: Value, size: Size) -> Record:
     x, y, rx, ry = _pixels(value, ("x", "y", "radiusX", "radiusY"), size)
     degrees = _degrees(value)
-    return _polygon(shapes.ellipse((x, y), (rx, ry), degrees), degrees)
+    return _outlined(shapes.ellipse((x, y), (rx, ry), degrees), degrees)
+
+
+def _polygon(value: Value, size: Size) -> Record:
+    return _outlined(_points(value.get("points"), size))
 
 
 def _key_point(value: Value, size: Size) -> Record:
@@ -164,17 +218,23 @@ def _key_point(value: Value, size: Size) -> Record:
 
 
 def _vector(value: Value, size: Size) -> Record:
-    points = _points(value, size)
+    vertices = map(mapping, items(value.get("vertices")))
+    points = _points([[each.get("x"), each.get("y")] for each in vertices], size)
     if value.get("closed") is True and len(points) >= 3:
-        return _polygon(points)
+        return _outlined(points)
     return {"shape": "polyline", "points": points.ravel().tolist()}
 
 
-def _polygon(points: FloatArray, degrees: float = 0) -> Record:
+def _points(given: object, size: Size) -> FloatArray:
+    points = points_of(given)
+    _percent(float(points.flat[abs(points).argmax()]), "a coordinate")
+    found: FloatArray = points * size / 100
+    return found
+
+
+def _outlined(points: FloatArray, degrees: float = 0) -> Record:
     record = shapes.outlined(points)
-    if degrees:
-        record["attributes"] = {"rotation": degrees}
-    return record
+    return {**record, "attributes": {"rotation": degrees}} if degrees else record
 
 
 def _brush(value: Value, size: Size, masks: Masks) -> Record:
@@ -195,66 +255,12 @@ def _bitmask(value: Value, size: Size, masks: Masks) -> Record:
     return masks.record(mask, size)
 
 
-def _degrees(value: Value) -> float:
-    given = value.get("rotation")
-    return 0.0 if given is None else number_of(given, "rotation") % 360
-
-
-def _pixels(value: Value, names: tuple[str, ...], size: Size) -> list[float]:
-    """Convert values that are alternately percentages of width and of height to pixels."""
-    return _in_pixels([number_of(value.get(name), name) for name in names], size)
-
-
-def _in_pixels(numbers: Sequence[Any], size: Size) -> list[float]:
-    wide, high = size
-    return [each * (high if place % 2 else wide) / 100 for place, each in enumerate(numbers)]
-
-
-def _points(value: Value, size: Size) -> FloatArray:
-    points: FloatArray = points_of(_listed_points(value)) * size / 100
-    return points
-
-
-def _listed_points(value: Value) -> object:
-    """Return the points of a polygon, or the vertices of a vector as points."""
-    if "vertices" not in value:
-        return value.get("points")
-    vertices = map(mapping, items(value["vertices"]))
-    return [[vertex.get("x"), vertex.get("y")] for vertex in vertices]
-
-
-def beyond(region: Region, box: Sequence[float], size: Size) -> str:
-    """Return the first coordinate of a shape outside its image that is not a percentage.
-
-    It is "" for a rotated shape, a corner of which may lie outside, and for one that reaches over
-    an edge, since rules about boxes and outlines report those of all formats. `box` and `size` are
-    in pixels.
-    """
-    x, y, width, height = box
-    is_over_edge = x < size[0] and y < size[1] and x + width > 0 and y + height > 0
-    if is_over_edge or region.value.get("rotation"):
-        return ""
-    for name, number in _coordinates(region.value):
-        if not -0.5 <= number <= _MOST_PERCENT:
-            return f"{name} is {number:g} %; expected 0 to 100"
-    return ""
-
-
-def _coordinates(value: Value) -> Iterator[tuple[str, float]]:
-    """Yield the numeric coordinates of a shape, with their names."""
-    for name in _BOX:
-        if isinstance(value.get(name), int | float):
-            yield name, value[name]
-    for point in items(_listed_points(value)):
-        for each in items(point):
-            if isinstance(each, int | float):
-                yield "a coordinate", each
-
-
-_READ: dict[str, Callable[[Value, Size], Record]] = {
+_READ: dict[str, Callable[..., Record]] = {
     "rectangle": _rectangle,
     "ellipse": _ellipse,
-    "polygon": lambda value, size: _polygon(_points(value, size)),
+    "polygon": _polygon,
     "keypoint": _key_point,
     "vector": _vector,
+    "brush": _brush,
+    "bitmask": _bitmask,
 }

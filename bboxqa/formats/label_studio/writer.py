@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
+import numpy as np
 
+from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.label_studio.brush import brush_numbers
 from bboxqa.formats.label_studio.images import image_names, may_be_image
-from bboxqa.formats.label_studio.tasks import GROUND_TRUTH, REVIEW, person
+from bboxqa.formats.label_studio.reader import GROUND_TRUTH, REVIEW, person
 from bboxqa.formats.writing.content import Content, image_name, shown_id
-from bboxqa.formats.writing.key_points import KEY_POINT, Joint, has_joints, joints_of
+from bboxqa.formats.writing.key_points import KEY_POINT, joints_of
 from bboxqa.formats.writing.losses import (
     ANNOTATIONS,
     key_losses,
@@ -51,64 +52,63 @@ def _task(content: Content, place: int, options: Options) -> Record:
     if options.as_predictions and "gain" in data:
         data |= REVIEW
     task: Record = {"id": image["id"], "data": data, "annotations": []}
-    works = content.works(place)
-    if options.as_predictions:
-        task["predictions"] = [_prediction(content, place, *work) for work in works]
-    else:
-        task["annotations"] = [_work(content, place, *work) for work in works]
+    listed = task.setdefault("predictions" if options.as_predictions else "annotations", [])
+    for name, drawn in content.works(place):
+        work = _prediction(name, drawn, data) if options.as_predictions else _work(name, drawn)
+        listed.append(work | {"result": [*_regions(content, place, name, drawn)]})
     return task
 
 
-def _work(content: Content, place: int, name: str, drawn: Sequence[Record]) -> Record:
+def _work(name: str, drawn: Sequence[Record]) -> Record:
     work: Record = {"was_cancelled": False, "ground_truth": name == GROUND_TRUTH}
     if name and name != GROUND_TRUTH:
         work["completed_by"] = _written_person(name)
-    for key in _TIMES:
-        if drawn and key in drawn[0]:
-            work[key] = drawn[0][key]
-    return work | {"result": _regions(content, place, name, drawn)}
+    return work | {key: drawn[0][key] for key in _TIMES if drawn and key in drawn[0]}
 
 
-def _prediction(content: Content, place: int, name: str, drawn: Sequence[Record]) -> Record:
+def _prediction(name: str, drawn: Sequence[Record], data: Record) -> Record:
     scores = [each["score"] for each in drawn if isinstance(each.get("score"), int | float)]
-    found: Record = {"model_version": name or "predictions"}
-    if scores:
-        found["score"] = sum(scores) / len(scores)
-    elif "gain" in content.images[place]:
-        found["score"] = content.images[place]["gain"]
-    return found | {"result": _regions(content, place, name, drawn)}
+    scores = scores or [data[key] for key in ("gain",) if key in data]
+    score = {"score": sum(scores) / len(scores)} if scores else {}
+    return {"model_version": name or "predictions", **score}
 
 
-def _regions(content: Content, place: int, name: str, drawn: Sequence[Record]) -> list[Record]:
-    """Return the regions of annotations, each followed by its joints, and of lines."""
+def _regions(content: Content, place: int, name: str, drawn: Sequence[Record]) -> Iterator[Record]:
+    """Yield the regions of lines, and of annotations, each followed by its joints."""
     image = content.images[place]
-    found = [_line(image, each) for each in content.lines(place, name, _LINES)]
+    sides = (image.get("width", 1), image.get("height", 1))
+    for line in content.lines(place, name, _LINES):
+        points = np.array(line["points"]).reshape(-1, 2) * (100 / np.array(sides))
+        yield _labelled(image, line, "vector", _vector(shown_id(line), points), line["label"])
     for each in drawn:
-        region = _region(content, image, each)
-        found.append(region)
-        if region["type"] != "keypointlabels" and has_joints(each):
-            found += _joints(content, image, each)
-    return found
+        joints = list(enumerate(joints_of(content, each), start=1))
+        places = [(joint.x * 100 / sides[0], joint.y * 100 / sides[1]) for _, joint in joints]
+        dots = [{"x": x, "y": y, "width": _DOT} for x, y in places]
+        is_point = each.get("shape") == KEY_POINT
+        kind, value = ("keypoint", dots[0]) if is_point else _shape(content, image, each)
+        label = content.category_names[each["category_id"]]
+        yield _labelled(image, each, kind, value, label)
+        own = shown_id(each)
+        for (number, joint), dot in zip(joints, dots, strict=True):
+            if not is_point and joint.visibility:
+                region = {"id": f"{own}-{number}", "parentID": own, "type": "keypointlabels"}
+                value = {**dot, "keypointlabels": [joint.name]}
+                yield {**region, "from_name": "keypoint", **_of_image(image), "value": value}
 
 
-def _joints(content: Content, image: Record, annotation: Record) -> Iterator[Record]:
-    """Yield the labelled key points of an annotation as children of its region."""
-    own = shown_id(annotation)
-    for place, joint in enumerate(joints_of(content, annotation)):
-        if joint.visibility:
-            yield {
-                "id": f"{own}-{place + 1}",
-                "parentID": own,
-                "type": "keypointlabels",
-                "from_name": "keypoint",
-                **_of_image(image),
-                "value": {**_point(joint, image), "keypointlabels": [joint.name]},
-            }
-
-
-def _point(joint: Joint, image: Record) -> dict[str, Any]:
-    x, y = joint.x * 100 / image["width"], joint.y * 100 / image["height"]
-    return {"x": x, "y": y, "width": _DOT}
+def _vector(own: str, points: FloatArray) -> Record:
+    """Return an open line, whose vertices each name the one before."""
+    vertices = [
+        {
+            "id": f"{own}-{number}",
+            "x": x,
+            "y": y,
+            "prevPointId": f"{own}-{number - 1}" if number > 1 else None,
+            "isBezier": False,
+        }
+        for number, (x, y) in enumerate(points.tolist(), start=1)
+    ]
+    return {"vertices": vertices, "closed": False}
 
 
 def _of_image(image: Record) -> Record:
@@ -118,34 +118,6 @@ def _of_image(image: Record) -> Record:
         "original_height": int(image["height"]),
         "image_rotation": 0,
     }
-
-
-def _region(content: Content, image: Record, annotation: Record) -> Record:
-    if annotation.get("shape") == KEY_POINT:
-        kind, value = "keypoint", _point(joints_of(content, annotation)[0], image)
-    else:
-        kind, value = _shape(content, image, annotation)
-    return _labelled(
-        image, annotation, kind, value, content.category_names[annotation["category_id"]]
-    )
-
-
-def _line(image: Record, line: Record) -> Record:
-    """Return the region of a line, whose vertices each name the one before."""
-    own = shown_id(line)
-    across, down = 100 / image["width"], 100 / image["height"]
-    pairs = zip(line["points"][::2], line["points"][1::2], strict=True)
-    vertices = [
-        {
-            "id": f"{own}-{number}",
-            "x": x * across,
-            "y": y * down,
-            "prevPointId": f"{own}-{number - 1}" if number > 1 else None,
-            "isBezier": False,
-        }
-        for number, (x, y) in enumerate(pairs, start=1)
-    ]
-    return _labelled(image, line, "vector", {"vertices": vertices, "closed": False}, line["label"])
 
 
 def _labelled(image: Record, annotation: Record, kind: str, value: Record, name: str) -> Record:
@@ -165,7 +137,7 @@ def _labelled(image: Record, annotation: Record, kind: str, value: Record, name:
     return region
 
 
-def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, dict[str, Any]]:
+def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, Record]:
     """Return the type of a region, and its geometry in percent of the image."""
     kind = content.kind_of(annotation)
     across, down = 100 / image["width"], 100 / image["height"]
@@ -192,23 +164,26 @@ def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, di
 
 def _losses(content: Content, options: Options) -> Iterator[Loss]:
     """Yield the data that Label Studio cannot hold."""
-    times = () if options.as_predictions else _TIMES
-    apart = _differing(content, times)
-    why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
-    yield from losses_of(apart, Noun("time that differs", "times that differ"), why)
+    if not options.as_predictions:
+        groups = [drawn for of in content.by_image.values() for drawn in of.values()]
+        differ = [
+            each
+            for drawn in groups
+            for each in drawn
+            if any(each.get(key) != drawn[0].get(key) for key in _TIMES)
+        ]
+        why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
+        yield from losses_of(differ, Noun("time that differs", "times that differ"), why)
     if options.as_predictions:
         why = f"{_TITLE} has no place for it"
         yield from key_losses(
             content.annotations, ANNOTATIONS, why, lambda key, _: key not in _TIMES
         )
     why = f"{_TITLE} only says what began as a prediction"
-    yield from key_losses(content.annotations, ANNOTATIONS, why, _is_begun)
+    yield from key_losses(
+        content.annotations, ANNOTATIONS, why, lambda key, value: key != "source" or value == _BEGUN
+    )
     yield from _name_losses(content, options)
-
-
-def _is_begun(key: str, value: object) -> bool:
-    """Return whether a key is that of an accepted prediction, or anything but a source."""
-    return key != "source" or value == _BEGUN
 
 
 def _name_losses(content: Content, options: Options) -> Iterator[Loss]:
@@ -243,16 +218,6 @@ def _address(name: str) -> str:
     """Return the name of an image as a part of a URL."""
     plain = _ESCAPED.sub(lambda found: quote(found[0]), name)
     return plain if may_be_image("image", plain) else quote(name)
-
-
-def _differing(content: Content, keys: Sequence[str]) -> list[Record]:
-    """Return the annotations whose times differ from the annotator's first in the image."""
-    found = []
-    for of_image in content.by_image.values():
-        for drawn in of_image.values():
-            first = [drawn[0].get(key) for key in keys]
-            found += [each for each in drawn if [each.get(key) for key in keys] != first]
-    return found
 
 
 STUDIO_JSON = Writer(

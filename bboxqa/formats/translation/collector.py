@@ -63,15 +63,20 @@ class Lines:
     """Names of files inside the source."""
     member: IndexArray
     """(N,) int64. Index into `members`."""
-    line: IndexArray
-    """(N,) int64. Line numbers, counted from 1."""
+    line: IndexArray | TextArray
+    """(N,) int64. Line numbers, counted from 1; or JSON pointers."""
 
     def __len__(self) -> int:
         return len(self.line)
 
     def where(self, row: int) -> Where:
         """Return the location of an annotation."""
-        return Where(self.members[self.member[row]], int(self.line[row]))
+        return Where(self.members[self.member[row]], self.line[row].item())
+
+
+PlainBox = tuple[int, int, float, float, float, float, str, str, int | str]
+"""An annotation with a box and few other keys: the ids of its image and category, x, y, width and
+height in pixels, annotator, the id that its tool shows, and its place in the file."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,7 +199,7 @@ class Translate(Protocol):
 
 SIDES = ("width", "height")
 _SIDE_NAMES = ("the width", "the height")
-_WINDOW = 4096
+_WINDOW, _FEW = 4096, 256
 
 
 class Collector:
@@ -216,6 +221,9 @@ class Collector:
         self._add = add
         self._records: list[Record] = []
         self._wheres: list[Where] = []
+        self._plain: list[PlainBox] = []
+        self._member = ""
+        self._add_boxes: Callable[[Boxes], None] | None = None
         self._n_boxed = 0
         self._images: dict[Hashable, Record] = {}
         self._image_places: list[Where] = []
@@ -306,8 +314,35 @@ class Collector:
         if len({*joints}) == len(joints):
             self._skeletons.setdefault(name, (joints, limbs))
 
+    def plain_boxes(
+        self, found: Sequence[PlainBox], member: str, add: Callable[[Boxes], None]
+    ) -> None:
+        """Add annotations of a file as columns, which is much faster than records."""
+        if member != self._member:
+            self._flush()
+        self._plain += found
+        self._member, self._add_boxes = member, add
+        self._n_boxed += len(found)
+        if self._records:
+            self._records_of_plain()
+        if len(self._plain) >= 4 * _WINDOW:
+            self._flush()
+
+    def _records_of_plain(self) -> None:
+        """Turn the columns of a few annotations, which stand between records, into records."""
+        for image, category, *bbox, who, own_id, at in self._plain:
+            record: Record = {"image_id": image, "category_id": category, "bbox": bbox}
+            record |= {"annotator": who} if who else {}
+            self._records.append(record | ({OWN_ID: own_id} if own_id else {}))
+            self._wheres.append(Where(self._member, at))
+        self._plain = []
+
     def annotation(self, record: Record, where: Where) -> int:
         """Add an annotation; return its row among annotations with boxes, or -1 without a box."""
+        if len(self._plain) > _FEW:
+            self._flush()
+        elif self._plain:
+            self._records_of_plain()
         joints = record.pop("joints", None)
         if joints is not None and "category_id" in record:
             places, n_joints = self._places(record["category_id"], joints)
@@ -320,6 +355,19 @@ class Collector:
         self._n_boxed += "bbox" in record
         if len(self._records) >= _WINDOW:
             self._flush()
+        return row
+
+    def labelled(self, record: Record, label: str, where: Where, missing: str) -> int:
+        """Add an annotation with its label; return its row, or -1 without a box.
+
+        If it has no label, the defect says `missing`, such as "shape 3: has no label".
+        """
+        name = label or UNLABELLED
+        if "bbox" not in record:
+            return self.annotation({**record, "label": name}, where)
+        row = self.annotation({**record, "category_id": self.category(name, where)}, where)
+        if not label:
+            self.defect("T004", missing, where, row)
         return row
 
     def _places(self, category_id: int, joints: Sequence[str]) -> tuple[list[int], int]:
@@ -412,7 +460,23 @@ class Collector:
     def _flush(self) -> None:
         if self._records:
             self._add(self._records, self._wheres)
-        self._records, self._wheres = [], []
+        if self._plain and self._add_boxes is not None:
+            self._add_boxes(_boxes_of(self._plain, self._member))
+        self._records, self._wheres, self._plain = [], [], []
+
+
+def _boxes_of(rows: Sequence[PlainBox], member: str) -> Boxes:
+    image, category, x, y, width, height, who, own_ids, at = zip(*rows, strict=True)
+    codes = {name: code for code, name in enumerate(filter(None, dict.fromkeys(who)))}
+    return Boxes(
+        np.array(image, np.int64),
+        np.array(category, np.int64),
+        np.array([x, y, width, height], np.float64).T.copy(),
+        Lines([member], np.zeros(len(rows), np.int64), np.array(at)),
+        np.array([codes.get(each, -1) for each in who], np.int64),
+        [*codes],
+        own_ids if any(own_ids) else (),
+    )
 
 
 def _ordered(keypoints: Sequence[float], places: Sequence[int], n_joints: int) -> list[float]:

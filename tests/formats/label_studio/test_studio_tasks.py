@@ -151,11 +151,15 @@ def test_tasks_with_several_images_have_each_by_itself(tmp_path):
     }  # fmt: skip
     assert {name for name, *_ in drawn(data)} == {"r.jpg", "l2.jpg"}
     assert data.notes == ()
+
+
+def test_a_tag_that_shows_one_of_several_images_is_refused(tmp_path):
     works = [work(who, box(who, 1, 9, 9, to_name="tag")) for who in (1, 2)]
-    data = read_coco(written(tmp_path / "a.json", task(1, *works, data=sides)))
-    assert data.image_names == ("task 1/tag",)
-    assert "1 image named by task and tag" in data.notes[-1]
-    assert "--columns image=KEY (one of: left, right)" in data.notes[-1]
+    path = written(tmp_path / "a.json", task(1, *works, data={"left": "l.jpg", "right": "r.jpg"}))
+    with pytest.raises(DatasetError, match=r"images under left, right: --columns image=KEY says"):
+        read_coco(path)
+    with reading(columns={"image": "right"}):
+        assert read_coco(path).image_names == ("r.jpg",)
 
 
 LOGO = {"logo": "https://x.org/logo.png"}
@@ -199,24 +203,6 @@ def test_images_that_only_another_person_drew_on_count(tmp_path):
     back = read_coco(tmp_path / "out.json")
     assert asked(back) == asked(data)
     assert drawn(back) == drawn(data)
-
-
-def test_the_user_says_which_of_several_images_a_tag_shows(tmp_path):
-    sides = {"left": "l.jpg", "right": "r.jpg"}
-    of_tag = [work(who, box(who, 1, 9, 9, to_name="tag")) for who in (1, 2)]
-    of_left = [work(who, box(who, 5, 9, 9, to_name="left")) for who in (1, 2)]
-    empty = [work(who) for who in (1, 2)]
-    path = written(
-        tmp_path / "a.json",
-        task(1, *of_tag, data=sides),
-        task(2, *of_left, data={"left": "l2.jpg", "right": "r2.jpg"}),
-        task(3, *empty, data={"left": "l3.jpg", "right": "r3.jpg"}),
-    )
-    with reading(columns={"image": "right"}):
-        data = read_coco(path)
-    assert data.notes == ()
-    assert {name for name, *_ in drawn(data)} == {"r.jpg", "l2.jpg"}
-    assert {*asked(data)} == {"r.jpg", "l2.jpg", "r2.jpg", "r3.jpg"}
 
 
 def test_tasks_without_images_are_refused(tmp_path):
@@ -281,19 +267,6 @@ def test_three_annotators_of_a_real_export():
         "model 1": 30,
     }
     assert data.assigned.all()
-
-
-def test_objects_in_videos_are_named_and_refused(tmp_path):
-    value = {"framesCount": 9, "labels": ["car"], "sequence": [{"frame": 1, "x": 1, "y": 1}]}
-    track = {"id": "a", "type": "videorectangle", "to_name": "video", "value": value}
-    task = {
-        "id": 1,
-        "data": {"video": "/data/upload/1/x.mp4"},
-        "annotations": [{"result": [track]}],
-    }
-    path = written(tmp_path / "a.json", task)
-    with pytest.raises(DatasetError, match="but 1 tracked object in videos, which are not read"):
-        read_coco(path)
 
 
 def test_a_file_that_is_not_json_has_one_finding(tmp_path):
