@@ -157,7 +157,7 @@ def _whole(story: "Story | None") -> "Diagnosis | None":
 
 def _predictions(path: Path | None, score: float | None) -> Any:
     """Return the results of a model, if there are any."""
-    from bboxqa.formats.dataset.predictions import Predictions
+    from bboxqa.formats.dataset.reading import Predictions
     from bboxqa.formats.records import LOWEST_SCORE
 
     return None if path is None else Predictions(path, LOWEST_SCORE if score is None else score)

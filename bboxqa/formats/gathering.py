@@ -13,10 +13,10 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.pseudonyms import hider
 from bboxqa.core.text import clean
-from bboxqa.formats.dataset.merge import image_label
+from bboxqa.formats.dataset.image_names import image_label
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.remarks import file_notes
-from bboxqa.formats.dataset.sessions import notes_on, repeated_work
+from bboxqa.formats.dataset.sessions import drawn_again, notes_on
 from bboxqa.formats.images import given_size
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
@@ -323,7 +323,7 @@ class Gathering:
         self._files: Sequence[AnnotationFile] = ()
         self._authors: Sequence[list[str]] = ()
         self._of_files: Sequence[str] = ()
-        self._left_out: Sequence[frozenset[int]] = ()
+        self._left_out: list[frozenset[int]] = []
         self._is_named = False
 
     def keep(
@@ -341,11 +341,12 @@ class Gathering:
         self.notes = [*file_notes(files, attribution, with_losses=False)]
         # As in `join`, what somebody drew again in later records of an image counts once.
         parts = zip(files, attribution.author, strict=True)
-        repeated = [repeated_work(*part) if attribution.way else None for part in parts]
-        self._left_out = [frozenset(each.equal.tolist() if each else ()) for each in repeated]
-        for file, found in zip(files, repeated, strict=True):
+        self._left_out = [frozenset()] * len(files)
+        for place, (file, author) in enumerate(parts if attribution.way else ()):
+            equal, different = drawn_again(file, author)
+            self._left_out[place] = frozenset(equal.tolist())
             of_file = f"{file.source.name}: " if len(files) > 1 else ""
-            self.notes += [f"{of_file}{note}" for note in (notes_on(found) if found else ())]
+            self.notes += [f"{of_file}{note}" for note in notes_on(file, equal, different)]
         return ()
 
     @gc_paused()

@@ -10,7 +10,7 @@ import msgspec
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.types import Files, Progress
-from bboxqa.formats.dataset.predictions import Predictions
+from bboxqa.formats.dataset.reading import Predictions
 from bboxqa.formats.records import LOWEST_SCORE
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with

@@ -17,7 +17,7 @@ from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.formats.dataset.pseudonyms import without_people
-from bboxqa.formats.dataset.reader import Reading
+from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.formats.source import is_there
 from bboxqa.model.annotations import Dataset, Source

@@ -1,7 +1,7 @@
 """Reading data sets; errors of files come with the findings of the rules."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -14,8 +14,8 @@ from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress, Rows
 from bboxqa.formats.choices import choices
 from bboxqa.formats.dataset.people import Attribution
-from bboxqa.formats.dataset.predictions import Predictions
-from bboxqa.formats.dataset.reader import Check, Reading, read_dataset
+from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile
 from bboxqa.geometry.similarities.registry import (
     needs_keypoints,
@@ -224,7 +224,7 @@ def read_for(source: Files, settings: AgreeSettings, reading: Reading = AS_COMPA
 
 def _with_outlines(
     similarity: str,
-    check: Check | None,
+    check: Callable[..., tuple[str, ...]] | None,
     paths: Sequence[Path],
     files: Sequence[AnnotationFile],
     attribution: Attribution,

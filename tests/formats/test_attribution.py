@@ -5,7 +5,8 @@ import pytest
 from support.datasets import annotation, document, image, write
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.dataset.reader import Reading, read_dataset
+from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.sources import list_files
 
 

@@ -8,7 +8,8 @@ from support.datasets import annotation, document, image, write
 
 from bboxqa import convert, reading, validate
 from bboxqa.core.errors import DatasetError, NothingToCompareError
-from bboxqa.formats.dataset.reader import Reading, read_dataset
+from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.sources import listed, sources_of
 
 FIRST, SECOND = [0, 1, 2, 3], [4, 5, 6, 7]

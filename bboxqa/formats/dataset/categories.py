@@ -15,7 +15,6 @@ from bboxqa.core.text import as_written, clean, first_few, folded, nearest, one_
 from bboxqa.formats.records import AnnotationFile, id_number
 
 _SHOWN = 3
-_MAP = "--map "
 _MODEL = "predictions"
 
 
@@ -190,11 +189,8 @@ def map_options(category_map: Mapping[str, str]) -> str:
     "--map Cat=cat --map 'Dog =dog'"
     """
     return " ".join(
-        f"{_MAP}{shlex.quote(f'{name}={other}')}" for name, other in category_map.items()
+        f"--map {shlex.quote(f'{name}={other}')}" for name, other in category_map.items()
     )
-
-
-_SHOWN = 3
 
 
 def left_out_by(category_map: Mapping[str, str]) -> frozenset[str]:

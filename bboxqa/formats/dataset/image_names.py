@@ -1,23 +1,28 @@
-"""The names by which images of several files are joined, and images without annotations."""
+"""The names by which images of several files are joined."""
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, islice
 from unicodedata import normalize
 
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
-from bboxqa.formats.records import AnnotationFile
+from bboxqa.core.text import clean, count, one_line
+from bboxqa.formats.records import AnnotationFile, Image
+from bboxqa.model.file_places import id_as_name
 from bboxqa.model.settings import JoinBy
 
 _SHOWN = 3
 # Roboflow writes photo.jpg as photo_jpg.rf.0123456789abcdef0123456789abcdef.jpg.
 _ROBOFLOW = re.compile(r"(?:_(?:jpe?g|png|bmp|tiff?|webp))?\.rf\.[0-9A-Za-z]{8,}\Z", re.IGNORECASE)
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}\Z")
+
+
+def image_label(image: Image) -> str:
+    """Return the name of an image: its file name, or its id if it has no file name."""
+    return clean(image.file_name or id_as_name(image.id))
 
 
 def join_name(file_name: str, by: JoinBy) -> str:
@@ -45,34 +50,40 @@ def with_join_names(
 
     Raises DatasetError, with the first examples, if two images of a file would get the same name.
     """
+    names = names_of_images(files)
     if by == "none":
         return [
-            _renamed(file, {name: f"{who}/{name}" for name in names})
-            for file, names, who in zip(files, names_of_images(files), people, strict=False)
+            _renamed(file, {name: f"{who}/{name}" for name in own})
+            for file, own, who in zip(files, names, people, strict=False)
         ]
     _refuse_numbered(files)
     if by == "path":
         return _with_one_spelling(files)
-    problems = [problem for file in files for problem in _ambiguous(file, by)]
-    if problems:
-        raise DatasetError(
-            problems[:_SHOWN],
-            f"Images cannot be joined by {by}; "
-            + ("try --join name, or --join path." if by == "stem" else "use --join path."),
-            total=len(problems),
-        )
-    renamed = [
-        _renamed(file, {name: join_name(name, by) for name in names})
-        for file, names in zip(files, names_of_images(files), strict=True)
+    new = [{name: join_name(name, by) for name in own} for own in names]
+    problems = [
+        f"{file.source.name}: images {one_line(first)!r} and {one_line(name)!r} have one {by}, "
+        f"{one_line(of_file[name])!r}"
+        for file, of_file in zip(files, new, strict=True)
+        for first, name in _alike(file, of_file)
     ]
-    return _with_one_spelling(renamed)
+    if problems:
+        other = "try --join name, or --join path." if by == "stem" else "use --join path."
+        advice = f"Images cannot be joined by {by}; {other}"
+        raise DatasetError(problems[:_SHOWN], advice, total=len(problems))
+    return _with_one_spelling([_renamed(*each) for each in zip(files, new, strict=True)])
+
+
+def _alike(file: AnnotationFile, new: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each name of an image, with the first that gets the same new name."""
+    seen: dict[str, str] = {}
+    for name in (image.file_name for image in file.images if image.file_name):
+        first = seen.setdefault(new[name], name)
+        if first != name:
+            yield first, name
 
 
 def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
-    """Refuse files that name nobody and have images of equal names, which may be others.
-
-    Raises DatasetError with what says how to take them.
-    """
+    """Refuse files that name nobody and have images of equal names, which may be others."""
     seen: dict[str, str] = {}
     for file, names in zip(files, names_of_images(files), strict=True):
         for name in sorted(names):
@@ -106,14 +117,18 @@ def _with_one_spelling(files: Sequence[AnnotationFile]) -> list[AnnotationFile]:
     spellings: dict[str, str] = {}
     found = []
     for file, of_name in zip(files, forms, strict=True):
-        joined = ((name, form) for name, form in of_name.items() if form not in doubled)
-        new = {name: spellings.setdefault(form, name) for name, form in joined}
-        is_known = all(name == spelling for name, spelling in new.items())
-        found.append(file if is_known else _renamed(file, new))
+        joined = {name: form for name, form in of_name.items() if form not in doubled}
+        found.append(
+            _renamed(
+                file, {name: spellings.setdefault(form, name) for name, form in joined.items()}
+            )
+        )
     return found
 
 
 def _renamed(file: AnnotationFile, new: Mapping[str, str]) -> AnnotationFile:
+    if all(name == other for name, other in new.items()):
+        return file
     images = [
         msgspec.structs.replace(image, file_name=new.get(image.file_name, image.file_name))
         if image.file_name else image
@@ -136,29 +151,6 @@ def _refuse_numbered(files: Sequence[AnnotationFile]) -> None:
                 )
 
 
-def unjoined_advice(files: Sequence[AnnotationFile]) -> str:
-    """Return how more images would be joined; "" if they would by nothing that is known."""
-    names = names_of_images(files)
-    return "; ".join(filter(None, (join_advice(names), case_remark(names))))
-
-
-def _ambiguous(file: AnnotationFile, by: JoinBy) -> list[str]:
-    """Return a problem for each image whose name another image of the file already has."""
-    seen: dict[str, str] = {}
-    problems = []
-    for image in file.images:
-        if not image.file_name:
-            continue
-        name = join_name(image.file_name, by)
-        other = seen.setdefault(name, image.file_name)
-        if other != image.file_name:
-            problems.append(
-                f"{file.source.name}: images {one_line(other)!r} and "
-                f"{one_line(image.file_name)!r} have one {by}, {one_line(name)!r}"
-            )
-    return problems
-
-
 def names_of_images(files: Sequence[AnnotationFile]) -> list[set[str]]:
     """Return the file names of the images of each file."""
     return [{image.file_name for image in file.images if image.file_name} for file in files]
@@ -175,48 +167,17 @@ def join_advice(names: Sequence[set[str]]) -> str:
     best, most = "", 0
     ways: tuple[JoinBy, ...] = ("name", "stem")
     for by in ways:
-        found = [{join_name(name, by): name for name in sorted(each)} for each in names]
-        n_more = _n_joined(found)
+        found: dict[str, dict[str, None]] = {}
+        n_names = 0
+        for each in names:
+            own = {join_name(name, by): name for name in sorted(each)}
+            n_names += len(own)
+            for key, name in sorted(own.items()):
+                found.setdefault(key, {})[name] = None
         # Two images of one file must not get one name.
-        if n_more > most and [*map(len, found)] == [*map(len, names)]:
-            examples = ", ".join(_examples(found))
-            best = f"--join {by} would join {count(n_more, 'more image')}, such as {examples}"
-            most = n_more
+        pairs = [[*each][:2] for each in found.values() if len(each) > 1]
+        if len(pairs) > most and n_names == sum(map(len, names)):
+            shown = (f"{one_line(name)!r} = {one_line(other)!r}" for name, other in pairs[:_SHOWN])
+            more = count(len(pairs), "more image")
+            best, most = f"--join {by} would join {more}, such as {', '.join(shown)}", len(pairs)
     return best
-
-
-def case_remark(names: Sequence[set[str]]) -> str:
-    r"""Return how many names differ between files only in upper and lower case; "" if none do.
-
-    Examples
-    --------
-    >>> print(case_remark([{"a.jpg"}, {"A.jpg"}]).replace(", ", ",\n"))
-    1 image name differs only in upper and lower case,
-    such as 'a.jpg' = 'A.jpg': rename them in one of the files
-    >>> case_remark([{"a.jpg"}, {"a.jpg", "A.jpg"}])
-    ''
-    """
-    found = [{name.lower(): name for name in sorted(each)} for each in names]
-    n_more = _n_joined(found)
-    if not n_more or sum(map(len, found)) < sum(map(len, names)):
-        return ""
-    differ = f"{count(n_more, 'image name')} {'differs' if n_more == 1 else 'differ'}"
-    how = f"only in upper and lower case, such as {_examples(found)[0]}"
-    return f"{differ} {how}: rename them in one of the files"
-
-
-def _n_joined(found: Sequence[dict[str, str]]) -> int:
-    """Return how many images files name differently; `found` are names by what joins them."""
-    keys: set[str] = set().union(*found)
-    return sum(len({each[key] for each in found if key in each}) > 1 for key in keys)
-
-
-def _examples(found: Sequence[dict[str, str]]) -> list[str]:
-    """Return the first images that two files name differently."""
-    pairs = (
-        f"{one_line(left[key])!r} = {one_line(right[key])!r}"
-        for left, right in combinations(found, 2)
-        for key in sorted(left.keys() & right.keys())
-        if left[key] != right[key]
-    )
-    return [*islice(pairs, _SHOWN)]

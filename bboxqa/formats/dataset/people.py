@@ -1,18 +1,18 @@
 """Who drew what, by the first of three ways: a key, a list in image records, or the files."""
 
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from bboxqa.core.arrays import IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.text import clean, first_few, one_line
-from bboxqa.formats.dataset.image_names import unjoined_advice
+from bboxqa.formats.commands import typed_paths
+from bboxqa.formats.dataset.image_names import join_advice, names_of_images
+from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.document import apart_advice, apart_note
 from bboxqa.formats.records import (
@@ -25,7 +25,7 @@ from bboxqa.formats.records import (
     ids_of,
     image_field,
 )
-from bboxqa.formats.registry import FORMATS, format_of
+from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import Sources
 from bboxqa.formats.translation.collector import UNNAMED
 
@@ -33,44 +33,29 @@ WAYS = ("annotator-key", "image-records", "files")
 """The ways of attribution, in the order in which they are tried."""
 
 _SHOWN, _LINES = 3, 20
-_BEGIN = "Agreement needs at least two annotators. They are found in one of these ways:"
-# With pseudonyms, an example that is the name of somebody would be replaced by that pseudonym.
-_FILES = """\
-one file per annotator: bboxqa agree FIRST.json SECOND.json
-     or with names of your choice: bboxqa agree --annotator NAME=1.json --annotator NAME=2.json\
-"""
-_FOLDERS = """\
-one folder per annotator: bboxqa agree FOLDER FOLDER
-     or with names of your choice: bboxqa agree --annotator NAME=FOLDER --annotator NAME=FOLDER\
-"""
-EXPLANATION = f"""\
-{_BEGIN}
-  1. a key on each annotation, such as {{"id": 7, "image_id": 1, "annotator": "NAME", ...}};
+_FEW = "Agreement needs at least two annotators."
+_BEGIN = f"{_FEW} They are found in one of these ways:"
+_KEYS = f"""\
+a key on each annotation, such as {{"id": 7, "image_id": 1, "annotator": "NAME", ...}};
      name it with --annotator-key if it is none of:
      {", ".join(ANNOTATOR_KEYS)}
   2. one image record per annotator, with the same file_name:
      {{"id": 1, "file_name": "a.jpg", "annotator": "NAME"}},
      {{"id": 2, "file_name": "a.jpg", "annotator": "OTHER NAME"}}
-  3. {_FILES}"""
+  3."""
+_ATTRIBUTE = "an attribute named annotator, or another with --annotator-key attributes.NAME\n  2."
 _INSIDE = {
-    "label-studio": "completed_by of annotations, and model_version of predictions",
-    "cvat": "the assignee of the job: one export for each job",
-    "supervisely": "labelerLogin of objects",
-    "via": (
-        "an attribute of regions named annotator, or another with\n"
-        "     --annotator-key attributes.NAME"
-    ),
-    "darwin": "annotators of annotations, which releases can have",
-    "datumaro": (
-        "an attribute of annotations named annotator, or another with\n"
-        "     --annotator-key attributes.NAME"
-    ),
-    "table": "a column named annotator, or another with --columns annotator=NAME",
+    "label-studio": "completed_by of annotations, and model_version of predictions\n  2.",
+    "cvat": "the assignee of the job: one export for each job\n  2.",
+    "supervisely": "labelerLogin of objects\n  2.",
+    "darwin": "annotators of annotations, which releases can have\n  2.",
+    "via": _ATTRIBUTE,
+    "datumaro": _ATTRIBUTE,
+    "table": "a column named annotator, or another with --columns annotator=NAME\n  2.",
 }
 _OF_FOLDERS = {"supervisely", "dota", "yolo", "darwin", "voc", "labelme"}
 _CVAT = "CVAT names the assignee of a job in its export, not that of a task."
 _NEVERTHELESS = "If each file is by another person nevertheless: --attribution files"
-ByFiles = Literal["all", "any", "typed", "none"]
 _Asked = list[tuple[str, ...] | None]
 
 
@@ -98,59 +83,42 @@ class Attribution:
     """The key on annotations that names annotators; "" for other ways."""
 
 
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """What the user said on who drew what."""
-
-    annotator_key: str | None = None
-    """The annotation key that names the annotator."""
-    way: str | None = None
-    """The way of attribution; None tries them in this order."""
-    least: int = 2
-    """1 or 2. With 1, files that name nobody have one annotator, called `UNNAMED`."""
-    session_key: str | None = None
-    """The key that distinguishes image records of one annotator."""
-    by_files: ByFiles = "any"
-    """Which files may be people, where nothing in them names anybody and `least` is 1: all, any
-    that share images, those of several paths that were given and share images, or none."""
-
-
-def attribute(files: Sequence[AnnotationFile], sources: Sources, naming: Naming) -> Attribution:
+def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
     """Return the annotator of each annotation.
 
-    Raises DatasetError if annotators are named in part, or fewer than `least` are found. Raises
-    ConfigError if the way is unknown.
+    Raises DatasetError if annotators are named in part, or fewer than `min_annotators` are found,
+    and ConfigError if the way is unknown.
     """
-    way = naming.way
+    way = reading.attribution
     if way is not None and way not in WAYS:
         raise ConfigError(f"attribution is {way!r}; expected one of {', '.join(WAYS)}")
     if sources.is_named and way not in (None, "files"):
         raise ConfigError(f"named files are one annotator each, not {way!r}")
-    if naming.least > 1 and not any(len(file.columns.id) for file in files):
+    if reading.min_annotators > 1 and not any(len(file.columns.id) for file in files):
         raise nothing_to_compare(files)
     if sources.is_named:
-        return _by_file(files, sources, naming)
-    if naming.annotator_key is not None:
+        return _by_file(files, sources, reading)
+    if reading.annotator_key is not None:
         way = way or "annotator-key"
     found: list[Attribution] = []
     if way in (None, "annotator-key"):
-        found += _by_key(files, naming.annotator_key, chosen=way is not None)
+        found += _by_key(files, reading.annotator_key, chosen=way is not None)
     if way == "image-records" or (way is None and not any(map(_is_named, found))):
-        found += _by_records(files, naming.session_key, chosen=way is not None)
+        found += _by_records(files, reading.session_key, chosen=way is not None)
     several = next((each for each in found if len(each.names) > 1), None)
     if several is not None:
-        if naming.least > 1:
+        if reading.min_annotators > 1:
             _refuse_unnamed(files, several)
         return several
     # The field of a tool counts even where it names one person.
     of_tool = next((each for each in found if _is_of_tool(files, each)), None)
-    are_several = len({*sources.names}) > 1 or naming.least == 1
-    is_asked = way is None and of_tool is None and _may_be_people(files, sources, naming)
+    are_several = len({*sources.names}) > 1 or reading.min_annotators == 1
+    is_asked = way is None and of_tool is None and _may_be_people(files, sources, reading)
     if is_asked or (way == "files" and are_several):
-        return _by_file(files, sources, naming)
-    if naming.least == 1 and (found or way is None):
+        return _by_file(files, sources, reading)
+    if reading.min_annotators == 1 and (found or way is None):
         return of_tool or (found[0] if found else _unnamed(files))
-    raise _nothing_found(files, sources, found, naming)
+    raise _nothing_found(files, sources, found, reading)
 
 
 def _refuse_unnamed(files: Sequence[AnnotationFile], found: Attribution) -> None:
@@ -177,19 +145,19 @@ def _is_of_tool(files: Sequence[AnnotationFile], found: Attribution) -> bool:
     return is_own and _is_named(found)
 
 
-def _may_be_people(files: Sequence[AnnotationFile], sources: Sources, naming: Naming) -> bool:
+def _may_be_people(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> bool:
     """Return whether files are taken as people, where nothing in them names anybody."""
     if len({*sources.names}) < 2:
         return False
-    if naming.least > 1 or naming.by_files == "all":
+    if reading.min_annotators > 1 or reading.by_files == "all":
         return True
-    is_asked = naming.by_files == "any" or (naming.by_files == "typed" and sources.is_typed)
+    is_asked = reading.by_files == "any" or (reading.by_files == "typed" and sources.is_typed)
     images = [
         (name, image.file_name)
         for file, name in zip(files, sources.names, strict=True)
         for image in {each.file_name: each for each in file.images}.values()
     ]
-    is_once = len({*images}) == len(images) or naming.session_key == "file"
+    is_once = len({*images}) == len(images) or reading.session_key == "file"
     return is_asked and is_once and len(_groups(files, sources.names)) == 1
 
 
@@ -210,7 +178,12 @@ def _by_key(
         lacking = [file for file in files if not _names_in(file, key)]
         if lacking and not chosen:
             if len({*names} - {UNNAMED}) > 1:
-                raise _named_in_part(files, lacking, key, names)
+                problem = (
+                    f"{listed_files(lacking)}: names nobody, while {way_by_key(files, key)} names "
+                    f"{first_few(names, _SHOWN, one_line)} in the other files; expected all files "
+                    "to name annotators, or each to be by one"
+                )
+                raise DatasetError([problem], f"{_lines(files)}\n{_NEVERTHELESS}")
             continue
         number = {name: place for place, name in enumerate(names)}
         codes = [
@@ -236,19 +209,6 @@ def way_by_key(files: Sequence[AnnotationFile], key: str) -> str:
     # Users have never seen the keys of translated formats.
     words = [(file.named_by if key == ANNOTATOR_KEYS[0] else "") or by_key for file in files]
     return " and ".join(dict.fromkeys(words))
-
-
-def _named_in_part(
-    files: Sequence[AnnotationFile], lacking: Sequence[AnnotationFile], key: str,
-    names: Sequence[str],
-) -> DatasetError:  # fmt: skip
-    """Return the error for files of which only some name annotators."""
-    who = first_few(names, _SHOWN, one_line)
-    problem = (
-        f"{listed_files(lacking)}: names nobody, while {way_by_key(files, key)} names {who} in the "
-        "other files; expected all files to name annotators, or each to be by one"
-    )
-    return DatasetError([problem], f"{_lines(files)}\n{_NEVERTHELESS}")
 
 
 def _asked_in(images: Sequence[Image]) -> _Asked:
@@ -348,7 +308,7 @@ def _unnamed(files: Sequence[AnnotationFile]) -> Attribution:
     return Attribution("", authors, asked, (UNNAMED,))
 
 
-def _by_file(files: Sequence[AnnotationFile], sources: Sources, naming: Naming) -> Attribution:
+def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
     """Attribute each file to one annotator.
 
     Raises DatasetError if an annotator has an image in two files, unless files are sessions; if
@@ -356,12 +316,12 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, naming: Naming) 
     if two files of one folder have the same annotations.
     """
     of_file = sources.names
-    is_chosen = sources.is_named or naming.way == "files"
-    if not is_chosen and naming.least > 1:
+    is_chosen = sources.is_named or reading.attribution == "files"
+    if not is_chosen and reading.min_annotators > 1:
         _refuse_groups(files, sources)
-    if naming.session_key != "file":
+    if reading.session_key != "file":
         _refuse_shared_image(files, of_file, is_named=sources.is_named)
-    if not (sources.is_named or sources.is_typed) and (is_chosen or naming.least > 1):
+    if not (sources.is_named or sources.is_typed) and (is_chosen or reading.min_annotators > 1):
         _refuse_equal(files, of_file)
     names = tuple(sorted({*of_file}))
     authors = [
@@ -374,7 +334,7 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, naming: Naming) 
     is_each = len(names) == len(of_file)
     are_files = is_each and not all(each.is_dir() for each in sources.files)
     way = "one file per annotator" if are_files else "one folder per annotator"
-    if not is_each and naming.session_key == "file":
+    if not is_each and reading.session_key == "file":
         way = "several files per annotator, each a session"
     return Attribution(way, authors, asked, names, of_files=names != (UNNAMED,))
 
@@ -409,7 +369,7 @@ def _refuse_groups(files: Sequence[AnnotationFile], sources: Sources) -> None:
         shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each[:_SHOWN])))
         found = f"as people they fall into {len(groups):,} groups that share no image: {shown}"
     problem = f"{listed_files(files)}: nobody is named in the files, and {found}"
-    joining = unjoined_advice(files)
+    joining = join_advice(names_of_images(files))
     advice = [f"Images are joined by file_name: {joining}"] if joining else []
     raise NothingToCompareError([problem], "\n".join([*advice, _lines(files), _NEVERTHELESS]))
 
@@ -454,23 +414,19 @@ def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str]) -> None
 def _drawn(file: AnnotationFile) -> bytes:
     """Return the images, categories and boxes of all annotations, in one order."""
     columns = file.columns
-    images = [image.file_name or str(image.id) for image in file.images]
-    labels = [clean(each.name) for each in file.categories]
-    image = np.array([*images, ""])[find(ids_of(file.images), columns.image_id)]
-    label = np.array([*labels, ""])[find(ids_of(file.categories), columns.category_id)]
-    box = np.round(columns.bbox, 2) + 0.0
-    rows = sorted(zip(image.tolist(), label.tolist(), map(tuple, box.tolist()), strict=True))
-    return repr(rows).encode()
+    images = np.array([*(image.file_name or str(image.id) for image in file.images), ""])
+    labels = np.array([*(clean(each.name) for each in file.categories), ""])
+    image = images[find(ids_of(file.images), columns.image_id)].tolist()
+    label = labels[find(ids_of(file.categories), columns.category_id)].tolist()
+    box = (np.round(columns.bbox, 2) + 0.0).tolist()
+    return repr(sorted(zip(image, label, box, strict=True))).encode()
 
 
 def _outlines(file: AnnotationFile) -> tuple[bytes, ...]:
     """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
     path = Path(file.source.name)
-    columns = (
-        format_of(path)
-        .read(path, ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True))
-        .columns
-    )
+    settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True)
+    columns = format_of(path).read(path, settings).columns
     outlines, points = columns.segmentation, columns.keypoints
     of_outlines = () if outlines is None else (outlines.xy.tobytes(), outlines.counts.tobytes())
     return (*of_outlines, b"" if points is None else points.xy.tobytes())
@@ -479,94 +435,68 @@ def _outlines(file: AnnotationFile) -> tuple[bytes, ...]:
 def _lines(files: Sequence[AnnotationFile]) -> str:
     """Return a line for each file that names who made it, to be edited."""
     names = [file.source.name for file in files]
-    lines = [f"  --annotator {shlex.quote(one_line(f'NAME={each}'))}" for each in names[:_LINES]]
+    lines = [f"  --annotator {typed_paths([f'NAME={each}'])}" for each in names[:_LINES]]
     more = [f"  … and {len(names) - _LINES:,} more"] if len(names) > _LINES else []
     say = "Name who made each file, a person as often as needed (edit NAME):"
-    is_cvat = all(format_of(Path(each)) is FORMATS["cvat"] for each in names)
-    return "\n".join([*([_CVAT] if is_cvat else []), say, *lines, *more])
+    return "\n".join([*[_CVAT] * (_format_of(files) == "cvat"), say, *lines, *more])
+
+
+def _format_of(files: Sequence[AnnotationFile]) -> str:
+    """Return the name of the format of all files; "" if they have several."""
+    names = {format_of(Path(file.source.name)).name for file in files}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _nothing_found(
     files: Sequence[AnnotationFile],
     sources: Sources,
     found: Sequence[Attribution],
-    naming: Naming,
+    reading: Reading,
 ) -> NothingToCompareError:
     """Return an error for files by fewer than two annotators."""
-    named = listed_files(files)
-    one = next((each for each in found if _is_named(each)), None)
-    if one is not None and naming.session_key:
-        key = naming.session_key
+    one, key = next((each for each in found if _is_named(each)), None), reading.session_key
+    problem, advice = "no annotator is named in the files", _ways_to_name(files)
+    if one is not None:
+        problem = f"one annotator only, {one.names[0]!r}, by {one.way}"
+    elif reading.annotator_key is not None and not found:
+        problem = f"no annotation has the key {reading.annotator_key!r}"
+    if one is not None and key:
         option = "--attribution files" if key == "file" else f"--annotator-key {key}"
-        advice = (
-            "To measure how far one annotator agrees across sessions, take each session as an "
-            f"annotator: {option}"
-        )
-    elif one is not None and len(files) > 1 and naming.annotator_key is None:
+        advice = f"To measure agreement across sessions, take each as an annotator: {option}"
+    elif one is not None and len(files) > 1 and reading.annotator_key is None:
         advice = (
             "If each file is by another person: --attribution files\n"
             "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER"
         )
     elif len(files) > 1 or (sources.is_typed and not found):
         advice = _lines(files)
-    else:
-        advice = ways_to_name(files)
-    if naming.annotator_key is not None and not found:
-        problem = f"{named}: no annotation has the key {naming.annotator_key!r}"
-    elif one is not None:
-        problem = f"{named}: one annotator only, {one.names[0]!r}, by {one.way}"
-    else:
-        problem = f"{named}: no annotator is named in the files"
-    return NothingToCompareError([problem], advice)
+    return NothingToCompareError([f"{listed_files(files)}: {problem}"], advice)
 
 
-def ways_to_name(files: Sequence[AnnotationFile]) -> str:
-    """Return an explanation of how files of these formats name annotators."""
-    names = {format_of(Path(file.source.name)).name for file in files}
-    name = names.pop() if len(names) == 1 else ""
-    ways = [_INSIDE[name]] if name in _INSIDE else []
-    if name in _OF_FOLDERS:
-        ways.append(_FOLDERS)
-    elif ways:
-        ways.append(_FILES.replace(".json", Path(files[0].source.name).suffix))
-    else:
-        return EXPLANATION
-    if len(ways) == 1:
-        return f"Agreement needs at least two annotators. Give {ways[0]}"
-    numbered = "\n".join(f"  {number}. {way}" for number, way in enumerate(ways, start=1))
-    return f"{_BEGIN}\n{numbered}"
+def _ways_to_name(files: Sequence[AnnotationFile]) -> str:
+    """Return how files of this format name annotators."""
+    name, end = _format_of(files), Path(files[0].source.name).suffix
+    noun, of_each = ("folder", "FOLDER") if name in _OF_FOLDERS else ("file", f"FILE{end}")
+    paths = "FOLDER FOLDER" if name in _OF_FOLDERS else f"FIRST{end} SECOND{end}"
+    one_each = (
+        f"one {noun} per annotator: bboxqa agree {paths}\n     or with names of your choice: "
+        f"bboxqa agree --annotator NAME={of_each} --annotator NAME={of_each}"
+    )
+    if name in _OF_FOLDERS - _INSIDE.keys():
+        return f"{_FEW} Give {one_each}"
+    return f"{_BEGIN}\n  1. {_INSIDE.get(name, _KEYS)} {one_each}"
 
 
 def nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError:
     """Return the error for files without annotations to compare."""
     n_apart = sum((Counter(file.n_apart) for file in files), Counter[str]())
-    if not n_apart:
-        problem = f"{listed_files(files)}: no annotations; nothing to measure"
-        # Such as a second, empty list under the same key.
-        named = shlex.join(one_line(file.source.name) for file in files[:_SHOWN])
-        command = f"bboxqa validate {named}"
-        return NothingToCompareError([problem], f"For a possible cause: {command}", command=command)
-    problem = f"{listed_files(files)}: no annotations that have a box; nothing to measure"
-    return NothingToCompareError([problem], f"{apart_note(n_apart)}\n{apart_advice(n_apart)}")
-
-
-def asked_advice(file: AnnotationFile, *, all_listed: bool) -> str:
-    """Return what to do if no image of a file has two annotators.
-
-    `all_listed` says whether all images list who was asked about them.
-    """
-    if not all_listed:
-        return (
-            "Images may list who was asked about them under the key `annotators`. If all were "
-            "asked about all images: --asked all"
-        )
-    if format_of(Path(file.source.name)) is FORMATS["cvat"]:
-        return (
-            "Images of several tasks are the same if they have one name and one subset. If tasks "
-            "of several subsets are about the same images, export each task on its own: "
-            "bboxqa agree task_1.zip task_2.zip"
-        )
-    return "All images list who was asked about them; expected two annotators in one of the lists."
+    if n_apart:
+        problem = f"{listed_files(files)}: no annotations that have a box; nothing to measure"
+        return NothingToCompareError([problem], f"{apart_note(n_apart)}\n{apart_advice(n_apart)}")
+    problem = f"{listed_files(files)}: no annotations; nothing to measure"
+    # Such as a second, empty list under the same key.
+    command = f"bboxqa validate {typed_paths([file.source.name for file in files[:_SHOWN]])}"
+    return NothingToCompareError([problem], f"For a possible cause: {command}", command=command)
 
 
 def listed_files(files: Sequence[AnnotationFile]) -> str:

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
@@ -14,7 +14,8 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, begins_as_results, results_file
-from bboxqa.formats.dataset.people import Attribution, Naming, attribute
+from bboxqa.formats.dataset.people import Attribution, attribute
+from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.records import AnnotationFile, Category, Image, ReadSettings, id_number, ids_of
 from bboxqa.formats.registry import format_of
@@ -27,19 +28,6 @@ from bboxqa.model.annotations import Source
 _Record = TypeVar("_Record", Image, Category)
 _Tables = tuple[list[Image], list[Category]]
 _NAMED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Predictions:
-    """A file of results, and the minimum score of results that count as annotations."""
-
-    path: Path
-    score: float
-
-    @property
-    def annotator(self) -> str:
-        """The name of the model among the annotators."""
-        return own_name(self.path)
 
 
 def read_predictions(predictions: Predictions, options: ReadSettings) -> AnnotationFile:
@@ -188,24 +176,25 @@ def _with_results(attribution: Attribution, file: AnnotationFile, name: str) -> 
 def attribution_of(
     read: Sequence[AnnotationFile],
     sources: Sources,
-    naming: Naming,
-    predictions: Predictions | None,
+    reading: Reading,
 ) -> Attribution:
     """Return the annotators of all files, among them a model."""
     names = sources.names
     n_whole = sum(not are_results(each) for each in read)
     # Lists of results alone are attributed as other files are.
     n_attributed = n_whole or len(names)
-    has_more = predictions is not None or n_attributed < len(names)
-    least = 1 if has_more else naming.least
+    has_more = reading.predictions is not None or n_attributed < len(names)
+    least = 1 if has_more else reading.min_annotators
     whole = replace(sources, names=names[:n_attributed])
-    found = attribute(read[:n_attributed], whole, replace(naming, least=least))
+    found = attribute(read[:n_attributed], whole, replace(reading, min_annotators=least))
     if n_attributed < len(names) and found.names == (UNNAMED,):
-        by_files = replace(naming, way="files", least=1)
+        by_files = replace(reading, attribution="files", min_annotators=1)
         found = attribute(read[:n_attributed], whole, by_files)
     for file, name in zip(read[n_attributed:], names[n_attributed:], strict=False):
         found = _with_results(found, file, name)
-    return found if predictions is None else _with_results(found, read[-1], predictions.annotator)
+    if reading.predictions is None:
+        return found
+    return _with_results(found, read[-1], reading.predictions.annotator)
 
 
 def result_notes(files: Sequence[AnnotationFile], tables: Sequence[AnnotationFile]) -> list[str]:

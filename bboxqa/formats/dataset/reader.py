@@ -1,22 +1,20 @@
 """Reading files into a data set: joined, ordered, and checked for errors that falsify results."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import is_split
 from bboxqa.core.memory import check_free_memory, gc_paused, trim_memory
 from bboxqa.core.pseudonyms import pseudonyms_of
-from bboxqa.core.types import Files, Progress
+from bboxqa.core.types import Files
 from bboxqa.formats.dataset.categories import left_out_by, unused_map_notes, with_category_map
 from bboxqa.formats.dataset.image_names import refuse_equal_names, with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.joint_names import with_one_order
-from bboxqa.formats.dataset.people import Attribution, ByFiles, Naming
+from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.predictions import (
-    Predictions,
     are_results,
     attribution_of,
     is_results_list,
@@ -27,73 +25,18 @@ from bboxqa.formats.dataset.predictions import (
     without_empty,
 )
 from bboxqa.formats.dataset.pseudonyms import people_in_paths, without_people
+from bboxqa.formats.dataset.reading import EVERYTHING, Reading
 from bboxqa.formats.dataset.sessions import read_sessions
-from bboxqa.formats.dataset.times import read_times, untimed_notes
-from bboxqa.formats.dataset.track_ids import TRACK_KEYS, VIDEO_KEY, trackless_notes
-from bboxqa.formats.records import ANNOTATOR_KEYS, LOWEST_SCORE, AnnotationFile, ReadSettings
+from bboxqa.formats.dataset.times import read_times, trackless_notes, untimed_notes
+from bboxqa.formats.records import AnnotationFile, ReadSettings
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import Sources, refuse_repeated_files, sources_of
 from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.settings import Asked, JoinBy
 
 # What notes of readers say of files that are not read.
 _LEFT_OUT = " left out"
 _NO_SESSIONS = "a model has no sessions: give either a session key or predictions"
-
-Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What is read into a data set, and how files are joined; see `bboxqa.read_coco`."""
-
-    annotator_key: str | None = None
-    attribution: str | None = None
-    outlines: bool = True
-    keypoints: bool = False
-    rotated: bool = False
-    pattern: str | None = None
-    join_by: JoinBy = "path"
-    category_map: Mapping[str, str] = field(default_factory=dict)
-    min_annotators: int = 2
-    by_files: ByFiles = "any"
-    """Where one annotator is enough: which files may be people if they share images."""
-    within: Path | None = None
-    """The one folder of all files."""
-    refuse_equal: bool = False
-    """Whether images of equal names in files that name nobody are refused."""
-    asked: Asked = "authors"
-    session_key: str | None = None
-    time_key: str | None = None
-    tracks: bool = False
-    predictions: Predictions | None = None
-    score: float = LOWEST_SCORE
-    truth: Path | None = None
-    """The file whose images and categories lists of results take if no other file has them."""
-    pseudonyms: Path | None = None
-    digest: bool = True
-    records: bool = False
-    progress: Progress | None = None
-    check: Check | None = None
-    """Called with the paths, the files and the attribution. It raises an error for files that must
-    not be measured, and returns headlines for the others."""
-
-    def settings(self) -> ReadSettings:
-        """Return what is read of each file."""
-        return ReadSettings(
-            keys=_keys(self.annotator_key, self.session_key, self.time_key, tracks=self.tracks),
-            outlines=self.outlines,
-            keypoints=self.keypoints,
-            rotated=self.rotated,
-            score=self.score,
-            digest=self.digest,
-            records=self.records,
-            progress=None if self.progress is None else partial(self.progress, "reading"),
-        )
-
-
-EVERYTHING = Reading()
 
 
 # Reading creates millions of objects, which the garbage collector would visit while joining.
@@ -104,17 +47,10 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     Raises DatasetError with every problem that would falsify a result.
     """
     session_key, time_key = reading.session_key, reading.time_key
-    left_out = left_out_by(reading.category_map)
+    left_out_by(reading.category_map)
     if reading.predictions is not None and session_key is not None:
         raise ConfigError(_NO_SESSIONS)
     options = reading.settings()
-    naming = Naming(
-        reading.annotator_key,
-        reading.attribution,
-        reading.min_annotators,
-        session_key,
-        reading.by_files,
-    )
     are_people = (
         reading.min_annotators > 1 or reading.attribution == "files" or reading.by_files == "any"
     )
@@ -129,21 +65,18 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     if session_key is not None and any(map(are_results, read)):
         raise ConfigError(_NO_SESSIONS)
     files = found.files if reading.predictions is None else [*found.files, reading.predictions.path]
-    read, tables = _with_results(read, found.tables, reading.predictions, reading.truth, options)
+    read, tables = _with_results(read, found.tables, reading, options)
     read = with_join_names(read, reading.join_by, found.names)
     unused = unused_map_notes(read, reading.category_map)
     read = with_one_order(with_category_map(read, reading.category_map))
-    attributed = _attributed(read, found, naming, reading.predictions, reading.pseudonyms)
+    attributed = _attributed(read, found, reading)
     if reading.refuse_equal and reading.join_by == "path" and attributed.names == (UNNAMED,):
         refuse_equal_names(read)
     doubts = reading.check(files, read, attributed) if reading.check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
     try:
-        data = join(
-            read, files, attributed, reading.min_annotators, reading.asked,
-            left_out=left_out, sessions=sessions, seconds=seconds, with_tracks=reading.tracks,
-        )  # fmt: skip
+        data = join(read, files, attributed, reading, sessions, seconds)
     except NothingToCompareError as error:
         # What is left out, or is read as one annotator's, may be the work of others.
         raise error.with_advice(found.notes) from None
@@ -174,7 +107,8 @@ def _read_source(sources: Sources, options: ReadSettings) -> tuple[Sources, list
     notes: list[str] = []
     kept = [*range(len(read))]
     if sources.is_named:
-        read = _with_annotators(read, sources.names)
+        pairs = zip(read, sources.names, strict=True)
+        read = [replace(f, source=replace(f.source, annotator=name)) for f, name in pairs]
     else:
         kept, tables, notes = without_empty(read)
     kept.sort(key=lambda place: are_results(read[place]))
@@ -191,8 +125,7 @@ def _read_source(sources: Sources, options: ReadSettings) -> tuple[Sources, list
 def _with_results(
     read: Sequence[AnnotationFile],
     tables: Sequence[AnnotationFile],
-    predictions: Predictions | None,
-    truth: Path | None,
+    reading: Reading,
     options: ReadSettings,
 ) -> tuple[list[AnnotationFile], list[AnnotationFile]]:
     """Return the files with results of a model, whose images and categories are those of others.
@@ -200,63 +133,37 @@ def _with_results(
     Also return the files that these are taken from.
     """
     tables = [*tables, *(each for each in read if not are_results(each))]
-    if truth is not None and not tables and any(map(are_results, read)):
-        tables += _read_all([truth], replace(options, tables=True, progress=None))
-    model = [] if predictions is None else [read_predictions(predictions, options)]
-    found = with_tables([*read, *model], tables)
+    if reading.truth is not None and not tables and any(map(are_results, read)):
+        tables += _read_all([reading.truth], replace(options, tables=True, progress=None))
+    if reading.predictions is not None:
+        read = [*read, read_predictions(reading.predictions, options)]
+    found = with_tables(read, tables)
     refuse_unknown_ids(found, tables)
     return found, tables
 
 
-def _attributed(
-    read: Sequence[AnnotationFile],
-    sources: Sources,
-    naming: Naming,
-    predictions: Predictions | None,
-    pseudonyms: Path | None,
-) -> Attribution:
+def _attributed(read: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
     """Return the annotators of all files, by their pseudonyms if there is a key."""
     try:
-        found = attribution_of(read, sources, naming, predictions)
+        found = attribution_of(read, sources, reading)
     except DatasetError as error:
         # What is left out may be the work of other annotators.
         inside = (note for each in read for note in each.notes if _LEFT_OUT in note)
         raise error.with_advice([*sources.notes, *inside]) from None
-    if pseudonyms is None:
+    if reading.pseudonyms is None:
         return found
     # Files that name nobody may be named after people.
     is_by_name = (found.of_files or found.names == (UNNAMED,)) and not sources.is_named
     others = people_in_paths(sources.files) if is_by_name else set[str]()
     kept = {each for each in found.names if is_split(each)}
-    kept |= set() if predictions is None else {predictions.annotator}
-    given = pseudonyms_of(pseudonyms, {*found.names, *others} - kept)
+    kept |= set() if reading.predictions is None else {reading.predictions.annotator}
+    given = pseudonyms_of(reading.pseudonyms, {*found.names, *others} - kept)
     new = {name: name if name in kept else given.get(name, name) for name in found.names}
     asked = [
         [None if names is None else tuple(new[name] for name in names) for names in of_file]
         for of_file in found.asked
     ]
     return replace(found, names=tuple(new.values()), asked=asked)
-
-
-def _with_annotators(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[AnnotationFile]:
-    """Return files whose sources say by whom they are."""
-    return [
-        replace(file, source=replace(file.source, annotator=name))
-        for file, name in zip(files, names, strict=True)
-    ]
-
-
-def _annotator_keys(annotator_key: str | None) -> tuple[str, ...]:
-    return ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
-
-
-def _keys(
-    annotator_key: str | None, session_key: str | None, time_key: str | None, *, tracks: bool
-) -> tuple[str, ...]:
-    """Return the keys of records that are read in addition to COCO's, each once."""
-    named = (key for key in (session_key, time_key) if key is not None)
-    of_tracks = (*TRACK_KEYS, VIDEO_KEY) if tracks else ()
-    return tuple(dict.fromkeys((*_annotator_keys(annotator_key), *named, *of_tracks)))
 
 
 def _read_all(files: Sequence[Path], options: ReadSettings) -> list[AnnotationFile]:

@@ -3,47 +3,31 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, compact
+from bboxqa.core.arrays import BoolArray, compact
 from bboxqa.core.text import as_written, count, folded, joined, one_line
 from bboxqa.formats.dataset.categories import list_notes, variant_remark
-from bboxqa.formats.dataset.image_names import case_remark, names_of_images, unjoined_advice
+from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.document import apart_note
 from bboxqa.formats.records import AnnotationFile
-from bboxqa.model.annotations import Annotations, Dataset
-from bboxqa.model.shapes.rotated_boxes import equal_edges
+from bboxqa.model.annotations import Dataset
 
 _NAMED = 3
-# Fewer annotations may be equal by chance, or on purpose.
-_MANY = 20
 
 
-def headlines_of(
-    data: Dataset, files: Sequence[AnnotationFile], attribution: Attribution
-) -> tuple[str, ...]:
-    """Return facts that may make results useless: few common images, copies, variants of names."""
-    result: list[str] = []
-    apart = _apart(data.assigned) if len(files) > 1 else np.zeros(0, np.int64)
-    advice = unjoined_advice(files) if len(apart) else ""
-    # If files name their annotators, few common images may be intended.
-    if len(apart) and (attribution.of_files or advice):
-        n_joined = count(int((data.assigned.sum(1) >= 2).sum()), "image")
-        names = [one_line(data.annotator_names[place]) for place in apart[:_NAMED]]
-        who = " and ".join(names) if len(apart) <= _NAMED else f"{', '.join(names)} and others"
-        apart_names = f"few images of {who} are in other files. Images are joined by file_name"
-        result.append(f"only {n_joined} of {len(data.assigned):,} joined: {advice or apart_names}")
-    if len(files) > 1 and not advice and (differ := case_remark(names_of_images(files))):
-        result.append(f"images are joined by file_name: {differ}")
-    if attribution.of_files or attribution.n_beside:
-        copies = list(_copies(data))
-        more = f" ({len(copies) - _NAMED:,} more such pairs)" if len(copies) > _NAMED else ""
-        result += [*copies[: _NAMED - 1], *(each + more for each in copies[_NAMED - 1 : _NAMED])]
-    spellings = _spellings(data.annotator_names)
-    return tuple(filter(None, [spellings, *result, variant_remark(_users(data))]))
+def headlines_of(data: Dataset, files: Sequence[AnnotationFile]) -> tuple[str, ...]:
+    """Return facts that may make results useless: few common images, variants of names."""
+    several = data.assigned.sum(1) >= 2
+    few = len(files) > 1 and bool((2 * data.assigned[several].sum(0) < data.assigned.sum(0)).any())
+    advice = join_advice(names_of_images(files)) if few else ""
+    if advice:
+        n_joined = count(int(several.sum()), "image")
+        advice = f"only {n_joined} of {len(several):,} joined: {advice}"
+    remarks = _spellings(data.annotator_names), advice, variant_remark(_users(data))
+    return tuple(filter(None, remarks))
 
 
 def _spellings(names: Sequence[str]) -> str:
@@ -57,12 +41,8 @@ and count as different people: bboxqa validate shows where (A001)"
     """
     spelled: dict[str, list[str]] = {}
     for name in names:
-        spelled.setdefault(folded(as_written(name)), []).append(name)
-    groups = [
-        " and ".join(f"'{one_line(name)}'" for name in each)
-        for each in spelled.values()
-        if len(each) > 1
-    ]
+        spelled.setdefault(folded(as_written(name)), []).append(f"'{one_line(name)}'")
+    groups = [" and ".join(each) for each in spelled.values() if len(each) > 1]
     if not groups:
         return ""
     more = f" ({len(groups) - _NAMED:,} more such names)" if len(groups) > _NAMED else ""
@@ -102,43 +82,6 @@ def with_machine_remark(
     return replace(data, headlines=(*data.headlines, headline))
 
 
-def _copies(data: Dataset) -> Iterator[str]:
-    """Yield a remark for each two annotators with equal annotations on all common images."""
-    each, n_annotators = data.annotations, len(data.annotator_names)
-    place = each.image.astype(np.int64) * n_annotators + each.annotator
-    number = np.bincount(place, minlength=data.assigned.size).reshape(data.assigned.shape)
-    with_many = np.flatnonzero(number.sum(0) >= _MANY).tolist()
-    for pair in combinations(with_many, 2):
-        both = data.assigned[:, pair[0]] & data.assigned[:, pair[1]]
-        of_first, of_second = number[both][:, pair].T
-        n_equal = int(of_first.sum())
-        if not n_equal or (of_first != of_second).any():
-            continue
-        if n_equal < _MANY:
-            continue
-        first, second = (np.flatnonzero((each.annotator == who) & both[each.image]) for who in pair)
-        if _are_equal(each, first, second):
-            who = " and ".join(one_line(data.annotator_names[place]) for place in pair)
-            yield (
-                f"{who} have the same {count(n_equal, 'annotation')} on the "
-                f"{count(int(both.sum()), 'image')} that both have: "
-                "are they copies or splits of one data set?"
-            )
-
-
-def _are_equal(each: Annotations, first: IndexArray, second: IndexArray) -> bool:
-    """Return whether two annotators have the same boxes and categories, but for rounding."""
-    edges = []
-    for own in (first, second):
-        box = np.concatenate([each.bbox[own, :2], each.bbox[own, :2] + each.bbox[own, 2:]], 1)
-        # Steps that end at no whole or half pixel: rounding changes the order of few boxes.
-        keys = (*np.floor(box + 0.43).T, each.category[own], each.image[own])
-        order = np.lexsort(keys)
-        edges.append((box[order], each.category[own][order]))
-    (left, category), (right, other_category) = edges
-    return bool((category == other_category).all() and equal_edges(left, right).all())
-
-
 def _users(data: Dataset) -> dict[str, set[int]]:
     """Return the annotators who used each category, by category name."""
     n_annotators = len(data.annotator_names)
@@ -148,21 +91,6 @@ def _users(data: Dataset) -> dict[str, set[int]]:
     for category, annotator in (divmod(pair, n_annotators) for pair in used):
         users.setdefault(data.category_names[category], set()).add(annotator)
     return users
-
-
-def _apart(assigned: BoolArray) -> IndexArray:
-    """Return annotators who share under half of their images and have under half of anyone's."""
-    several = assigned.sum(1) >= 2
-    total, shared = assigned.sum(0), assigned[several].sum(0)
-    found = np.flatnonzero(2 * shared < total)
-    return found[[not _holds_another(assigned, place, total) for place in found.tolist()]]
-
-
-def _holds_another(assigned: BoolArray, place: int, total: IndexArray) -> bool:
-    """Return whether an annotator has at least half of the images of another annotator."""
-    common = assigned[assigned[:, place]].sum(0)
-    common[place] = -1
-    return bool((2 * common >= np.maximum(total, 1)).any())
 
 
 def file_notes(
@@ -180,15 +108,11 @@ def file_notes(
         for note in (*file.notes, *nobody, *(losses if with_losses else ())):
             names.setdefault(note, {})[file.source.name] = None
     for note, of_note in names.items():
+        shown = [*of_note]
+        if len(shown) > _NAMED:
+            shown[_NAMED - 1 :] = [f"{len(shown) - _NAMED + 1:,} more files"]
         each = "each of " if len(of_note) > 1 else ""
-        yield f"{each}{_named([*of_note])}: {note}" if len(files) > 1 else note
-
-
-def _named(names: list[str]) -> str:
-    """Return a list of names for a sentence: the first names, and the number of the others."""
-    if len(names) > _NAMED:
-        names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1:,} more files"]
-    return joined(names)
+        yield f"{each}{joined(shown)}: {note}" if len(files) > 1 else note
 
 
 def notes_of(

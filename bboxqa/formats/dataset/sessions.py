@@ -5,197 +5,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, IntArray, compact, find, run_starts
+from bboxqa.core.arrays import IndexArray, IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order, one_line
 from bboxqa.formats.commands import typed_paths
-from bboxqa.formats.dataset.merge import IndexedAnnotations, image_label, merge
+from bboxqa.formats.dataset.image_names import image_label
+from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.people import Attribution, listed_files, way_by_key
 from bboxqa.formats.records import AnnotationFile, annotator_name, ids_of, image_field
 from bboxqa.model.annotations import Dataset, Repeats
-from bboxqa.model.file_places import ShownIds
-
-
-def refuse_versions(
-    files: Sequence[AnnotationFile],
-    indexed: Sequence[IndexedAnnotations],
-    authors: Sequence[IntArray],
-    image_names: Sequence[str],
-    annotator_names: Sequence[str],
-    annotator_key: str,
-) -> None:
-    """Refuse two files with annotations of the same image by the same annotator.
-
-    This annotator would seem to have drawn everything twice. `authors` are, by file, indices into
-    `annotator_names`, -1 where none is named. `annotator_key` is the `key` of the attribution.
-    Raises DatasetError with the first two such files, an example, and the command that compares
-    versions.
-    """
-    n_annotators = len(annotator_names)
-    found = [
-        compact(
-            (part.image.astype(np.int64) * n_annotators + author)[author >= 0],
-            n_annotators * len(image_names),
-        )[0]
-        for part, author in zip(indexed, authors, strict=True)
-    ]
-    key = np.concatenate(found)
-    owner = np.repeat(np.arange(len(files)), [len(keys) for keys in found])
-    order = np.argsort(key, kind="stable")
-    repeated = np.flatnonzero(np.diff(key[order]) == 0)
-    if not len(repeated):
-        return
-    place = int(repeated[0])
-    image, annotator = divmod(int(key[order[place]]), n_annotators)
-    pair = [files[int(owner[order[each]])] for each in (place, place + 1)]
-    first, second = (file.source.name for file in pair)
-    raise DatasetError(
-        [
-            f"{first} and {second}: both have annotations of image {one_line(image_names[image])!r}"
-            f" by {one_line(annotator_names[annotator])!r}"
-            + (f" ({way_by_key(pair, annotator_key)})" if annotator_key else "")
-            + (f", and {count(len(repeated) - 1, 'more such case')}" if len(repeated) > 1 else "")
-            + "; expected the annotations of one annotator of an image in one file"
-        ],
-        "Two versions of one data set are compared with: "
-        f"bboxqa compare {typed_paths([first, second])}\n"
-        "If annotators annotated the images again and each file is a session: "
-        "--session-key file\nIf each file is by another person: --attribution files",
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RepeatedWork:
-    """What annotators drew in several records of one image in a file."""
-
-    equal: IndexArray
-    """(R,) int64. The annotations in records in which their annotator drew the same boxes as in the
-    first one.
-    """
-    n_images: int
-    """The number of images of `equal`."""
-    different: list[tuple[str, int]]
-    """Images, and annotators who drew other boxes there than in the first record."""
-
-
-def repeated_work(file: AnnotationFile, author: IntArray) -> RepeatedWork | None:
-    """Return what annotators drew in several records of one image; None if nobody did.
-
-    `author` is (N,) int, the annotator of each annotation of the file; -1 where none is named.
-    """
-    labels = [image_label(image) for image in file.images]
-    number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-    if len(number) == len(labels):
-        return None
-    columns, n_authors = file.columns, int(author.max(initial=0)) + 1
-    record = find(ids_of(file.images), columns.image_id)
-    known = np.flatnonzero((record >= 0) & (author >= 0))
-    record = record[known]
-    cell = np.array([number[label] for label in labels])[record] * n_authors + author[known]
-    held = np.unique(cell * len(labels) + record) // len(labels)
-    among = np.flatnonzero(np.isin(cell, held[1:][held[1:] == held[:-1]]))
-    if not len(among):
-        return None
-    rows, record, cell = known[among], record[among], cell[among]
-    drawn = (*columns.bbox[rows].T, columns.category_id[rows], columns.iscrowd[rows])
-    order = np.lexsort((*drawn, record, cell))
-    rows, cell = rows[order], cell[order]
-    starts = run_starts(cell * len(labels) + record[order])
-    sizes = np.diff(starts, append=len(rows))
-    of_cell, first, place = np.unique(cell[starts], return_index=True, return_inverse=True)
-    first = first[place]
-    table = np.column_stack(drawn)[order]
-    # The annotation at the same place of the first record of its image.
-    offset = np.arange(len(rows)) - np.repeat(starts, sizes)
-    other = np.repeat(starts[first], sizes) + np.minimum(offset, np.repeat(sizes[first] - 1, sizes))
-    are_equal = (sizes == sizes[first]) & np.logical_and.reduceat(
-        (table == table[other]).all(1), starts
-    )
-    is_later = first != np.arange(len(first))
-    equal, different = is_later & are_equal, np.unique(place[is_later & ~are_equal])
-    names = [*number]
-    return RepeatedWork(
-        rows[np.repeat(equal, sizes)],
-        len(np.unique(of_cell[place[equal]] // n_authors)),
-        [(names[each // n_authors], each % n_authors) for each in of_cell[different].tolist()],
-    )
-
-
-def refuse_other_rounds(
-    files: Sequence[AnnotationFile],
-    authors: Sequence[IntArray],
-    annotator_names: Sequence[str],
-    advice: str,
-) -> None:
-    """Refuse a file in which somebody drew different boxes in several records of one image.
-
-    This annotator would seem to have drawn many objects twice. `authors` are as in `Attribution`;
-    `advice` ends the error.
-    """
-    problems = []
-    for file, author in zip(files, authors, strict=True):
-        found = repeated_work(file, author)
-        if found is not None and found.different:
-            (image, who), *others = found.different
-            problems.append(
-                f"{file.source.name}: image {one_line(image)!r} is in the file several times, with "
-                f"different boxes by {one_line(annotator_names[who])!r}"
-                + (f", and {count(len(others), 'more such case')}" if others else "")
-                + "; expected it once"
-            )
-    if problems:
-        key = "session" if all(file.named_by for file in files) else "KEY"
-        where = "" if key == "session" else ', where KEY is one of image records: "session": 2'
-        raise DatasetError(
-            problems,
-            f"If annotators annotated the images again: --session-key {key}{where}\n"
-            f"If these are different images with one name: rename them.\n{advice}",
-        )
-
-
-def without_repeated(
-    files: Sequence[AnnotationFile],
-    indexed: Sequence[IndexedAnnotations],
-    authors: Sequence[IntArray],
-    of_rows: Sequence[IntArray],
-) -> tuple[list[IndexedAnnotations], list[IntArray], list[str]]:
-    """Leave out what annotators drew again, equally, in later records of an image; with notes.
-
-    `authors` are those of the indexed annotations. `of_rows` are those of all annotations of each
-    file, by session if there are sessions.
-    """
-    kept, kept_authors, notes = [], [], []
-    for file, part, author, of_row in zip(files, indexed, authors, of_rows, strict=True):
-        found = repeated_work(file, of_row)
-        if found is None:
-            kept.append(part)
-            kept_authors.append(author)
-            continue
-        rows = np.flatnonzero(~np.isin(part.place, found.equal))
-        kept.append(part.take(rows))
-        kept_authors.append(author[rows])
-        notes += [
-            f"{file.source.name}: {note}" if len(files) > 1 else note for note in notes_on(found)
-        ]
-    return kept, kept_authors, notes
-
-
-def notes_on(found: RepeatedWork) -> Iterator[str]:
-    """Yield notes on images that are in a file several times."""
-    if found.n_images:
-        are = "image is" if found.n_images == 1 else "images are"
-        yield (
-            f"{count(len(found.equal), 'annotation')} left out: {found.n_images:,} {are} in the "
-            "file several times, with the same boxes by the same annotators"
-        )
-    if found.different:
-        n_images = len({image for image, _ in found.different})
-        are = "image is" if n_images == 1 else "images are"
-        yield (
-            f"{n_images:,} {are} in the file several times, with different boxes by the same "
-            "annotators, and all boxes count"
-        )
-
 
 FILE = "file"
 """The value of the session key that makes each file a session."""
@@ -236,62 +54,43 @@ def read_sessions(
         records = [np.full(len(f.images), n, np.int32) for n, f in enumerate(files)]
         return FileSessions(codes, of_records=records)
     columns = [file.columns.authors[key] for file in files]
-    if not any(column.names for column in columns):
-        return _sessions_of_records(files, key)
-    names = in_natural_order({name for column in columns for name in column.names})
-    number = {name: place for place, name in enumerate(names)}
-    codes = [
-        np.array([*(number[name] for name in column.names), -1], np.int32)[column.code]
-        for column in columns
-    ]
-    ids = [file.shown_ids for file in files]
-    _check_named(files, "annotation", ids, codes, key)
-    return FileSessions(codes, tuple(names))
-
-
-def _sessions_of_records(files: Sequence[AnnotationFile], key: str) -> FileSessions:
-    """Return the sessions that image records name."""
-    values = [[getattr(image, image_field(key), None) for image in file.images] for file in files]
-    known = {_name(value) for part in values for value in part} - {""}
-    if not known:
+    of_images = not any(column.names for column in columns)
+    field = image_field(key)
+    values = [[getattr(image, field, None) for image in file.images] for file in files]
+    if of_images:
+        said = [["" if v is None else annotator_name(v) for v in part] for part in values]
+    else:
+        said = [[*column.names, ""] for column in columns]
+    names = in_natural_order({name for part in said for name in part} - {""})
+    if not names:
         raise DatasetError(
             [f"{listed_files(files)}: no annotation and no image has the key {key!r}"],
-            "Give the key of annotations that names their session; if each file is a session: "
-            f"{FILE}",
+            f"Give the key of annotations that names their session; if each file is one: {FILE}",
         )
-    names = in_natural_order(known)
-    number = {name: place for place, name in enumerate(names)}
-    records = [
-        np.array(
-            [-1 if value is None else number[annotator_name(value)] for value in part], np.int32
-        )
-        for part in values
-    ]
-    ids = [ids_of(file.images) for file in files]
-    _check_named(files, "image", [[image.id for image in f.images] for f in files], records, key)
-    codes = [
-        np.append(record, np.int32(-1))[find(own, file.columns.image_id)]
-        for file, own, record in zip(files, ids, records, strict=True)
-    ]
-    return FileSessions(codes, tuple(names), records)
-
-
-def _name(value: object) -> str:
-    return "" if value is None else annotator_name(value)
+    number = {name: place for place, name in enumerate(names)} | {"": -1}
+    codes = [np.array([number[name] for name in part], np.int32) for part in said]
+    records = codes
+    if of_images:
+        _check_named(files, key, "image", codes)
+        codes = [
+            np.append(code, np.int32(-1))[find(ids_of(file.images), file.columns.image_id)]
+            for file, code in zip(files, codes, strict=True)
+        ]
+    else:
+        codes = [code[column.code] for code, column in zip(codes, columns, strict=True)]
+        _check_named(files, key, "annotation", codes)
+    return FileSessions(codes, tuple(names), records if of_images else None)
 
 
 def _check_named(
-    files: Sequence[AnnotationFile],
-    noun: str,
-    ids: Sequence[Sequence[int | str] | ShownIds],
-    codes: Sequence[IntArray],
-    key: str,
+    files: Sequence[AnnotationFile], key: str, noun: str, codes: Sequence[IntArray]
 ) -> None:
     """Refuse records without a session."""
     problems = [
-        f"{file.source.name}: {noun} {own[row]}: {key} is missing; expected the session, as on "
-        "others"
-        for file, own, code in zip(files, ids, codes, strict=True)
+        f"{file.source.name}: {noun} "
+        f"{file.images[row].id if noun == 'image' else file.shown_ids[row]}: {key} is missing; "
+        "expected the session, as on others"
+        for file, code in zip(files, codes, strict=True)
         for row in np.flatnonzero(code < 0)[:_LISTED].tolist()
     ]
     if problems:
@@ -310,28 +109,169 @@ def by_session(authors: Sequence[IntArray], sessions: FileSessions | None) -> Se
     ]
 
 
-def refuse_repeated(
+def refuse_versions(
     files: Sequence[AnnotationFile],
-    parts: Sequence[IndexedAnnotations],
+    indexed: Sequence[IndexedAnnotations],
     authors: Sequence[IntArray],
     sessions: FileSessions | None,
     image_names: Sequence[str],
     annotator_names: Sequence[str],
     key: str,
 ) -> None:
-    """Refuse two files with annotations of one image by one annotator in one session."""
+    """Refuse two files with annotations of one image by one annotator in one session.
+
+    This annotator would seem to have drawn everything twice. `authors` are, by file, indices into
+    `annotator_names`, -1 where none is named. `key` is that of the attribution.
+    """
+    if sessions is not None and not sessions.names:
+        return
+    n_sessions = 1 if sessions is None else len(sessions.names)
+    shape = len(image_names), len(annotator_names), n_sessions
+    found = []
+    for place, (part, author) in enumerate(zip(indexed, authors, strict=True)):
+        session = 0 if sessions is None else sessions.code[place][part.place]
+        cell = (part.image.astype(np.int64) * shape[1] + author) * n_sessions + session
+        found.append(np.unique(cell[author >= 0]))
+    cells = np.concatenate(found)
+    owner = np.repeat(np.arange(len(files)), [len(each) for each in found])
+    order = np.argsort(cells, kind="stable")
+    repeated = np.flatnonzero(np.diff(cells[order]) == 0)
+    if not len(repeated):
+        return
+    image, annotator, session = np.unravel_index(cells[order[repeated[0]]], shape)
+    who = annotator_names[annotator]
     if sessions is not None:
-        if not sessions.names:
-            return
-        n_sessions = len(sessions.names)
-        authors = [
-            np.where(author < 0, -1, author * n_sessions + code[part.place]).astype(np.int32)
-            for part, author, code in zip(parts, authors, sessions.code, strict=True)
-        ]
-        annotator_names = [
-            f"{name} in session {each}" for name in annotator_names for each in sessions.names
-        ]
-    refuse_versions(files, parts, authors, image_names, annotator_names, key)
+        who += f" in session {sessions.names[session]}"
+    pair = [files[owner[each]] for each in order[repeated[0] : repeated[0] + 2]]
+    first, second = (file.source.name for file in pair)
+    raise DatasetError(
+        [
+            f"{first} and {second}: both have annotations of image {one_line(image_names[image])!r}"
+            f" by {one_line(who)!r}"
+            + (f" ({way_by_key(pair, key)})" if key else "")
+            + (f", and {count(len(repeated) - 1, 'more such case')}" if len(repeated) > 1 else "")
+            + "; expected the annotations of one annotator of an image in one file"
+        ],
+        "Two versions of one data set are compared with: "
+        f"bboxqa compare {typed_paths([first, second])}\n"
+        "If annotators annotated the images again and each file is a session: "
+        "--session-key file\nIf each file is by another person: --attribution files",
+    )
+
+
+def drawn_again(file: AnnotationFile, author: IntArray) -> tuple[IndexArray, list[tuple[str, int]]]:
+    """Return what annotators drew in several records of one image of a file.
+
+    `author` is (N,) int, the annotator of each annotation; -1 where none is named.
+
+    Returns
+    -------
+    equal : (R,) int64
+        The annotations of records with the same boxes by their annotator as in the first record.
+    different : list of tuple of str and int
+        The images, and annotators who drew other boxes there than in the first record.
+    """
+    labels = [image_label(image) for image in file.images]
+    number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+    if len(number) == len(labels):
+        return np.zeros(0, np.int64), []
+    columns = file.columns
+    record = find(ids_of(file.images), columns.image_id)
+    known = np.flatnonzero((record >= 0) & (author >= 0))
+    of_label = np.array([number[label] for label in labels])[record[known]]
+    cell = of_label * (int(author.max(initial=0)) + 1) + author[known]
+    # Only cells of several records are looked at one by one.
+    held = np.unique(np.stack([cell, record[known]]), axis=1)[0]
+    several = np.isin(cell, held[1:][held[1:] == held[:-1]])
+    drawn: dict[tuple[str, int], dict[int, list[int]]] = {}
+    for row in known[several].tolist():
+        of_records = drawn.setdefault((labels[record[row]], int(author[row])), {})
+        of_records.setdefault(int(record[row]), []).append(row)
+    table = np.column_stack([columns.bbox, columns.category_id, columns.iscrowd])
+    equal, different = list[int](), list[tuple[str, int]]()
+    for who, of_records in sorted(drawn.items(), key=lambda each: (number[each[0][0]], each[0][1])):
+        first, *later = (rows for _, rows in sorted(of_records.items()))
+        expected = sorted(table[first].tolist())
+        are_equal = [sorted(table[rows].tolist()) == expected for rows in later]
+        equal += [row for rows, same in zip(later, are_equal, strict=True) if same for row in rows]
+        different += [who] * (not all(are_equal))
+    return np.array(equal, np.int64), different
+
+
+def refuse_other_rounds(
+    files: Sequence[AnnotationFile],
+    authors: Sequence[IntArray],
+    annotator_names: Sequence[str],
+    advice: str,
+) -> None:
+    """Refuse a file in which somebody drew different boxes in several records of one image.
+
+    This annotator would seem to have drawn many objects twice. `authors` are as in `Attribution`;
+    `advice` ends the error.
+    """
+    problems = []
+    for file, author in zip(files, authors, strict=True):
+        _, different = drawn_again(file, author)
+        if different:
+            (image, who), *others = different
+            problems.append(
+                f"{file.source.name}: image {one_line(image)!r} is in the file several times, with "
+                f"different boxes by {one_line(annotator_names[who])!r}"
+                + (f", and {count(len(others), 'more such case')}" if others else "")
+                + "; expected it once"
+            )
+    if problems:
+        key = "session" if all(file.named_by for file in files) else "KEY"
+        where = "" if key == "session" else ', where KEY is one of image records: "session": 2'
+        raise DatasetError(
+            problems,
+            f"If annotators annotated the images again: --session-key {key}{where}\n"
+            f"If these are different images with one name: rename them.\n{advice}",
+        )
+
+
+def without_repeated(
+    files: Sequence[AnnotationFile],
+    indexed: Sequence[IndexedAnnotations],
+    authors: Sequence[IntArray],
+    of_rows: Sequence[IntArray],
+) -> tuple[list[IndexedAnnotations], list[IntArray], list[str]]:
+    """Leave out what annotators drew again, equally, in later records of an image; with notes.
+
+    `authors` are those of the indexed annotations. `of_rows` are those of all annotations of each
+    file, by session if there are sessions.
+    """
+    kept, kept_authors, notes = [], [], []
+    for file, part, author, of_row in zip(files, indexed, authors, of_rows, strict=True):
+        equal, different = drawn_again(file, of_row)
+        rows = np.flatnonzero(~np.isin(part.place, equal))
+        kept.append(part.take(rows) if len(equal) else part)
+        kept_authors.append(author[rows] if len(equal) else author)
+        of_file = f"{file.source.name}: " if len(files) > 1 else ""
+        notes += [f"{of_file}{note}" for note in notes_on(file, equal, different)]
+    return kept, kept_authors, notes
+
+
+def notes_on(
+    file: AnnotationFile, equal: IndexArray, different: Sequence[tuple[str, int]]
+) -> Iterator[str]:
+    """Yield notes on images that are in a file several times; see `drawn_again`."""
+    if len(equal):
+        label = {number: image_label(image) for number, image in zip(
+            ids_of(file.images).tolist(), file.images, strict=True)}  # fmt: skip
+        n_images = len({label[each] for each in file.columns.image_id[equal].tolist()})
+        are = "image is" if n_images == 1 else "images are"
+        yield (
+            f"{count(len(equal), 'annotation')} left out: {n_images:,} {are} in the file several "
+            "times, with the same boxes by the same annotators"
+        )
+    if different:
+        n_images = len({image for image, _ in different})
+        are = "image is" if n_images == 1 else "images are"
+        yield (
+            f"{n_images:,} {are} in the file several times, with different boxes by the same "
+            "annotators, and all boxes count"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -447,6 +387,3 @@ def _listed(
         for name in names or ()
     ]
     return np.array(found, np.int64)
-
-
-_SESSION = "session"

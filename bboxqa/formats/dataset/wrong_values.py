@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.core.text import alike
-from bboxqa.formats.records import AnnotationFile, Authors, Image
+from bboxqa.formats.records import Authors, Image
 from bboxqa.model.file_places import FilePlaces, ShownIds
 from bboxqa.model.outlines import Segmentations
 
@@ -35,14 +34,6 @@ def bad_sizes(images: Sequence[Image]) -> Iterator[str]:
                     f"image {image.id}: {key} is {side:g}; "
                     f"expected 0 or more, and at most {MAX_COORDINATE:g} px"
                 )
-
-
-def names_alike(files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield a problem for each two images, or categories, whose names would become equal."""
-    for problem in alike(image.file_name or "" for file in files for image in file.images):
-        yield f"images {problem}"
-    for problem in alike(category.name for file in files for category in file.categories):
-        yield f"categories {problem}"
 
 
 def bad_boxes(ids: ShownIds, bbox: FloatArray) -> Iterator[str]:

@@ -1,0 +1,86 @@
+"""What is read into a data set, and how."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from bboxqa.core.file_names import own_name
+from bboxqa.core.types import Progress
+from bboxqa.formats.records import ANNOTATOR_KEYS, LOWEST_SCORE, ReadSettings
+from bboxqa.model.settings import Asked, JoinBy
+
+ByFiles = Literal["all", "any", "typed", "none"]
+VIDEO_KEY = "video_id"
+"""The key of image records that names the video."""
+TRACK_KEYS = ("track_id", "instance_id", "attributes.track_id", "attributes.track")
+"""The keys that may name the track of an annotation, in order of preference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """A file of results, and the minimum score of results that count as annotations."""
+
+    path: Path
+    score: float
+
+    @property
+    def annotator(self) -> str:
+        """The name of the model among the annotators."""
+        return own_name(self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What is read into a data set, and how files are joined; see `bboxqa.read_coco`."""
+
+    annotator_key: str | None = None
+    attribution: str | None = None
+    outlines: bool = True
+    keypoints: bool = False
+    rotated: bool = False
+    pattern: str | None = None
+    join_by: JoinBy = "path"
+    category_map: Mapping[str, str] = field(default_factory=dict)
+    min_annotators: int = 2
+    by_files: ByFiles = "any"
+    """Where one annotator is enough: which files may be people if they share images."""
+    within: Path | None = None
+    """The one folder of all files."""
+    refuse_equal: bool = False
+    """Whether images of equal names in files that name nobody are refused."""
+    asked: Asked = "authors"
+    session_key: str | None = None
+    time_key: str | None = None
+    tracks: bool = False
+    predictions: Predictions | None = None
+    score: float = LOWEST_SCORE
+    truth: Path | None = None
+    """The file whose images and categories lists of results take if no other file has them."""
+    pseudonyms: Path | None = None
+    digest: bool = True
+    records: bool = False
+    progress: Progress | None = None
+    check: Callable[..., tuple[str, ...]] | None = None
+    """Called with the paths, the files and the attribution. It raises an error for files that must
+    not be measured, and returns headlines for the others."""
+
+    def settings(self) -> ReadSettings:
+        """Return what is read of each file."""
+        keys = [*ANNOTATOR_KEYS] if self.annotator_key is None else [self.annotator_key]
+        keys += filter(None, (self.session_key, self.time_key))
+        keys += (*TRACK_KEYS, VIDEO_KEY) if self.tracks else ()
+        return ReadSettings(
+            keys=tuple(dict.fromkeys(keys)),
+            outlines=self.outlines,
+            keypoints=self.keypoints,
+            rotated=self.rotated,
+            score=self.score,
+            digest=self.digest,
+            records=self.records,
+            progress=None if self.progress is None else partial(self.progress, "reading"),
+        )
+
+
+EVERYTHING = Reading()
