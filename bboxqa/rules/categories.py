@@ -1,10 +1,9 @@
 """C: ids, names and use of categories, and category maps of several files."""
 
-import json
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +12,10 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_edit, record_hits, summary_hits
-from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, described_hits
+from bboxqa.rules.base.reporting import record_edit, record_hits
+from bboxqa.rules.base.rule import MANY, Defect, Hits, LazyEdits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
 
-# More contradicting categories than this are grouped into one finding.
-_MANY = 10
 # If more ids are missing, as a multiple of the existing ids, the ids are random numbers.
 _FAR_APART = 100
 # Letters of other alphabets, dashes and quotation marks, with the characters that they look like.
@@ -34,18 +31,16 @@ def _folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFC", name).split()).casefold()
 
 
-def appearance(name: str) -> str:
+def _appearance(name: str) -> str:
     """Return a name without zero-width characters, and with Latin letters for look-alikes."""
-    if name.isascii():
-        return _folded(name)
     plain = (
         unicodedata.normalize("NFKC", sign)
         if unicodedata.decomposition(sign).startswith(_FORMS)
         else sign
         for sign in name
+        if unicodedata.category(sign) != "Cf"
     )
-    text = unicodedata.normalize("NFC", "".join(plain)).translate(_LOOK_ALIKES)
-    return _folded("".join(sign for sign in text if unicodedata.category(sign) != "Cf"))
+    return _folded(unicodedata.normalize("NFC", "".join(plain)).translate(_LOOK_ALIKES))
 
 
 def _difference(name: str, other: str) -> str:
@@ -56,7 +51,7 @@ def _difference(name: str, other: str) -> str:
     return f"look-alike or invisible characters ({', '.join(f'U+{ord(s):04X}' for s in odd)})"
 
 
-def unseen_signs(name: str) -> set[str]:
+def _invisible(name: str) -> set[str]:
     """Return the zero-width and control characters in a name, and blanks at its ends.
 
     Joiners and direction marks are meaningful next to emoji and in non-Latin scripts.
@@ -71,18 +66,11 @@ def unseen_signs(name: str) -> set[str]:
     return odd if is_plain else odd - set("\u200c\u200d\u200e\u200f")
 
 
-def without_unseen(name: str) -> str:
-    r"""Return a name without zero-width and control characters, and without blanks at its ends.
-
-    Examples
-    --------
-    >>> without_unseen("c\u200bat\n"), without_unseen("a\tb")
-    ('cat', 'a b')
-    """
-    unseen = unseen_signs(name)
-    return "".join(
-        sign if sign not in unseen else " " if sign.isspace() else "" for sign in name
-    ).strip()
+def _visible(name: str) -> str:
+    """Return a name without invisible characters; a blank for a tab or a line end inside it."""
+    odd = _invisible(name)
+    plain = (sign if sign not in odd else " " if sign.isspace() else "" for sign in name)
+    return "".join(plain).strip()
 
 
 def _names(document: Document) -> list[str]:
@@ -106,75 +94,63 @@ def _root_category(document: Document) -> int:
         return -1
     root = int(rows[0])
     name = categories.get(root, "name")
-    others = (categories.get(row, "supercategory") for row in range(len(categories)) if row != root)
-    is_above = isinstance(name, str) and name != "" and all(other == name for other in others)
+    others = {row: categories.get(row, "supercategory") for row in range(len(categories))}
+    is_above = bool(name) and all(other == name for row, other in others.items() if row != root)
     is_used = (columns.whole["category_id"] & (columns.category_id == 0)).any()
-    return root if is_above and not is_used else -1
+    return root if isinstance(name, str) and is_above and not is_used else -1
 
 
 def _hits(
     document: Document,
-    where: BoolArray | IndexArray,
+    where: BoolArray | Sequence[int],
     says: Callable[[int], str],
     *keys: str,
     **more: Any,
 ) -> Iterator[Hits]:
-    """Yield categories in a mask or an index."""
-    yield from record_hits(document, where, says, *keys, name="categories", **more)
+    """Yield categories in a mask or an index, by their names."""
+
+    def found(row: int) -> Any:
+        return document.categories.get(row, "name")
+
+    which = where if isinstance(where, np.ndarray) else np.array(where, np.int64)
+    yield from record_hits(
+        document, which, says, *keys, **{"name": "categories", "found": found, **more}
+    )
 
 
 def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C001: categories with the id of an earlier category."""
     categories = document.categories
-    keys: list[Hashable | None] = []
-    for row in range(len(categories)):
-        raw = categories.get(row, "id")
-        text = raw if isinstance(raw, str) else None
-        keys.append(int(categories.id[row]) if categories.whole[row] else text)
+    ids = [categories.get(row, "id") for row in range(len(categories))]
+    keys = [
+        int(number) if is_whole else raw if isinstance(raw, str) else None
+        for raw, number, is_whole in zip(ids, categories.id, categories.whole, strict=True)
+    ]
     repeated, first = _repeats(keys)
-
-    def number(row: int) -> Any:
-        return categories.get(row, "id")
+    values = [categories.values[row] for row in first]
+    equal = [one == other for one, other in zip(categories.values, values, strict=True)]
+    copies = repeated & np.array(equal, np.bool_)
+    copies &= ~np.isin(first, first[repeated & ~copies])
 
     def of_other(row: int) -> str:
         other = shortened(categories.get(int(first[row]), "name"))
-        return f"category id {shortened(number(row))} is already used by category {other}"
+        return f"category id {shortened(ids[row])} is already used by category {other}"
 
     def of_copy(row: int) -> str:
         name, original = categories.get(row, "name"), pointer_to("categories", int(first[row]))
         return f"category {shortened(name)} is equal to an earlier one, {original}"
 
-    copies = _copies(categories.values, repeated, first)
-    yield from _hits(
-        document,
-        repeated & ~copies,
-        of_other,
-        "id",
-        expected="a unique id",
-        found=number,
-        mark=lambda row: shortened(number(row)),
-        summary=lambda _rows, share: f"{share} have the id of an earlier one; expected unique ids",
-    )
+    more = {"found": ids.__getitem__, "mark": lambda row: shortened(ids[row])}
+    yield from _hits(document, repeated & ~copies, of_other, "id", expected="a unique id", **more)
     yield from _hits(
         document,
         copies,
         of_copy,
         expected="it once",
-        found=number,
         edits=lambda row: record_edit("categories", row),
-        mark=lambda row: shortened(number(row)),
-        summary=lambda _rows, share: f"{share} are equal to an earlier one; expected each once",
         severity=Severity.WARNING,
+        **more,
     )
-
-
-def _copies(values: Sequence[Any], repeated: BoolArray, first: IndexArray) -> BoolArray:
-    """Return which repeated categories equal all categories with the same id, (C,) bool."""
-    copies = repeated.copy()
-    for row in np.flatnonzero(repeated).tolist():
-        texts = [json.dumps(values[each], sort_keys=True) for each in (row, int(first[row]))]
-        copies[row] = texts[0] == texts[1]
-    return copies & ~np.isin(first, first[repeated & ~copies])
 
 
 def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -184,9 +160,8 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[
     with_root = (root >= 0) & ((first == root) | (np.arange(len(names)) == root))
 
     def says(row: int) -> str:
-        earlier = int(first[row])
-        other = shortened(document.categories.get(earlier, "id"))
-        why = ", the root category that Roboflow adds" if root in (row, earlier) else ""
+        other = shortened(document.categories.get(int(first[row]), "id"))
+        why = ", the root category that Roboflow adds" if with_root[row] else ""
         return f"category name {shortened(names[row])} is already used by id {other}{why}"
 
     for where, severity in ((~with_root, None), (with_root, Severity.INFO)):
@@ -196,7 +171,6 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[
             says,
             "name",
             expected="a unique name",
-            found=names.__getitem__,
             mark=lambda row: shortened(names[row]),
             severity=severity,
         )
@@ -205,13 +179,12 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[
 def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C003: names that differ from another name only in ways that are hard to see."""
     names, root = document.once(_names), document.once(_root_category)
-    looks = [appearance(name) if name and row != root else None for row, name in enumerate(names)]
+    looks = [_appearance(name) if name and row != root else None for row, name in enumerate(names)]
     # The first is kept rather than the most used, as all files of a data set must keep the same.
-    first = _repeats(looks)[1]
-    odd = [row for row, other in enumerate(first) if other >= 0 and names[row] != names[other]]
+    first = _repeats(looks)[1].tolist()
 
     def says(row: int) -> str:
-        other = int(first[row])
+        other = first[row]
         return (
             f"category name {shortened(names[row])} differs only in "
             f"{_difference(names[row], names[other])} from {shortened(names[other])} of id "
@@ -220,12 +193,11 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> It
 
     yield from _hits(
         document,
-        np.array(odd, np.int64),
+        [row for row, at in enumerate(first) if at >= 0 and names[row] != names[at]],
         says,
         "name",
         expected="one category",
-        found=names.__getitem__,
-        edits=lambda row: _merge(document, row, int(first[row])),
+        edits=lambda row: _merge(document, row, first[row]),
         mark=lambda row: " ".join(sorted((shortened(names[row]), shortened(names[first[row]])))),
     )
 
@@ -240,11 +212,10 @@ def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
     plain = (columns.kind["category_id"][rows] == Kind.INT).all()
     if not (alone and plain and document.complete("annotations")):
         return ()
-    target = int(categories.id[other])
 
     def edits() -> Iterator[Edit]:
         for each in rows.tolist():
-            yield from record_edit("annotations", each, "category_id", value=target)
+            yield from record_edit("annotations", each, "category_id", value=int(pair[1]))
         yield from record_edit("categories", row)
 
     return LazyEdits(edits)
@@ -254,48 +225,32 @@ def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C004: categories without annotations."""
     if not (document.complete("annotations") and document.complete("categories")):
         return
-    categories, used = document.categories, np.zeros(len(document.categories), np.bool_)
-    used[document.category[document.category >= 0]] = True
-    if not used.any():
-        return
+    categories, rows = document.categories, np.arange(len(document.categories))
+    used = np.isin(rows, document.category)
     # Annotations belong to the first of two categories with the same id; C001 reports the second.
-    first = categories.find(categories.id)
-    unused = ~used & categories.named & (first == np.arange(len(categories)))
+    unused = ~used & categories.named & (categories.find(categories.id) == rows)
+    unused &= (rows != document.once(_root_category)) & used.any()
     if (origin := document.reading.origin) is not None:
         # Shapes without a box are no annotations here, but they are of their categories.
         unused &= ~np.isin(categories.id, [*origin.categories_apart])
-    if (root := document.once(_root_category)) >= 0:
-        unused[root] = False
-
-    def name(row: int) -> Any:
-        return categories.get(row, "name")
-
-    def summary(some: IndexArray, share: str) -> str:
-        examples = ", ".join(shortened(name(row)) for row in some[:3].tolist())
-        return f"{share} have no annotations, such as {examples}"
-
     yield from _hits(
         document,
         unused,
-        lambda row: f"category {shortened(name(row))} has no annotations",
-        found=name,
-        summary=summary,
+        lambda row: f"category {shortened(categories.get(row, 'name'))} has no annotations",
     )
 
 
 def _synthetic_root(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C005: the category that Roboflow adds."""
     root = document.once(_root_category)
-    name = document.categories.get(root, "name") if root >= 0 else ""
     yield from _hits(
         document,
-        np.array([root] if root >= 0 else [], np.int64),
-        lambda _row: (
-            f"category {shortened(name)} with id 0 is the supercategory of all others and has no "
-            "annotations"
+        [root] if root >= 0 else [],
+        lambda row: (
+            f"category {shortened(document.categories.get(row, 'name'))} with id 0 is the "
+            "supercategory of all others and has no annotations"
         ),
         expected="only classes",
-        found=lambda _row: name,
         edits=lambda row: record_edit("categories", row),
         apart=True,
     )
@@ -309,17 +264,16 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     ids = np.unique(categories.id[categories.whole & (categories.id >= 0)])
     is_zero = ids[:1].tolist() == [0] and document.once(_root_category) < 0
     positive = ids[ids > 0]
-    n_missing = int(positive[-1]) - len(positive) if len(positive) else 0
+    n_missing = int(positive.max(initial=0)) - len(positive)
     parts = ["there is an id 0"] if is_zero else []
     if n_missing > _FAR_APART * len(ids):
-        parts.append(f"{'it' if len(ids) == 1 else 'the highest'} is {positive[-1]:,}")
+        parts.append(f"the highest is {positive[-1]:,}")
     elif n_missing:
-        place = int(np.flatnonzero(positive != np.arange(1, len(positive) + 1))[0])
-        parts.append(f"{n_missing:,} below {positive[-1]:,} are missing, such as {place + 1:,}")
+        first = np.flatnonzero(positive != np.arange(1, len(positive) + 1))[0] + 1
+        parts.append(f"{n_missing:,} below {positive[-1]:,} are missing, such as {first:,}")
     if parts:
-        what = "id is not 1" if len(ids) <= 1 else f"ids are not 1 to {len(ids):,}"
         found = Defect(
-            f"category {what}: {' and '.join(parts)}",
+            f"category ids are not 1 to {len(ids):,}: {' and '.join(parts)}",
             pointer=pointer_to("categories"),
             expected="ids that count from 1 without gaps",
             count=int((positive > len(positive)).sum()) + is_zero,
@@ -329,135 +283,98 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 def _empty_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C008: names that are not text, or empty."""
-    categories = document.categories
-    wrong = [
-        not name and isinstance(record, dict) and "name" in record
-        for record, name in zip(categories.values, document.once(_names), strict=True)
-    ]
+    records = zip(document.categories.values, document.once(_names), strict=True)
     yield from _hits(
         document,
-        np.array(wrong, np.bool_),
-        lambda row: f"category name is {shortened(categories.get(row, 'name'))}",
+        [row for row, (raw, name) in enumerate(records)
+         if not name and isinstance(raw, dict) and "name" in raw],
+        lambda row: f"category name is {shortened(document.categories.get(row, 'name'))}",
         "name",
         expected="non-empty text",
-        found=lambda row: categories.get(row, "name"),
-    )
+    )  # fmt: skip
 
 
 def _unseen_sign(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C009: names with invisible characters, if no other name looks the same."""
     names = document.once(_names)
-    odd = [row for row, name in enumerate(names) if unseen_signs(name)]
-    looks = Counter(map(appearance, names)) if odd else Counter[str]()
-    odd = [row for row in odd if looks[appearance(names[row])] == 1]
+    odd = [row for row, name in enumerate(names) if _invisible(name)]
+    looks = Counter(map(_appearance, names)) if odd else Counter[str]()
 
     def says(row: int) -> str:
-        signs = ", ".join(f"U+{ord(sign):04X}" for sign in sorted(unseen_signs(names[row])))
-        plain = shortened(without_unseen(names[row]))
+        signs = ", ".join(f"U+{ord(sign):04X}" for sign in sorted(_invisible(names[row])))
+        plain = shortened(_visible(names[row]))
         return f"category name {plain} has invisible characters ({signs})"
 
     def edits(row: int) -> tuple[Edit, ...]:
-        plain = without_unseen(names[row])
+        plain = _visible(names[row])
         return record_edit("categories", row, "name", value=plain) if plain else ()
 
     yield from _hits(
         document,
-        np.array(odd, np.int64),
+        [row for row in odd if looks[_appearance(names[row])] == 1],
         says,
         "name",
         expected="it without them",
-        found=names.__getitem__,
         edits=edits,
     )
 
 
-_Place = tuple[int, str, str]
-"""The id and the name of a category, and its file."""
-
-
-class _Known(NamedTuple):
-    """The categories of earlier files, by id, name and appearance."""
-
-    by_id: dict[int, _Place]
-    by_name: dict[str, _Place]
-    by_look: dict[str, _Place]
+_Known = dict[tuple[str, int | str], tuple[int, str, str]]
+"""The id, the name and the file of earlier categories, by id, name and appearance."""
 
 
 def _contradictions(
     documents: Sequence[Document], _settings: ValidateSettings
 ) -> Iterator[tuple[Document, Hits]]:
     """C007: ids and names that an earlier file pairs differently."""
-    known = _Known({}, {}, {})
+    known: _Known = {}
     for document in documents:
         # For files of annotation tools, the reader has assigned the category ids.
         if not document.complete("categories") or document.reading.origin is not None:
             continue
         # C009 reports characters that are not seen.
-        names = [without_unseen(name) for name in document.once(_names)]
-        ids = document.categories.id.tolist()
+        names, ids = [*map(_visible, document.once(_names))], document.categories.id.tolist()
         n_names, n_ids = Counter(names), Counter(ids)
         # Names and ids that a file uses twice are ambiguous.
-        clear = [
-            row
+        clear = {
+            row: (ids[row], names[row], document.name)
             for row in np.flatnonzero(document.categories.whole).tolist()
             if names[row] and n_names[names[row]] == n_ids[ids[row]] == 1
-        ]
-        said = {row: _contradiction(ids[row], names[row], known) for row in clear}
-        wrong = {row: text for row, text in said.items() if text}
+        }
         # Files without a common name probably belong to different data sets.
-        is_related = not known.by_look.keys().isdisjoint(map(appearance, names))
-        for found in _of_file(document, wrong, is_related=is_related):
-            yield document, found
-        for row in clear:
-            place = ids[row], names[row], document.name
-            known.by_id.setdefault(ids[row], place)
-            known.by_name.setdefault(names[row], place)
-            known.by_look.setdefault(appearance(names[row]), place)
-
-
-def _contradiction(number: int, name: str, known: _Known) -> str:
-    """Return how an earlier file contradicts a category; "" if it does not."""
-    default, look = (number, name, ""), appearance(name)
-    other_id, _, file = known.by_name.get(name, default)
-    if other_id != number:
-        return f"category {shortened(name)} has id {number} here and id {other_id} in {file}"
-    _, other_name, file = known.by_id.get(number, default)
-    if other_name != name:
-        is_alike = look == appearance(other_name)
-        how = f", which differs only in {_difference(name, other_name)}" if is_alike else ""
-        return (
-            f"category id {number} is {shortened(name)} here and {shortened(other_name)} in "
-            f"{file}{how}"
-        )
-    other_id, other_name, file = known.by_look.get(look, default)
-    if other_id != number and name not in known.by_name:
-        return (
-            f"category {shortened(name)} has id {number} here; {shortened(other_name)}, which "
-            f"differs only in {_difference(name, other_name)}, has id {other_id} in {file}"
-        )
-    return ""
-
-
-def _of_file(document: Document, wrong: Mapping[int, str], *, is_related: bool) -> Iterator[Hits]:
-    rows = np.array([*wrong], np.int64)
-    if len(rows) <= _MANY and is_related:
-        yield from _hits(
-            document,
-            rows,
-            wrong.__getitem__,
-            expected="one map for all files",
-            found=lambda row: document.categories.values[row],
-        )
-    elif len(rows):
+        is_related = not known.keys().isdisjoint(("look", _appearance(name)) for name in names)
         hint = "" if is_related else "; no name is in both: check that they belong to one data set"
-        yield from summary_hits(
-            f"{len(rows):,} of {len(document.categories):,} categories contradict an earlier file, "
-            f"such as: {wrong[int(rows[0])]}{hint}",
-            "categories",
-            rows,
+        said = {row: text + hint for row in clear if (text := _contradiction(clear[row], known))}
+        for found in _hits(
+            document,
+            [*said],
+            said.__getitem__,
+            expected="one map for all files",
+            found=document.categories.values.__getitem__,
             severity=None if is_related else Severity.INFO,
-            expected="the same ids and names in all files",
-        )
+            few=MANY if is_related else 0,
+        ):
+            yield document, found
+        for number, name, file in clear.values():
+            for key in (("id", number), ("name", name), ("look", _appearance(name))):
+                known.setdefault(key, (number, name, file))
+
+
+def _contradiction(category: tuple[int, str, str], known: _Known) -> str:
+    """Return how an earlier file contradicts a category; "" if it does not."""
+    number, name, _ = category
+    for key in (("name", name), ("id", number), ("look", _appearance(name))):
+        other_id, other, file = known.get(key, category)
+        is_alike = name != other and _appearance(name) == _appearance(other)
+        how = f", which differs only in {_difference(name, other)}" if is_alike else ""
+        if other_id == number and other != name:
+            what = f"category id {number} is {shortened(name)} here and {shortened(other)}"
+            return f"{what} in {file}{how}"
+        if other_id != number and not (key[0] == "look" and ("name", name) in known):
+            here = f"category {shortened(name)} has id {number} here"
+            where = f"; {shortened(other)}{how}, has" if is_alike else " and"
+            return f"{here}{where} id {other_id} in {file}"
+    return ""
 
 
 def _example(*categories: dict[str, Any]) -> dict[str, Any]:

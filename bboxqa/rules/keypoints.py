@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.columns import Kind
 from bboxqa.geometry.kernels.boxes import corners, from_corners
@@ -22,7 +22,7 @@ from bboxqa.rules.facts.layout import in_other_layout
 _FAR = 1.0
 
 
-def _expected(document: Document) -> IndexArray:
+def _n_expected(document: Document) -> IndexArray:
     """Return the expected length of each list of keypoints; -1 if the category has no names."""
     names = [document.categories.get(row, "keypoints") for row in range(len(document.categories))]
     lengths = [3 * len(name) if isinstance(name, list) and name else -1 for name in names]
@@ -34,37 +34,37 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Iterator[Hits]
     """K001: lists of a wrong length, and wrong counts."""
     columns = document.annotations
     points = columns.keypoints
-    n, expected = points.n_numbers, _expected(document)
+    n, expected, seen = points.n_numbers, _n_expected(document), points.n_visible
     misshapen = np.where(expected >= 0, n != expected, n % 3 != 0) | (n < 0)
     if document.reading.origin is not None:
         # Translated lists may end before the last joint; the format reports missing joints.
         misshapen &= (n > expected) & (expected >= 0)
         yield from found_defects("K001")(document, settings)
     kind, counted = columns.kind["num_keypoints"][points.row], columns.num_keypoints[points.row]
-    miscounted = ~np.isin(kind, (Kind.INT, Kind.FLOAT)) | (counted != points.n_visible)
+    miscounted = ~np.isin(kind, (Kind.INT, Kind.FLOAT)) | (counted != seen)
     # Points at (0, 0) that the count omits are not labelled; K003 reports them.
-    miscounted &= (points.n_origin == 0) | (counted != points.n_visible - points.n_origin)
+    miscounted &= (points.n_origin == 0) | (counted != seen - points.n_origin)
     # Some tools write an empty list on every annotation of a category without points.
     miscounted &= ~misshapen & ~((n == 0) & (expected < 0) & (kind == Kind.MISSING))
 
     def of_shape(which: int) -> str:
-        found = f"has {n[which]}" if n[which] >= 0 else "is not a list of"
         wanted = "three for each point: x, y, visibility"
         if expected[which] >= 0:
-            of_category = f"three for each of the {expected[which] // 3} points of its category"
-            wanted = f"{expected[which]}, {of_category}"
+            of_category = f"the {expected[which] // 3} points of its category"
+            wanted = f"{expected[which]}, three for each of {of_category}"
+        found = f"has {n[which]}" if n[which] >= 0 else "is not a list of"
         return f"keypoints {found} numbers; expected {wanted}"
 
     def of_count(which: int) -> str:
-        value = document.record(int(points.row[which])).get("num_keypoints")
-        found = "missing" if kind[which] == Kind.MISSING else shortened(value)
-        wanted = f"{points.n_visible[which]}, the points with a visibility above 0"
+        value = document.record(int(points.row[which])).get("num_keypoints", "missing")
+        found = value if value == "missing" else shortened(value)
+        wanted = f"{seen[which]}, the points with a visibility above 0"
         return f"num_keypoints is {found}; expected {wanted}"
 
     def edits(which: int) -> tuple[Edit, ...]:
         pointer = pointer_to("annotations", int(points.row[which]), "num_keypoints")
-        action = "add" if kind[which] == Kind.MISSING else "replace"
-        return (Edit(pointer, action, int(points.n_visible[which])),)  # type: ignore[arg-type]
+        is_missing = kind[which] == Kind.MISSING
+        return (Edit(pointer, "add" if is_missing else "replace", int(seen[which])),)
 
     yield from record_hits(document, misshapen, of_shape, "keypoints", owner=points.row)
     yield from record_hits(
@@ -72,99 +72,89 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Iterator[Hits]
     )
 
 
-def _points(document: Document, row: int) -> list[list[Any]]:
-    """Return x, y and visibility of the keypoints of an annotation."""
-    value = document.record(row)["keypoints"]
-    return [value[place : place + 3] for place in range(0, len(value), 3)]
+def _point_hits(
+    document: Document,
+    rows: IndexArray,
+    is_wrong: Callable[[list[Any]], bool],
+    says: Callable[[str, list[Any]], str],
+    expected: str,
+    place: int,
+) -> Iterator[Hits]:
+    """Yield the first wrong point of annotations, at a place of x, y and visibility."""
 
+    def first(row: int) -> tuple[int, list[Any]]:
+        value = document.record(row)["keypoints"]
+        points = (value[start : start + 3] for start in range(0, len(value), 3))
+        return next((at, point) for at, point in enumerate(points) if is_wrong(point))
 
-def _name(document: Document, row: int, place: int) -> str:
-    """Return the number of a keypoint, with its name if the category has one."""
-    category = int(document.category[row])
-    names = document.categories.get(category, "keypoints") if category >= 0 else None
-    name = names[place] if isinstance(names, list) and place < len(names) else None
-    return f"keypoint {place + 1}" + (f" ({shortened(name)})" if isinstance(name, str) else "")
+    def describe(row: int) -> str:
+        at, point = first(row)
+        names = document.categories.get(int(document.category[row]), "keypoints")
+        name = names[at] if isinstance(names, list) and at < len(names) else None
+        text = f" ({shortened(name)})" if isinstance(name, str) else ""
+        return says(f"keypoint {at + 1}{text}", point)
 
-
-def _first(document: Document, row: int, is_wrong: Callable[[list[Any]], bool]) -> int:
-    """Return the place of the first wrong point of an annotation."""
-    return next(at for at, point in enumerate(_points(document, row)) if is_wrong(point))
+    yield from record_hits(
+        document,
+        rows,
+        describe,
+        "keypoints",
+        inner=lambda row: (3 * first(row)[0] + place,),
+        expected=expected,
+        found=lambda row: first(row)[1],
+        key="keypoints",
+    )
 
 
 def _odd_visibility(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """K002: points whose visibility is not 0, 1 or 2."""
     points = document.annotations.keypoints
-
-    def place(row: int) -> int:
-        return _first(document, row, lambda point: point[2] not in (0, 1, 2))
-
-    def value(row: int) -> Any:
-        return _points(document, row)[place(row)][2]
-
-    yield from record_hits(
+    yield from _point_hits(
         document,
         points.row[points.n_odd > 0],
-        lambda row: f"visibility of {_name(document, row, place(row))} is {shortened(value(row))}",
-        "keypoints",
-        inner=lambda row: (3 * place(row) + 2,),
-        expected="0 (not labelled), 1 (hidden) or 2 (visible)",
-        found=value,
-        key="keypoints",
+        lambda point: point[2] not in (0, 1, 2),
+        lambda name, point: f"visibility of {name} is {shortened(point[2])}",
+        "0 (not labelled), 1 (hidden) or 2 (visible)",
+        2,
     )
 
 
 def _at_origin(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """K003: labelled points at (0, 0)."""
     points = document.annotations.keypoints
-
-    def place(row: int) -> int:
-        return _first(document, row, lambda point: point[0] == point[1] == 0 < point[2])
-
-    def says(row: int) -> str:
-        at = place(row)
-        seen = shortened(_points(document, row)[at][2])
-        return f"{_name(document, row, at)} is at (0, 0) with visibility {seen}"
-
-    yield from record_hits(
+    yield from _point_hits(
         document,
         points.row[points.n_origin > 0],
-        says,
-        "keypoints",
-        inner=lambda row: (3 * place(row),),
-        expected="visibility 0, or the position of the point",
-        found=lambda row: _points(document, row)[place(row)],
-        key="keypoints",
+        lambda point: bool(point[0] == point[1] == 0 < point[2]),
+        lambda name, point: f"{name} is at (0, 0) with visibility {shortened(point[2])}",
+        "visibility 0, or the position of the point",
+        0,
     )
-
-
-def _beyond_box(document: Document, bounds: FloatArray) -> FloatArray:
-    """Return how far points extend beyond each edge of their box, (K, 4), in longer sides."""
-    rows = document.annotations.keypoints.row
-    bbox = document.annotations.bbox[rows].copy()
-    bbox[~document.has_box[rows] | document.once(in_other_layout)[rows]] = np.nan
-    box = corners(bbox)
-    beyond = np.hstack([box[:, :2] - bounds[:, :2], bounds[:, 2:] - box[:, 2:]])
-    result: FloatArray = beyond / bbox[:, 2:].max(axis=1, keepdims=True)
-    return result
 
 
 def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     """K004: points outside their image, or far from their box."""
     points = document.annotations.keypoints
-    beyond_image = overshoot(from_corners(points.bounds), document.size[points.row])
-    from_box = _beyond_box(document, points.bounds)
-    of_image = np.any(beyond_image > settings.overshoot_px, axis=1)
-    of_box = np.any(from_box > _FAR, axis=1) & ~of_image
+    rows, bounds = points.row, points.bounds
+    beyond = overshoot(from_corners(bounds), document.size[rows])
+    is_plain = document.has_box[rows] & ~document.once(in_other_layout)[rows]
+    bbox = np.where(is_plain[:, None], document.annotations.bbox[rows], np.nan)
+    box, longer = corners(bbox), bbox[:, 2:].max(axis=1)
+    from_box = np.hstack([box[:, :2] - bounds[:, :2], bounds[:, 2:] - box[:, 2:]])
+    of_image = np.any(beyond > settings.overshoot_px, axis=1)
+    of_box = np.any(from_box > _FAR * longer[:, None], axis=1) & ~of_image
+    beyond = np.where(of_box[:, None], from_box, beyond)
 
     def says(which: int) -> str:
-        row, beyond = int(points.row[which]), beyond_image[which]
-        longer, what, near = 1.0, "image", "the image"
+        what, near = "image", "the image"
         if of_box[which]:
-            beyond, longer = from_box[which], document.annotations.bbox[row, 2:].max()
-            what, near = f"bbox, whose longer side is {figure(longer)} px", "or near the bbox"
-        edge = int(np.nanargmax(beyond))
+            what, near = (
+                f"bbox, whose longer side is {figure(longer[which])} px",
+                "or near the bbox",
+            )
+        edge = int(np.nanargmax(beyond[which]))
         return (
-            f"a labelled keypoint is {figure(beyond[edge] * longer)} px beyond the {EDGES[edge]} "
+            f"a labelled keypoint is {figure(beyond[which, edge])} px beyond the {EDGES[edge]} "
             f"edge of its {what}; expected it in {near}"
         )
 
@@ -173,8 +163,8 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         of_image | of_box,
         says,
         "keypoints",
-        owner=points.row,
-        found=lambda which: points.bounds[which].tolist(),
+        owner=rows,
+        found=lambda which: bounds[which].tolist(),
         key="keypoints",
     )
 
@@ -182,24 +172,23 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 def _skeletons(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     """K006: skeletons that join keypoints that their category does not have."""
     yield from found_defects("K006")(document, settings)
-    categories = document.categories
-    wrong: dict[int, tuple[int, int, bool]] = {}
-    for row in range(len(categories)):
-        names, edges = (categories.get(row, key) for key in ("keypoints", "skeleton"))
+    wrong: dict[int, tuple[list[int], int]] = {}
+    for row in range(len(document.categories)):
+        names, edges = (document.categories.get(row, key) for key in ("keypoints", "skeleton"))
         n = len(names) if isinstance(names, list) else 0
-        ends = [
-            end
-            for edge in (edges if isinstance(edges, list) else ())
-            for end in (edge if isinstance(edge, list) else ())
-            if type(end) is int
-        ]
-        outside = [end for end in ends if not 1 <= end <= n]
-        if n and outside:
-            wrong[row] = outside[0], n, min(ends) == 0 and max(ends) < n
+        pairs = (edge for edge in (edges if isinstance(edges, list) else ()))
+        ends = [end for edge in pairs if isinstance(edge, list) for end in edge if type(end) is int]
+        if n and not all(1 <= end <= n for end in ends):
+            wrong[row] = ends, n
+
+    def outside(row: int) -> int:
+        ends, n = wrong[row]
+        return next(end for end in ends if not 1 <= end <= n)
 
     def says(row: int) -> str:
-        outside, n, from_zero = wrong[row]
-        what = "counts keypoints from 0" if from_zero else f"joins keypoint {outside}"
+        ends, n = wrong[row]
+        from_zero = min(ends) == 0 and max(ends) < n
+        what = "counts keypoints from 0" if from_zero else f"joins keypoint {outside(row)}"
         return f"skeleton {what}; expected numbers from 1 to {n}, the number of keypoints"
 
     yield from record_hits(
@@ -208,7 +197,7 @@ def _skeletons(document: Document, settings: ValidateSettings) -> Iterator[Hits]
         says,
         "skeleton",
         name="categories",
-        found=lambda row: wrong[row][0],
+        found=outside,
         key="skeleton",
     )
 

@@ -1,31 +1,26 @@
 """R: run-length masks, and the crowd flag of outlines."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import are_of_cvat
 from bboxqa.formats.columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.model.shapes.masks import (
-    compress_counts,
-    n_turned,
-    spans_of_runs,
-    transposed_runs,
-)
+from bboxqa.model.shapes.masks import compress_counts, n_turned, spans_of_runs, transposed_runs
 from bboxqa.rules.base.reporting import record_edit, record_hits, row_edits, summary_hits
 from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.rings import row_major_masks, runs_of
 
-# Runs that all masks may have after a fix: some however few they had, and some more for each.
-_MOST_RUNS, _RUNS_EACH = 1 << 21, 8
-_SINGLE = "iscrowd 0 for masks of single objects"
+# Runs that a mask may have after a fix: some however few it had, and some more for each.
+_MOST_RUNS, _RUNS_EACH = 1 << 14, 8
+
+_SINGLE = "0 for masks of single objects"
 
 
 def _not_crowd(row: int) -> tuple[Edit, ...]:
@@ -60,9 +55,12 @@ def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     rles = document.annotations.rles
 
     def says(mask: int) -> str:
-        problem, (height, width) = rles.problems[rles.problem[mask]], rles.size[mask].tolist()
+        height, width = rles.size[mask].tolist()
         wanted = f"{height * width:,} ({height} x {width})"
-        return problem or f"run lengths add up to {rles.total[mask]:,}; expected {wanted}"
+        return (
+            rles.problems[rles.problem[mask]]
+            or f"run lengths add up to {rles.total[mask]:,}; expected {wanted}"
+        )
 
     yield from record_hits(
         document,
@@ -86,9 +84,8 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hit
         why = "and no annotation has 0"
     else:
         return
-    masks = "the only mask has" if len(rows) == 1 else f"all {len(rows):,} masks have"
     yield from summary_hits(
-        f"{masks} iscrowd 1, {why}; expected 0 for masks of single objects",
+        f"iscrowd is 1 in {count(len(rows), 'mask')}, all of them, {why}; expected {_SINGLE}",
         "annotations",
         rows,
         "iscrowd",
@@ -115,9 +112,19 @@ def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Iterato
 def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     """R007: masks that are written row by row."""
     rles, rows = document.annotations.rles, document.once(row_major_masks, settings.bounds_px)
-    height, width = rles.size[np.searchsorted(rles.row, rows)].T
-    # In a square image, the box may be transposed instead.
-    fixable = rows[height != width]
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        mask, runs = document.record(row)["segmentation"], runs_of(document, row)
+        height, width = mask["size"]
+        # In a square image, the box may be transposed instead.
+        most = _MOST_RUNS + _RUNS_EACH * len(runs)
+        if height == width or n_turned(spans_of_runs(runs), width) > most:
+            return ()
+        runs = transposed_runs(runs, height, width)
+        is_text = isinstance(mask["counts"], str)
+        counts = compress_counts(runs, height, width).decode() if is_text else runs.tolist()
+        return record_edit("annotations", row, "segmentation", "counts", value=counts)
+
     yield from summary_hits(
         f"{len(rows):,} of {count(len(rles.row), 'mask')} fit their boxes if their run lengths go "
         "row by row, and do not as they are; expected run lengths column by column",
@@ -126,49 +133,18 @@ def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]
         "segmentation",
         "counts",
         expected="run lengths column by column",
-        edits=row_edits(
-            fixable if _are_few_runs(document, fixable) else fixable[:0], _columnwise(document)
-        ),
+        edits=row_edits(rows, edits),
     )
-
-
-def _are_few_runs(document: Document, rows: IndexArray) -> bool:
-    """Return whether runs column by column are not many times as many as the given ones."""
-    n_given = n_found = 0
-    for row in rows.tolist():
-        runs, mask = runs_of(document, row), document.record(row)["segmentation"]
-        n_given += len(runs)
-        n_found += n_turned(spans_of_runs(runs), mask["size"][1])
-        if n_found > _MOST_RUNS + _RUNS_EACH * n_given:
-            return False
-    return True
-
-
-def _columnwise(document: Document) -> Callable[[int], tuple[Edit, ...]]:
-    """Return what writes the counts of a mask column by column."""
-
-    def edits(row: int) -> tuple[Edit, ...]:
-        mask = document.record(row)["segmentation"]
-        height, width = mask["size"]
-        runs = transposed_runs(runs_of(document, row), height, width)
-        is_text = isinstance(mask["counts"], str)
-        counts = compress_counts(runs, height, width).decode() if is_text else runs.tolist()
-        return record_edit("annotations", row, "segmentation", "counts", value=counts)
-
-    return edits
 
 
 def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """R008: masks without pixels."""
-    columns, rles = document.annotations, document.annotations.rles
+    rles = document.annotations.rles
     whole = (rles.problem == 0) & (rles.total == rles.size.prod(axis=1))
 
     def says(row: int) -> str:
-        width, height = columns.bbox[row, 2:].tolist()
-        area = columns.area[row]
-        found = [f"its bbox is {figure(width)} x {figure(height)} px"] if width > 0 else []
-        found += [f"its area is {figure(area)} px²"] if area > 0 else []
-        but = f", but {' and '.join(found)}" if found else ""
+        width, height = document.annotations.bbox[row, 2:].tolist()
+        but = f", but its bbox is {figure(width)} x {figure(height)} px" if width > 0 else ""
         return f"mask has no pixels{but}"
 
     yield from record_hits(

@@ -8,46 +8,33 @@ import numpy as np
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_hits, span_of, summary_hits, with_span
+from bboxqa.rules.base.reporting import record_hits, summary_hits
 from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.boxes import figure, size_text
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.oriented_boxes import (
-    are_crossed,
-    is_rotated_file,
-    oriented_boxes,
-)
+from bboxqa.rules.facts.oriented_boxes import are_crossed, is_rotated_file, oriented_boxes
 
 _CIRCLE = 360.0
-_RADIANS = "Pascal VOC XML"
-"""The format whose angles are in radians; in the document they are in degrees."""
 
 
 def _out_of_range(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """O001: angles of more than a whole turn."""
     boxes, origin = document.once(oriented_boxes), document.reading.origin
-    is_radians = origin is not None and origin.title == _RADIANS
+    # VOC has radians; in the document they are in degrees.
+    is_radians = origin is not None and origin.title == "Pascal VOC XML"
     factor, unit = (np.pi / 180, "radians") if is_radians else (1.0, "degrees")
-    expected = f"{unit} from 0 to {figure(_CIRCLE * factor)}"
-
-    def says(which: int) -> str:
-        angle = float(boxes.angle[which])
-        return (
-            f"angle is {figure(angle * factor)}, the direction {figure(angle % _CIRCLE * factor)}"
-        )
-
+    direction = boxes.angle % _CIRCLE * factor
     yield from record_hits(
         document,
         np.abs(boxes.angle) > _CIRCLE,
-        says,
+        lambda which: (
+            f"angle is {figure(boxes.angle[which] * factor)}, the direction "
+            f"{figure(direction[which])}"
+        ),
         "bbox",
-        expected=expected,
+        expected=f"{unit} from 0 to {figure(_CIRCLE * factor)}",
         owner=boxes.row,
         found=lambda which: float(boxes.angle[which]) * factor,
-        summary=with_span(
-            f"angles of {{share}} are {{span}}; expected {expected}",
-            lambda which: boxes.angle[which] * factor,
-        ),
         key="bbox",
     )
 
@@ -64,7 +51,6 @@ def _crossed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         expected="one after the other around the box",
         owner=boxes.row,
         found=lambda which: boxes.corners[which].ravel().tolist(),
-        summary="sides cross in {share}, as the corners are in a wrong order",
     )
 
 
@@ -97,10 +83,6 @@ def _beyond(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             expected="it inside",
             owner=boxes.row,
             found=lambda which: corners[which].ravel().tolist(),
-            summary=with_span(
-                "corners lie {span} px beyond their images in {share}; expected them inside",
-                farthest.__getitem__,
-            ),
             severity=severity,
             key="bbox",
         )
@@ -112,13 +94,10 @@ def _longer(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         return
     rotations = document.annotations.rotations
     for number, what in ((5, "an angle"), (8, "four corners")):
-        of_number = rotations.n_numbers == number
-        rows, more = rotations.row[of_number], ""
-        if number == 5 and len(rows):
-            more = f", from {span_of(rotations.values[of_number, 4])}"
+        rows = rotations.row[rotations.n_numbers == number]
         yield from summary_hits(
             f"bbox of {count(len(rows), 'annotation')} has {number} numbers: a rotated box with "
-            f"{what}{more}; COCO has x, y, width, height",
+            f"{what}; COCO has x, y, width, height",
             "annotations",
             rows,
             "bbox",

@@ -1,9 +1,6 @@
 """P: polygons: their notation, crossings, repeats, and how they fit their image and box."""
 
-import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 
@@ -12,18 +9,12 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, SparseRows, sum_by
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Form
-from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.geometry.kernels.polygons import n_crossings
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import (
-    record_edit,
-    record_hits,
-    span_of,
-    summary_hits,
-    with_span,
-)
+from bboxqa.rules.base.reporting import record_edit, record_hits, summary_hits
 from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.boxes import (
     becomes_degenerate,
@@ -46,7 +37,6 @@ from bboxqa.rules.facts.rings import (
     flat,
     invalid_reason,
     polygons_of,
-    reason_in_words,
     ring_rows,
     ring_states,
     ring_xy,
@@ -56,7 +46,6 @@ from bboxqa.rules.facts.rings import (
     visible_bounds,
 )
 
-_RINGS = "a list of rings [[x, y, x, y, …], …]"
 _FORMS = {
     Form.FLAT: "a flat list of numbers",
     Form.PAIRS: "a list of points",
@@ -74,7 +63,6 @@ _FEW = 4
 def _ring_hits(
     document: Document, where: BoolArray | IndexArray, says: Callable[[int], str], **more: Any
 ) -> Iterator[Hits]:
-    """Yield rings in a mask or an index."""
     rings = document.annotations.rings
     yield from record_hits(
         document,
@@ -89,27 +77,25 @@ def _ring_hits(
 
 def _edit_ring(document: Document, ring: int, value: Any = None) -> tuple[Edit, ...]:
     rings = document.annotations.rings
-    place = ("annotations", int(rings.row[ring]), "segmentation", int(rings.place[ring]))
-    return record_edit(*place, value=value)
+    keys = "segmentation", int(rings.place[ring])
+    return record_edit("annotations", int(rings.row[ring]), *keys, value=value)
 
 
 def _dropping(document: Document, bad: BoolArray) -> Callable[[int], tuple[Edit, ...]]:
     """Return what removes bad rings; the last ring becomes [] if most have no outline."""
     columns = document.annotations
-    rings, n = columns.rings, len(columns)
-    is_left = sum_by(rings.row, ~bad, n) > 0
+    rings = columns.rings
+    is_left = sum_by(rings.row, ~bad, len(columns)) > 0
     written = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY, Form.OTHER))
-    outlined = written & (is_left | (columns.form != Form.RINGS))
     # If most annotations have an outline, an empty one is a defect as well (S010).
-    can_be_empty = document.has_box & bool(2 * outlined.sum() <= n)
+    is_usual = 2 * (written & (is_left | (columns.form != Form.RINGS))).sum() <= len(columns)
 
     def edits(ring: int) -> tuple[Edit, ...]:
         row = int(rings.row[ring])
         if is_left[row]:
             return _edit_ring(document, ring)
-        return (
-            record_edit("annotations", row, "segmentation", value=[]) if can_be_empty[row] else ()
-        )
+        can_be_empty = is_usual and document.has_box[row]
+        return record_edit("annotations", row, "segmentation", value=[]) if can_be_empty else ()
 
     return edits
 
@@ -148,64 +134,46 @@ def _odd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 def _other_form(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """P003: outlines in another form than a list of rings."""
     form = document.annotations.form
-    written = int((~np.isin(form, (Form.ABSENT, Form.EMPTY))).sum())
 
     def value(row: int) -> Any:
         return document.record(row).get("segmentation")
 
     def edits(row: int) -> tuple[Edit, ...]:
-        rings = _as_rings(value(row))
+        rings = _as_rings(value(row), Form(form[row]))
         return () if rings is None else record_edit("annotations", row, "segmentation", value=rings)
-
-    def summary(some: IndexArray, _share: str) -> str:
-        most = _FORMS[Form(int(np.bincount(form[some]).argmax()))]
-        share = f"{len(some):,} of {written:,} outlines"
-        return f"{share} are not in COCO's form (most are {most}); expected {_RINGS}"
 
     yield from record_hits(
         document,
         np.isin(form, tuple(_FORMS)),
         lambda row: f"segmentation is {_FORMS[Form(form[row])]}",
         "segmentation",
-        expected=_RINGS,
+        expected="a list of rings [[x, y, x, y, …], …]",
         found=value,
         edits=edits,
-        summary=summary,
         key="segmentation",
-        total=written,
+        total=int((~np.isin(form, (Form.ABSENT, Form.EMPTY))).sum()),
         few=1,
     )
 
 
-def _as_rings(value: Any) -> list[list[float]] | None:
+def _as_rings(value: Any, form: Form) -> list[list[float]] | None:
     """Return an outline in COCO's notation; None if its meaning is uncertain."""
-    if isinstance(value, str):
-        text, value = value, None
-        for listed in (text, f"[{','.join(text.replace(',', ' ').replace(';', ' ').split())}]"):
-            with suppress(ValueError, RecursionError):
-                value = json.loads(listed) if value is None else value
-    if not isinstance(value, list) or not value:
+    rings = value if form == Form.NESTED else [value]
+    try:
+        arrays = [np.array(ring) for ring in rings]
+    except ValueError:
         return None
-    if not isinstance(value[0], list):
-        value = [value]
-    elif all(_is_point(point) for point in value):
-        value = [list(chain.from_iterable(value))]
-    elif all(isinstance(ring, list) and all(map(_is_point, ring)) for ring in value):
-        value = [list(chain.from_iterable(ring)) for ring in value]
-    return value if all(map(_is_ring, value)) else None
-
-
-def _is_point(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2
-
-
-def _is_ring(ring: Any) -> bool:
-    return (
-        isinstance(ring, list)
-        and len(ring) >= 6
-        and len(ring) % 2 == 0
-        and all(type(number) in (int, float) and abs(number) < _MAX_NUMBER for number in ring)
+    sound = all(
+        each.dtype.kind in "if"
+        and each.shape[1:] in ((), (2,))
+        and each.size >= 6
+        and each.size % 2 == 0
+        and np.abs(each).max() < _MAX_NUMBER
+        for each in arrays
     )
+    if not sound:
+        return None
+    return rings if form == Form.FLAT else [[*chain.from_iterable(ring)] for ring in rings]
 
 
 def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -225,16 +193,13 @@ def _crossing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
     """P005: rings that cross or touch themselves."""
     rings = document.annotations.rings
     states = np.where(rings.n_numbers % 2 == 0, document.once(ring_states), RingState.SOUND)
-    # All wrong rings of an annotation are fixed by the same edit.
-    edits_of = lru_cache(1)(partial(_split_rings, document))
     yield from _ring_hits(
         document,
         states == RingState.INVALID,
-        lambda ring: f"polygon {reason_in_words(invalid_reason(rings, ring))}",
+        lambda ring: f"polygon {invalid_reason(rings, ring)}",
         expected="a ring that does not cross or touch itself",
         found=lambda ring: invalid_reason(rings, ring),
-        edits=lambda ring: edits_of(int(rings.row[ring])),
-        summary="polygons cross or touch themselves in {share}",
+        edits=lambda ring: _split_rings(document, int(rings.row[ring])),
     )
     unchecked = np.unique(rings.row[states == RingState.UNCHECKED])
     yield from summary_hits(
@@ -252,37 +217,28 @@ def _split_rings(document: Document, row: int) -> tuple[Edit, ...]:
     """Return the edit that makes all rings of an annotation valid."""
     import shapely
 
-    rings, of_row = document.annotations.rings, ring_rows(document, row)
-    is_wrong = document.once(ring_states)[of_row] == RingState.INVALID
-    value = document.record(row).get("segmentation")
-    if not isinstance(value, list):
-        return ()
-    if any(
-        n_crossings(ring_xy(rings, ring), _MOST_CROSSINGS) > _MOST_CROSSINGS
-        for ring in of_row[is_wrong].tolist()
-    ):
-        return ()
+    rings, value = document.annotations.rings, document.record(row).get("segmentation", [])
     result: list[Any] = []
-    for ring, wrong, raw in zip(of_row, is_wrong, value, strict=True):
-        if not wrong:
-            result.append(raw)
+    for ring in ring_rows(document, row).tolist():
+        if document.once(ring_states)[ring] != RingState.INVALID:
+            result.append(value[rings.place[ring]])
             continue
+        if n_crossings(ring_xy(rings, ring), _MOST_CROSSINGS) > _MOST_CROSSINGS:
+            return ()
         parts = polygons_of(shapely.make_valid(shapes(rings, np.array([ring]))[0]))
         if not parts:
             return ()
         result += map(flat, parts)
-    return record_edit("annotations", row, "segmentation", value=result)
+    return record_edit("annotations", row, "segmentation", value=result) if result else ()
 
 
 def _beyond(document: Document) -> SparseRows:
     """Return how far outlines extend beyond their images, (S, 4) px, if they do."""
-    bounds = document.outline_bounds
-    with np.errstate(all="ignore"):
-        beyond = overshoot(np.hstack([bounds[:, :2], bounds[:, 2:] - bounds[:, :2]]), document.size)
-        found = np.flatnonzero(np.any(beyond > 0, axis=1) & document.has_rings)
     swapped = np.append(document.once(swapped_images), False)
-    found = found[~swapped[document.image[found]]]
-    return SparseRows(found, beyond[found])
+    with np.errstate(all="ignore"):
+        beyond = overshoot(from_corners(document.outline_bounds), document.size)
+    found = np.any(beyond > 0, axis=1) & document.has_rings & ~swapped[document.image]
+    return SparseRows(np.flatnonzero(found), beyond[found])
 
 
 def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -305,13 +261,7 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         "segmentation",
         expected="an outline inside the image",
         found=lambda row: document.outline_bounds[row].tolist(),
-        edits=lambda row: (
-            () if document.once(doubtful_boxes)[row] else _clip(document, row, settings)
-        ),
-        summary=with_span(
-            "outline extends {span} px beyond its image in {share}; expected it inside",
-            lambda rows: np.nanmax(beyond[rows], axis=1),
-        ),
+        edits=lambda row: _clip(document, row, settings),
     )
 
 
@@ -319,12 +269,10 @@ def _clip(document: Document, row: int, settings: ValidateSettings) -> tuple[Edi
     """Return the edit that clips an outline to its image; none if too little would be left."""
     import shapely
 
-    if document.once(doubtful_boxes)[row]:
-        return ()
     rings, of_row = document.annotations.rings, ring_rows(document, row)
     width, height = document.size[row].tolist()
     unsound = len(usable(rings, of_row)) < len(of_row) or document.once(ring_states)[of_row].any()
-    if unsound or np.isnan(width + height):
+    if document.once(doubtful_boxes)[row] or unsound or np.isnan(width + height):
         return ()
     image, result = shapely.box(0, 0, width, height), []
     for shape in shapes(rings, of_row):
@@ -334,10 +282,9 @@ def _clip(document: Document, row: int, settings: ValidateSettings) -> tuple[Edi
         result += parts
     if not result:
         return ()
-    left, top, right, bottom = shapely.total_bounds(result).tolist()
-    before = document.outline_bounds[row]
-    box = [*before[:2].tolist(), *(before[2:] - before[:2]).tolist()]
-    if becomes_degenerate(box, [left, top, right - left, bottom - top], settings):
+    bounds = np.stack([document.outline_bounds[row], shapely.total_bounds(result)])
+    before, after = from_corners(bounds).tolist()
+    if becomes_degenerate(before, after, settings):
         return ()
     return record_edit("annotations", row, "segmentation", value=list(map(flat, result)))
 
@@ -359,12 +306,10 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
     far = beyond.rows[np.any(beyond.values > settings.overshoot_px, axis=1)]
 
     def edits(row: int) -> tuple[Edit, ...]:
-        left, top, right, bottom = bounds[row].tolist()
-        box = rounded_values([left, top, right - left, bottom - top])
+        box = rounded_values(from_corners(bounds[[row]])[0])
         # An outline beyond the image has to be clipped first, as its bounds are no better.
-        if row in far or document.once(doubtful_boxes)[row]:
-            return ()
-        if becomes_degenerate(columns.bbox[row].tolist(), box, settings):
+        is_kept = row in far or document.once(doubtful_boxes)[row]
+        if is_kept or becomes_degenerate(columns.bbox[row].tolist(), box, settings):
             return ()
         return record_edit("annotations", row, "bbox", value=box)
 
@@ -375,7 +320,6 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
             f"{bounds[row, edge]:.6g}, the {EDGES[edge]} edge of its outline"
         )
 
-    n_compared = int(compared.sum())
     yield from record_hits(
         document,
         wrong,
@@ -384,11 +328,7 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
         found=lambda row: columns.bbox[row].tolist(),
         edits=edits,
         severity=Severity.ERROR if document.once(lie_elsewhere) else None,
-        summary=lambda some, _share: (
-            f"{len(some):,} of {n_compared:,} boxes differ from the bounds of their outlines by "
-            f"{span_of(apart[some])} px; expected at most {settings.bounds_px:g} px"
-        ),
-        total=n_compared,
+        total=int(compared.sum()),
         few=_FEW,
     )
 
@@ -398,12 +338,11 @@ def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
     rings = document.annotations.rings
     first: dict[tuple[int, bytes], int] = {}
     repeats: dict[int, list[tuple[int, int]]] = {}
-    usable_rings = np.flatnonzero((rings.n_numbers >= 6) & (rings.n_numbers % 2 == 0))
+    whole = np.flatnonzero((rings.n_numbers >= 6) & (rings.n_numbers % 2 == 0))
     # Only rings of one length in one outline may be equal.
-    kind = rings.row[usable_rings] * (1 + rings.n_numbers.max(initial=0))
-    kind += rings.n_numbers[usable_rings]
+    kind = rings.row[whole] * (1 + rings.n_numbers.max(initial=0)) + rings.n_numbers[whole]
     _, of_ring, times = np.unique(kind, return_inverse=True, return_counts=True)
-    for ring in usable_rings[times[of_ring] > 1].tolist():
+    for ring in whole[times[of_ring] > 1].tolist():
         row = int(rings.row[ring])
         earlier = first.setdefault((row, _from_lowest(ring_xy(rings, ring)).tobytes()), ring)
         if earlier != ring:
@@ -450,32 +389,17 @@ def _round_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         return _edit_ring(document, ring, raw[: 2 * periods[ring]])
 
     yield from _ring_hits(
-        document,
-        np.array([*periods], np.int64),
-        says,
-        expected="once",
-        found=turns,
-        edits=edits,
-        summary="polygons go round their points several times in {share}",
+        document, np.array([*periods], np.int64), says, expected="once", found=turns, edits=edits
     )
 
 
 def _period(xy: FloatArray) -> int:
-    """Return the number of points after which a ring repeats itself; 0 if it does not.
-
-    The points that close each round are among them, but not one that closes only the last.
-
-    Examples
-    --------
-    >>> round_ = [[0.0, 0], [9, 0], [9, 9]]
-    >>> closed = [*round_, round_[0]]
-    >>> [_period(np.array(ring)) for ring in (2 * round_, 2 * closed, round_, closed)]
-    [3, 4, 0, 0]
-    """
+    """Return the number of points after which a ring repeats itself; 0 if it does not."""
     again = np.flatnonzero((xy[1:] == xy[0]).all(axis=1)) + 1
     if len(again) == 0:
         return 0
     if 2 * (int(again[0]) + 1) <= len(xy) and (xy[again[0] + 1] == xy[0]).all():
+        # Each round is closed.
         period, n_points = int(again[0]) + 1, len(xy)
     else:
         period, n_points = int(again[0]), len(xy) - (again[-1] == len(xy) - 1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, rows, sum_by
+from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, rows, sum_by
 from bboxqa.core.parallel import threads
 from bboxqa.formats.columns import Rings
 from bboxqa.geometry.kernels.boxes import corners
@@ -60,66 +60,46 @@ def shapes(rings: Rings, which: IndexArray) -> Any:
 
 
 def usable(rings: Rings, which: IndexArray) -> IndexArray:
-    """Return the indices into `which` of rings that can be converted to polygons."""
+    """Return those of some rings that can be converted to polygons."""
     places, offsets = rows(rings.offsets[which], rings.offsets[which + 1])
     near = (np.abs(rings.xy[places]) < _MAX_COORDINATE).all(axis=1)
     n_near = np.concatenate([[0], np.cumsum(near)])
     size = np.diff(offsets)
-    return np.flatnonzero((size >= 3) & (np.diff(n_near[offsets]) == size))
+    result: IndexArray = which[(size >= 3) & (np.diff(n_near[offsets]) == size)]
+    return result
 
 
 def ring_states(document: "Document") -> ByteArray:
     """Return the `RingState` of each ring, (R,) uint8; sound for rings of fewer than 3 points."""
+    import shapely
+
     rings = document.annotations.rings
     state = np.full(len(rings.row), RingState.SOUND, np.uint8)
-    intricate = np.zeros(len(state), np.bool_)
-    large = np.flatnonzero(np.diff(rings.offsets) >= FEWEST_INTRICATE)
-    for ring in large[usable(rings, large)].tolist():
-        xy = ring_xy(rings, ring)
-        intricate[ring] = is_intricate([xy])
-        if intricate[ring]:
-            crosses = n_crossings(xy, 0) > 0
-            state[ring] = RingState.INVALID if crosses else RingState.UNCHECKED
-    rest = np.flatnonzero(~intricate)
-    state[rest[invalid(rings, rest)]] = RingState.INVALID
+    rest = usable(rings, np.arange(len(state)))
+    large = rest[np.diff(rings.offsets)[rest] >= FEWEST_INTRICATE].tolist()
+    intricate = [ring for ring in large if is_intricate([ring_xy(rings, ring)])]
+    for ring in intricate:
+        crosses = n_crossings(ring_xy(rings, ring), 0) > 0
+        state[ring] = RingState.INVALID if crosses else RingState.UNCHECKED
+    rest = np.setdiff1d(rest, intricate, assume_unique=True)
+
+    def check(start: int) -> None:
+        chunk = rest[start : start + _CHUNK]
+        state[chunk[~shapely.is_valid(shapes(rings, chunk))]] = RingState.INVALID
+
+    # Shapely releases the GIL.
+    with ThreadPoolExecutor(min(threads(), _MAX_THREADS)) as pool:
+        list(pool.map(check, range(0, len(rest), _CHUNK)))
     return state
 
 
-def invalid(rings: Rings, which: IndexArray) -> BoolArray:
-    """Return which rings are invalid polygons, (K,) bool; False for fewer than 3 points."""
-    import shapely
-
-    def of_part(chunk: IndexArray) -> BoolArray:
-        places = usable(rings, chunk)
-        wrong = np.zeros(len(chunk), np.bool_)
-        wrong[places] = ~shapely.is_valid(shapes(rings, chunk[places]))
-        return wrong
-
-    chunks = [which[start : start + _CHUNK] for start in range(0, len(which), _CHUNK)]
-    if len(chunks) < 2:
-        return of_part(which)
-    # Shapely releases the GIL.
-    with ThreadPoolExecutor(min(threads(), _MAX_THREADS)) as pool:
-        return np.concatenate(list(pool.map(of_part, chunks)))
-
-
 def invalid_reason(rings: Rings, ring: int) -> str:
-    """Return GEOS's reason why a ring is an invalid polygon, with the location."""
+    """Return why a ring is an invalid polygon, and where, in words."""
     import shapely
 
     if is_intricate([ring_xy(rings, ring)]):
-        return "Self-intersection"
-    return str(shapely.is_valid_reason(shapes(rings, np.array([ring]))[0]))
-
-
-def reason_in_words(reason: str) -> str:
-    """Translate GEOS's reason for an invalid polygon to plain words.
-
-    Examples
-    --------
-    >>> reason_in_words("Self-intersection[20 25]")
-    'crosses itself at (20, 25)'
-    """
+        return "crosses itself"
+    reason = str(shapely.is_valid_reason(shapes(rings, np.array([ring]))[0]))
     what, _, where = reason.rstrip("]").partition("[")
     near = ", ".join(f"{float(number):.6g}" for number in where.split()[:2])
     words = {
@@ -154,25 +134,17 @@ def visible_areas(document: "Document", suspects: IndexArray) -> tuple[FloatArra
     pycocotools also clips outlines to the image before measuring them. Images whose sizes look
     swapped are left out.
     """
-    outline, ring_area = document.outline_area, np.abs(document.ring_area)
+    outline, ring_area = document.outline_area.copy(), np.abs(document.ring_area)
     bounds, size = document.outline_bounds[suspects], document.size[suspects]
+    swapped = np.append(document.once(swapped_images), False)[document.image[suspects]]
     with np.errstate(invalid="ignore"):
         beyond = (bounds[:, :2] < 0).any(axis=1) | (bounds[:, 2:] > size).any(axis=1)
-    beyond &= ~np.isnan(size).any(axis=1)
-    if beyond.any():
-        swapped = np.append(document.once(swapped_images), False)
-        beyond &= ~swapped[document.image[suspects]]
-    rings = document.annotations.rings
-    which = np.flatnonzero(np.isin(rings.row, suspects[beyond]))
-    if not len(which):
-        return outline, ring_area
-    ring_area[which] = [
-        clipped_area(ring_xy(rings, ring), document.size[row])
-        for ring, row in zip(which.tolist(), rings.row[which].tolist(), strict=True)
-    ]
-    owner, place = np.unique(rings.row[which], return_inverse=True)
-    outline = outline.copy()
-    outline[owner] = sum_by(place, ring_area[which], len(owner))
+    for row in suspects[beyond & ~swapped & ~np.isnan(size).any(axis=1)].tolist():
+        rings = ring_rows(document, row)
+        parts = (ring_xy(document.annotations.rings, ring) for ring in rings.tolist())
+        ring_area[rings] = [clipped_area(xy, document.size[row]) for xy in parts]
+        if len(rings):
+            outline[row] = ring_area[rings].sum()
     return outline, ring_area
 
 
@@ -206,20 +178,14 @@ def clipped_area(xy: FloatArray, size: FloatArray) -> float:
 
 
 def _clipped(xy: FloatArray, size: FloatArray) -> FloatArray:
-    for axis in (0, 1):
-        xy = _cut(xy, xy[:, axis])
-        xy = _cut(xy, size[axis] - xy[:, axis])
+    for axis, far in ((0, False), (0, True), (1, False), (1, True)):
+        depth = size[axis] - xy[:, axis] if far else xy[:, axis]
+        after, below = np.roll(xy, -1, axis=0), np.roll(depth, -1)
+        crosses = (depth < 0) != (below < 0)
+        share = np.divide(depth, depth - below, out=np.zeros(len(depth)), where=crosses)
+        points = np.stack([xy, xy + share[:, None] * (after - xy)], axis=1)
+        xy = points[np.stack([depth >= 0, crosses], axis=1)]
     return xy
-
-
-def _cut(xy: FloatArray, depth: FloatArray) -> FloatArray:
-    """Return the part of a ring where `depth` is not negative."""
-    after, below = np.roll(xy, -1, axis=0), np.roll(depth, -1)
-    crosses = (depth < 0) != (below < 0)
-    share = np.divide(depth, depth - below, out=np.zeros(len(depth)), where=crosses)
-    points = np.stack([xy, xy + share[:, None] * (after - xy)], axis=1)
-    result: FloatArray = points[np.stack([depth >= 0, crosses], axis=1)]
-    return result
 
 
 def runs_of(document: "Document", row: int) -> IndexArray:

@@ -82,4 +82,3 @@ def test_a_ring_far_away_is_no_shape():
     crossed = [(0, 0), (4, 4), (4, 0), (0, 4)]
     far = rings_of([crossed, [(0, 0), (1e10, 0), (0, 1)], [(0, 0), (1, 1)]])
     assert rings.usable(far, np.array([0, 1, 2])).tolist() == [0]
-    assert rings.invalid(far, np.array([2, 1, 0])).tolist() == [False, False, True]

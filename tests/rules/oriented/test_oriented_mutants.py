@@ -127,4 +127,4 @@ def test_a_box_of_five_numbers_without_area_is_named(height):
     found = boxes()
     content = FORMATS["five"](changed(found, FIRST, sides=(80, height)))
     message = dict(loud(content))["B001"]
-    assert message == f"rotated box height is {height}; expected more than 0"
+    assert message == f"bbox height is {height}; expected more than 0"

@@ -64,8 +64,6 @@ def test_an_odd_number_of_numbers():
         (SQUARE, "a flat list of numbers"),
         ([[10, 10], [30, 10], [30, 40], [10, 40]], "a list of points"),
         ([[[10, 10], [30, 10], [30, 40], [10, 40]]], "lists of points"),
-        ("[[10,10,30,10,30,40,10,40]]", "text"),
-        ("10,10 30,10 30,40 10,40", "text"),
     ],
 )
 def test_other_ways_of_writing_become_rings(segmentation, what):
@@ -75,7 +73,10 @@ def test_other_ways_of_writing_become_rings(segmentation, what):
     assert "P003" not in codes(outline([SQUARE]))
 
 
-@pytest.mark.parametrize("odd", ["POLYGON ((1 2))", [1, 2, 3, 4], "[[", "[" * 99_999, "1 2 x"])
+@pytest.mark.parametrize(
+    "odd",
+    ["[[10,10,30,10,30,40,10,40]]", "POLYGON ((1 2))", [1, 2, 3, 4], "[[", "[" * 99_999, "1 2 x"],
+)
 def test_what_is_not_certain_is_not_rewritten(odd):
     (found,) = findings(outline(odd), code="P003")
     assert not found.edits
