@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bboxqa import stats
     from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError, OutputError
     from bboxqa.core.version import __version__
-    from bboxqa.formats.stating import reading
+    from bboxqa.formats.choices import reading
     from bboxqa.model.annotations import Dataset
     from bboxqa.model.comparison import ComparisonResult
     from bboxqa.model.diagnosis import Diagnosis, Story
@@ -88,7 +88,7 @@ _HOME = {
     "draw": "bboxqa.pipelines.drawing.draw",
     "plan": "bboxqa.pipelines.plan",
     "read_coco": "bboxqa.pipelines.read",
-    "reading": "bboxqa.formats.stating",
+    "reading": "bboxqa.formats.choices",
     "simulate": "bboxqa.pipelines.simulation.simulate",
     "validate": "bboxqa.pipelines.validate",
 }

@@ -12,7 +12,7 @@ from bboxqa.batch.rows import Settings, choices_of, settings_of
 from bboxqa.batch.store import Stored, contents_to_fetch
 from bboxqa.core.errors import OutputError
 from bboxqa.core.version import __version__
-from bboxqa.formats.choices import Choices, completed
+from bboxqa.model.choices import Choices, completed
 
 
 def result_key(project: Project, settings: Settings) -> str:

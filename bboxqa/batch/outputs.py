@@ -15,7 +15,7 @@ from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gat
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count
 from bboxqa.core.version import __version__
-from bboxqa.formats.choices import as_options, completed
+from bboxqa.model.choices import completed
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.encodings import csv_line, json_text
 from bboxqa.report.numbers import interval, number
@@ -151,7 +151,7 @@ def _settings(settings: Settings) -> dict[str, Any]:
         **settings.agree, **settings.agree_over, **settings.validate, **settings.validate_over,
         "images": settings.images, "pages": settings.pages, "raw_csv": settings.raw_csv,
     }  # fmt: skip
-    found = manifest(AgreeSettings(), (), as_options(completed(settings.choices, settings.reading)))
+    found = manifest(AgreeSettings(), (), completed(settings.choices, settings.reading))
     return settings_table(found | {"settings": given})
 
 

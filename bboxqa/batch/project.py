@@ -40,10 +40,10 @@ from bboxqa.core.errors import (
 )
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, first_few, one_line
-from bboxqa.formats.choices import chosen
 from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.sources import listed, sources_in
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.findings import FoundReport, Severity
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
@@ -133,23 +133,24 @@ def _run(
     """Return the row of a project, whether to record it, and its log."""
     row = Row(project.name, FAILED, len(project.files))
     try:
-        with chosen(choices_of(project, settings)):
-            agree, validate = settings_of(project, settings)
-            project = files_wanted(project, agree)
-            row = replace(row, n_files=len(project.files))
-            found = _validated(project, validate, settings)
-            write_atomically(scratch / "findings.jsonl", found.lines)
-            if found.page:
-                write_atomically(scratch / FINDINGS, found.page)
-            row = replace(row, **found.numbers)
-            try:
-                values = _measured_into(scratch / _MEASURED, project, settings, agree, count_all)
-                row = replace(row, **values, status=MEASURED)
-                for file in sorted((scratch / _MEASURED).iterdir()):
-                    file.rename(scratch / file.name)
-            except NothingToCompareError as error:
-                row = replace(row, status=NOT_MEASURED, message=_line(error))
-            row = _gated(row, agree, validate, found)
+        # From here on the choices of the run are those of the project.
+        settings = replace(settings, choices=choices_of(project, settings))
+        agree, validate = settings_of(project, settings)
+        project = files_wanted(project, agree)
+        row = replace(row, n_files=len(project.files))
+        found = _validated(project, validate, settings)
+        write_atomically(scratch / "findings.jsonl", found.lines)
+        if found.page:
+            write_atomically(scratch / FINDINGS, found.page)
+        row = replace(row, **found.numbers)
+        try:
+            values = _measured_into(scratch / _MEASURED, project, settings, agree, count_all)
+            row = replace(row, **values, status=MEASURED)
+            for file in sorted((scratch / _MEASURED).iterdir()):
+                file.rename(scratch / file.name)
+        except NothingToCompareError as error:
+            row = replace(row, status=NOT_MEASURED, message=_line(error))
+        row = _gated(row, agree, validate, found)
     except (OSError, OutputError, MemoryError):
         raise
     except BboxqaError as error:
@@ -167,7 +168,12 @@ def _validated(project: Project, validate: ValidateSettings, settings: Settings)
     """Validate the files of a project, and its images if these are examined."""
     images = project.images if settings.images else None
     report = validate_with(
-        project.files, validate, images, max_findings=_LISTED, pseudonyms=settings.pseudonyms
+        project.files,
+        validate,
+        images,
+        max_findings=_LISTED,
+        pseudonyms=settings.pseudonyms,
+        choices=settings.choices,
     )
     numbers = {
         "n_errors": report.severities.get(Severity.ERROR, 0),
@@ -179,7 +185,7 @@ def _validated(project: Project, validate: ValidateSettings, settings: Settings)
     }
     return _Validated(
         "".join(f"{line}\n" for line in jsonl_lines(report)).encode("utf-8", "surrogateescape"),
-        findings_page_of(report, images, validate) if settings.pages else b"",
+        findings_page_of(report, images, validate, settings.choices) if settings.pages else b"",
         numbers,
         report.at_least(report.fail_on) > 0,
     )
@@ -205,8 +211,10 @@ def _measured_into(
     count_all: CountAll | None,
 ) -> dict[str, Any]:
     """Measure a project and write the result; return values of its row."""
-    _, notes = listed(project.folder, hidden=settings.pseudonyms is not None)
-    files = [part for each in project.files for part in sources_in(each)]
+    _, notes = listed(
+        project.folder, hidden=settings.pseudonyms is not None, choices=settings.choices
+    )
+    files = [part for each in project.files for part in sources_in(each, settings.choices)]
     read = partial(_read_objects, files, within=project.folder, settings=settings)
     data = read(agree)
     data = replace(data, notes=(*data.notes, *(shown(each, settings) for each in notes)))
@@ -241,10 +249,10 @@ def _read_objects(
     """
     reading = replace(
         AS_COMPARED, pseudonyms=settings.pseudonyms, outlines=shapes, keypoints=shapes,
-        within=within,
+        within=within, choices=settings.choices,
     )  # fmt: skip
     read = partial(read_for, settings=agree, reading=reading)
-    lists = [file for file in files if is_results_list(file)]
+    lists = [file for file in files if is_results_list(file, settings.choices)]
     if 0 < len(lists) < len(files):
         with suppress(NothingToCompareError):
             others = [file for file in files if file not in lists]
@@ -306,7 +314,10 @@ def _write_page(
 
 
 def findings_page_of(
-    report: FoundReport, images: Path | None, settings: ValidateSettings | None = None
+    report: FoundReport,
+    images: Path | None,
+    settings: ValidateSettings | None = None,
+    choices: Choices = NO_CHOICES,
 ) -> bytes:
     """Return the page of the first findings of each rule, with pixels if `images` has some."""
     from bboxqa.pipelines.result_pages import report_page
@@ -318,5 +329,7 @@ def findings_page_of(
         if seen[finding.file, finding.code] <= _LISTED_ON_PAGE:
             listed.append(finding)
     folders = () if images is None else (images,)
-    page = report_page(replace(report, findings=tuple(listed)), folders, settings, above=_RUN)
+    page = report_page(
+        replace(report, findings=tuple(listed)), folders, settings, choices, above=_RUN
+    )
     return page.encode("utf-8", "backslashreplace")

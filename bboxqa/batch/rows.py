@@ -11,8 +11,8 @@ from bboxqa.batch.discovery import Project
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.text import clean
-from bboxqa.formats.choices import Choices, completed
-from bboxqa.formats.stating import choices_from
+from bboxqa.formats.choices import choices_from
+from bboxqa.model.choices import Choices, completed
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import (
     AgreeSettings,

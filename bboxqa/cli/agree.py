@@ -18,7 +18,7 @@ from bboxqa.cli.options import (
     minimum_option,
     options,
     quiet_option,
-    read_as_said,
+    reading_of,
     source_of,
 )
 from bboxqa.core.errors import BboxqaError
@@ -86,7 +86,7 @@ def agree(
     model = _predictions(predictions, score)
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
-    read_as_said(config, given)
+    choices = reading_of(config, given)
     settings = agree_settings(config, given)
     source = source_of(paths, named)
     inputs = _inputs_of(source, reference, predictions, config)
@@ -105,6 +105,7 @@ def agree(
             score=score,
             pseudonyms=pseudonyms,
             digest=bool(out or page),
+            choices=choices,
             progress=progress,
         )
         if top is not None:

@@ -20,7 +20,7 @@ from bboxqa.cli.options import (
     options,
     path_option,
     quiet_option,
-    read_as_said,
+    reading_of,
 )
 from bboxqa.core.interrupts import signal_of, signal_words
 
@@ -206,8 +206,8 @@ def _interruptible() -> "Iterator[None]":
 def _settings(given: dict[str, Any]) -> "Settings":
     """Return the settings of all projects; those of the command line come first."""
     from bboxqa.batch.rows import Settings
-    from bboxqa.formats.choices import Choices, choices
-    from bboxqa.formats.stating import choices_from
+    from bboxqa.formats.choices import choices_from
+    from bboxqa.model.choices import NO_CHOICES
     from bboxqa.model.settings import validate_settings_from
     from bboxqa.model.settings_files import read_reading_settings, read_validate_settings
     from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
@@ -215,7 +215,7 @@ def _settings(given: dict[str, Any]) -> "Settings":
     config, pseudonyms = given.pop("config"), given.pop("pseudonyms")
     flags = {name: given.pop(name) for name in ("images", "raw_csv", "pages")}
     fail_on = given.pop("fail_on")
-    read_as_said(None, given)
+    choices = reading_of(None, given)
     agree = read_agree_settings(config) if config else {}
     validate = dict(read_validate_settings(config)) if config else {}
     agree_over = {name: value for name, value in given.items() if value is not None}
@@ -224,13 +224,13 @@ def _settings(given: dict[str, Any]) -> "Settings":
     names["category_map"] = "--map"
     agree_settings_from({**agree, **agree_over}, names=names)
     validate_settings_from({**validate, **validate_over})
-    said = choices_from(read_reading_settings(config), Path(config)) if config else Choices()
+    said = choices_from(read_reading_settings(config), Path(config)) if config else NO_CHOICES
     return Settings(
         agree=agree,
         validate=validate,
         agree_over=agree_over,
         validate_over=validate_over,
-        choices=choices(),
+        choices=choices,
         reading=said,
         # Workers may have another current folder.
         pseudonyms=None if pseudonyms is None else pseudonyms.absolute(),

@@ -15,7 +15,7 @@ from bboxqa.cli.options import (
     minimum_option,
     options,
     quiet_option,
-    read_as_said,
+    reading_of,
 )
 from bboxqa.core.errors import DatasetError
 from bboxqa.report.registry import COMPARISON_VIEWS
@@ -80,7 +80,7 @@ def compare(
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
     is_saved = is_saved_result(before)
-    read_as_said(config, given, saved_reading(before) if is_saved else {})
+    choices = reading_of(config, given, saved_reading(before) if is_saved else {})
     settings = agree_settings(config, given, saved_settings(before) if is_saved else None)
     if out is not None:
         from bboxqa.report.result_files import check_folder
@@ -91,7 +91,7 @@ def compare(
     with tracking() as progress:
         if is_saved:
             result = compare_result(
-                before, after, settings, pseudonyms=pseudonyms, progress=progress
+                before, after, settings, pseudonyms=pseudonyms, choices=choices, progress=progress
             )
         else:
             result = compare_files(
@@ -100,6 +100,7 @@ def compare(
                 settings,
                 pseudonyms=pseudonyms,
                 digest=out is not None,
+                choices=choices,
                 progress=progress,
             )
     if isinstance(result, SinceRun):

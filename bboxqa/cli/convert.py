@@ -12,7 +12,7 @@ from bboxqa.cli.options import (
     completed,
     option,
     options,
-    read_as_said,
+    reading_of,
     source_of,
 )
 
@@ -52,15 +52,16 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **more:
     Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
+    from bboxqa.formats.choices import supplied
     from bboxqa.pipelines.convert import convert as converted
 
     if not paths or (len(paths) == 1 and not named):
         raise click.UsageError("expected FILE and OUT; try: bboxqa convert export.json out.json")
     *files, out = paths
-    read_as_said(None, more)
+    choices = reading_of(None, more)
     given = {key: value for key, value in more.items() if value is not None}
     given["pattern"] = given.pop("filter", None)
-    with tracking() as progress:
+    with tracking() as progress, supplied(choices):
         found = converted(source_of(tuple(files), named), out, to=to, progress=progress, **given)
     for note in found.notes:
         click.echo(f"note: {note}", err=True)

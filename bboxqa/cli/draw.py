@@ -17,7 +17,7 @@ from bboxqa.cli.options import (
     option,
     options,
     path_option,
-    read_as_said,
+    reading_of,
 )
 
 
@@ -88,7 +88,7 @@ def draw(
     if out is not None:
         refuse_inputs([out], [*paths, config, pseudonyms])
         check_target(out, force=force)
-    read_as_said(config, given)
+    choices = reading_of(config, given)
     settings = agree_settings(config, given)
     with tracking() as progress:
         drawing = draw_with(
@@ -99,6 +99,7 @@ def draw(
             by=by,
             side_by_side=side_by_side,
             pseudonyms=pseudonyms,
+            choices=choices,
             progress=progress,
         )
     path = drawing.save(out or drawing.default_path(), force=force)

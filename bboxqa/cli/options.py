@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
+    from bboxqa.model.choices import Choices
     from bboxqa.model.settings import AgreeSettings
 
 READ, COMPARE, OUT = "What is read", "How it is compared", "What comes out"
@@ -183,7 +184,7 @@ def _size(context: click.Context, _param: Any, text: str | None) -> Any:
     """Return the size of all images, or the file that has the size of each."""
     if text is None:
         return None
-    from bboxqa.formats.stating import SIZE
+    from bboxqa.formats.choices import SIZE
 
     found = SIZE.fullmatch(text.strip())
     if found is None and not Path(text).exists():
@@ -515,13 +516,15 @@ def file_of_sizes() -> str | None:
     return found
 
 
-def read_as_said(config: str | None, given: dict[str, Any], saved: Mapping[str, str] = {}) -> None:
-    """Apply what the options, a saved result or a settings file say of the files to read.
+def reading_of(
+    config: str | None, given: dict[str, Any], saved: Mapping[str, str] = {}
+) -> "Choices":
+    """Return what the options, a saved result or a settings file say of the files to read.
 
     The options are taken out of `given`; they come before those of a result and of a file.
     """
-    from bboxqa.formats.choices import choices, chosen, completed
-    from bboxqa.formats.stating import choices_from, reading
+    from bboxqa.formats.choices import choices_from, choices_of
+    from bboxqa.model.choices import completed
     from bboxqa.model.settings_files import read_reading_settings
 
     context = click.get_current_context()
@@ -530,12 +533,10 @@ def read_as_said(config: str | None, given: dict[str, Any], saved: Mapping[str, 
         name = str(each.name)
         if name in saved and context.get_parameter_source(name) is ParameterSource.DEFAULT:
             values[name] = each.process_value(context, saved[name])
-    values = {name: value for name, value in values.items() if value is not None}
-    if values:
-        context.with_resource(reading(**values))
-    if config is not None:
-        said = choices_from(read_reading_settings(config), Path(config))
-        context.with_resource(chosen(completed(choices(), said)))
+    found = choices_of(values)
+    if config is None:
+        return found
+    return completed(found, choices_from(read_reading_settings(config), Path(config)))
 
 
 def agree_settings(

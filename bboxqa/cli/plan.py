@@ -15,7 +15,7 @@ from bboxqa.cli.options import (
     format_option,
     option,
     options,
-    read_as_said,
+    reading_of,
     source_of,
 )
 
@@ -73,12 +73,14 @@ def plan(
     source = source_of(paths, named)
     read = source.values() if isinstance(source, dict) else [source]
     refuse_inputs([output], [*chain.from_iterable(read), config, pseudonyms])
-    read_as_said(config, given)
+    choices = reading_of(config, given)
     settings = agree_settings(config, given)
     if given.get("bootstrap") == 0:
         raise click.UsageError("--bootstrap is 0; expected 40 to 100,000: a plan needs an interval")
     with tracking() as progress:
-        reading = replace(AS_COMPARED, digest=False, pseudonyms=pseudonyms, progress=progress)
+        reading = replace(
+            AS_COMPARED, digest=False, pseudonyms=pseudonyms, choices=choices, progress=progress
+        )
         data = read_for(source, settings, reading)
         planned = plan_images(data, target_width, settings, progress)
     for note in (*data.left_out, *data.map_notes.values()):

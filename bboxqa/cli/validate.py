@@ -26,7 +26,7 @@ from bboxqa.cli.options import (
     options,
     path_option,
     quiet_option,
-    read_as_said,
+    reading_of,
 )
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.report.registry import FINDING_VIEWS, view
@@ -148,7 +148,7 @@ def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **
     _check_options(paths, given)
     _check_outputs(paths, config, given)
     given["images"] = given["images"] or None
-    read_as_said(config, given)
+    given["choices"] = reading_of(config, given)
     settings = _settings(config, given)
     if given["diff"]:
         changed = _show_changes(paths, settings, given)
@@ -162,7 +162,9 @@ def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **
         from bboxqa.pipelines.result_pages import write_report
 
         with tracking() as progress:
-            notes = write_report(report, page, progress, settings, _shown_truth(given))
+            notes = write_report(
+                report, page, progress, settings, _shown_truth(given), given["choices"]
+            )
         show_notes(notes)
         click.echo(f"Written: {page.page}", err=True)
     is_for_readers = given["output_format"] == "text" or given["write_baseline"]
@@ -211,6 +213,7 @@ def _report(
             listed,
             progress,
             given["pseudonyms"],
+            given["choices"],
         )
     return report if known is None else baseline.new(report, known, limit)
 
@@ -421,9 +424,12 @@ def _fixed(
     from bboxqa.pipelines.validate import fix_file
 
     unsafe, images, truth = (given[name] for name in ("unsafe_fixes", "images", "ground_truth"))
-    for file in list_files(paths, only_checked=True):
+    choices = given["choices"]
+    for file in list_files(paths, only_checked=True, choices=choices):
         identity = identity_of(file) if file.is_file() else None
-        fixed = fix_file(file, settings, unsafe=unsafe, images=images, ground_truth=truth)
+        fixed = fix_file(
+            file, settings, unsafe=unsafe, images=images, ground_truth=truth, choices=choices
+        )
         yield file, fixed, identity
 
 

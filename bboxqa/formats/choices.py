@@ -1,108 +1,217 @@
-"""Information that the user supplies about files, such as image sizes."""
+"""What files lack, such as image sizes, as a user supplies it: checked, and as a `with` block."""
 
+import re
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, replace
-from typing import Literal
+from os import PathLike
+from pathlib import Path
+from typing import Any, get_args
 
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.types import AnyPath
+from bboxqa.model.choices import (
+    COLUMNS,
+    NO_CHOICES,
+    BoxFormat,
+    Choices,
+    GivenSize,
+    MissingTxt,
+    completed,
+)
 from bboxqa.model.shapes.rotated_boxes import FiveNumbers
 
-MissingTxt = Literal["asked", "not-asked"]
-BoxFormat = Literal[
-    "xywh", "xyxy", "cxcywh", "xywh-shares", "xyxy-shares", "cxcywh-shares",
-    "xywh-pixels", "xyxy-pixels", "cxcywh-pixels",
-]  # fmt: skip
-GivenSize = tuple[int, int] | None
-COLUMNS = (
-    "image", "annotator", "category", "x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx",
-    "cy", "rotation", "bbox", "objects", "image_id", "image_width", "image_height", "id", "score",
-    "iscrowd", "created_at", "track",
-)  # fmt: skip
-"""The possible contents of table columns."""
+SIZE = re.compile(r"([1-9]\d{0,6})\s*[x×X]\s*([1-9]\d{0,6})")
+"""The pattern of one size of all images."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """Information that the user supplies about files."""
-
-    image_size: tuple[int, int] | Mapping[str, GivenSize] | None = None
-    """Width and height in pixels of images whose size is otherwise unknown: one size for all, or a
-    mapping made by `bboxqa.formats.images.by_ends`."""
-    missing_txt: MissingTxt | None = None
-    """Whether annotators were asked about images without a label file."""
-    voc_base: int | None = None
-    """The coordinate of the first pixel, 0 or 1, in Pascal VOC files that do not state it."""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """The columns of tables by content, such as ``{"image": "file"}``."""
-    box_format: BoxFormat | None = None
-    """The layout of boxes in tables, one of `BoxFormat`, and their unit, such as "xyxy-shares"."""
-    rotated: FiveNumbers | None = None
-    """The layout of boxes of five numbers, one of `FiveNumbers`."""
-    image_size_file: str | None = None
-    """The file that the sizes of `image_size` were read from."""
-    from_format: str | None = None
-    """The format to read of a path that holds several, such as "coco"."""
+_ALLOWED = {
+    "missing_txt": get_args(MissingTxt),
+    "box_format": get_args(BoxFormat),
+    "rotated": get_args(FiveNumbers),
+}
 
 
-_NOTHING = Choices()
-_CHOSEN: ContextVar[Choices] = ContextVar("chosen", default=_NOTHING)
+class _Block(threading.local):
+    choices = NO_CHOICES
 
 
-def choices() -> Choices:
-    """Return the current choices of the user."""
-    return _CHOSEN.get()
+_block = _Block()
 
 
-def as_options(said: Choices) -> dict[str, str]:
-    """Return choices by option, as a user writes them on the command line.
+def given() -> Choices:
+    """Return the choices of the `with` block around a call.
 
-    Sizes that a Python program gave by image have no such text, and are named in words.
-
-    Examples
-    --------
-    >>> as_options(Choices(image_size=(64, 48), columns={"image": "file", "x": "left"}))
-    {'image_size': '64x48', 'columns': 'image=file,x=left'}
+    Public functions ask for them once, and hand them on.
     """
-    found = {}
-    for option in fields(said):
-        value = getattr(said, option.name)
-        if option.name == "image_size_file" or value in (None, {}):
-            continue
-        if isinstance(value, tuple):
-            value = "x".join(map(str, value))
-        elif option.name == "image_size":
-            value = said.image_size_file or "sizes by image"
-        elif isinstance(value, Mapping):
-            value = ",".join(f"{what}={name}" for what, name in value.items())
-        found[option.name] = str(value)
-    return found
-
-
-def completed(given: Choices, others: Choices) -> Choices:
-    """Return choices, with those of others where nothing is given.
-
-    Examples
-    --------
-    >>> completed(Choices(voc_base=0), Choices(voc_base=1, box_format="xyxy"))
-    Choices(image_size=None, missing_txt=None, voc_base=0, columns={}, box_format='xyxy', \
-rotated=None, image_size_file=None, from_format=None)
-    """
-    new = {
-        each.name: getattr(given, each.name)
-        for each in fields(given)
-        if getattr(given, each.name) not in (None, {})
-    }
-    if given.image_size is not None:
-        new["image_size_file"] = given.image_size_file
-    return replace(others, **new)
+    return _block.choices
 
 
 @contextmanager
-def chosen(said: Choices) -> Iterator[None]:
-    """Apply the choices of the user inside the block, such as in another process or thread."""
-    token = _CHOSEN.set(said)
+def supplied(choices: Choices) -> Iterator[None]:
+    """Supply checked choices to public functions that are called inside the block."""
+    before, _block.choices = _block.choices, choices
     try:
         yield
     finally:
-        _CHOSEN.reset(token)
+        _block.choices = before
+
+
+@contextmanager
+def reading(
+    *,
+    image_size: tuple[int, int] | AnyPath | Mapping[str, tuple[int, int]] | None = None,
+    missing_txt: MissingTxt | None = None,
+    voc_base: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    box_format: BoxFormat | None = None,
+    rotated: FiveNumbers | None = None,
+    from_format: str | None = None,
+) -> Iterator[None]:
+    """Supply what the files of annotation tools lack, for all files read inside the `with` block.
+
+    Raises ConfigError if a value is invalid, and DatasetError if a file of sizes cannot be read.
+
+    Parameters
+    ----------
+    image_size : tuple of int, path or mapping, optional
+        Width and height in pixels of images whose size is otherwise unknown; or a table or
+        annotations with the size of each image; or sizes by image name. YOLO, for example, needs
+        sizes, as it writes coordinates relative to the image.
+    missing_txt : {"asked", "not-asked"}, optional
+        Whether annotators were asked about images without a label file; by default, they were not.
+    voc_base : {0, 1}, optional
+        The coordinate of the first pixel in Pascal VOC files that do not state it; by default 1.
+    columns : mapping of str to str, optional
+        The columns of tables by content: image, image_id, annotator, category, id, score,
+        image_width, image_height, created_at, iscrowd, rotation, track; and for boxes x, y, width
+        and height, or x1, y1, x2 and y2, or cx, cy, width and height, or bbox, or the objects of an
+        image. Columns that are not given are recognised by name.
+    box_format : str, optional
+        The layout of boxes in tables: top left corner and size ("xywh"), two corners ("xyxy"), or
+        centre and size ("cxcywh"); by default, it is inferred from the column names, or else from
+        the numbers. The unit may follow, "-shares" of the image or "-pixels"; by default, it is
+        inferred from the numbers.
+    rotated : str, optional
+        The layout of boxes of five numbers in COCO files, such as "cxcywh-ccw-degrees": "cxcywh"
+        for the centre, "xywh" for the top left corner before rotation; "cw" or "ccw" for clockwise
+        or counter-clockwise angles; "degrees" or "radians". By default, it is inferred from
+        outlines of the same annotations, or else from the angles.
+    from_format : str, optional
+        The format to read of a folder or archive that holds several, such as "coco".
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> with bboxqa.reading(image_size={"a.jpg": (1920, 1080), "b.jpg": (640, 480)}):
+    ...     pass  # data = bboxqa.read_coco(["ann", "bob"])
+    """
+    values = {
+        "image_size": image_size,
+        "missing_txt": missing_txt,
+        "voc_base": voc_base,
+        "columns": columns,
+        "box_format": box_format,
+        "rotated": rotated,
+        "from_format": from_format,
+    }
+    with supplied(completed(choices_of(values), given())):
+        yield
+
+
+def choices_of(values: Mapping[str, Any]) -> Choices:
+    """Return the values of `reading`, checked, without those that are None."""
+    values = {name: value for name, value in values.items() if value is not None}
+    for name, allowed in _ALLOWED.items():
+        if name in values and values[name] not in allowed:
+            forms = ", ".join(map(repr, allowed))
+            raise ConfigError(f"{name} is {values[name]!r}; expected one of {forms}")
+    base, columns = values.get("voc_base"), values.get("columns", {})
+    if base is not None and (isinstance(base, bool) or base not in (0, 1)):
+        raise ConfigError(f"voc_base is {base!r}; expected 0 or 1")
+    if not isinstance(columns, Mapping):
+        raise ConfigError(f"columns is {columns!r}; expected such as {{'image': 'file'}}")
+    unknown = [key for key in columns if key not in COLUMNS]
+    if unknown:
+        raise ConfigError(f"columns: {unknown[0]!r} is not one of {', '.join(COLUMNS)}")
+    if "from_format" in values:
+        from bboxqa.formats.registry import names
+
+        if values["from_format"] not in names():
+            found, known = values["from_format"], ", ".join(names())
+            raise ConfigError(f"from_format is {found!r}; expected one of {known}")
+    size = values.get("image_size")
+    if size is not None:
+        is_file = isinstance(size, str | PathLike)
+        values |= {"image_size": _sizes(size), "image_size_file": str(size) if is_file else None}
+    return Choices(**values)
+
+
+def choices_from(values: Mapping[str, Any], file: Path, *, inside: Path | None = None) -> Choices:
+    """Return what the table ``[reading]`` of a settings file says, checked as by `reading`.
+
+    Parameters
+    ----------
+    values : mapping
+        The size of images may be a text such as "1920x1080", or the path of a file of sizes,
+        relative to the settings file.
+    file : Path
+        The settings file.
+    inside : Path, optional
+        A folder that a file of sizes has to be in.
+
+    Raises
+    ------
+    ConfigError
+        If a value is invalid, or leads out of the folder.
+    DatasetError
+        If a file of sizes cannot be read.
+    """
+    said = dict(values)
+    size = said.get("image_size")
+    if isinstance(size, str):
+        found = SIZE.fullmatch(size.strip())
+        said["image_size"] = (
+            (int(found[1]), int(found[2])) if found else _file_of_sizes(size, file, inside)
+        )
+    try:
+        return choices_of(said)
+    except ConfigError as error:
+        raise ConfigError(f"{file}, [reading]: {error}") from None
+
+
+def _file_of_sizes(name: str, file: Path, inside: Path | None) -> Path:
+    path = file.parent / name
+    if inside is not None and not path.resolve().is_relative_to(inside.resolve()):
+        raise ConfigError(
+            f"{file}, [reading]: image_size is {name!r}, which leads out of {inside}; expected a "
+            "size such as 1920x1080, or a file in the folder"
+        )
+    return path
+
+
+def _sizes(given: object) -> tuple[int, int] | Mapping[str, GivenSize] | None:
+    """Return sizes in the form for lookup; raises ConfigError for values that are not sizes."""
+    if isinstance(given, str | PathLike):
+        from bboxqa.formats.size_files import sizes_of
+
+        given = sizes_of(Path(given))
+    by_name = given if isinstance(given, Mapping) else {"": given}
+    wrong = next((size for size in by_name.values() if not _is_size(size)), None)
+    if wrong is not None:
+        raise ConfigError(f"image_size is {wrong!r}; expected width and height in pixels")
+    if not isinstance(given, Mapping):
+        return given  # type: ignore[return-value]
+    from bboxqa.formats.images import by_ends
+    from bboxqa.formats.writing.names import safe_name
+
+    # Formats of one file per image write safe names.
+    return by_ends({safe_name(name): size for name, size in given.items()} | {**given})
+
+
+def _is_size(size: object) -> bool:
+    return (
+        isinstance(size, tuple)
+        and len(size) == 2
+        and all(type(side) is int and 0 < side < 1 << 31 for side in size)
+    )

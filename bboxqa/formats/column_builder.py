@@ -41,6 +41,7 @@ from bboxqa.formats.raw_values import (
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     ID_KEYS,
+    WHOLE,
     WRITTEN_ANGLE,
     ReadSettings,
     annotator_name,
@@ -49,7 +50,6 @@ from bboxqa.formats.records import (
     whole_number,
 )
 
-WHOLE = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, rotated=True, whole=True)
 """The options with which all is read that rules examine."""
 MOST_NUMBERS = 8
 """The most numbers of a box: x and y of four corners."""

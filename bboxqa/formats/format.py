@@ -7,7 +7,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bboxqa.core.types import Steps
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import AnnotationFile, ReadSettings
 
@@ -33,7 +32,7 @@ class Reader(Protocol):
 class DocumentReader(Protocol):
     """Reads one source for the rules of `validate`."""
 
-    def __call__(self, path: Path, progress: Steps | None = None) -> RawDocument:
+    def __call__(self, path: Path, settings: ReadSettings, /) -> RawDocument:
         """Return the records of a source, with their positions.
 
         The rules find defects in the records. Raises DatasetError if the source cannot be read at
@@ -105,7 +104,7 @@ def _read(translate: "Translate", path: Path, options: ReadSettings) -> Annotati
     return read_file(translate, path, options)
 
 
-def _document(translate: "Translate", path: Path, progress: Steps | None = None) -> RawDocument:
+def _document(translate: "Translate", path: Path, settings: ReadSettings) -> RawDocument:
     from bboxqa.formats.translation.reading import read_document
 
-    return read_document(translate, path, progress)
+    return read_document(translate, path, settings)

@@ -264,7 +264,7 @@ class JoinedRecords:
             if is_listed and self._is_named:
                 record["annotators"] = names
             if not (record.get("width") and record.get("height")):
-                given = given_size(image_name(record))
+                given = given_size(data.reading, image_name(record))
                 if given is not None:
                     record["width"], record["height"] = given
         return list(self._images.values()), asked

@@ -11,7 +11,6 @@ from unicodedata import normalize
 from bboxqa.core.file_names import folder_problem, folders_in, is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.choices import GivenSize, choices
 from bboxqa.formats.document import Where
 from bboxqa.formats.label_folders import (
     OF_PICTURES,
@@ -23,6 +22,7 @@ from bboxqa.formats.label_folders import (
 from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
 from bboxqa.formats.source import files_in, members_of
 from bboxqa.formats.translation.collector import Collector, Record
+from bboxqa.model.choices import Choices, GivenSize
 
 
 def size_of_picture(member: Member) -> tuple[int, int] | None:
@@ -53,22 +53,22 @@ def size_in(stream: IO[bytes]) -> tuple[int, int] | None:
 _WHOLE = "/"
 
 
-def given_size(name: str) -> tuple[int, int] | None:
+def given_size(choices: Choices, name: str) -> tuple[int, int] | None:
     """Return the size that the user supplied for an image; None if there is none.
 
     With sizes by name, the size of the image with the same path is returned, or else of an image
     for which one path is the end of the other, with or without suffix. None if such images have
     different sizes.
     """
-    given = choices().image_size
+    given = choices.image_size
     if given is None or isinstance(given, tuple):
         return given
     return _found(given, name) or _found(given, _without_suffix(_plain(name)))
 
 
-def given_words() -> str:
+def given_words(choices: Choices) -> str:
     """Return a phrase on the supplied sizes, for a note."""
-    given = choices().image_size
+    given = choices.image_size
     return (
         f"{given[0]} × {given[1]} pixels, as given"
         if isinstance(given, tuple)
@@ -143,11 +143,14 @@ class FileImages:
         into: Collector,
         pictures: Mapping[str, Member],
         listed: Mapping[str, str] | None = None,
+        *,
+        choices: Choices,
     ) -> None:
         self.pictures = pictures
         self.tally: Counter[str] = Counter()
         """Images that are "unsized", "nameless" or of a "given" size."""
         self._into = into
+        self._choices = choices
         self._listed = listed or {}
         self._files: dict[str, str] = {}
         self._places: set[str] = set()
@@ -200,7 +203,7 @@ class FileImages:
             self.tally["nameless"] += place not in self._listed
         size = size_of_picture(picture) if picture is not None else None
         if size is None:
-            size = given_size(image["file_name"])
+            size = given_size(self._choices, image["file_name"])
             self.tally["given"] += size is not None
         if size is not None:
             image["width"], image["height"] = size
@@ -215,7 +218,7 @@ class FileImages:
 
     def give_size(self, image: Record, size: tuple[int, int] | None) -> None:
         """Set the size of an image: the size that was found, or else the one of `--image-size`."""
-        size = size or given_size(image["file_name"])
+        size = size or given_size(self._choices, image["file_name"])
         self.tally["unsized"] += size is None
         if size is not None:
             image["width"], image["height"] = size
@@ -223,7 +226,7 @@ class FileImages:
     def notes_on_given(self) -> Iterator[str]:
         """Yield a note on images whose size the user gave."""
         if number := self.tally["given"]:
-            yield f"{count(number, 'image')} without a picture: {given_words()}"
+            yield f"{count(number, 'image')} without a picture: {given_words(self._choices)}"
 
     def add_unlabelled(
         self, listed: Iterable[str] = (), others: Collection[Member] = ()
@@ -245,7 +248,7 @@ class FileImages:
         if apart := {*of_labels([each for each in places if each in self.pictures], self._places)}:
             some, first = count(len(apart), "picture"), self.pictures[min(apart)]
             yield f"{some} of masks or labels left out, such as {one_line(first.name)}"
-        asked = choices().missing_txt
+        asked = self._choices.missing_txt
         places = [each for each in places if each not in apart]
         for place in places:
             if asked == "asked":

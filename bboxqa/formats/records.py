@@ -17,6 +17,7 @@ from bboxqa.core.text import clean
 from bboxqa.core.types import Steps
 from bboxqa.formats.columns import Columns
 from bboxqa.model.annotations import Source
+from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.file_places import ShownIds
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints
@@ -228,11 +229,17 @@ class ReadSettings:
     """Whether to compute the digest of the file."""
     progress: Steps | None = None
     """Called as ``progress(done, total)`` with bytes."""
+    choices: Choices = NO_CHOICES
+    """What the user supplies about the files."""
 
     @property
     def upright_only(self) -> bool:
         """Whether boxes with horizontal and vertical edges are all that is read."""
         return not (self.outlines or self.keypoints or self.rotated)
+
+
+WHOLE = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, rotated=True, whole=True)
+"""What rules read of a file."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

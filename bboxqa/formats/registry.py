@@ -1,28 +1,31 @@
 """The registry of formats: to add one, write a module and add a line here."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from bboxqa.core.file_names import folders_in
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
-from bboxqa.formats.box_tables.box_table import BOX_TABLE
-from bboxqa.formats.choices import choices
+from bboxqa.formats.box_tables.box_table import BOX_TABLE, has_columns
 from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, is_surely_coco
 from bboxqa.formats.cvat.format import CVAT
 from bboxqa.formats.darwin.format import DARWIN
 from bboxqa.formats.datumaro.format import DATUMARO
+from bboxqa.formats.document import RawDocument
 from bboxqa.formats.dota.dota import DOTA
 from bboxqa.formats.format import Format
 from bboxqa.formats.label_studio.format import LABEL_STUDIO
 from bboxqa.formats.labelme.labelme import LABELME
 from bboxqa.formats.member import is_archive
+from bboxqa.formats.records import WHOLE
 from bboxqa.formats.source import archive_around, head_of
 from bboxqa.formats.supervisely.format import SUPERVISELY
 from bboxqa.formats.via.format import VIA
 from bboxqa.formats.voc.voc import VOC
 from bboxqa.formats.yolo.yolo import YOLO
+from bboxqa.model.choices import NO_CHOICES, Choices
 
 GROUP = "bboxqa.formats"
 """The group of entry points by which other packages add formats."""
@@ -81,22 +84,30 @@ def title_of(found: Format) -> str:
     return _TITLES.get(found.name, found.name)
 
 
-def format_of(path: Path) -> Format:
+def format_of(path: Path, choices: Choices = NO_CHOICES) -> Format:
     """Return the format of a file or folder; COCO if no format recognises it.
 
     It is the one that is most sure of it, or that the user chose of several. Raises ConfigError if
     a package that offers a format cannot be imported, or if its format has the name of a built-in
     one.
     """
-    found = formats_of(path)
+    found = formats_of(path, choices)
     if len(found) > 1:
-        chosen = choices().from_format
-        found = [each for each in found if short_name(each) == chosen] or found
+        found = [each for each in found if short_name(each) == choices.from_format] or found
     return found[0] if found else COCO
 
 
-def formats_of(path: Path) -> list[Format]:
-    """Return the formats that are most sure of a file or folder; several if it holds several."""
+def document_of(path: Path, choices: Choices) -> RawDocument | None:
+    """Return the records of a source with their places; None if its format is not checked."""
+    read = format_of(path, choices).document
+    return None if read is None else read(path, replace(WHOLE, choices=choices))
+
+
+def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
+    """Return the formats that are most sure of a file or folder; several if it holds several.
+
+    If the user says what the columns of tables hold, any table is one of boxes.
+    """
     if path.is_dir():
         return _formats_of_folder(path) or _formats_of_parts(path)
     if not path.is_file():
@@ -105,7 +116,8 @@ def formats_of(path: Path) -> list[Format]:
         return [COCO]
     if is_archive(head_of(path)):
         return [*_formats_of_archive(path, identity_of(path))]
-    return _most_sure(path)
+    found = _most_sure(path)
+    return found if found or not choices.columns or not has_columns(path) else [BOX_TABLE]
 
 
 def short_name(found: Format) -> str:

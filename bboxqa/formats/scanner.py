@@ -5,7 +5,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,11 +13,10 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.memory import gc_paused
-from bboxqa.core.types import Steps
-from bboxqa.formats.column_builder import WHOLE, ColumnsBuilder, RecordDecoder
+from bboxqa.formats.column_builder import ColumnsBuilder, RecordDecoder
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
 from bboxqa.formats.opening import named_errors, read_whole
-from bboxqa.formats.records import LISTS, ReadSettings
+from bboxqa.formats.records import LISTS, WHOLE, ReadSettings
 
 Text = bytes
 """The content of a file."""
@@ -544,18 +542,13 @@ class _HeldRecords(list[Any]):
     add = list.extend
 
 
-def read_path(
-    path: Path, progress: Steps | None = None, settings: ReadSettings = WHOLE
-) -> RawDocument:
+def read_path(path: Path, settings: ReadSettings = WHOLE) -> RawDocument:
     """Return the content of a file, even if it is broken.
 
-    `progress` is called as ``progress(done, total)`` with bytes. Raises DatasetError if the file
-    does not exist or cannot be opened.
+    Raises DatasetError if the file does not exist or cannot be opened.
     """
     with named_errors(path, "a COCO JSON file"):
         text = read_whole(path)
-    if progress is not None:
-        settings = replace(settings, progress=progress)
     return read_bytes(text, str(path), settings)
 
 

@@ -16,7 +16,6 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in, o
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.box_tables.box_table import BOX_TABLE
-from bboxqa.formats.choices import choices
 from bboxqa.formats.coco.heads import has_nothing_of_coco
 from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, is_surely_coco
 from bboxqa.formats.commands import typed_paths
@@ -50,6 +49,7 @@ from bboxqa.formats.unreadable import (
     refuse_damaged_others,
     refuse_foreign,
 )
+from bboxqa.model.choices import NO_CHOICES, Choices
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 # Formats of one file for all images, several of which may be in an archive.
@@ -110,6 +110,7 @@ def sources_of(
     within: Path | None = None,
     are_people: bool = True,
     hidden: bool = False,
+    choices: Choices = NO_CHOICES,
 ) -> Sources:
     """Return the sources in paths; notes do not say the names of files if they are `hidden`.
 
@@ -128,22 +129,22 @@ def sources_of(
     hidden : bool
     """
     if isinstance(source, Mapping):
-        return _named_sources(source, hidden=hidden)
+        return _named_sources(source, choices, hidden=hidden)
     given = as_paths(source)
     if within is not None:
-        files = [part for each in given for part in matching_parts_of(Path(each), pattern)]
-        refuse_formats(within, files)
-        of_people = _people_in(within, files)
+        files = [part for each in given for part in matching_parts_of(Path(each), pattern, choices)]
+        refuse_formats(within, files, choices)
+        of_people = _people_in(within, files, choices)
         names = names_of([person for _, person in of_people])
         return Sources([each for each, _ in of_people], names)
     found = Sources(is_typed=len(given) > 1)
     people: list[Path] = []
     for path in map(Path, given):
-        files, notes = listed(path, pattern, hidden=hidden)
-        refuse_formats(path, files)
+        files, notes = listed(path, pattern, hidden=hidden, choices=choices)
+        refuse_formats(path, files, choices)
         of_people = [(each, path if found.is_typed else each) for each in files]
         if are_people and not found.is_typed:
-            of_people = _people_in(path, files)
+            of_people = _people_in(path, files, choices)
         found.files += [each for each, _ in of_people]
         found.notes += notes
         people += [person for _, person in of_people]
@@ -151,7 +152,9 @@ def sources_of(
     return found
 
 
-def _named_sources(source: Mapping[str, AnyPath | Sequence[AnyPath]], *, hidden: bool) -> Sources:
+def _named_sources(
+    source: Mapping[str, AnyPath | Sequence[AnyPath]], choices: Choices, *, hidden: bool
+) -> Sources:
     """Return the sources of annotators who are named."""
     found = Sources(is_named=True)
     for name, paths in source.items():
@@ -159,21 +162,21 @@ def _named_sources(source: Mapping[str, AnyPath | Sequence[AnyPath]], *, hidden:
         if not given:
             raise DatasetError([f"no file given for annotator {name!r}"])
         for path in map(Path, given):
-            files, notes = listed(path, hidden=hidden)
-            refuse_formats(path, files)
+            files, notes = listed(path, hidden=hidden, choices=choices)
+            refuse_formats(path, files, choices)
             found.files += files
             found.names += [name] * len(files)
             found.notes += notes
     return found
 
 
-def _people_in(path: Path, files: Sequence[Path]) -> list[tuple[Path, Path]]:
+def _people_in(path: Path, files: Sequence[Path], choices: Choices) -> list[tuple[Path, Path]]:
     """Return the sources in a path, each with the folder or file of the person whose it is.
 
     If folders of a person hold labels of one format, the folder of the person is one source.
     """
     if len(files) == 1:
-        found = format_of(files[0]).folders_in_parts if files[0].is_dir() else None
+        found = format_of(files[0], choices).folders_in_parts if files[0].is_dir() else None
         return [(each, each) for each in (found(files[0]) if found else []) or files]
     parts = [each.relative_to(path).parts for each in files]
     depth = 0
@@ -185,13 +188,14 @@ def _people_in(path: Path, files: Sequence[Path]) -> list[tuple[Path, Path]]:
     return [
         (each, person)
         for person, inside in of_person.items()
-        for each in ([person] if len(inside) > 1 and _is_whole(person, inside) else inside)
+        for each in ([person] if len(inside) > 1 and _is_whole(person, inside, choices) else inside)
     ]
 
 
-def _is_whole(folder: Path, inside: Sequence[Path]) -> bool:
+def _is_whole(folder: Path, inside: Sequence[Path], choices: Choices) -> bool:
     """Return whether folders of labels inside a folder are read with it."""
-    return all(each.is_dir() for each in inside) and format_of(folder) is format_of(inside[0])
+    folders = all(each.is_dir() for each in inside)
+    return folders and format_of(folder, choices) is format_of(inside[0], choices)
 
 
 def names_of(people: Sequence[Path]) -> list[str]:
@@ -232,14 +236,14 @@ def refuse_repeated_files(files: Sequence[Path]) -> None:
         raise DatasetError([f"a file is given twice: {twice}"])
 
 
-def refuse_formats(path: Path, files: Sequence[Path]) -> None:
+def refuse_formats(path: Path, files: Sequence[Path], choices: Choices) -> None:
     """Refuse a path whose sources have several formats, unless one of them is chosen."""
     first: dict[str, Path] = {}
     # Empty label files are of any format: their annotator found nothing.
     for each in [each for each in files if not has_empty_labels_only(each)] or files:
-        for found in formats_of(each) or [COCO]:
+        for found in formats_of(each, choices) or [COCO]:
             first.setdefault(short_name(found), each)
-    if len(first) < 2 or choices().from_format in first:
+    if len(first) < 2 or choices.from_format in first:
         return
     shown = ", ".join(
         f"{title_of(FORMATS[name]) if name in FORMATS else name} "
@@ -255,14 +259,27 @@ def refuse_formats(path: Path, files: Sequence[Path]) -> None:
 
 
 def list_files(
-    paths: Sequence[AnyPath], pattern: str | None = None, *, only_checked: bool = False
+    paths: Sequence[AnyPath],
+    pattern: str | None = None,
+    *,
+    only_checked: bool = False,
+    choices: Choices = NO_CHOICES,
 ) -> list[Path]:
     """Return the given files, and the sources below the given folders; see `listed`."""
-    return [each for path in paths for each in listed(path, pattern, only_checked=only_checked)[0]]
+    return [
+        each
+        for path in paths
+        for each in listed(path, pattern, only_checked=only_checked, choices=choices)[0]
+    ]
 
 
 def listed(
-    path: AnyPath, pattern: str | None = None, *, only_checked: bool = False, hidden: bool = False
+    path: AnyPath,
+    pattern: str | None = None,
+    *,
+    only_checked: bool = False,
+    hidden: bool = False,
+    choices: Choices = NO_CHOICES,
 ) -> tuple[list[Path], list[str]]:
     """Return the sources in a path, sorted, and notes on files that are left out.
 
@@ -282,43 +299,51 @@ def listed(
     """
     path = Path(path)
     if not path.is_dir():
-        if format_of(path) is COCO:
+        if format_of(path, choices) is COCO:
             refuse_damaged_file(path)
             if foreign_kind(path) == "archive" and is_archive(head_of(path)):
                 refuse_archive(path)
             refuse_foreign(path)
-        return _of_format(matching_parts_of(path, pattern)), []
+        return _of_format(matching_parts_of(path, pattern, choices), choices), []
     if problem := folder_problem(path):
         raise DatasetError([problem])
-    found = _sources_in(path, pattern, only_checked=only_checked)
+    found = _sources_in(path, pattern, choices, only_checked=only_checked)
     if any(each.is_dir() for each in found):
         # Beside folders of labels, other JSON is empty, cut off, or about something else.
-        found = [each for each in found if format_of(each) is not COCO or is_surely_coco(each)]
+        found = [
+            each for each in found if format_of(each, choices) is not COCO or is_surely_coco(each)
+        ]
     sources = [each for each in found if each.is_dir() or not _is_unrelated(each)]
     if not found:
         raise _nothing_in(path, suffixes(only_checked=only_checked), pattern)
     if sources and all(map(_is_foreign, sources)):
         refuse_foreign(sources[0])
     sources = sources or found
-    sources = _of_format(sources)
+    sources = _of_format(sources, choices)
     refuse_damaged(path, found, pattern)
-    notes = _left_out(path, {*sources}, {*found}, pattern, hidden=hidden)
-    return [part for each in sources for part in matching_parts_of(each, pattern)], notes
+    notes = (
+        [] if choices.from_format else _left_out(path, {*sources}, {*found}, pattern, hidden=hidden)
+    )
+    return [part for each in sources for part in matching_parts_of(each, pattern, choices)], notes
 
 
-def _of_format(sources: list[Path]) -> list[Path]:
+def _of_format(sources: list[Path], choices: Choices) -> list[Path]:
     """Return the sources of the format that the user chose; all if none was chosen."""
-    chosen = choices().from_format
+    chosen = choices.from_format
     if chosen is None:
         return sources
-    found = [each for each in sources if chosen in map(short_name, formats_of(each) or [COCO])]
+    found = [
+        each for each in sources if chosen in map(short_name, formats_of(each, choices) or [COCO])
+    ]
     if not found:
         shown = first_few(sources, _SHOWN, lambda each: one_line(str(each)))
         raise DatasetError([f"{shown}: no file is of the format {chosen}, as --from says"])
     return found
 
 
-def _sources_in(folder: Path, pattern: str | None, *, only_checked: bool) -> list[Path]:
+def _sources_in(
+    folder: Path, pattern: str | None, choices: Choices, *, only_checked: bool
+) -> list[Path]:
     """Return the sources in a folder: folders of labels, and files; archives if nothing else."""
     ends = suffixes(only_checked=only_checked)
     found: list[Path] = []
@@ -334,26 +359,28 @@ def _sources_in(folder: Path, pattern: str | None, *, only_checked: bool) -> lis
             continue
         elif each.name.lower().endswith(ARCHIVES) and not each.name.lower().endswith(ends):
             archives.append(each)
-        elif each.match(pattern or "*") and _is_wanted(each, ends, only_checked=only_checked):
+        elif each.match(pattern or "*") and _is_wanted(
+            each, ends, choices, only_checked=only_checked
+        ):
             found.append(each)
     if not found:
         found = [
             each
             for each in archives
             if each.match(pattern or "*")
-            or any(part.match(pattern or "*") for part in sources_in(each))
+            or any(part.match(pattern or "*") for part in sources_in(each, choices))
             if format_of(each) is not COCO
         ]
     return sorted(found)
 
 
-def _is_wanted(file: Path, ends: tuple[str, ...], *, only_checked: bool) -> bool:
+def _is_wanted(file: Path, ends: tuple[str, ...], choices: Choices, *, only_checked: bool) -> bool:
     name = file.name.lower()
     if not name.endswith(ends):
         return False
     if name.endswith(".json"):
         return True
-    found = format_of(file)
+    found = format_of(file, choices)
     return found is not COCO and (not only_checked or found.document is not None)
 
 
@@ -415,8 +442,6 @@ def _left_out(
     folder: Path, sources: set[Path], found: set[Path], pattern: str | None, *, hidden: bool
 ) -> list[str]:
     """Return a note on files in a folder that are called like annotations, and are not read."""
-    if choices().from_format is not None:
-        return []
     others, archives = [*found - sources], []
     for each in _walk(folder):
         if each in found or not each.match(pattern or "*") or not each.is_file():
@@ -487,7 +512,7 @@ def _result_folder(folder: Path) -> DatasetError:
     )
 
 
-def matching_parts_of(path: Path, pattern: str | None) -> list[Path]:
+def matching_parts_of(path: Path, pattern: str | None, choices: Choices = NO_CHOICES) -> list[Path]:
     """Return the sources in a file: itself, or those in an archive that match a pattern.
 
     Of an archive whose own name matches, all do. Raises DatasetError if none does, or if a file of
@@ -496,7 +521,7 @@ def matching_parts_of(path: Path, pattern: str | None) -> list[Path]:
     parts = [path]
     if path.is_file() and is_archive(head_of(path)) and format_of(path) is not COCO:
         refuse_damaged_members(path)
-        parts = sources_in(path)
+        parts = sources_in(path, choices)
     if not pattern or len(parts) == 1 or path.match(pattern):
         return parts
     matching = [each for each in parts if each.match(pattern)]
@@ -507,7 +532,7 @@ def matching_parts_of(path: Path, pattern: str | None) -> list[Path]:
     return matching
 
 
-def sources_in(path: Path) -> list[Path]:
+def sources_in(path: Path, choices: Choices = NO_CHOICES) -> list[Path]:
     """Return the sources in a file: itself, or the paths of several files inside an archive.
 
     Raises DatasetError if another file inside, which may be one of them, cannot be read, is empty
@@ -515,8 +540,8 @@ def sources_in(path: Path) -> list[Path]:
     """
     if not path.is_file() or not is_archive(head_of(path)):
         return [path]
-    found = format_of(path)
-    is_mixed = len(formats_of(path)) > 1 and choices().from_format is None
+    found = format_of(path, choices)
+    is_mixed = len(formats_of(path)) > 1 and choices.from_format is None
     if found not in _OF_FILES or is_mixed:
         return [path]
     members = [each for each in members_of(path) if each.name and not is_picture(each.name)]

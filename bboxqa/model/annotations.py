@@ -18,6 +18,7 @@ from bboxqa.core.arrays import (
     frozen_arrays,
 )
 from bboxqa.core.text import count
+from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.file_places import FilePlaces
 from bboxqa.model.outlines import Segmentations
 from bboxqa.model.shapes.keypoints import Keypoints
@@ -216,7 +217,7 @@ class Dataset:
     `joint_names`."""
     tracks: Tracks | None = None
     """The tracks of annotations; None where they were not read."""
-    reading: Mapping[str, str] = field(default_factory=dict)
+    reading: Choices = NO_CHOICES
     """What the user said about the files, by option, such as ``{"voc_base": "0"}``."""
 
     def __repr__(self) -> str:

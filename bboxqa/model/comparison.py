@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Source
+from bboxqa.model.choices import Choices
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
@@ -35,7 +36,7 @@ class Version:
     """How the annotators were identified."""
     sources: tuple[Source, ...]
     """The files that were read."""
-    reading: Mapping[str, str]
+    reading: Choices
     """What the user said about the files, by option, such as ``{"voc_base": "0"}``."""
     agreement: MeasuredAgreement | None
     """Agreement in all images of the version, without intervals; None where no image has two

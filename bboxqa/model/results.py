@@ -1,6 +1,5 @@
 """Results of measuring agreement: figures and tables, at one threshold and at all."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isnan, nan
 from typing import Protocol
@@ -8,6 +7,7 @@ from typing import Protocol
 from bboxqa.core.errors import BboxqaError, ConfigError
 from bboxqa.core.text import count, unknown_name
 from bboxqa.model.annotations import Source
+from bboxqa.model.choices import Choices
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, stacked_tables
@@ -353,7 +353,7 @@ class MeasuredAgreement:
     """How the annotators were identified."""
     sources: tuple[Source, ...]
     """The files that were read."""
-    reading: Mapping[str, str]
+    reading: Choices
     """What the user said about the files, by option, such as ``{"voc_base": "0"}``."""
     notes: tuple[str, ...]
     """Remarks needed to read the numbers."""

@@ -51,7 +51,7 @@ def read_validate_settings(name: str) -> dict[str, Any]:
 def read_reading_settings(name: str) -> dict[str, Any]:
     """Return what a TOML file says of the files to read: its table ``[reading]``.
 
-    Parameters and errors are the same as in `read_settings`. `bboxqa.formats.stating.choices_from`
+    Parameters and errors are the same as in `read_settings`. `bboxqa.formats.choices.choices_from`
     checks the values.
     """
     return _read(name)[2]

@@ -12,6 +12,7 @@ from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.dataset.reading import Predictions
 from bboxqa.formats.records import LOWEST_SCORE
+from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.read import AS_COMPARED, read_for
@@ -30,6 +31,7 @@ def agree_files(
     score: float | None = None,
     pseudonyms: Path | None = None,
     digest: bool = True,
+    choices: Choices = NO_CHOICES,
     progress: Progress | None = None,
 ) -> AgreementResult:
     """Read files and measure how far their annotators agree, with checked settings.
@@ -50,6 +52,7 @@ def agree_files(
         min_annotators=2 if reference is None else 1,
         by_files="all",
         digest=digest,
+        choices=choices,
         progress=progress,
     )
     data = read_for(source, settings, reading)

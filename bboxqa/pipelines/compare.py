@@ -21,6 +21,7 @@ from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.saved_results import read_saved
 from bboxqa.formats.source import is_there
 from bboxqa.model.annotations import Dataset, Source
+from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.comparison import (
     CHANGES,
     CROWD_FLAGS,
@@ -131,6 +132,7 @@ def compare_files(
     *,
     pseudonyms: Path | None = None,
     digest: bool = True,
+    choices: Choices = NO_CHOICES,
     progress: Progress | None = None,
 ) -> ComparisonResult:
     """Read two versions and compare them, with checked settings.
@@ -141,7 +143,7 @@ def compare_files(
     """
     reading = replace(
         AS_COMPARED, score=0, min_annotators=1, by_files="any", pseudonyms=pseudonyms,
-        digest=digest, progress=progress,
+        digest=digest, choices=choices, progress=progress,
     )  # fmt: skip
     first, second = (read_for(path, settings, reading) for path in (before, after))
     if pseudonyms is not None:
@@ -330,6 +332,7 @@ def compare_result(
     settings: AgreeSettings,
     *,
     pseudonyms: Path | None = None,
+    choices: Choices = NO_CHOICES,
     progress: Progress | None = None,
 ) -> ComparisonResult | SinceRun:
     """Return the changes since a result was saved in the folder of `agree --out`.
@@ -346,7 +349,12 @@ def compare_result(
     """
     saved = read_saved(folder)
     reading = replace(
-        AS_COMPARED, min_annotators=1, by_files="any", pseudonyms=pseudonyms, progress=progress
+        AS_COMPARED,
+        min_annotators=1,
+        by_files="any",
+        pseudonyms=pseudonyms,
+        choices=choices,
+        progress=progress,
     )
     scores = (each.get("score") for each in saved["manifest"]["inputs"])
     if (score := next((each for each in scores if each is not None), None)) is not None:

@@ -12,7 +12,7 @@ from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
 from bboxqa.core.pseudonyms import check_key, hider, pseudonyms_of
 from bboxqa.core.text import clean, count
 from bboxqa.core.types import AnyPath, Files, Progress
-from bboxqa.formats.choices import choices
+from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.categories import left_out_by
 from bboxqa.formats.dataset.join import left_out_category_notes
 from bboxqa.formats.gathering import Gathering
@@ -24,6 +24,7 @@ from bboxqa.formats.writing.content import Content, without_categories, without_
 from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
 from bboxqa.formats.writing.writer import Loss, Options, Writer, Written
+from bboxqa.model.choices import Choices
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.refusals import doubts_of
@@ -140,7 +141,8 @@ def convert(
     key = None if pseudonyms is None else Path(pseudonyms)
     if key is not None:
         check_key(key, [path])
-    content, notes = gather(source, settings, progress, key)
+    choices = given()
+    content, notes = gather(source, settings, choices, progress, key)
     if "keypoints" not in to_format.holds:
         content = without_points(content)
     losses = tuple(losses_in(content, to_format, options))
@@ -148,7 +150,7 @@ def convert(
     are_refused = not lossy and not all(map(is_review_queue, _given(source)))
     _refuse(content, to_format, losses if are_refused else ())
     n_files = _write(path, to_format, to_format.files(content, options))
-    example = _example_of_sizes(source)
+    example = _example_of_sizes(source, choices)
     notes = (*notes, *notes_on(content, to_format), *_size_notes(content, to_format, example))
     held = content.held(to_format.holds)
     sizes = n_files, len(content.images), len(content.annotations) + len(held)
@@ -186,9 +188,9 @@ def _size_notes(content: Content, to_format: Writer, example: str) -> Iterator[s
         )
 
 
-def _example_of_sizes(source: Files) -> str:
+def _example_of_sizes(source: Files, choices: Choices) -> str:
     """Return a file that has the sizes of images, as the end of a sentence; "" if there is none."""
-    if choices().image_size is not None or len(_given(source)) != 1:
+    if choices.image_size is not None or len(_given(source)) != 1:
         return ""
     return ", such as the input"
 
@@ -196,6 +198,7 @@ def _example_of_sizes(source: Files) -> str:
 def gather(
     source: Files,
     settings: AgreeSettings,
+    choices: Choices,
     progress: Progress | None = None,
     pseudonyms: Path | None = None,
 ) -> tuple[Content, tuple[str, ...]]:
@@ -204,7 +207,7 @@ def gather(
     doubts: list[str] = []
 
     def check(*read: Any) -> tuple[str, ...]:
-        doubts.extend(doubts_of(*read))
+        doubts.extend(doubts_of(*read, choices=choices))
         return gathering.keep(*read)
 
     reading = replace(
@@ -217,6 +220,7 @@ def gather(
         records=True,
         score=0,
         progress=progress,
+        choices=choices,
         check=check,
         pseudonyms=pseudonyms,
     )

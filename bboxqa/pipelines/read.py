@@ -12,7 +12,7 @@ from typing import Any, cast
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress, Rows
-from bboxqa.formats.choices import choices
+from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.dataset.reading import Predictions, Reading
@@ -148,6 +148,7 @@ def read_coco(
         pseudonyms=None if pseudonyms is None else Path(pseudonyms),
         digest=digest,
         progress=progress,
+        choices=given(),
     )
     if isinstance(source, Mapping) and not source:
         raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
@@ -158,9 +159,9 @@ def read_coco(
     if not isinstance(source, str | PathLike | Mapping):
         from bboxqa.formats.box_tables.frames import rows_in, table_bytes
 
-        rows = rows_in(source)
+        rows = rows_in(source, reading.choices)
         if rows is not None:
-            return _read_bytes(table_bytes(rows), "table.jsonl", reading)
+            return _read_bytes(table_bytes(rows, reading.choices), "table.jsonl", reading)
     return _read(cast("Files", source), reading)
 
 
@@ -191,7 +192,7 @@ def read_for(source: Files, settings: AgreeSettings, reading: Reading = AS_COMPA
 
     What the settings say comes before `reading`, whose `check` replaces the checks of the settings.
     """
-    if choices().rotated is not None and needs_keypoints(settings.similarity):
+    if reading.choices.rotated is not None and needs_keypoints(settings.similarity):
         raise ConfigError(
             "--rotated says what boxes of five numbers hold, but --similarity keypoints does not "
             "compare boxes; leave --rotated out, or compare with --similarity obb"
@@ -200,7 +201,7 @@ def read_for(source: Files, settings: AgreeSettings, reading: Reading = AS_COMPA
     outlines = reading.outlines or needs_outlines(similarity)
     if check is None and settings.checks:
         sessions = settings.session_key is not None
-        check = partial(check_files, boxes=not outlines, sessions=sessions)
+        check = partial(check_files, boxes=not outlines, sessions=sessions, choices=reading.choices)
     if needs_outlines(similarity):
         check = partial(_with_outlines, similarity, check)
     reading = replace(
@@ -243,7 +244,7 @@ def _with_outlines(
 
 def _read(source: Files, reading: Reading) -> Dataset:
     """Return the data set of files; errors of refused files have the findings of the rules."""
-    with names_hidden(reading.pseudonyms, source, reading.pattern):
+    with names_hidden(reading.pseudonyms, source, reading.pattern, reading.choices):
         try:
             return read_dataset(source, reading)
         except DatasetError as error:
@@ -251,5 +252,5 @@ def _read(source: Files, reading: Reading) -> Dataset:
                 raise
             predictions = reading.predictions
             if predictions is not None and predictions.path in error.files:
-                raise of_predictions(error, predictions.path, source) from None
-            raise with_findings(error) from None
+                raise of_predictions(error, predictions.path, source, reading.choices) from None
+            raise with_findings(error, reading.choices) from None

@@ -522,7 +522,12 @@ def read_reference(
         tracks=False,
     )
     reading = replace(
-        AS_COMPARED, digest=digest, min_annotators=1, pseudonyms=pseudonyms, progress=progress
+        AS_COMPARED,
+        digest=digest,
+        min_annotators=1,
+        pseudonyms=pseudonyms,
+        choices=data.reading,
+        progress=progress,
     )
     found = read_for(reference, own, reading)
     names = tuple(settings.category_map.get(name) or name for name in found.category_names)

@@ -14,7 +14,6 @@ from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.files import fixed_path
 from bboxqa.core.text import one_line
 from bboxqa.core.types import Files
-from bboxqa.formats.choices import as_options, choices
 from bboxqa.formats.coco.reader import COCO_JSON
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution
@@ -30,9 +29,10 @@ from bboxqa.formats.records import (
     ids_of,
     is_id,
 )
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import document_of, format_of
 from bboxqa.formats.sources import paths_in
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.choices import NO_CHOICES, Choices, as_options
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.rules.facts.box_overlaps import are_many, first_equal
 from bboxqa.rules.facts.boxes import Boxes
@@ -84,6 +84,7 @@ def check_files(
     *,
     boxes: bool,
     sessions: bool = False,
+    choices: Choices = NO_CHOICES,
 ) -> tuple[str, ...]:
     """Refuse files with lists as names of annotators, or with wrong, copied or repeated boxes.
 
@@ -99,9 +100,9 @@ def check_files(
         codes += _LAYOUTS if layout is not None else ()
         names = _composed_names(path, file, attribution.key)
         causes = _Causes([], 0)
-        read = format_of(path).document
-        if codes and read is not None:
-            causes = _causes(Document(read(path)), codes, errors_only=True)
+        read = document_of(path, choices) if codes else None
+        if read is not None:
+            causes = _causes(Document(read), codes, errors_only=True)
         if not causes.lines and layout is not None:
             # The rules know the common annotator keys only.
             causes = _Causes([f"{path}: {layout.layout.code} error {layout.message}"], 1)
@@ -110,7 +111,7 @@ def check_files(
             found[path] = _Causes([*names, *causes.lines], len(names) + causes.n_found, fix)
     if found:
         truth = paths[0] if attribution.n_beside and paths[-1] in found else None
-        advice, command = _advice(found, truth)
+        advice, command = _advice(found, truth, choices)
         lines = [line for each in found.values() for line in each.lines]
         n_found = sum(each.n_found for each in found.values())
         raise DatasetError(lines, f"{advice}\n{_ANYWAY}", command=command, total=n_found)
@@ -177,11 +178,15 @@ def _composed_names(path: Path, file: AnnotationFile, key: str) -> list[str]:
 
 
 def doubts_of(
-    paths: Sequence[Path], files: Sequence[AnnotationFile], attribution: Attribution
+    paths: Sequence[Path],
+    files: Sequence[AnnotationFile],
+    attribution: Attribution,
+    *,
+    choices: Choices,
 ) -> Iterator[str]:
     """Yield what `check_files` refuses, as notes on annotations that are converted."""
     try:
-        check_files(paths, files, attribution, boxes=True)
+        check_files(paths, files, attribution, boxes=True, choices=choices)
     except DatasetError as error:
         yield from (f"{line}; written as they are" for line in error.problems)
 
@@ -270,9 +275,8 @@ def _are_ids_read(document: Document) -> bool:
     )
 
 
-def _validate_command(paths: Iterable[Path]) -> str:
-    """Return the command that validates the first files, read with the current choices."""
-    said = choices()
+def _validate_command(paths: Iterable[Path], said: Choices) -> str:
+    """Return the command that validates the first files, read as the user said."""
     options = as_options(said)
     if not isinstance(said.image_size, tuple) and said.image_size_file is None:
         # Sizes that a Python program gave by image are no option.
@@ -285,9 +289,9 @@ def _validate_command(paths: Iterable[Path]) -> str:
     return shlex.join(["bboxqa", "validate", *map(str, islice(paths, _FILES_NAMED)), *words])
 
 
-def _advice(found: Mapping[Path, _Causes], truth: Path | None) -> tuple[str, str]:
+def _advice(found: Mapping[Path, _Causes], truth: Path | None, choices: Choices) -> tuple[str, str]:
     """Return how to go on, and the command in it."""
-    command = _validate_command(found)
+    command = _validate_command(found, choices)
     if truth is not None:
         command += f" --ground-truth {shlex.quote(str(truth))}"
     fixes = {each.fix for each in found.values()}
@@ -316,16 +320,16 @@ def _fix_advice(words: str, command: str, paths: Iterable[Path]) -> tuple[str, s
     return f"{words}: {command}\n{how}the file itself and {kept}.", command
 
 
-def with_findings(error: DatasetError) -> DatasetError:
+def with_findings(error: DatasetError, choices: Choices) -> DatasetError:
     """Return the error with the findings of `validate` in place of the reader's words."""
     found: dict[Path, _Causes] = {}
     others: dict[Path, FileKind] = {}
     are_points, of_truth = False, True
     for path in dict.fromkeys(path for path in error.files if path is not None):
-        read = format_of(path).document
+        read = document_of(path, choices)
         if read is None:
             continue
-        document = Document(read(path))
+        document = Document(read)
         kind = kind_of(document)
         if kind.name and not kind.is_measured:
             others[path] = kind
@@ -336,13 +340,13 @@ def with_findings(error: DatasetError) -> DatasetError:
             found[path] = causes
             of_truth &= kind.is_of_truth
     if others:
-        return _unmeasured(others).with_advice(error.added)
+        return _unmeasured(others, choices).with_advice(error.added)
     if not found:
         return error.with_advice([_POINTS] if are_points else [])
     # Problems of annotators or of several files cannot be found in the content of one file.
     of_files = zip(error.problems, error.files, strict=True)
     rest = [problem for problem, path in of_files if path not in found]
-    command = _validate_command(found) + _GROUND_TRUTH * of_truth
+    command = _validate_command(found, choices) + _GROUND_TRUTH * of_truth
     advice = f"For all findings, and what to do about them: {command}"
     if not rest and all(each.fix == "safe" and each.is_complete for each in found.values()):
         words = "Safe fixes, written to a copy"
@@ -355,7 +359,9 @@ def with_findings(error: DatasetError) -> DatasetError:
     return explained.with_advice(error.added)
 
 
-def of_predictions(error: DatasetError, path: Path, source: Files) -> DatasetError:
+def of_predictions(
+    error: DatasetError, path: Path, source: Files, choices: Choices
+) -> DatasetError:
     """Return the error about a file of results with the findings of `validate`."""
     from bboxqa.formats.scanner import read_path
 
@@ -366,7 +372,7 @@ def of_predictions(error: DatasetError, path: Path, source: Files) -> DatasetErr
     kind = kind_of(document)
     if kind is not RESULTS and isinstance(document.reading.top, list):
         return DatasetError(error.problems, f"Expected a list of COCO results, {_A_RESULT}")
-    command = _validate_command([path])
+    command = _validate_command([path], choices)
     if kind is not RESULTS:
         held = kind.name or ("annotations" if len(document.annotations) else "no results")
         advice = f"What can be checked of it: {command}"
@@ -383,10 +389,10 @@ def of_predictions(error: DatasetError, path: Path, source: Files) -> DatasetErr
     return DatasetError(found.lines[:_LISTED], advice, command=command, total=found.n_found)
 
 
-def _unmeasured(kinds: Mapping[Path, FileKind]) -> OtherKindError:
+def _unmeasured(kinds: Mapping[Path, FileKind], choices: Choices) -> OtherKindError:
     """Return the error about files whose annotations have no boxes and categories."""
     of_truth = all(kind.is_of_truth and kind.required for kind in kinds.values())
-    command = _validate_command(kinds) + _GROUND_TRUTH * of_truth
+    command = _validate_command(kinds, choices) + _GROUND_TRUTH * of_truth
     return OtherKindError(
         [
             f"{path}: holds {kind.name}; expected objects with boxes, polygons or masks"

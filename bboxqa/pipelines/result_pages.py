@@ -11,9 +11,9 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.files import digest_of
 from bboxqa.core.text import count, quoted
 from bboxqa.core.types import Progress
-from bboxqa.formats.choices import as_options, choices
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
 from bboxqa.model.annotations import Source
+from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.drawing.pictures import inline, other_size, pictures, thumbnail
@@ -110,12 +110,13 @@ def write_report(
     progress: Progress | None = None,
     settings: ValidateSettings | None = None,
     ground_truth: Path | None = None,
+    choices: Choices = NO_CHOICES,
 ) -> tuple[str, ...]:
     """Write the page of a report of `validate`, and return notes as `write_result` does.
 
     With the settings of `validate`, the page shows how to reproduce it.
     """
-    made = _made(report, target.images, settings, ground_truth)
+    made = _made(report, target.images, settings, choices, ground_truth)
 
     def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
         shown_as: Any = {"top": target.top, "linked": target.split, "above": target.above}
@@ -146,13 +147,14 @@ def report_page(
     report: FoundReport,
     images: Sequence[Path] = (),
     settings: ValidateSettings | None = None,
+    choices: Choices = NO_CHOICES,
     *,
     above: str = "",
 ) -> str:
     """Return the page of a report of `validate` as one file; `above` as in `PageTarget`."""
     target = PageTarget(Path(), images, above=above)
     pixels = _images_of(report, target).pixels(target, _inline)
-    return findings_page(report, pixels, above=above, **_made(report, images, settings))
+    return findings_page(report, pixels, above=above, **_made(report, images, settings, choices))
 
 
 def _images_of(report: FoundReport, target: PageTarget) -> "_Images":
@@ -164,6 +166,7 @@ def _made(
     report: FoundReport,
     images: Sequence[Path],
     settings: ValidateSettings | None,
+    choices: Choices,
     ground_truth: Path | None = None,
 ) -> dict[str, Any]:
     """Return how a report was made, for its page; nothing without settings."""
@@ -172,10 +175,11 @@ def _made(
     names = [file.name for file in report.files]
     files = [path for path in map(Path, names) if path.is_file()]
     sources = [Source(str(path), path.stat().st_size, digest_of(path)) for path in files]
-    reading = as_options(choices())
-    found = manifest(settings, sources, reading)
+    found = manifest(settings, sources, choices)
     defaults = msgspec.json.decode(msgspec.json.encode(ValidateSettings()))
-    given = {"images": [*map(str, images)]} | {name: [text] for name, text in reading.items()}
+    given = {"images": [*map(str, images)]} | {
+        name: [text] for name, text in found["reading"].items()
+    }
     given["ground_truth"] = [] if ground_truth is None else [str(ground_truth)]
     command = validate_command(names, found["settings"], defaults, given)
     return {"manifest": found, "command": command}

@@ -12,15 +12,17 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.memory import check_free_memory
 from bboxqa.core.types import AnyPath, Progress
-from bboxqa.formats.choices import choices
+from bboxqa.formats.choices import given
 from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.opening import no_such_file
+from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of, formats_of
 from bboxqa.formats.scanner import read_bytes, read_path
 from bboxqa.formats.source import archive_around
 from bboxqa.formats.sources import as_paths, listed
+from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import FailOn, ValidateSettings, validate_settings_from
 from bboxqa.report.findings.report import Report
@@ -140,7 +142,9 @@ def validate(
         truth = _read_truth(ground_truth)
         documents = [_document(images, truth, progress, (), reading)]
         return _report(validate_documents(documents, settings, max_findings))
-    return validate_with(as_paths(source), settings, images, ground_truth, max_findings, progress)
+    return validate_with(
+        as_paths(source), settings, images, ground_truth, max_findings, progress, choices=given()
+    )
 
 
 def validate_with(
@@ -151,6 +155,7 @@ def validate_with(
     max_findings: int = 0,
     progress: Progress | None = None,
     pseudonyms: Path | None = None,
+    choices: Choices = NO_CHOICES,
 ) -> Report:
     """Look at files with checked settings.
 
@@ -159,14 +164,16 @@ def validate_with(
     if not paths:
         raise DatasetError(["no file given"])
     hidden = pseudonyms is not None
-    with names_hidden(pseudonyms, paths) as people:
-        sources = [listed(each, only_checked=True, hidden=hidden) for each in paths]
+    with names_hidden(pseudonyms, paths, choices=choices) as people:
+        sources = [
+            listed(each, only_checked=True, hidden=hidden, choices=choices) for each in paths
+        ]
         inside = [file for files, _ in sources for file in files]
         notes = [note for _, more in sources for note in more]
         # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
         # link that leads to itself.
         files = list({realpath(file): file for file in reversed(inside)}.values())[::-1]
-        documents = _documents(files, images, _read_truth(ground_truth), progress)
+        documents = _documents(files, images, _read_truth(ground_truth), progress, choices)
         if people is not None:
             documents = map(people.noted, documents)
         found = validate_documents(documents, settings, max_findings, progress)
@@ -184,28 +191,34 @@ def _documents(
     images: AnyPath | Sequence[AnyPath] | None,
     truth: RawDocument | None,
     progress: Progress | None,
+    choices: Choices,
 ) -> Iterator[Document]:
     if missing := [each for each in files if not (lexists(each) or archive_around(each))]:
         raise no_such_file(missing)
-    readers = [(file, read) for file in files for read in _readers(file)]
+    readers = [(file, read) for file in files for read in _readers(file, choices)]
     # Several files can share a folder of images: a record in any of them counts.
     several = images is not None and len(readers) > 1
-    named = [(file, read(file, None).images) for file, read in readers if several]
+    named = [
+        (file, read(file, replace(WHOLE, choices=choices)).images)
+        for file, read in readers
+        if several
+    ]
     on_step = None if progress is None else partial(progress, "reading")
+    wanted = replace(WHOLE, choices=choices, progress=on_step)
     for file, read in readers:
         check_free_memory([file])
-        reading = read(file, on_step)
+        reading = read(file, wanted)
         yield _document(images, truth, progress, named, reading)
 
 
-def _readers(file: Path) -> list[DocumentReader]:
+def _readers(file: Path, choices: Choices) -> list[DocumentReader]:
     """Return the readers of a file for the rules, one for each format that it holds.
 
     Raises DatasetError if a format has none.
     """
-    formats = formats_of(file) if choices().from_format is None else []
+    formats = formats_of(file, choices) if choices.from_format is None else []
     found = []
-    for each in formats or [format_of(file)]:
+    for each in formats or [format_of(file, choices)]:
         if each.document is None:
             raise DatasetError([f"{file}: is of the format {each.name}, which is not checked"])
         found.append(each.document)
@@ -270,13 +283,14 @@ def fix_file(
     unsafe: bool,
     images: AnyPath | Sequence[AnyPath] | None = None,
     ground_truth: AnyPath | None = None,
+    choices: Choices = NO_CHOICES,
 ) -> Fixed:
     """Return the result of fixing one file in memory; nothing is written.
 
     With `unsafe`, fixes that may lose or guess information are applied as well. `images` are
     folders of the images, `ground_truth` the file that results refer to.
     """
-    found = format_of(file)
+    found = format_of(file, choices)
     if found is not COCO:
         advice = "Correct it in the tool that wrote it, and export it again."
         if found is COCO_ARCHIVE:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count, first_few, one_line
+from bboxqa.model.choices import completed
 from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, SinceRun, Version
 from bboxqa.model.table import Categorical, Table, stacked_tables
 from bboxqa.report.agreement_summary import OF_SETTINGS, schema
@@ -295,7 +296,7 @@ def write_comparison(
         parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
         tables[f"alpha_{name}"] = stacked_tables("iou_threshold", parts)
     sources = [*result.before.sources, *result.after.sources]
-    reading = {**result.before.reading, **result.after.reading}
+    reading = completed(result.after.reading, result.before.reading)
     found = manifest(result.settings, sources, reading)
     documents = {"summary": summary(result), "manifest": found}
     return write_tables(folder, documents, tables, raw_csv=raw_csv, kept=kept)

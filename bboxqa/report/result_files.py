@@ -15,6 +15,7 @@ from bboxqa.core.errors import OutputError
 from bboxqa.core.files import digest_of, filled_folder, refuse_replacing
 from bboxqa.core.text import one_line
 from bboxqa.model.annotations import Source
+from bboxqa.model.choices import Choices, as_options
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
@@ -147,12 +148,9 @@ def _cells(texts: tuple[str, ...], raw: bool) -> tuple[str, ...]:
 def manifest(
     settings: AgreeSettings | ValidateSettings,
     sources: Sequence[Source],
-    reading: Mapping[str, str],
+    reading: Choices,
 ) -> dict[str, Any]:
-    """Return settings, versions and files that are needed to reproduce a result.
-
-    `reading` is what the user said about the files, by option.
-    """
+    """Return settings, versions and files that are needed to reproduce a result."""
     from importlib.metadata import PackageNotFoundError, version
 
     versions = {"python": platform.python_version()}
@@ -162,7 +160,7 @@ def manifest(
     return {
         # As in its JSON file: lists instead of tuples.
         "settings": msgspec.json.decode(msgspec.json.encode(settings)),
-        "reading": dict(reading),
+        "reading": as_options(reading),
         "versions": versions,
         "platform": sys.platform,
         "inputs": [msgspec.to_builtins(source) for source in sources],

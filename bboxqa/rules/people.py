@@ -10,8 +10,9 @@ from bboxqa.core.errors import BboxqaError
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.types import Files
 from bboxqa.formats.dataset.pseudonyms import people_in_paths
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import document_of
 from bboxqa.formats.sources import list_files, paths_in
+from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
@@ -54,20 +55,22 @@ class People:
             report, files=tuple(files), findings=tuple(findings), notes=hide(report.notes)
         )
 
-    def hide_source(self, source: Files, pattern: str | None) -> Callable[[Any], Any]:
+    def hide_source(
+        self, source: Files, pattern: str | None, choices: Choices
+    ) -> Callable[[Any], Any]:
         """Return a function that replaces the names of the people of a source in texts."""
         paths = paths_in(source)
         unlisted: set[str] = set()
         try:
-            files = list_files(paths, pattern)
+            files = list_files(paths, pattern, choices=choices)
         except (BboxqaError, OSError):
             entries = [each for path in map(Path, paths) for each in path.rglob("*")]
             unlisted, files = people_in_paths(entries), []
         for file in files:
             with suppress(BboxqaError, OSError):
-                read = format_of(file).document
-                if read is not None:
-                    self.noted(Document(read(file)))
+                document = document_of(file, choices)
+                if document is not None:
+                    self.noted(Document(document))
         if not self._is_named:
             self._unnamed = files
         return hider(dict.fromkeys(unlisted, "FILE") | self.pseudonyms())
@@ -90,7 +93,10 @@ def people_of(documents: Iterable[Document], key: Path | None) -> dict[str, str]
 
 @contextmanager
 def names_hidden(
-    key: Path | None, source: Files = (), pattern: str | None = None
+    key: Path | None,
+    source: Files = (),
+    pattern: str | None = None,
+    choices: Choices = NO_CHOICES,
 ) -> Iterator[People | None]:
     """Replace names in errors by pseudonyms, if there is a key; yield the people then.
 
@@ -103,5 +109,5 @@ def names_hidden(
     try:
         yield people
     except BboxqaError as error:
-        error.change_texts(people.hide_source(source, pattern))
+        error.change_texts(people.hide_source(source, pattern, choices))
         raise

@@ -17,7 +17,7 @@ from bboxqa.batch.keys import local_key
 from bboxqa.batch.project import recorded, run_project
 from bboxqa.batch.results import folder_of
 from bboxqa.batch.rows import Settings, settings_of
-from bboxqa.formats.choices import Choices
+from bboxqa.model.choices import Choices
 
 PLAIN = Settings({}, {})
 OUT = Path("out")

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from support.datasets import annotation, document, write
 
-from bboxqa import reading
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
-from bboxqa.formats.choices import choices
+from bboxqa.formats.choices import choices_of
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.model.settings_files import READING_KEYS
 
@@ -54,8 +53,7 @@ def test_projects_of_several_sizes_run_in_one_batch(tmp_path, sizes):
     }  # fmt: skip
     assert "size" in rows["unknown"].message
     # An option replaces what a project says, as with other settings.
-    with reading(image_size=(64, 64)):
-        given = Settings(PLAIN.agree, {}, choices=choices())
+    given = Settings(PLAIN.agree, {}, choices=choices_of({"image_size": (64, 64)}))
     assert batch(root, given)["unknown"].status == "measured"
 
 

@@ -6,11 +6,12 @@ import re
 import pytest
 from support.datasets import annotation, document, image, write
 
-from bboxqa import convert, reading, validate
+from bboxqa import convert, validate
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.sources import listed, sources_of
+from bboxqa.model.choices import Choices
 
 FIRST, SECOND = [0, 1, 2, 3], [4, 5, 6, 7]
 
@@ -117,8 +118,7 @@ def test_folders_of_labels_are_people(tmp_path, kind, place):
     kind(tmp_path / f"{place}ann", FIRST)
     kind(tmp_path / f"{place}bob", FIRST, 0.4)
     (tmp_path / "classes.txt").write_text("cat\n")
-    with reading(image_size=(100, 100)):
-        data = read_dataset(tmp_path)
+    data = read_dataset(tmp_path, Reading(choices=Choices(image_size=(100, 100))))
     assert data.annotator_names == ("ann", "bob")
     assert data.attribution == "one folder per annotator"
     assert len(data.image_names) == 4
@@ -149,8 +149,7 @@ def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):
         assert lines(error) == [*map(str, sources)]
         assert "--from coco or --from cvat or --from labelme" in error.value.advice
     assert len(validate(tmp_path).files) == 3
-    with reading(from_format="cvat"):
-        assert listed(tmp_path)[0] == [sources[1]]
+    assert listed(tmp_path, choices=Choices(from_format="cvat"))[0] == [sources[1]]
 
 
 def test_several_formats_are_those_of_people_who_are_named(tmp_path):

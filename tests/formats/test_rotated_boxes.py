@@ -9,7 +9,8 @@ from support.cli import run
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.stating import reading
+from bboxqa.formats.choices import reading
+from bboxqa.model.choices import Choices
 from bboxqa.model.shapes.rotated_boxes import bounds, corners
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.settings import agree_settings_from
@@ -135,8 +136,8 @@ def test_outlines_beside_five_numbers_show_what_they_mean(path, origin, directio
 
 
 def test_the_user_says_what_five_numbers_mean(path):
-    with reading(rotated="xywh-cw-radians"):
-        data = read(path, five("xywh", unit="radians"))
+    choices = Choices(rotated="xywh-cw-radians")
+    data = read(path, five("xywh", unit="radians"), choices=choices)
     assert_same(rectangles(data))
     assert data.notes == ("8 boxes of five numbers taken as xywh-cw-radians, as asked for",)
     with (

@@ -1,6 +1,7 @@
 """Settings of `agree` with the similarity and the matcher that they name."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,11 @@ import pytest
 import bboxqa
 from bboxqa.cli.agree import agree as agree_command
 from bboxqa.core.errors import ConfigError
-from bboxqa.formats.stating import reading
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import matchers
+from bboxqa.model.choices import Choices
 from bboxqa.model.settings_files import bundled_configs
-from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 
 SIMILARITIES = ", ".join(similarities.names())
@@ -74,11 +75,9 @@ def test_sigmas_are_for_key_points():
 
 def test_what_five_numbers_hold_is_not_for_key_points(tmp_path):
     settings = agree_settings_from({"similarity": "keypoints"})
-    with (
-        reading(rotated="xywh-cw-degrees"),
-        pytest.raises(ConfigError, match=r"--rotated .* --similarity keypoints"),
-    ):
-        read_for(tmp_path / "none.json", settings)
+    reading = replace(AS_COMPARED, choices=Choices(rotated="xywh-cw-degrees"))
+    with pytest.raises(ConfigError, match=r"--rotated .* --similarity keypoints"):
+        read_for(tmp_path / "none.json", settings, reading)
 
 
 def test_negative_thresholds_are_for_similarities_that_can_be_negative():

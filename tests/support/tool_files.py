@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 
-from bboxqa import read_coco, reading, validate
+from bboxqa import read_coco, validate
+from bboxqa.formats.choices import choices_of
 from bboxqa.formats.translation.collector import Wanted
 
 
@@ -65,6 +66,6 @@ def found(path, code):
 def translation_of(translate, source, **choices):
     """Return the translation of a source, and its annotations."""
     records = []
-    with reading(**choices):
-        found = translate(source, lambda new, _places: records.extend(new), Wanted())
+    wanted = Wanted(choices=choices_of(choices))
+    found = translate(source, lambda new, _places: records.extend(new), wanted)
     return found, records

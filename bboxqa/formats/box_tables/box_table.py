@@ -22,12 +22,15 @@ def _recognises(path: Path) -> bool:
 
 
 def _is_table(path: Path) -> bool:
-    """Return whether the columns hold boxes; True for any table if the user names its columns."""
     from bboxqa.formats.box_tables.columns import columns_of
-    from bboxqa.formats.choices import choices
 
     header = _header_in(members_of(path)[0])
-    return bool(header) and (bool(choices().columns) or not columns_of(header, {}).problem)
+    return bool(header) and not columns_of(header, {}).problem
+
+
+def has_columns(path: Path) -> bool:
+    """Return whether a file is a table, whatever its columns hold."""
+    return path.name.lower().endswith(TABLES) and bool(_header_in(members_of(path)[0]))
 
 
 def _header_in(member: "Member") -> Sequence[str]:

@@ -14,7 +14,6 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.box_tables.columns import FORMS, NAMES, Columns, plain_name
 from bboxqa.formats.box_tables.rows import Part, parts_of
-from bboxqa.formats.choices import choices
 from bboxqa.formats.tables.rows import TableFile
 from bboxqa.formats.translation.untrusted import (
     LARGEST,
@@ -25,6 +24,7 @@ from bboxqa.formats.translation.untrusted import (
     number_in,
     number_of,
 )
+from bboxqa.model.choices import Choices
 
 Cells = dict[str, Any]
 """The cells of one box, by the keys of `NAMES`."""
@@ -139,12 +139,12 @@ class UnitCounts:
         )
 
 
-def box_kind_of(table: TableFile, columns: Columns) -> BoxKind:
+def box_kind_of(table: TableFile, columns: Columns, choices: Choices) -> BoxKind:
     """Return the kind of boxes of a table, from its numbers unless the user says it.
 
     Raises DatasetError if the numbers fit several kinds.
     """
-    said, _, unit = (choices().box_format or "").partition("-")
+    said, _, unit = (choices.box_format or "").partition("-")
     form = said or columns.form
     if unit:
         return BoxKind(form, is_share=unit == "shares")

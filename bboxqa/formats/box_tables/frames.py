@@ -8,19 +8,20 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.box_tables.columns import columns_of
-from bboxqa.formats.choices import choices
 from bboxqa.formats.tables.rows import NAMED_ONCE, repeated_name
+from bboxqa.model.choices import Choices
 
 _SAY = 'Say what its columns hold: with bboxqa.reading(columns={"image": NAME, "x": NAME, …}):'
 
 
-def rows_in(source: object) -> list[dict[str, Any]] | None:
+def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:
     """Return the rows of a table; None if the value is not a table.
 
     Examples
     --------
-    >>> rows_in([{"image": "a.jpg", "x": 1}]), rows_in(["a.json"]), rows_in("a.json")
-    ([{'image': 'a.jpg', 'x': 1}], None, None)
+    >>> from bboxqa.model.choices import NO_CHOICES
+    >>> rows_in([{"image": "a.jpg", "x": 1}], NO_CHOICES), rows_in(["a.json"], NO_CHOICES)
+    ([{'image': 'a.jpg', 'x': 1}], None)
     """
     if isinstance(source, list | tuple):
         is_table = bool(source) and all(isinstance(each, Mapping) for each in source)
@@ -34,17 +35,17 @@ def rows_in(source: object) -> list[dict[str, Any]] | None:
     named = (("to_dicts", ()), ("to_pylist", ()), ("to_list", ()), ("to_dict", ("records",)))
     for name, arguments in named:
         if hasattr(source, "shape") and hasattr(source, name):
-            _refuse_repeated(source)
+            _refuse_repeated(source, choices)
             found: list[dict[str, Any]] = getattr(source, name)(*arguments)
             return found
     return None
 
 
-def _refuse_repeated(frame: Any) -> None:
+def _refuse_repeated(frame: Any, choices: Choices) -> None:
     """Refuse a frame with several columns of a name that is used: rows would have the last one."""
     names = getattr(frame, "column_names", None) or [*getattr(frame, "columns", ())]
     header = [str(name) for name in names]
-    used = [*columns_of(header, choices().columns).of.values()]
+    used = [*columns_of(header, choices.columns).of.values()]
     if problem := repeated_name(header, used):
         raise DatasetError([f"the table {problem}"], NAMED_ONCE)
 
@@ -59,10 +60,10 @@ def _has_named_index(frame: Any) -> bool:
     return bool(names) and names.isdisjoint(frame.columns)
 
 
-def table_bytes(rows: list[dict[str, Any]]) -> bytes:
+def table_bytes(rows: list[dict[str, Any]], choices: Choices) -> bytes:
     """Return rows as JSON lines; raises DatasetError if no columns hold boxes."""
     header = list(dict.fromkeys(str(name) for row in rows for name in row))
-    problem = columns_of(header, choices().columns).problem if rows else "no rows"
+    problem = columns_of(header, choices.columns).problem if rows else "no rows"
     if problem:
         raise DatasetError([f"the table has {problem}"], _SAY)
     encoder = msgspec.json.Encoder(enc_hook=_plain)

@@ -25,7 +25,6 @@ from bboxqa.formats.box_tables.boxes import (
 )
 from bboxqa.formats.box_tables.columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
 from bboxqa.formats.box_tables.rows import Part, class_names, parts_of, table_in
-from bboxqa.formats.choices import choices
 from bboxqa.formats.content_kinds import CLASS_NAMES
 from bboxqa.formats.document import Where
 from bboxqa.formats.images import given_size, size_of_picture
@@ -45,6 +44,7 @@ from bboxqa.formats.translation.collector import (
 )
 from bboxqa.formats.translation.shapes import angle_in, turned_box
 from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
+from bboxqa.model.choices import Choices
 
 # Data frames write whole numbers as fractions where some are missing.
 _TRUE = {"1", "1.0", "true"}
@@ -58,12 +58,13 @@ _SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.jo
 def translate_table(path: Path, member: Member, add: Add, wanted: Wanted) -> Translated:
     """Translate a table; raises DatasetError if it has no boxes, or their layout is ambiguous."""
     table = table_in(member)
-    columns = columns_of(table.header, choices().columns)
+    columns = columns_of(table.header, wanted.choices.columns)
     if columns.problem:
         found = f"has {columns.problem}" if table.header else "has no rows"
         raise DatasetError([f"{member.shown}: {found}"], _SAY)
     table.refuse_repeated([*columns.of.values()])
-    records = _TableRecords(path, member, table, columns, box_kind_of(table, columns), add)
+    boxes = box_kind_of(table, columns, wanted.choices)
+    records = _TableRecords(path, member, table, columns, boxes, add, wanted.choices)
     # Columns of boxes have no place for these.
     says_more = wanted.in_full and not columns.of.keys().isdisjoint(
         ("score", "created_at", "track")
@@ -115,10 +116,12 @@ class _TableRecords:
         columns: Columns,
         boxes: BoxKind,
         add: Add,
+        choices: Choices,
     ) -> None:
         title = "Open Images csv" if columns.is_open_images else "table"
         self._into = Collector(title, add, lists_images=False)
         self._path = path
+        self._choices = choices
         self._member = member
         self._columns = columns
         self._boxes = boxes
@@ -279,7 +282,7 @@ class _TableRecords:
         if self._sides.get(name) != sides:
             self._sides[name] = sides
             size = self._into.size(image, name, sides, where)
-            size = size or _size_beside(self._path, name) or given_size(name)
+            size = size or _size_beside(self._path, name) or given_size(self._choices, name)
             if size is not None and "width" not in image:
                 image |= {"width": size[0], "height": size[1]}
         return image

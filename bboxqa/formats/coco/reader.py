@@ -15,8 +15,6 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, find
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.core.types import Steps
-from bboxqa.formats.choices import choices
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns, Kind
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
@@ -117,7 +115,7 @@ def read_text(text: bytes, path: Path, options: ReadSettings, source: Source) ->
     problems: list[str] = []
     images, categories = _tables(document, options, problems)
     columns = document.annotations
-    found = measured(columns, options, said=choices().rotated)
+    found = measured(columns, options, said=options.choices.rotated)
     problems += record_problems(document, found, options)
     problems += (f"{document.name}: {problem}" for problem in author_problems(columns))
     if problems:
@@ -283,11 +281,7 @@ def is_surely_coco(path: Path) -> bool:
     return begins_as_coco(head_of(path))
 
 
-def _read_document(path: Path, progress: Steps | None = None) -> RawDocument:
-    return read_path(path, progress)
-
-
-COCO = Format("coco", (".json",), _recognises, read_file, _read_document)
+COCO = Format("coco", (".json",), _recognises, read_file, read_path)
 """COCO files with object annotations."""
 
 
@@ -341,12 +335,11 @@ def _read(path: Path, options: ReadSettings) -> AnnotationFile:
     return read_text(text_of(path), path, options, source)
 
 
-def _document(path: Path, progress: Steps | None = None) -> RawDocument:
-    from bboxqa.formats.column_builder import WHOLE
+def _document(path: Path, settings: ReadSettings) -> RawDocument:
     from bboxqa.formats.scanner import read_bytes
 
     member = _member(path)
-    reading = read_bytes(member.read(), member.shown, replace(WHOLE, progress=progress))
+    reading = read_bytes(member.read(), member.shown, settings)
     reading.is_packed = True
     return reading
 
@@ -478,7 +471,7 @@ def results_file(
         document = read_bytes(document.text, document.name, replace(options, outlines=True))
     columns = _with_boxes_of_masks(document.annotations)
     document.annotations = columns
-    found = measured(columns, options, said=choices().rotated)
+    found = measured(columns, options, said=options.choices.rotated)
     score = _scores(columns)
     problems = [*record_problems(document, found, options)]
     problems += [

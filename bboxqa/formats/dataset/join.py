@@ -9,7 +9,6 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import alike, clean, count, first_few, in_natural_order
-from bboxqa.formats.choices import as_options, choices
 from bboxqa.formats.dataset.categories import (
     joining_map,
     left_out_by,
@@ -145,7 +144,7 @@ def join(
         assigned=assigned,
         attribution=attribution.way,
         sources=tuple(file.source for file in files),
-        reading=as_options(choices()),
+        reading=reading.choices,
         notes=tuple(notes),
         unlisted=~listed if reading.asked == "authors" else None,
         has_text_ids=any(file.columns.text_ids is not None for file in files),

@@ -28,6 +28,7 @@ from bboxqa.formats.records import (
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import Sources
 from bboxqa.formats.translation.collector import UNNAMED
+from bboxqa.model.choices import Choices
 
 WAYS = ("annotator-key", "image-records", "files")
 """The ways of attribution, in the order in which they are tried."""
@@ -322,7 +323,7 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading
     if reading.session_key != "file":
         _refuse_shared_image(files, of_file, is_named=sources.is_named)
     if not (sources.is_named or sources.is_typed) and (is_chosen or reading.min_annotators > 1):
-        _refuse_equal(files, of_file)
+        _refuse_equal(files, of_file, reading.choices)
     names = tuple(sorted({*of_file}))
     authors = [
         np.full(len(file.columns.id), names.index(name), np.int32)
@@ -396,14 +397,16 @@ def _refuse_shared_image(
             raise NothingToCompareError([problem], advice)
 
 
-def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str]) -> None:
+def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str], choices: Choices) -> None:
     """Refuse two people of one folder whose annotations are equal."""
     seen: dict[bytes, int] = {}
     for place, file in enumerate(files):
         if not len(file.columns.id):
             continue
         other = seen.setdefault(_drawn(file), place)
-        if names[other] != names[place] and _outlines(files[other]) == _outlines(file):
+        if names[other] != names[place] and (
+            _outlines(files[other], choices) == _outlines(file, choices)
+        ):
             problem = (
                 f"{one_line(files[other].source.name)} and {one_line(file.source.name)}: have the "
                 "same annotations; expected those of two people"
@@ -422,11 +425,11 @@ def _drawn(file: AnnotationFile) -> bytes:
     return repr(sorted(zip(image, label, box, strict=True))).encode()
 
 
-def _outlines(file: AnnotationFile) -> tuple[bytes, ...]:
+def _outlines(file: AnnotationFile, choices: Choices) -> tuple[bytes, ...]:
     """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
     path = Path(file.source.name)
-    settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True)
-    columns = format_of(path).read(path, settings).columns
+    settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, choices=choices)
+    columns = format_of(path, choices).read(path, settings).columns
     outlines, points = columns.segmentation, columns.keypoints
     of_outlines = () if outlines is None else (outlines.xy.tobytes(), outlines.counts.tobytes())
     return (*of_outlines, b"" if points is None else points.xy.tobytes())

@@ -24,6 +24,7 @@ from bboxqa.formats.source import head_of
 from bboxqa.formats.sources import Sources
 from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.model.annotations import Source
+from bboxqa.model.choices import Choices
 
 _Record = TypeVar("_Record", Image, Category)
 _Tables = tuple[list[Image], list[Category]]
@@ -50,9 +51,9 @@ def read_predictions(predictions: Predictions, options: ReadSettings) -> Annotat
     return results_file(read_bytes(content, str(path), options), path, options, source)
 
 
-def is_results_list(path: Path) -> bool:
+def is_results_list(path: Path, choices: Choices) -> bool:
     """Return whether a file is a list of results by its beginning."""
-    found = format_of(path)
+    found = format_of(path, choices)
     if found is COCO_ARCHIVE:
         return begins_as_results(path)
     return found is COCO and begins_with_results(head_of(path))

@@ -60,6 +60,7 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         within=reading.within,
         are_people=are_people,
         hidden=reading.pseudonyms is not None,
+        choices=reading.choices,
     )
     found, read = _read_source(sources, options)
     if session_key is not None and any(map(are_results, read)):
@@ -98,7 +99,7 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
 def _read_source(sources: Sources, options: ReadSettings) -> tuple[Sources, list[AnnotationFile]]:
     """Read all files; return those that are measured, lists of results last."""
     refuse_repeated_files(sources.files)
-    has_lists = any(map(is_results_list, sources.files))
+    has_lists = any(is_results_list(each, options.choices) for each in sources.files)
     try:
         read = _read_all(sources.files, replace(options, tables=has_lists))
     except DatasetError as error:
@@ -177,7 +178,7 @@ def _read_all(files: Sequence[Path], options: ReadSettings) -> list[AnnotationFi
     read = []
     for file in files:
         try:
-            found = format_of(file).read(file, options)
+            found = format_of(file, options.choices).read(file, options)
             read.append(found)
         except DatasetError as error:
             if len(files) == 1:

@@ -9,6 +9,7 @@ from typing import Literal
 from bboxqa.core.file_names import own_name
 from bboxqa.core.types import Progress
 from bboxqa.formats.records import ANNOTATOR_KEYS, LOWEST_SCORE, ReadSettings
+from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.settings import Asked, JoinBy
 
 ByFiles = Literal["all", "any", "typed", "none"]
@@ -62,6 +63,7 @@ class Reading:
     digest: bool = True
     records: bool = False
     progress: Progress | None = None
+    choices: Choices = NO_CHOICES
     check: Callable[..., tuple[str, ...]] | None = None
     """Called with the paths, the files and the attribution. It raises an error for files that must
     not be measured, and returns headlines for the others."""
@@ -80,6 +82,7 @@ class Reading:
             digest=self.digest,
             records=self.records,
             progress=None if self.progress is None else partial(self.progress, "reading"),
+            choices=self.choices,
         )
 
 

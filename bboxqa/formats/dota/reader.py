@@ -10,7 +10,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
-from bboxqa.formats.choices import choices
 from bboxqa.formats.document import Where
 from bboxqa.formats.dota.dota import is_dota_head
 from bboxqa.formats.images import FileImages, pictures_of
@@ -89,9 +88,9 @@ class _DotaRecords:
 
     def __init__(self, pictures: dict[str, Member], add: Add, wanted: Wanted) -> None:
         self._wanted = wanted
-        is_said = choices().missing_txt == "not-asked"
+        is_said = wanted.choices.missing_txt == "not-asked"
         self._into = Collector("DOTA labels", add, lists_images=is_said)
-        self._images = FileImages(self._into, pictures)
+        self._images = FileImages(self._into, pictures, choices=wanted.choices)
         self._tally = self._images.tally
 
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:

@@ -12,7 +12,6 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.choices import choices
 from bboxqa.formats.document import Where
 from bboxqa.formats.images import given_size, given_words
 from bboxqa.formats.label_studio.format import studio_members
@@ -185,7 +184,7 @@ class _Records:
         self._wanted = wanted
         self._masks = Masks(outlines=wanted.outlines)
         self._into = Collector("Label Studio JSON", add)
-        self._said = choices().columns.get("image", "")
+        self._said = wanted.choices.columns.get("image", "")
         # Records of images with their addresses and tasks.
         self._images: list[tuple[Record, str, _Task]] = []
         # What the tasks of each id show, by which they are told apart.
@@ -301,8 +300,9 @@ class _Records:
                 self._images.append((record, address, task))
                 if size is None and len(task.images) <= 1:
                     size = size_of(task.data.get("width"), task.data.get("height"))
-                if size is None and (size := given_size(short_path(address))) is not None:
-                    self._tally["given"] += 1
+                if size is None:
+                    size = given_size(self._wanted.choices, short_path(address))
+                    self._tally["given"] += size is not None
             for side, pixels in zip(SIDES, size or (), strict=False):
                 record.setdefault(side, pixels)
 
@@ -495,7 +495,8 @@ class _Records:
             marked = f"{count(number, 'annotation')} marked as ground truth"
             yield f"{marked}, {by}: --reference {GROUND_TRUTH!r}"
         if number := self._tally["given"]:
-            yield f"{count(number, 'image')} without original_width: {given_words()}"
+            given = given_words(self._wanted.choices)
+            yield f"{count(number, 'image')} without original_width: {given}"
         yield from tally_notes(self._tally, _NOTES)
         if undrawn := [each for each in self._several if each not in self._drawn]:
             keys = first_few(undrawn, 5, lambda each: repr(one_line(each)))

@@ -14,7 +14,6 @@ import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.choices import choices
 from bboxqa.formats.document import Where
 from bboxqa.formats.images import FileImages, pictures_of, size_in, size_of_picture
 from bboxqa.formats.label_folders import by_place, path_below, place_of, without_suffix
@@ -108,9 +107,9 @@ class _LabelmeRecords:
 
     def __init__(self, pictures: dict[str, Member], add: Add, wanted: Wanted) -> None:
         self._wanted = wanted
-        is_said = choices().missing_txt == "not-asked"
+        is_said = wanted.choices.missing_txt == "not-asked"
         self._into = Collector("LabelMe JSON", add, lists_images=is_said)
-        self._images = FileImages(self._into, pictures)
+        self._images = FileImages(self._into, pictures, choices=wanted.choices)
         self._masks = Masks(outlines=wanted.outlines)
         self._tally = self._images.tally
 

@@ -23,6 +23,7 @@ from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     side_of,
 )
+from bboxqa.model.choices import NO_CHOICES, Choices
 
 Record = dict[str, Any]
 
@@ -134,6 +135,8 @@ class Wanted:
     in_full: bool = True
     """Whether all keys of annotations are requested, not only those of columns."""
     progress: Steps | None = None
+    choices: Choices = NO_CHOICES
+    """What the user supplies about the files."""
     add_boxes: Callable[[Boxes], None] | None = None
     """Called with annotations as columns, which is much faster; None if full records are needed."""
     files: SourceFiles | None = None

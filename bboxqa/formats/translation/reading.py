@@ -13,8 +13,7 @@ import numpy as np
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.text import count
-from bboxqa.core.types import Steps
-from bboxqa.formats.column_builder import WHOLE, ColumnsBuilder, RecordDecoder
+from bboxqa.formats.column_builder import ColumnsBuilder, RecordDecoder
 from bboxqa.formats.document import STOPPING, Origin, RawDocument, Section, Where
 from bboxqa.formats.measured import author_problems, measured
 from bboxqa.formats.records import (
@@ -64,6 +63,7 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
         sessions="session" in options.keys,
         in_full=options.records,
         progress=options.progress,
+        choices=options.choices,
         add_boxes=None if needs_records or options.records else parts.add_boxes,
         files=files,
     )
@@ -119,15 +119,20 @@ def _lists(path: Path, found: Translated, parts: "Parts") -> dict[str, Any]:
     }
 
 
-def read_document(translate: Translate, path: Path, progress: Steps | None = None) -> RawDocument:
+def read_document(translate: Translate, path: Path, settings: ReadSettings) -> RawDocument:
     """Return the records of a source as a COCO document with the origin of each record.
 
     Of a broken JSON file, the syntax errors are returned.
     """
-    parts = Parts(path, WHOLE)
+    parts = Parts(path, settings)
     try:
         with gc_paused():
-            wanted = Wanted(keypoints=True, progress=progress, add_boxes=parts.add_boxes)
+            wanted = Wanted(
+                keypoints=True,
+                progress=settings.progress,
+                choices=settings.choices,
+                add_boxes=parts.add_boxes,
+            )
             found = translate(path, parts.add, wanted)
     except BrokenTextError:
         if path.suffix.lower() != ".json":

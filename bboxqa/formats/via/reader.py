@@ -15,7 +15,6 @@ import numpy as np
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import first_few, one_line
-from bboxqa.formats.choices import choices
 from bboxqa.formats.document import Where
 from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
@@ -43,6 +42,7 @@ from bboxqa.formats.translation.untrusted import (
     points_of,
 )
 from bboxqa.formats.via.format import looks_right
+from bboxqa.model.choices import Choices
 
 _NOTES = (
     ("again", "image", "with several entries, which are merged"),
@@ -73,7 +73,7 @@ class _Entry:
     regions: list[_Region] = field(default_factory=list)
 
 
-def translate(path: Path, add: Add, _wanted: Wanted) -> Translated:
+def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate a VIA file; see `bboxqa.formats.translation.collector.Translate`.
 
     Raises BrokenTextError if it cannot be read, and DatasetError if it has no images, or does not
@@ -91,7 +91,7 @@ def translate(path: Path, add: Add, _wanted: Wanted) -> Translated:
         )
     said = [region.said for entry in entries for region in entry.regions]
     into = Collector("VIA JSON" if is_json else "VIA csv", add)
-    records = _Records(member.name, _labels_of(member, said), into)
+    records = _Records(member.name, _labels_of(member, said, wanted.choices), into)
     for entry in entries:
         records.add_entry(entry)
     return records.done()
@@ -186,7 +186,7 @@ class _Labels:
         return [text] if text else []
 
 
-def _labels_of(member: Member, said: Sequence[dict[str, Any]]) -> _Labels:
+def _labels_of(member: Member, said: Sequence[dict[str, Any]], choices: Choices) -> _Labels:
     """Return the labels in the attributes of all regions; raises DatasetError if it is unclear."""
     used = dict.fromkeys(name for each in said for name in each if name not in ANNOTATOR_KEYS)
     if not used:
@@ -195,7 +195,7 @@ def _labels_of(member: Member, said: Sequence[dict[str, Any]]) -> _Labels:
         note = "attributes have no values: their names are the categories"
         return _Labels(by_name=True, note=note)
     known = {name.lower().strip(): name for name in reversed([*used])}
-    chosen = [name for name in [choices().columns.get("category", "")] if name in used]
+    chosen = [name for name in [choices.columns.get("category", "")] if name in used]
     chosen += [known[name] for name in _LABELS if name in known]
     if len(used) == 1:
         chosen = [*used]

@@ -10,7 +10,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count, one_line
-from bboxqa.formats.choices import choices
 from bboxqa.formats.document import Where
 from bboxqa.formats.images import FileImages, pictures_of, size_of_picture
 from bboxqa.formats.label_folders import by_place, path_below
@@ -105,9 +104,9 @@ class _VocRecords:
     ) -> None:
         self._authors = authors
         self._wanted = wanted
-        is_said = choices().missing_txt == "not-asked"
+        is_said = wanted.choices.missing_txt == "not-asked"
         self._into = Collector("Pascal VOC XML", add, lists_images=is_said)
-        self._images = FileImages(self._into, pictures)
+        self._images = FileImages(self._into, pictures, choices=wanted.choices)
         self._tally = self._images.tally
         self._bases: Counter[tuple[int, str]] = Counter()
 
@@ -134,7 +133,7 @@ class _VocRecords:
 
     def _base(self, data: bytes, root: Element, member: Member) -> int:
         """Return the coordinate of the first pixel of a file, which files of bboxqa state."""
-        said, chosen = root.said("first_pixel"), choices().voc_base
+        said, chosen = root.said("first_pixel"), self._wanted.choices.voc_base
         if said in ("0", "1"):
             base, reason = int(said), "as the files state"
         elif _OF_DATUMARO.search(data):

@@ -11,7 +11,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.choices import choices
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.document import Where
 from bboxqa.formats.images import FileImages, pictures_of, shared_folders
@@ -298,9 +297,9 @@ class _LabelRecords:
     def __init__(self, files: _Files, add: Add, wanted: Wanted) -> None:
         self._files = files
         self._wanted = wanted
-        is_said = choices().missing_txt == "not-asked"
+        is_said = wanted.choices.missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
-        self._images = FileImages(self._into, files.pictures, files.listed)
+        self._images = FileImages(self._into, files.pictures, files.listed, choices=wanted.choices)
         self._classes = ClassNames()
         self._ids: dict[int, int] = {}
         self._tally = self._images.tally
@@ -423,7 +422,7 @@ class _LabelRecords:
             reason = f"a picture of its name is in another folder, {one_line(elsewhere.name)}"
         elif self._files.pictures:
             reason = "no image file has its name"
-        if choices().image_size is not None:
+        if self._wanted.choices.image_size is not None:
             reason += ", and the given sizes do not include it, or have several of its name"
         problem = f"{member.name}: the size of its image is not known: {reason}"
         todo = "--image-size gives it: 1920x1080, or the folder of images"

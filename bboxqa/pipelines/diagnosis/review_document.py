@@ -16,10 +16,11 @@ from bboxqa.diagnostics.review import ObjectList, ReviewQueue, object_list
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.positions import Locator
 from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name, id_number
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import size_and_digest
 from bboxqa.geometry.kernels.rasters import outline_rings
 from bboxqa.model.annotations import Annotations, Dataset, Source
+from bboxqa.model.choices import Choices
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.results import ThresholdResult
@@ -54,7 +55,7 @@ def source_records(
     found: dict[_Key, list[tuple[str, SourceRecord]]] = {key: [] for key in keys}
     categories: list[Record] = []
     for source in data.sources:
-        document = _document(source)
+        document = _document(source, data.reading)
         if document is None:
             return None
         categories += document.categories
@@ -73,15 +74,16 @@ def source_records(
     return records, categories
 
 
-def _document(source: Source) -> RawDocument | None:
+def _document(source: Source, choices: Choices) -> RawDocument | None:
     """Return the document of a file; None if it has changed, or is not as COCO has it."""
     path = Path(source.name)
     try:
-        read = format_of(path).document
-        if read is None or size_and_digest(path, digest=False)[0] != source.size:
+        if size_and_digest(path, digest=False)[0] != source.size:
             return None
-        document = read(path)
+        document = document_of(path, choices)
     except (DatasetError, OSError):
+        return None
+    if document is None:
         return None
     are_objects = all(isinstance(each, dict) for each in (*document.images, *document.categories))
     is_sound = isinstance(document.top, dict) and not document.stopped and are_objects

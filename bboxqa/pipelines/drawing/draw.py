@@ -11,12 +11,14 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import count, unknown_name
 from bboxqa.core.types import AnyPath, Files, Progress
+from bboxqa.formats.choices import given
 from bboxqa.formats.document import RawDocument
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.sources import as_paths, files_read, list_files, paths_in
 from bboxqa.geometry.similarities.registry import needs_keypoints
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.agree import settings_of_keywords
 from bboxqa.pipelines.drawing.pictures import other_size, pictures
@@ -92,7 +94,16 @@ def draw(
     (1, ())
     """
     checked = settings_of_keywords(settings)
-    return draw_with(source, image, checked, images=images, by=by, side_by_side=side_by_side, ax=ax)
+    return draw_with(
+        source,
+        image,
+        checked,
+        images=images,
+        by=by,
+        side_by_side=side_by_side,
+        ax=ax,
+        choices=given(),
+    )
 
 
 def draw_with(
@@ -105,6 +116,7 @@ def draw_with(
     side_by_side: bool = False,
     ax: "Axes | None" = None,
     pseudonyms: Path | None = None,
+    choices: Choices = NO_CHOICES,
     progress: Progress | None = None,
 ) -> Drawing:
     """Draw an image with checked settings; see `draw`, and `read_coco` for `pseudonyms`."""
@@ -113,14 +125,14 @@ def draw_with(
     if ax is not None and side_by_side:
         raise ConfigError("side_by_side draws a figure of its own; leave it or ax out")
     reading: dict[str, Any] = {"pseudonyms": pseudonyms, "progress": progress}
-    with names_hidden(pseudonyms, _paths_of(source), settings.filter):
+    with names_hidden(pseudonyms, _paths_of(source), settings.filter, choices):
         if by == "finding":
-            documents = _documents(source, settings.filter)
+            documents = _documents(source, settings.filter, choices)
             given = people_of(documents, pseudonyms)
             scene, notes = finding_scene(documents, image, given)
             sources = [each.reading.name for each in documents]
         else:
-            scene, by, notes, sources = _scene(source, image, settings, by, reading)
+            scene, by, notes, sources = _scene(source, image, settings, by, reading, choices)
             notes += [] if scene.shapes else [_EMPTY]
     scene, of_pixels, file = _with_pixels(scene, images, sources)
     scene, of_size = _with_size(scene, "findings" if by == "finding" else "annotations")
@@ -148,6 +160,7 @@ def _scene(
     settings: AgreeSettings,
     by: By | None,
     reading: dict[str, Any],
+    choices: Choices,
 ) -> tuple[Scene, By, list[str], list[str]]:
     """Return an image of a data set, the meaning of its colours, notes, and the files read."""
     if isinstance(source, Dataset):
@@ -164,11 +177,19 @@ def _scene(
         # No checks: a drawing should show defects as well.
         unchecked = msgspec.structs.replace(settings, checks=False)
         wanted = replace(
-            AS_COMPARED, digest=False, min_annotators=1, by_files="typed", outlines=True, **reading
+            AS_COMPARED,
+            digest=False,
+            min_annotators=1,
+            by_files="typed",
+            outlines=True,
+            choices=choices,
+            **reading,
         )
         data = read_for(source, unchecked, wanted)
     try:
-        name = chosen_image(image, data.image_names, lambda: _records(source, settings.filter))
+        name = chosen_image(
+            image, data.image_names, lambda: _records(source, settings.filter, choices)
+        )
     except DatasetError as error:
         # The image may be in a file that is left out.
         raise error.with_advice(data.left_out) from None
@@ -182,29 +203,31 @@ def _is_document(source: Source) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(source, Mapping) and isinstance(source.get("annotations"), list | tuple)
 
 
-def _readings(source: Source, pattern: str | None) -> Iterator[RawDocument]:
+def _readings(source: Source, pattern: str | None, choices: Choices) -> Iterator[RawDocument]:
     """Yield the raw documents of the COCO files of a source, even of broken files."""
     if _is_document(source):
         yield read_bytes(document_bytes(source), "document")
         return
-    for file in list_files(paths_in(cast("Files", source)), pattern, only_checked=True):
-        read = format_of(file).document
+    for file in list_files(
+        paths_in(cast("Files", source)), pattern, only_checked=True, choices=choices
+    ):
+        read = document_of(file, choices)
         if read is not None:
-            yield read(file)
+            yield read
 
 
-def _records(source: Source, pattern: str | None) -> list[object]:
+def _records(source: Source, pattern: str | None, choices: Choices) -> list[object]:
     """Return the image records of a source; a data set has none."""
     if isinstance(source, Dataset):
         return []
-    return [record for reading in _readings(source, pattern) for record in reading.images]
+    return [record for reading in _readings(source, pattern, choices) for record in reading.images]
 
 
-def _documents(source: Source, pattern: str | None) -> list[Document]:
+def _documents(source: Source, pattern: str | None, choices: Choices) -> list[Document]:
     """Return the documents of a source, in which rules look for findings."""
     if isinstance(source, Dataset):
         raise ConfigError("by 'finding' needs the file; a Dataset has only what was read of it")
-    found = [Document(reading) for reading in _readings(source, pattern)]
+    found = [Document(reading) for reading in _readings(source, pattern, choices)]
     if not found:
         raise DatasetError(["there is no file in which rules could find anything"])
     return found

@@ -53,5 +53,5 @@ def test_the_unit_of_one_box_can_be_said(tmp_path):
     assert alone(path).annotations.bbox.tolist() == [[0, 0, 1, 1]]
     with bboxqa.reading(box_format="xyxy-shares"):
         assert alone(path).annotations.bbox.tolist() == [[0, 0, 200, 100]]
-    with pytest.raises(ConfigError, match="alone or with '-shares' or '-pixels'"):
+    with pytest.raises(ConfigError, match="expected one of 'xywh', 'xyxy'"):
         bboxqa.reading(box_format="xyxy-percent").__enter__()

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from support.tool_files import alone, asked, drawn, found, write
 
-import bboxqa
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.choices import choices_of
 from bboxqa.formats.dota.reader import translate_dota as translate
 from bboxqa.formats.translation.collector import Wanted
 
@@ -22,8 +22,8 @@ def of_lines(tmp_path, text, **choices):
     """Return the translation of a file of an image of 100 × 80 pixels, and its annotations."""
     folder = write(tmp_path, **{"labelTxt/a.txt": text, "images/a.ppm": PICTURE})
     records = []
-    with bboxqa.reading(**choices):
-        done = translate(folder, lambda new, _places: records.extend(new), Wanted())
+    wanted = Wanted(choices=choices_of(choices))
+    done = translate(folder, lambda new, _places: records.extend(new), wanted)
     return done, records
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bboxqa
-from bboxqa.formats.choices import Choices, chosen
+from bboxqa.formats.choices import reading
 from bboxqa.pipelines.read import read_coco
 
 
@@ -82,7 +82,7 @@ def test_poses_of_yolo(tmp_path):
     (folder / "data.yaml").write_text(
         "names: [dog]\nkpt_shape: [2, 3]\nkpt_names:\n  0: [head, tail]\n"
     )
-    with chosen(Choices(image_size=(100, 200))):
+    with reading(image_size=(100, 200)):
         ((points, bbox),) = _found(folder)
     assert points == {"head": [45, 80, 2], "tail": [0, 0, 0]}
     assert bbox == pytest.approx([40, 60, 20, 80])
