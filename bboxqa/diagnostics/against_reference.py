@@ -20,25 +20,13 @@ from bboxqa.model.shapes.rotated_boxes import beyond_rounding
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import ReferenceMatches
 
-FIGURES = (
-    "precision",
-    "recall",
-    "f1",
-    "class_share",
-    "mean_similarity",
-    "miss_rate",
-    "extra_rate",
-    "twice_rate",
-)
-"""Columns of the table, each with a ``_low`` and a ``_high``."""
-
 
 def against_reference(found: ReferenceMatches) -> Table:
     """Return the agreement of each annotator with the reference, a row per annotator.
 
     Columns: annotator; n_images, the images of the reference that the annotator was asked about;
     the numbers of annotations there: n by the annotator, n_reference by the reference, n_matched;
-    then each of `FIGURES` with the 95 % interval over images.
+    then these figures, each with the 95 % interval over images.
 
     - precision: n_matched / n. Recall: n_matched / n_reference. F1: 2 · n_matched / their sum.
     - miss_rate: of the objects of the reference, the share that the annotator did not draw, not
@@ -48,76 +36,42 @@ def against_reference(found: ReferenceMatches) -> Table:
     - class_share: of the matched annotations, the share with the category of the reference.
     - mean_similarity: the mean similarity of matched annotations to the reference.
     """
-    names = found.data.annotator_names[:-1]
-    n_annotators = len(names)
-    sums = RatioSums(len(FIGURES) * n_annotators, len(found.data.image_names))
-    _add_existence(sums, found, n_annotators)
-    row, image = _authors(found, found.matched.left)
-    category = found.data.annotations.category
-    same = category[found.matched.left] == category[found.matched.right]
-    one = np.ones(len(row))
-    sums.add(row + 3 * n_annotators, image, same, one)
-    sums.add(row + 4 * n_annotators, image, found.matched.similarity, one)
-    _add_errors(sums, found, n_annotators)
-    ratios = sums.ratios(found.bootstrap, found.seed)
-    n_drawn, n_reference = (
-        ratios.denominator[place * n_annotators : (place + 1) * n_annotators] for place in (0, 1)
-    )
-    columns: dict[str, Column] = {
-        "annotator": Categorical(np.arange(n_annotators, dtype=np.int32), names),
-        "n_images": found.data.assigned[:, :-1].sum(0),
-        "n": n_drawn.astype(np.int64),
-        "n_reference": n_reference.astype(np.int64),
-        "n_matched": np.bincount(row, minlength=n_annotators),
-    }
-    for place, name in enumerate(FIGURES):
-        own = ratios.part(slice(place * n_annotators, (place + 1) * n_annotators))
-        columns |= figure_columns(name, own.value, own.interval)
-    return Table(columns)
-
-
-def _add_existence(sums: RatioSums, found: ReferenceMatches, n_annotators: int) -> None:
-    """Add precision, recall and F1."""
-    of = found.data.annotations
-    is_reference = of.annotator == n_annotators
-    matched, drawn = (
-        _authors(found, rows) for rows in (found.matched.left, np.flatnonzero(~is_reference))
-    )
-    image, row = np.nonzero(found.data.assigned[:, :-1])
-    of_images = np.bincount(of.image[is_reference], minlength=len(found.data.image_names))
-    parts = (*matched, 1, 0, 0), (*drawn, 0, 1, 0), (row, image, 0, 0, of_images[image])
-    for rows, images, n_matched, n_drawn, n_reference in parts:
-        places = np.concatenate([rows + place * n_annotators for place in range(3)])
-        numerator = np.repeat([n_matched, n_matched, 2 * n_matched], len(rows))
-        one_by_one = np.broadcast_to(n_drawn, len(rows)), np.broadcast_to(n_reference, len(rows))
-        denominator = np.concatenate([*one_by_one, np.add(*one_by_one)])
-        sums.add(places, np.tile(images, 3), numerator, denominator)
-
-
-def _add_errors(sums: RatioSums, found: ReferenceMatches, n_annotators: int) -> None:
-    """Add misses, extras and repetitions."""
-    of = found.data.annotations
-    is_reference = of.annotator == n_annotators
+    names, of = found.data.annotator_names[:-1], found.data.annotations
+    drawn, image = _authors(found, np.flatnonzero(of.annotator < len(names)))
+    asked_image, asked = np.nonzero(found.data.assigned[:, :-1])
+    n_there = np.bincount(
+        of.image[of.annotator == len(names)], minlength=len(found.data.image_names)
+    )[asked_image]
+    row, where = _authors(found, found.matched.left)
     placed = _authors(found, found.placed[:, 0])
-    drawn = _authors(found, np.flatnonzero(~is_reference))
-    image, row = np.nonzero(found.data.assigned[:, :-1])
-    of_images = np.bincount(of.image[is_reference], minlength=len(found.data.image_names))[image]
-    first = 5 * n_annotators
-    none = np.zeros(len(placed[0]))
-    sums.add(row + first, image, of_images, of_images)
-    sums.add(placed[0] + first, placed[1], none - 1, none)
-    first += n_annotators
-    sums.add(drawn[0] + first, drawn[1], np.ones(len(drawn[0])), np.ones(len(drawn[0])))
-    sums.add(placed[0] + first, placed[1], none - 1, none)
     beside = _authors(found, found.beside.left)
-    none_beside = np.zeros(len(beside[0]))
-    sums.add(beside[0] + first, beside[1], none_beside - 1, none_beside)
-    first += n_annotators
-    sums.add(placed[0] + first, placed[1], none, none + 1)
-    again = found.beside.right[found.is_twice] * n_annotators + beside[0][found.is_twice]
-    twice, who = np.divmod(np.unique(again), max(n_annotators, 1))
-    none = np.zeros(len(twice))
-    sums.add(who + first, of.image[twice].astype(np.int64), none + 1, none)
+    same = of.category[found.matched.left] == of.category[found.matched.right]
+    again = found.beside.right[found.is_twice] * len(names) + beside[0][found.is_twice]
+    twice, who = np.divmod(np.unique(again), max(len(names), 1))
+    sums = RatioSums(found, len(names))
+    for name, *parts in (
+        ("precision", (row, where, 1, 0), (drawn, image, 0, 1)),
+        ("recall", (row, where, 1, 0), (asked, asked_image, 0, n_there)),
+        ("f1", (row, where, 2, 0), (drawn, image, 0, 1), (asked, asked_image, 0, n_there)),
+        ("class_share", (row, where, same, 1)),
+        ("mean_similarity", (row, where, found.matched.similarity, 1)),
+        ("miss_rate", (asked, asked_image, n_there, n_there), (*placed, -1, 0)),
+        ("extra_rate", (drawn, image, 1, 1), (*placed, -1, 0), (*beside, -1, 0)),
+        ("twice_rate", (*placed, 0, 1), (who, of.image[twice], 1, 0)),
+    ):
+        for part in parts:
+            sums.add(name, *part)
+    ratios = sums.ratios()
+    columns: dict[str, Column] = {
+        "annotator": Categorical(np.arange(len(names), dtype=np.int32), names),
+        "n_images": found.data.assigned[:, :-1].sum(0),
+        "n": ratios["precision"].n,
+        "n_reference": ratios["recall"].n,
+        "n_matched": ratios["recall"].n_counted,
+    }
+    for name, each in ratios.items():
+        columns |= each.columns(name)
+    return Table(columns)
 
 
 def _authors(found: ReferenceMatches, rows: IndexArray) -> tuple[IndexArray, IndexArray]:
@@ -152,15 +106,14 @@ def reference_offsets(found: ReferenceMatches) -> Table:
         (MEASURES, "measure", "offset") if is_rotated else (EDGES, "edge", "offset_px")
     )
     size_of = SIZE_OF.tolist() if is_rotated else [0, 1, 0, 1]
-    n_rows = len(kinds) * len(names)
     annotator, image = _authors(found, placed[:, 0])
-    sums = RatioSums(2 * n_rows, len(found.data.image_names))
+    sums = RatioSums(found, len(kinds) * len(names))
     for kind, side in enumerate(size_of):
         row = len(kinds) * annotator + kind
-        sums.add(row, image, apart[:, kind], np.ones(len(row)))
-        sums.add(row + n_rows, image, apart[:, kind], size[:, side])
-    ratios = sums.ratios(found.bootstrap, found.seed)
-    offset, relative = ratios.part(slice(n_rows)), ratios.part(slice(n_rows, None))
+        sums.add("offset", row, image, apart[:, kind])
+        sums.add("relative", row, image, apart[:, kind], size[:, side])
+    ratios = sums.ratios(null=0.0)
+    offset, relative = ratios["offset"], ratios["relative"]
     is_angle = np.tile([kind == "angle" for kind in kinds], len(names))
     factor = np.where(is_angle, np.nan, 100.0)
     percent = factor * relative.value
@@ -172,8 +125,8 @@ def reference_offsets(found: ReferenceMatches) -> Table:
             "annotator": Categorical(who, names),
             name: Categorical(which, kinds),
             **units,
-            "n": offset.denominator.astype(np.int64),
-            **figure_columns(value, offset.value, offset.interval),
+            "n": offset.n,
+            **offset.columns(value),
             **figure_columns("offset_percent", percent, factor[:, None] * relative.interval),
             "p_value": offset.p_value,
             "systematic": (holm(offset.p_value) < ALARM) & beyond_rounding(offset.value, percent),

@@ -5,15 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import from_units
 from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
-    IntArray,
     component_of_each,
-    frozen_arrays,
     sum_by,
 )
 from bboxqa.core.remembered import remembered
@@ -141,67 +140,34 @@ def _best_groups(sums: PairSums) -> IndexArray:
     """Return the group of each annotator by the best cut of the tree, (A,); 0 if there is none."""
     n = len(sums.possible)
     best, best_gap = np.zeros(n, np.int64), 0.0
-    from scipy.cluster.hierarchy import fcluster, leaves_list
+    from scipy.cluster.hierarchy import fcluster
 
     merges = _tree(sums.agreement)
     # With more groups, somebody is alone: the last annotator to be joined, or others.
     most = n - 1 - int(np.flatnonzero((merges[:, :2] < n).any(1)).max())
-    if most < 2:
-        return best
-    # In the order of the leaves, annotators of a group are neighbours, and their pairs a block.
-    leaves = leaves_list(merges)
-    row = np.arange(n)
-    same, possible = (
-        _cumulative(part[np.ix_(leaves, leaves)]) for part in (sums.same_category, sums.possible)
-    )
     for n_groups in range(2, most + 1):
-        found = fcluster(merges, n_groups, "maxclust")
-        bounds = np.flatnonzero(np.diff(found[leaves], prepend=-1, append=-1))
-        start, end = bounds[:-1], bounds[1:]
-        size = end - start
-        if size.min() < 2:
+        group = fcluster(merges, n_groups, "maxclust") - 1
+        own = group[:, None] == group
+        np.fill_diagonal(own, val=False)
+        possible = (sums.possible * own).sum(1)
+        # The agreement with an annotator who shares no image with the others is unknown.
+        if np.bincount(group).min() < 2 or not (possible > 0).all():
             continue
-        first, last = np.repeat(start, size), np.repeat(end, size)
-        if not (_block(possible, row, row + 1, first, last) > 0).all():
-            # The agreement with an annotator who shares no image with the others is unknown.
-            continue
-        agreeing, counted = (_block(part, start, end, start, end) for part in (same, possible))
-        n_between = possible[-1, -1] - counted.sum()
-        if not n_between:
-            continue
-        gap = (agreeing / counted).min() - (same[-1, -1] - agreeing.sum()) / n_between
+        within = np.bincount(group, (sums.same_category * own).sum(1)) / np.bincount(
+            group, possible
+        )
+        gap = within.min() - _pooled(sums, group[:, None] != group)
         if gap > best_gap:
-            best, best_gap = _numbered(found), float(gap)
+            # Numbered in the order of the first members.
+            _, first, number = np.unique(group, return_index=True, return_inverse=True)
+            best, best_gap = np.argsort(np.argsort(first))[number], float(gap)
     return best
-
-
-def _cumulative(pairs: FloatArray) -> FloatArray:
-    """Return the sums of all pairs above and left of each place, (A + 1, A + 1)."""
-    np.fill_diagonal(pairs, 0)
-    return np.pad(pairs.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
-
-
-def _block(
-    sums: FloatArray, top: IndexArray, bottom: IndexArray, left: IndexArray, right: IndexArray
-) -> FloatArray:
-    """Return the sums of blocks of pairs, from `_cumulative`."""
-    found: FloatArray = (
-        sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
-    )
-    return found
-
-
-def _numbered(labels: IntArray) -> IndexArray:
-    """Return labels numbered in the order of their first members."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[inverse].astype(np.int64)
 
 
 def _pooled(sums: PairSums, pairs: BoolArray, axis: int | None = None) -> FloatArray:
     """Return the pooled agreement of some pairs; NaN without pairs."""
     same, possible = (np.sum(part * pairs, axis) for part in (sums.same_category, sums.possible))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(possible > 0, np.divide(same, possible), np.nan)
+    return ratio(np.asarray(same), np.asarray(possible))
 
 
 def _sums_of_groups(matched: MatchedUnits, group: IndexArray) -> tuple[FloatArray, FloatArray]:
@@ -234,22 +200,6 @@ _FACTOR = 3.0
 _STEPS = 100
 
 
-@frozen_arrays
-class PairLikeness:
-    """P pairs of annotators who share units, ``first < second``, sorted."""
-
-    first: IndexArray
-    second: IndexArray
-    identical: Ratios
-    """The share of identical boxes of each pair."""
-    expected: FloatArray
-    """(P,) float64. The share if the four edges were equal independently of each other."""
-    near_share: FloatArray
-    """(P,) float64. The share of boxes with exactly three equal edges."""
-    similarity: Ratios
-    """The mean similarity of each pair."""
-
-
 @remembered
 def copies(matched: MatchedUnits) -> Table:
     """Return the number of identical boxes of each pair of annotators, copies first.
@@ -273,65 +223,57 @@ def copies(matched: MatchedUnits) -> Table:
     careless ones.
     """
     of, pairs = matched.data.annotations, pairs_of_units(matched)
-    n_annotators = len(matched.data.annotator_names)
-    key = of.annotator[pairs.left].astype(np.int64) * n_annotators + of.annotator[pairs.right]
+    names = matched.data.annotator_names
+    key = of.annotator[pairs.left].astype(np.int64) * len(names) + of.annotator[pairs.right]
     keys, row = np.unique(key, return_inverse=True)
-    n = len(keys)
-    edges = drawn_edges(matched)
+    first, second = np.divmod(keys, max(len(names), 1))
+    edges, n = drawn_edges(matched), len(keys)
     equal = equal_edges(edges[pairs.left], edges[pairs.right])
     n_equal = equal.sum(1)
     identical = n_equal == 4
     if of.keypoints is not None and matched.data.joint_sigmas:
         identical &= largest_moves(of.keypoints, pairs.left, pairs.right) <= ROUNDED_PX
-    one, image = np.ones(len(row)), of.image[pairs.left]
-    sums = RatioSums(2 * n, len(matched.data.image_names))
-    sums.add(row, image, identical, one)
-    sums.add(row + n, image, pairs.similarity, one)
-    both = sums.ratios(matched.bootstrap, matched.seed)
-    differ = np.maximum(np.bincount(row, ~identical, n), 1)
-    shares = [sum_by(row, ~identical & column, n) / differ for column in equal.T]
-    first, second = np.divmod(keys, max(n_annotators, 1))
-    found = PairLikeness(
-        first=first,
-        second=second,
-        identical=both.part(slice(n)),
-        expected=_expected(np.stack(shares)),
-        near_share=sum_by(row, (n_equal >= 3) & ~identical, n) / np.bincount(row, minlength=n),
-        similarity=both.part(slice(n, None)),
+    sums = RatioSums(matched, n)
+    sums.add("identical", row, of.image[pairs.left], identical)
+    sums.add("similarity", row, of.image[pairs.left], pairs.similarity)
+    ratios = sums.ratios()
+    same, alike = ratios["identical"], ratios["similarity"]
+    n_different = np.maximum(np.bincount(row, ~identical, n), 1)
+    expected = _expected(
+        np.stack([sum_by(row, ~identical & column, n) / n_different for column in equal.T])
     )
-    n_annotators = len(matched.data.annotator_names)
-    others = _of_others(found, found.identical, n_annotators)
-    low = found.identical.interval[:, 0]
-    usual = np.fmax(found.expected, np.minimum(np.nan_to_num(others), found.near_share))
-    copied = (found.identical.numerator >= _LEAST) & (
-        low > np.maximum(_LEAST_SHARE, _FACTOR * usual)
+    near_share = sum_by(row, (n_equal >= 3) & ~identical, n) / np.bincount(row, minlength=n)
+    others, others_alike = (_of_others(first, second, each, len(names)) for each in (same, alike))
+    usual = np.fmax(expected, np.minimum(np.nan_to_num(others), near_share))
+    copied = (same.numerator >= _LEAST) & (
+        same.interval[:, 0] > np.maximum(_LEAST_SHARE, _FACTOR * usual)
     )
-    names = matched.data.annotator_names
-    share = found.identical.value
-    order = np.lexsort([found.second, found.first, -share, ~copied])
     return Table(
         {
-            "annotator_1": Categorical(found.first.astype(np.int32), names),
-            "annotator_2": Categorical(found.second.astype(np.int32), names),
-            "n": found.identical.denominator.astype(np.int64),
-            "n_identical": found.identical.numerator.astype(np.int64),
-            "identical_share": share,
-            "identical_share_low": low,
-            "identical_share_high": found.identical.interval[:, 1],
-            "expected_share": found.expected,
+            "annotator_1": Categorical(first.astype(np.int32), names),
+            "annotator_2": Categorical(second.astype(np.int32), names),
+            "n": same.n,
+            "n_identical": same.n_counted,
+            **same.columns("identical_share"),
+            "expected_share": expected,
             "others_share": others,
-            "mean_similarity": found.similarity.value,
-            "others_similarity": _of_others(found, found.similarity, n_annotators),
+            "mean_similarity": alike.value,
+            "others_similarity": others_alike,
             "copied": copied,
         }
-    ).take(order)
+    ).take(np.lexsort([second, first, -same.value, ~copied]))
+
+
+def _copied_pairs(table: Table) -> list[IndexArray]:
+    """Return the first and the second annotators of pairs marked as copied, (C,) each."""
+    pairs = table.take(np.flatnonzero(table["copied"])).columns
+    both = (pairs[f"annotator_{place}"] for place in (1, 2))
+    return [each.code.astype(np.int64) for each in both if isinstance(each, Categorical)]
 
 
 def copied_groups(table: Table, names: Sequence[str]) -> list[IndexArray]:
     """Return groups of annotators who are connected by pairs marked as copied."""
-    rows = table.take(np.flatnonzero(table["copied"])).records()
-    pairs = [(names.index(row["annotator_1"]), names.index(row["annotator_2"])) for row in rows]
-    first, second = np.array(pairs, np.int64).reshape(-1, 2).T
+    first, second = _copied_pairs(table)
     group = component_of_each(len(names), first, second)
     return [np.flatnonzero(group == each) for each in np.unique(group[first]).tolist()]
 
@@ -349,14 +291,15 @@ def _expected(equal: FloatArray) -> FloatArray:
     return share
 
 
-def _of_others(found: PairLikeness, ratios: Ratios, n_annotators: int) -> FloatArray:
+def _of_others(
+    first: IndexArray, second: IndexArray, ratios: Ratios, n_annotators: int
+) -> FloatArray:
     """Return the ratio over all pairs that share one annotator with each pair, (P,)."""
     numbers = []
     for amount in (ratios.numerator, ratios.denominator):
-        own = sum_by(found.first, amount, n_annotators) + sum_by(found.second, amount, n_annotators)
-        numbers.append(own[found.first] + own[found.second] - 2 * amount)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(numbers[1] > 0, numbers[0] / numbers[1], np.nan)
+        own = sum_by(first, amount, n_annotators) + sum_by(second, amount, n_annotators)
+        numbers.append(own[first] + own[second] - 2 * amount)
+    return ratio(*numbers)
 
 
 # An image is copied if at least this share of the matched boxes of two annotators are identical.
@@ -384,13 +327,11 @@ def _without_copies(matched: MatchedUnits) -> MatchedUnits | None:
     if matched.data.assigned.sum(1).max(initial=0) < _LEAST_OBJECTS:
         return None
     table = copies(matched)
-    names = matched.data.annotator_names
-    table = table.take(np.flatnonzero(table["copied"]))
-    if not len(table) or all_share_boxes(table, names):
+    pairs = [*zip(*(each.tolist() for each in _copied_pairs(table)), strict=True)]
+    if not pairs or all_share_boxes(table, matched.data.annotator_names):
         return None
     assigned = matched.data.assigned.copy()
-    for row in table.records():
-        first, second = names.index(row["annotator_1"]), names.index(row["annotator_2"])
+    for first, second in pairs:
         assigned[_copied_images(matched, first, second), second] = False
     n_before, n_after = matched.data.assigned.sum(1), assigned.sum(1)
     if n_after.max(initial=0) >= _LEAST_OBJECTS:

@@ -304,10 +304,6 @@ def merged_categories(found: Confusions) -> list[Merge]:
     return merges
 
 
-SHARES = ("found_share", "class_share", "mean_similarity")
-"""Columns of the table, each with a ``_low`` and a ``_high``."""
-
-
 def difficulty(matched: MatchedUnits) -> Table:
     """Return the reliability of each category, the least reliable first.
 
@@ -337,12 +333,8 @@ def difficulty(matched: MatchedUnits) -> Table:
         "alpha": alpha[shown],
         "alpha_units": of_units[shown],
     }
-    found = difficulty_sums(matched).ratios(matched.bootstrap, matched.seed)
-    for place, name in enumerate(SHARES):
-        of = slice(place * len(shown), (place + 1) * len(shown))
-        columns |= {
-            **figure_columns(name, found.value[of], found.interval[of]),
-        }
+    for name, found in difficulty_sums(matched).ratios().items():
+        columns |= found.columns(name)
     return Table(columns).take(np.lexsort([shown, -n[shown], alpha[shown]]))
 
 
@@ -371,21 +363,21 @@ def _alphas(counts: UnitCounts, missing: str) -> tuple[FloatArray, FloatArray]:
 
 
 def difficulty_sums(matched: MatchedUnits) -> RatioSums:
-    """Return the sums of `SHARES`, each of all categories that were drawn, one after the other."""
-    category = matched.data.annotations.category.astype(np.int64)
-    rows, row = compact(category, len(matched.data.category_names))
-    n_rows = len(rows)
-    cells = object_cells(matched)
+    """Return the sums of the shares of `difficulty`, each of all categories that were drawn."""
+    of = matched.data.annotations
+    rows, row = compact(of.category.astype(np.int64), len(matched.data.category_names))
+    cells, pairs = object_cells(matched), pairs_of_units(matched)
     drawn = cells.drawn
-    of, image = row[cells.annotation[drawn]], cells.image[drawn]
-    n_drew = cells.n_others_drew[drawn]
-    sums = RatioSums(3 * n_rows, len(matched.data.image_names))
-    sums.add(of, image, n_drew, cells.n_others[drawn])
-    sums.add(of + n_rows, image, cells.n_same_category[drawn], n_drew)
-    pairs = pairs_of_units(matched)
+    own, image, n_drew = (
+        row[cells.annotation[drawn]],
+        cells.image[drawn],
+        cells.n_others_drew[drawn],
+    )
+    sums = RatioSums(matched, len(rows))
+    sums.add("found_share", own, image, n_drew, cells.n_others[drawn])
+    sums.add("class_share", own, image, cells.n_same_category[drawn], n_drew)
     for side in (pairs.left, pairs.right):
-        where = matched.data.annotations.image[side]
-        sums.add(row[side] + 2 * n_rows, where, pairs.similarity, np.ones(len(side)))
+        sums.add("mean_similarity", row[side], of.image[side], pairs.similarity)
     return sums
 
 
@@ -496,23 +488,18 @@ def category_use(matched: MatchedUnits) -> Table:
     cell, value = found.cell[rows], found.value[rows]
     key = data.annotator[cell].astype(np.int64) * len(categories) + value
     keys, row = compact(key, len(names) * len(categories))
-    sums = RatioSums(len(keys), data.n_groups)
-    sums.add(
-        row,
-        data.group[data.unit[cell]],
-        own[rows].astype(np.float64),
-        by_most[rows].astype(np.float64),
-    )
-    ratios = sums.ratios(matched.bootstrap, matched.seed, null=1.0)
+    sums = RatioSums(matched, len(keys))
+    sums.add("use", row, data.group[data.unit[cell]], own[rows], by_most[rows])
+    ratios = sums.ratios(null=1.0)["use"]
     who, what = np.divmod(keys, max(len(categories), 1))
     shown = np.arange(len(keys) if len(np.unique(value)) > 1 else 0)
     return Table(
         {
             "annotator": Categorical(who.astype(np.int32), names),
             "category": Categorical(what.astype(np.int32), categories),
-            "n_used": ratios.numerator.astype(np.int64),
-            "n_expected": ratios.denominator.astype(np.int64),
-            **figure_columns("use", ratios.value, ratios.interval),
+            "n_used": ratios.n_counted,
+            "n_expected": ratios.n,
+            **ratios.columns("use"),
             "p_value": ratios.p_value,
             "systematic": holm(ratios.p_value) < _ALARM,
         }

@@ -1,14 +1,16 @@
 """What each annotator gave each object, and sums over pairs of annotators."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import UnitCounts, from_units
 from bboxqa.agreement.objects import has_meaning
 from bboxqa.agreement.uncertainty.distributions import t_tail
-from bboxqa.agreement.uncertainty.drawn_intervals import ratio_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import n_nonzero, ratio_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     BoolArray,
@@ -23,8 +25,15 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.remembered import remembered
 from bboxqa.model.shapes.rotated_boxes import bounds, smallest_angle
-from bboxqa.model.table import Categorical, Table
-from bboxqa.model.units import CandidatePairs, Cell, MatchedUnits, ReliabilityData, UnitTable
+from bboxqa.model.table import Categorical, Column, Table, figure_columns
+from bboxqa.model.units import (
+    CandidatePairs,
+    Cell,
+    MatchedUnits,
+    ReferenceMatches,
+    ReliabilityData,
+    UnitTable,
+)
 
 
 @frozen_arrays
@@ -259,71 +268,80 @@ def cell_values(data: ReliabilityData, counts: UnitCounts, cells: IndexArray) ->
 
 @frozen_arrays
 class Ratios:
-    """K ratios, NaN where undefined."""
+    """K ratios of sums over images, NaN where undefined."""
 
     value: FloatArray
-    """(K,) float64."""
     interval: FloatArray
-    """(K, 2) float64."""
+    """(K,) and (K, 2) float64."""
     numerator: FloatArray
     denominator: FloatArray
     """(K,) float64. The sums over all images."""
     p_value: FloatArray
     """(K,) float64. P-values of tests against the ratio of the null hypothesis; NaN with fewer than
-    two images."""
+    two images, and where nothing is tested."""
 
-    def part(self, of: slice) -> "Ratios":
-        """Return some of the ratios."""
-        return Ratios(
-            self.value[of],
-            self.interval[of],
-            self.numerator[of],
-            self.denominator[of],
-            self.p_value[of],
-        )
+    def columns(self, name: str) -> dict[str, Column]:
+        """Return the ratios and their intervals as columns."""
+        return figure_columns(name, self.value, self.interval)
+
+    @property
+    def n(self) -> IndexArray:
+        """The denominators, where these count objects, (K,) int64."""
+        return self.denominator.astype(np.int64)
+
+    @property
+    def n_counted(self) -> IndexArray:
+        """The numerators, where these count objects, (K,) int64."""
+        return self.numerator.astype(np.int64)
 
 
 class RatioSums:
-    """Numerators and denominators of K ratios in each of I images, added in parts."""
+    """Sums in each image of the numerators and denominators of K ratios of each name."""
 
-    def __init__(self, n_ratios: int, n_images: int) -> None:
-        self._shape = n_ratios, n_images
-        self._tables: list[Any] = []
-
-    @property
-    def tables(self) -> tuple[Any, Any]:
-        """The numerators and denominators, (K, I) sparse arrays."""
-        numerator, denominator = self._tables
-        return numerator, denominator
+    def __init__(self, matched: MatchedUnits | ReferenceMatches, n_ratios: int) -> None:
+        self._n_images, self._n_ratios = len(matched.data.image_names), n_ratios
+        self._draws = matched.bootstrap, matched.seed
+        self._parts: dict[str, list[tuple[NDArray[Any], ...]]] = {}
 
     def add(
         self,
+        name: str,
         row: NDArray[Any],
         image: NDArray[Any],
-        numerator: NDArray[Any],
-        denominator: NDArray[Any],
+        numerator: NDArray[Any] | float,
+        denominator: NDArray[Any] | float = 1.0,
     ) -> None:
-        """Add amounts to numerator and denominator of the ratio `row` in an image; all (E,)."""
-        tables = [
-            table_of(row.astype(np.int64), image, amount.astype(np.float64), self._shape)
-            for amount in (numerator, denominator)
-        ]
-        before = self._tables
-        self._tables = [a + b for a, b in zip(before, tables, strict=True)] if before else tables
-
-    def ratios(self, bootstrap: int, seed: int, null: float = 0.0) -> Ratios:
-        """Return the ratios, and the p-values of tests against `null`."""
-        numerator, denominator = self.tables
-        totals = [np.asarray(table.sum(1), np.float64).ravel() for table in self.tables]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = np.where(totals[1] > 0, totals[0] / totals[1], np.nan)
-        return Ratios(
-            value=value,
-            interval=ratio_intervals(numerator, denominator, bootstrap, seed),
-            numerator=totals[0],
-            denominator=totals[1],
-            p_value=_p_values(numerator, denominator, value, null),
+        """Add amounts to the ratio `row` of a name in an image; all are (E,) or a number."""
+        amounts = (
+            np.broadcast_to(each, row.shape).astype(np.float64) for each in (numerator, denominator)
         )
+        self._parts.setdefault(name, []).append((row.astype(np.int64), image, *amounts))
+
+    @cached_property
+    def tables(self) -> tuple[Any, Any]:
+        """The numerators and denominators of one name after the other, sparse arrays."""
+        parts = [
+            (row + place * self._n_ratios, image, above, below)
+            for place, each in enumerate(self._parts.values())
+            for row, image, above, below in each
+        ]
+        row, image, above, below = map(np.concatenate, zip(*parts, strict=True))
+        shape = len(self._parts) * self._n_ratios, self._n_images
+        return table_of(row, image, above, shape), table_of(row, image, below, shape)
+
+    def ratios(self, null: float | None = None) -> dict[str, Ratios]:
+        """Return the ratios of each name, and the p-values of tests against `null`."""
+        totals = [np.asarray(table.sum(1), np.float64).ravel() for table in self.tables]
+        value = ratio(*totals)
+        unknown = np.full(len(value), np.nan)
+        p_value = unknown if null is None else _p_values(*self.tables, value, null)
+        interval = ratio_intervals(*self.tables, *self._draws)
+        n = self._n_ratios
+        ends = [slice(n * place, n * (place + 1)) for place in range(len(self._parts))]
+        return {
+            name: Ratios(value[of], interval[of], totals[0][of], totals[1][of], p_value[of])
+            for name, of in zip(self._parts, ends, strict=True)
+        }
 
 
 def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) -> FloatArray:
@@ -332,7 +350,7 @@ def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) 
     def products(one: Any, other: Any) -> FloatArray:
         return np.asarray((one * other).sum(1), np.float64).ravel()
 
-    n_images = np.asarray((denominator != 0).sum(1), np.float64).ravel()
+    n_images = n_nonzero(denominator).astype(np.float64)
     squares = products(numerator, numerator)
     residual = squares - 2 * value * products(numerator, denominator)
     residual += value**2 * products(denominator, denominator)

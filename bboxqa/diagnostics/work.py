@@ -385,27 +385,22 @@ def _with_all(annotator: IndexArray | IntArray, n_annotators: int) -> tuple[Inde
 
 def _f1(matched: MatchedUnits, work: ImageWork, row: IndexArray, n: int) -> dict[str, Column]:
     """Return F1 of K rows with its interval; `row` is the row of each image and annotator."""
-    sums = RatioSums(n, len(matched.data.image_names))
-    sums.add(row, work.image, work.matched, work.drawn)
-    found = sums.ratios(matched.bootstrap, matched.seed)
-    return figure_columns("f1", found.value, found.interval)
+    sums = RatioSums(matched, n)
+    sums.add("f1", row, work.image, work.matched, work.drawn)
+    return sums.ratios()["f1"].columns("f1")
 
 
 def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:
     """Return the speeds of K rows; `row` is the row of each of the annotations `of`."""
-    drawn, n_images = matched.data.annotations, len(matched.data.image_names)
+    drawn = matched.data.annotations
     step = np.full(len(of), np.nan) if drawn.times is None else drawn.times.step[of]
-    # Columns of K keys: annotations per minute, and median seconds between two of them.
-    key = row
-    image = drawn.image[of]
     rows = np.flatnonzero(~np.isnan(step))
-    step, key, image = step[rows], key[rows], image[rows]
-    sums = RatioSums(n, n_images)
-    sums.add(key, image, np.full(len(step), 60.0), step)
-    found = sums.ratios(matched.bootstrap, matched.seed)
+    step, row = step[rows], row[rows]
+    sums = RatioSums(matched, n)
+    sums.add("speed", row, drawn.image[of][rows], 60.0, step)
     return {
-        **figure_columns("per_minute", found.value, found.interval),
-        "median_seconds": _medians(step, key, n),
+        **sums.ratios()["speed"].columns("per_minute"),
+        "median_seconds": _medians(step, row, n),
     }
 
 

@@ -1,7 +1,6 @@
 """Data of so many annotators that not all of their pairs are counted."""
 
 import json
-import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -12,14 +11,9 @@ import bboxqa
 from bboxqa.agreement.counts import object_counts as paired
 from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics import offsets
-from bboxqa.diagnostics import rates as rematched_module
-from bboxqa.diagnostics.rates import rematched, rows_to_rematch
-from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines import counting
-from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis import matched_units as matched_module
 from bboxqa.pipelines.diagnosis import objects
-from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 NAMES = [f"p{number}" for number in range(6)]
 
@@ -120,24 +114,6 @@ def test_matching_without_each_of_many_annotators_is_refused(tmp_path, monkeypat
     monkeypatch.setattr(matched_module, "_ROWS_OF_ANNOTATION", 0)
     with pytest.raises(DatasetError, match="4 annotators: a diagnosis matches images without each"):
         bboxqa.agree(data, bootstrap=0).diagnose()
-
-
-def test_matching_again_takes_no_more_memory_for_more_images(tmp_path, monkeypatch):
-    def rows_and_memory(n_images):
-        data = read(tmp_path / "x.json", chain(n_images, 20), n_images)
-        found = matched_units(compared_images(data), AgreeSettings(bootstrap=0))
-        n_rows = int(rows_to_rematch(found).sum())
-        tracemalloc.start()
-        rematched(found)
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return n_rows, most
-
-    monkeypatch.setattr(rematched_module, "_ROWS", 5000)
-    (few, little), (many, much) = rows_and_memory(10), rows_and_memory(80)
-    assert few > 10_000
-    assert many == 8 * few
-    assert much < 2 * little
 
 
 def test_offsets_of_many_pairs_have_no_intervals_and_the_story_says_so(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -111,9 +112,11 @@ def test_p_values_of_images_with_one_object_are_those_of_student():
 
     # With denominators of 1, the ratio is the mean over images.
     numbers = np.random.default_rng(2).normal(0.3, 1, 12)
-    sums = RatioSums(1, 12)
-    sums.add(np.zeros(12), np.arange(12), numbers, np.ones(12))
-    assert sums.ratios(0, 0).p_value[0] == pytest.approx(ttest_1samp(numbers, 0).pvalue)
+    images = SimpleNamespace(image_names=("",) * 12)
+    sums = RatioSums(SimpleNamespace(data=images, bootstrap=0, seed=0), 1)
+    sums.add("mean", np.zeros(12), np.arange(12), numbers)
+    found = sums.ratios(null=0.0)["mean"].p_value[0]
+    assert found == pytest.approx(ttest_1samp(numbers, 0).pvalue)
 
 
 def test_holm_by_hand():
