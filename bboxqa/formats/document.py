@@ -1,14 +1,16 @@
-"""The content of a file, its syntactic irregularities, and its origin in files of a tool."""
+"""The content of a file, and its syntactic irregularities."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns
 from bboxqa.model.findings import Spot
+
+if TYPE_CHECKING:
+    from bboxqa.formats.translation.places import Origin
 
 STOPPING = ("T001", "T002", "T008", "T010")
 """Codes of defects that would falsify a result."""
@@ -46,31 +48,6 @@ class OwnPlace:
     excerpt: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Origin:
-    """The source from which a document was translated."""
-
-    title: str
-    """The format, such as "Label Studio JSON"."""
-    defects: Sequence[ToolDefect]
-    own_places: Callable[[Sequence[str]], list[OwnPlace]]
-    """Called with a pointer of the document, or with "/defects/7" for the eighth of `defects`."""
-    place_of: Callable[[int], str]
-    """Takes the row of an annotation, and returns where it stands, such as "a.xml:12"."""
-    regions_of: Callable[[IndexArray], IndexArray]
-    """Takes the rows of annotations, and returns the first row of the region of each; a region has
-    several rows if it has several labels.
-    """
-    image_names: Mapping[int, str] = field(default_factory=dict)
-    """The file names of images by those ids that their tool does not show."""
-    notes: Sequence[str] = ()
-    """What was left out, and how the rest was read."""
-    apart: Mapping[str, int] = field(default_factory=dict)
-    """The number of annotations without a box, which are not examined, by shape."""
-    categories_apart: frozenset[int] = frozenset()
-    """The ids of the categories of these annotations."""
-
-
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """The byte order mark that some programs write at the beginning of UTF-8."""
 
@@ -105,7 +82,7 @@ class RawDocument:
     """The document without its lists of records; of any JSON type."""
     images: Sequence[Any] = field(default_factory=list)
     categories: list[Any] = field(default_factory=list)
-    """Records of any type; with limited memory, images are decoded on access."""
+    """Records of any type."""
     annotations: Columns = field(default_factory=lambda: ColumnsBuilder().done())
     sections: dict[str, Section] = field(default_factory=dict)
     """Dict of str to Section, by the name of the list."""
@@ -127,8 +104,8 @@ class RawDocument:
     """For each number that is infinite or NaN, the pointer to it and its name."""
     repeated: list[tuple[str, str]] = field(default_factory=list)
     """For each repeated key, the pointer to the object and the key."""
-    origin: Origin | None = None
-    """The source that the document was translated from; None for COCO JSON."""
+    origin: "Origin | None" = None
+    """The source that the document was translated from, which has no text; None for COCO JSON."""
     is_packed: bool = False
     """Whether the file is in an archive, to which no fixes are written."""
 

@@ -82,6 +82,9 @@ class Locator:
 
     def value(self, name: str, row: int) -> Any:
         """Return a record; None if it does not exist."""
+        if (origin := self._reading.origin) is not None:
+            is_row = name == "annotations"
+            return origin.record(row) if is_row else getattr(self._reading, name)[row]
         if name not in self._reading.sections:
             span = self.span(f"/{name}/{row}")
             if span is None:

@@ -7,10 +7,8 @@ from xml.parsers import expat
 from bboxqa.formats.content_kinds import absence_of
 
 _MOST_DEEP, _MOST_ELEMENTS = 100, 1_000_000
-_NO_SIGN, _OTHER_ENCODING = (
-    expat.errors.codes[each]
-    for each in (expat.errors.XML_ERROR_INVALID_TOKEN, expat.errors.XML_ERROR_INCORRECT_ENCODING)
-)
+_INVALID = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
+_OTHER_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_INCORRECT_ENCODING]
 
 
 class XmlError(ValueError):
@@ -89,13 +87,10 @@ class XmlElements:
 
     def __init__(self, opened: Collection[str] = (), most: int | None = None) -> None:
         self.outermost: Element | None = None
-        self._opened = opened
-        self._most = most
-        self._n = 0
+        self._opened, self._most = opened, most
+        self._n = self._n_bytes = 0
         self._found: list[Element] = []
         self._path: list[Element] = []
-        self._encoding = "UTF-8"
-        self._n_bytes = 0
         self._parser = parser = expat.ParserCreate()
         parser.buffer_text = True
         # Pieces of a long text are joined one by one.
@@ -104,7 +99,6 @@ class XmlElements:
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
         parser.StartDoctypeDeclHandler = self._refuse
-        parser.XmlDeclHandler = self._declare
 
     def parsed(self, chunk: bytes, *, last: bool = False) -> list[Element]:
         """Return the elements that begin or end in a chunk of the file.
@@ -124,22 +118,16 @@ class XmlElements:
         return found
 
     def _error_of(self, error: expat.ExpatError, chunk: bytes) -> XmlError:
-        """Return the error: a wrong encoding, if a non-ASCII byte cannot be decoded."""
         line, column = error.lineno, error.offset + 1
         if not self._n_bytes and (absence := absence_of(chunk)):
             return XmlError(absence, line, column)
-        if error.code == _OTHER_ENCODING:
-            said = f"says that it is in {self._encoding}, and is not"
-            return EncodingXmlError(f"is XML that {said}", line, column)
         place = self._parser.ErrorByteIndex - self._n_bytes
-        if error.code == _NO_SIGN and 0 <= place < len(chunk) and chunk[place] >= 0x80:
-            what = f"is XML that is not in {self._encoding}"
-            return EncodingXmlError(f"{what}: found byte {chunk[place]:#04x}", line, column)
+        wrong = chunk[place : place + 1]
+        if error.code == _OTHER_ENCODING or (error.code == _INVALID and wrong >= b"\x80"):
+            what = "is XML that is not in the encoding that it declares, or in UTF-8"
+            return EncodingXmlError(f"{what}: found byte 0x{wrong.hex()}", line, column)
         reason = expat.ErrorString(error.code)
         return XmlError(f"is XML that cannot be read: {reason}", line, column)
-
-    def _declare(self, _version: str, encoding: str | None, _standalone: int) -> None:
-        self._encoding = encoding or self._encoding
 
     def _start(self, name: str, values: dict[str, str]) -> None:
         line, path = self._parser.CurrentLineNumber, self._path
@@ -158,10 +146,9 @@ class XmlElements:
 
     def _end(self, _name: str) -> None:
         element = self._path.pop()
-        if element.is_opened or not self._path:
-            return
-        around = self._path[-1]
-        (self._found if around.is_opened else around.inside).append(element)
+        if not element.is_opened and self._path:
+            around = self._path[-1]
+            (self._found if around.is_opened else around.inside).append(element)
 
     def _text(self, text: str) -> None:
         # The text of opened elements is only the blanks between children.

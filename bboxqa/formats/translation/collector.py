@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +36,8 @@ BY_NOBODY = f"here by {UNNAMED!r}; where each file is one annotator, by that of 
 """The end of notes on such annotations: files are attributed after they were translated."""
 SESSIONS = "--session-key session measures how far they agree with themselves"
 """The end of notes on images that someone annotated again."""
+SIDES = ("width", "height")
+_WINDOW, _FEW = 4096, 256
 
 
 def tally_notes(tally: Mapping[str, int], words: Iterable[tuple[str, str, str]]) -> Iterator[str]:
@@ -94,10 +95,7 @@ class Boxes:
     """(N,) int64. Index into `annotators`; -1 where nobody is named."""
     annotators: Sequence[str] = ()
     own_ids: Sequence[str] | TextArray = ()
-    """Empty where the tool shows none, as is each of an annotation without one.
-
-    An array has at most `bboxqa.formats.translation.places.LONGEST` characters each.
-    """
+    """Empty where the tool shows none, as is each of an annotation without one."""
     corners: FloatArray | None = None
     """(N, 4, 2) float64. Outlines of four points; None if they equal the boxes."""
     degrees: FloatArray | None = None
@@ -109,23 +107,30 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.image_id)
 
-
-def rings_of(boxes: Boxes) -> FloatArray:
-    """Return the outlines of boxes as x and y of four points, (N, 8)."""
-    if boxes.corners is not None:
-        return boxes.corners.reshape(-1, 8)
-    x, y, width, height = boxes.bbox.T
-    right, bottom = x + width, y + height
-    return np.stack([x, y, right, y, right, bottom, x, bottom], 1)
+    def record(self, row: int) -> Record:
+        """Return an annotation as a COCO record without an id."""
+        found: Record = {
+            "image_id": int(self.image_id[row]),
+            "category_id": int(self.category_id[row]),
+            "bbox": self.bbox[row].tolist(),
+        }
+        if self.annotator[row] >= 0:
+            found["annotator"] = self.annotators[self.annotator[row]]
+        if len(self.own_ids) and self.own_ids[row]:
+            found[OWN_ID] = str(self.own_ids[row])
+        if self.corners is not None:
+            found["segmentation"] = [self.corners[row].ravel().tolist()]
+        attributes: Record = {}
+        if self.degrees is not None and not np.isnan(self.degrees[row]):
+            attributes["rotation"] = float(self.degrees[row])
+        if self.difficult is not None and self.difficult[row]:
+            attributes["difficult"] = int(self.difficult[row])
+        return {**found, "attributes": attributes} if attributes else found
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The data requested from a translation besides boxes.
-
-    Columns are made from `ReadSettings`, which lead to such a request; documents for rules and for
-    conversions, which have no columns, make their own.
-    """
+    """The data requested from a translation besides boxes."""
 
     outlines: bool = True
     keypoints: bool = False
@@ -182,27 +187,61 @@ class Translated:
     """See `bboxqa.formats.records.AnnotationFile`."""
 
 
-class Add(Protocol):
-    """Called with annotations in the order of the file, a few thousand at a time."""
+Add = Callable[[Sequence[Record], Sequence[Where]], None]
+"""Called with annotations in the order of the file and their locations, a few thousand at a time.
+"""
+Translate = Callable[[Path, Add, Wanted], Translated]
+"""Translates a source to COCO records: passes annotations on, and returns the rest. Raises
+DatasetError if the files cannot be read at all; single records with errors are left out and
+reported as defects.
+"""
 
-    def __call__(self, records: Sequence[Record], places: Sequence[Where], /) -> None:
-        """Add annotations with their locations."""
 
+class _Joints:
+    """The joints of categories, in the order in which their annotations name them."""
 
-class Translate(Protocol):
-    """Translates a source to COCO records."""
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, int]] = {}
+        self._skeletons: dict[str, tuple[Sequence[str], Sequence[tuple[str, str]]]] = {}
+        self._n_given = self._n_joints = 0
 
-    def __call__(self, path: Path, add: Add, wanted: Wanted, /) -> Translated:
-        """Pass annotations to `add`, and return images, categories, notes and defects.
+    def declare(self, name: str, joints: Sequence[str], limbs: Sequence[tuple[str, str]]) -> None:
+        if len({*joints}) == len(joints):
+            self._skeletons.setdefault(name, (joints, limbs))
 
-        Raises DatasetError if the files cannot be read at all. Single records with errors are left
-        out and reported as defects.
+    def ordered(self, name: str, joints: Sequence[str], points: Sequence[float]) -> list[float]:
+        """Return key points at the places of their joints, of which others are not labelled.
+
+        Raises ValueProblemError if annotations lack most of the joints.
         """
+        if name not in self._known:
+            declared, _ = self._skeletons.get(name, ((), ()))
+            self._known[name] = {joint: place for place, joint in enumerate(declared)}
+        known, times = self._known[name], Counter[str]()
+        places = []
+        for joint in joints:
+            times[joint] += 1
+            each = f"{joint} {times[joint]}" if times[joint] > 1 else joint
+            places.append(known.setdefault(each, len(known)))
+        self._n_given += len(joints)
+        self._n_joints += len(known)
+        if self._n_joints > (most := most_joints(self._n_given)):
+            raise ValueProblemError(
+                f"its label has {len(known):,} key points, most of which annotations lack; "
+                f"expected at most {most:,} in all"
+            )
+        found = [0.0] * (3 * len(known))
+        for number, place in enumerate(places):
+            found[3 * place : 3 * place + 3] = points[3 * number : 3 * number + 3]
+        return found
 
-
-SIDES = ("width", "height")
-_SIDE_NAMES = ("the width", "the height")
-_WINDOW, _FEW = 4096, 256
+    def of_category(self, name: str) -> Record:
+        """Return the joints and the skeleton of a category, if annotations have some."""
+        if not (known := self._known.get(name)):
+            return {}
+        _, limbs = self._skeletons.get(name, ((), ()))
+        skeleton = [[known[end] + 1 for end in ends] for ends in limbs if known.keys() >= {*ends}]
+        return {"keypoints": [*known]} | ({"skeleton": skeleton} if skeleton else {})
 
 
 class Collector:
@@ -236,12 +275,9 @@ class Collector:
         self._categories: dict[str, int] = {}
         self._names: list[str] = []
         self._category_places: list[Where] = []
-        self._joints: dict[int, dict[str, int]] = {}
-        self._n_given = self._n_joints = 0
-        self._has_too_many = False
-        self._skeletons: dict[str, tuple[Sequence[str], Sequence[tuple[str, str]]]] = {}
+        self._joints = _Joints()
         self._defects: list[ToolDefect] = []
-        self._wrong_sizes: set[tuple[int, str]] = set()
+        self._once: set[Hashable] = set()
 
     def image(self, key: Hashable, where: Where, number: object = None) -> Record:
         """Return the record of an image, which is created on first use.
@@ -278,31 +314,26 @@ class Collector:
     ) -> tuple[int, int] | None:
         """Set the width and height of an image; return its size, or None if it is unknown.
 
-        An invalid size, and a size that contradicts an earlier one, are defects, reported once per
-        image.
+        An invalid size, and one that contradicts an earlier one, are defects, once per image.
         """
+        label = f"image {one_line(name)}" if name else "the image"
         try:
-            width, height = [
-                _side_in(side, name) if isinstance(side, str) else side_of(side, name)
-                for side, name in zip(sides, _SIDE_NAMES, strict=True)
-            ]
+            width, height = map(side_of, sides, ("the width", "the height"))
         except ValueProblemError as error:
-            self._wrong_size("T001", f"{_label(name)}: {error}", image, where)
+            self._defect_once(("T001", f"{label}: {error}"), image, where)
             return None
         if width is None or height is None:
             return None
-        known: tuple[int, int]
-        known = image.setdefault("width", width), image.setdefault("height", height)
+        known = (image.setdefault("width", width), image.setdefault("height", height))
         if known != (width, height):
-            problem = f"{_label(name)}: is {width} × {height}"
             other = f"another record of it says {known[0]} × {known[1]}"
-            self._wrong_size("T010", f"{problem}; {other}", image, where)
+            self._defect_once(("T010", f"{label}: is {width} × {height}; {other}"), image, where)
         return known
 
-    def _wrong_size(self, code: str, message: str, image: Record, where: Where) -> None:
-        if (image["id"], message) not in self._wrong_sizes:
-            self._wrong_sizes.add((image["id"], message))
-            self.defect(code, message, where)
+    def _defect_once(self, defect: tuple[str, str], image: Record, where: Where) -> None:
+        if (image["id"], defect) not in self._once:
+            self._once.add((image["id"], defect))
+            self.defect(*defect, where)
 
     def category(self, name: str, where: Where) -> int:
         """Return the id of a category."""
@@ -314,8 +345,7 @@ class Collector:
 
     def skeleton(self, name: str, joints: Sequence[str], limbs: Sequence[tuple[str, str]]) -> None:
         """Set the joints of a category, in their order, and the pairs of joints it connects."""
-        if len({*joints}) == len(joints):
-            self._skeletons.setdefault(name, (joints, limbs))
+        self._joints.declare(name, joints, limbs)
 
     def plain_boxes(
         self, found: Sequence[PlainBox], member: str, add: Callable[[Boxes], None]
@@ -348,10 +378,14 @@ class Collector:
             self._records_of_plain()
         joints = record.pop("joints", None)
         if joints is not None and "category_id" in record:
-            places, n_joints = self._places(record["category_id"], joints)
-            if self._are_too_many(len(joints), n_joints, where):
+            name, points = self._names[record["category_id"] - 1], record["keypoints"]
+            try:
+                record["keypoints"] = self._joints.ordered(name, joints, points)
+            except ValueProblemError as error:
+                if "joints" not in self._once:
+                    self._once.add("joints")
+                    self.defect("T001", str(error), where)
                 return -1
-            record["keypoints"] = _ordered(record["keypoints"], places, n_joints)
         self._records.append(record)
         self._wheres.append(where)
         row = self._n_boxed if "bbox" in record else -1
@@ -372,50 +406,6 @@ class Collector:
         if not label:
             self.defect("T004", missing, where, row)
         return row
-
-    def _places(self, category_id: int, joints: Sequence[str]) -> tuple[list[int], int]:
-        """Return the place of each joint among those of its category so far, and their number."""
-        known = self._joints_of(category_id)
-        times: Counter[str] = Counter()
-        places = []
-        for joint in joints:
-            times[joint] += 1
-            name = f"{joint} {times[joint]}" if times[joint] > 1 else joint
-            places.append(known.setdefault(name, len(known)))
-        return places, len(known)
-
-    def _are_too_many(self, n_given: int, n_joints: int, where: Where) -> bool:
-        """Count the joints of an annotation; report, once, that there are too many."""
-        self._n_given += n_given
-        self._n_joints += n_joints
-        most = most_joints(self._n_given)
-        if self._n_joints <= most:
-            return False
-        if not self._has_too_many:
-            self._has_too_many = True
-            problem = f"its label has {n_joints:,} key points, most of which annotations lack"
-            found = f"all so far have {self._n_joints:,}, of which {self._n_given:,} are drawn"
-            self.defect("T001", f"{problem}: {found}; expected at most {most:,}", where)
-        return True
-
-    def _joints_of(self, category_id: int) -> dict[str, int]:
-        """Return the places of a category's joints, which begin with those of its skeleton."""
-        if category_id not in self._joints:
-            name = self._names[category_id - 1]
-            joints, _ = self._skeletons.get(name, ((), ()))
-            self._joints[category_id] = {joint: place for place, joint in enumerate(joints)}
-        return self._joints[category_id]
-
-    def _category(self, name: str, number: int) -> Record:
-        category: Record = {"id": number, "name": name}
-        joints = self._joints.get(number)
-        if not joints:
-            return category
-        _, limbs = self._skeletons.get(name, ((), ()))
-        known = [ends for ends in limbs if joints.keys() >= {*ends}]
-        skeleton = [[joints[end] + 1 for end in ends] for ends in known]
-        more: Record = {"skeleton": skeleton} if skeleton else {}
-        return {**category, "keypoints": [*joints], **more}
 
     def boxes(self, found: Boxes, add: Callable[[Boxes], None]) -> int:
         """Pass boxes on as columns, after all earlier annotations; return the first row."""
@@ -449,7 +439,10 @@ class Collector:
         return Translated(
             self.title,
             list(self._images.values()),
-            [self._category(name, number) for name, number in self._categories.items()],
+            [
+                {"id": number, "name": name, **self._joints.of_category(name)}
+                for name, number in self._categories.items()
+            ],
             self._image_places,
             self._category_places,
             self._defects,
@@ -480,21 +473,3 @@ def _boxes_of(rows: Sequence[PlainBox], member: str) -> Boxes:
         [*codes],
         own_ids if any(own_ids) else (),
     )
-
-
-def _ordered(keypoints: Sequence[float], places: Sequence[int], n_joints: int) -> list[float]:
-    """Return key points at their places among `n_joints`, of which others are not labelled."""
-    ordered = [0.0] * (3 * n_joints)
-    for number, place in enumerate(places):
-        ordered[3 * place : 3 * place + 3] = keypoints[3 * number : 3 * number + 3]
-    return ordered
-
-
-@lru_cache(1024)
-def _side_in(text: str, name: str) -> int | None:
-    """Return `side_of` of a text; the images of a table mostly have few sizes."""
-    return side_of(text, name)
-
-
-def _label(image: str) -> str:
-    return f"image {one_line(image)}" if image else "the image"

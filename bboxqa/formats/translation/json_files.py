@@ -18,10 +18,11 @@ from bboxqa.formats.member import Member, is_archive, plain_head
 from bboxqa.formats.source import head_of, members_with, readable_members
 from bboxqa.formats.translation.collector import BrokenTextError, Collector
 
-_BYTE = re.compile(r"\(byte (\d+)\)")
+_BYTE = re.compile(r"\s*\(byte (\d+)\)")
 _NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
-_MALFORMED, _TRAILING = "JSON is malformed: ", "trailing characters"
 AGAIN = "Export it again; the file may be cut off."
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding a text raises that is no JSON."""
 # The number of files examined in an archive, and in a folder.
 _LOOKED_AT, _SAMPLE = 50, 5
 
@@ -55,72 +56,47 @@ def begins(looks_right: LooksRight, head: bytes) -> bool:
 def json_damage(text: bytes, error: Exception, title: str = "") -> str:
     """Return what is wrong with a file that is not JSON, to follow its name.
 
-    Parameters
-    ----------
-    text : bytes
-    error : Exception
-        What a JSON reader raised.
-    title : str
-        The name of the format, if the file is the only one.
+    `error` is what a JSON reader raised, `title` the name of the format if the file is the only
+    one.
     """
     what = f"is {title} that " * bool(title)
     return absence_of(text) or f"{what}cannot be read: {json_problem(text, error)}"
 
 
 def json_problem(text: bytes, error: Exception) -> str:
-    r"""Return why a text is not JSON, with the name of a value that JSON does not have.
+    r"""Return why a text is not JSON.
 
     Examples
     --------
     >>> json_problem(b'[1,\n NaN]', ValueError("invalid character (byte 5)"))
     'line 2: NaN, which JSON does not have'
     """
-    found = no_number_in(text, error)
-    if found is None:
-        place, reason = json_stop(text, error)
-        if not place:
-            return reason
-    else:
-        place, reason = found[0], f"{found[1]}, which JSON does not have"
+    place, why = json_stop(text, error)
     line = text.count(b"\n", 0, place) + 1
-    return f"line {line}: {reason}"
+    return f"line {line}: {why}" if place else why
 
 
 def json_stop(text: bytes, error: Exception) -> tuple[int, str]:
-    r"""Return the byte offset at which a JSON reader stopped, and why.
-
-    The offset is 0 if the reader does not say it.
+    r"""Return the byte offset at which a JSON reader stopped, 0 if it does not say it, and why.
 
     Examples
     --------
     >>> json_stop(b'{}\n{}', ValueError("JSON is malformed: trailing characters (byte 4)"))
     (3, 'another object follows, as in JSON lines; expected one list of all')
     """
-    said = str(error)
-    place = _BYTE.search(said)
-    if place is None:
-        return 0, said
-    offset, reason = int(place[1]), said[: place.start()].removeprefix(_MALFORMED).strip()
-    if reason != _TRAILING:
-        return offset, reason
-    # The reader has passed the first of these characters.
-    is_object = text[offset - 1 : offset] == b"{"
-    why = "another object follows, as in JSON lines; expected one list of all"
-    return offset - 1, why if is_object else "text follows the document"
-
-
-def no_number_in(text: bytes, error: Exception) -> tuple[int, str] | None:
-    """Return the byte offset and the name of NaN or an infinity that stopped a JSON reader.
-
-    Examples
-    --------
-    >>> no_number_in(b"[1, -Infinity]", ValueError("invalid character (byte 5)"))
-    (4, '-Infinity')
-    """
-    place = _BYTE.search(str(error))
-    begin = max(0, int(place[1]) - 1) if place is not None else len(text)
-    found = _NO_NUMBER.search(text, begin, begin + 12)
-    return None if found is None else (found.start(), found[0].decode())
+    said = _BYTE.search(str(error))
+    if said is None:
+        return 0, str(error)
+    # The reader has passed the first of the wrong characters.
+    place = max(0, int(said[1]) - 1)
+    if found := _NO_NUMBER.search(text, place, place + 12):
+        return found.start(), f"{found[0].decode()}, which JSON does not have"
+    why = str(error)[: said.start()].removeprefix("JSON is malformed: ")
+    if why != "trailing characters":
+        return place + 1, why
+    if text[place : place + 1] == b"{":
+        return place, "another object follows, as in JSON lines; expected one list of all"
+    return place, "text follows the document"
 
 
 def json_in(folder: Path) -> Iterator[Path]:
@@ -140,35 +116,28 @@ def json_objects(
     """
     for member in members:
         text = member.text()
+        problem = "expected an object"
         try:
             content = msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except NOT_JSON as error:
             if not member.name:
                 problem = f"{member.shown}: {json_damage(text, error, into.title)}"
                 raise BrokenTextError([problem], AGAIN, files=[Path(member.shown)]) from None
-            problem = f"{member.name}: {json_damage(text, error)}"
-            into.defect("T001", problem, Where(member.name, ""))
-            continue
+            content, problem = None, json_damage(text, error)
         if isinstance(content, dict):
             yield member, content
         else:
-            into.defect("T001", f"{member.name}: expected an object", Where(member.name, ""))
+            into.defect("T001", f"{member.name}: {problem}", Where(member.name, ""))
 
 
 def decoded_parts(files: Iterable[Member], part: type[Part]) -> Iterator[Part]:
-    """Yield a part of the JSON of each file, several times faster than all of it.
+    """Yield a part of the JSON of each file, a `msgspec.Struct` with the keys that are read.
 
     Files that are not such JSON are left out, as reading all of it refuses them.
-
-    Parameters
-    ----------
-    files : iterable of Member
-    part : type
-        A `msgspec.Struct` with the keys that are read.
     """
     decoder = msgspec.json.Decoder(part)
     for file in files:
-        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        with suppress(*NOT_JSON):
             yield decoder.decode(file.text())
 
 

@@ -24,28 +24,20 @@ def label_batches(
 ) -> Iterator[list[tuple[str, Member, bytes]]]:
     """Yield batches of label files with the places of their images and their contents.
 
-    Parameters
-    ----------
-    source : SourceFiles
-    labels : mapping of str to Member
-        The files by place, in the order of `source`.
-    progress : callable or None
-        Called with the number of files that were read, and of all.
+    `labels` are the files by place, in the order of `source`. `progress` is called with the number
+    of files that were read, and of all.
     """
     batch: list[tuple[str, Member, bytes]] = []
-    n_bytes = n_read = 0
-    for place, member in labels.items():
+    n_bytes = 0
+    for n_read, (place, member) in enumerate(labels.items(), 1):
         data = source.text(member)
         batch.append((place, member, data))
         n_bytes += len(data)
-        if n_bytes > _TOGETHER:
+        if n_bytes > _TOGETHER or n_read == len(labels):
             yield batch
-            n_read += len(batch)
             if progress is not None:
                 progress(n_read, len(labels))
             batch, n_bytes = [], 0
-    if batch:
-        yield batch
 
 
 def add_files(
@@ -55,13 +47,8 @@ def add_files(
 ) -> None:
     """Add the labels of files, split into smaller batches if some are not plain.
 
-    Parameters
-    ----------
-    files : sequence of LabelFile
-    plain : callable
-        Adds the labels of files and returns True, or returns False if any file is not plain.
-    careful : callable
-        Adds the labels of one file.
+    `plain` adds the labels of files and returns True, or returns False if any file is not plain;
+    `careful` adds those of one file.
     """
     if not files or plain(files):
         return
@@ -102,13 +89,7 @@ def rows_of(texts: Sequence[bytes], n_columns: int) -> tuple[IndexArray, FloatAr
 def lines_of(files: Sequence[LabelFile], n_labels: IndexArray, first: IndexArray) -> Lines:
     """Return the locations of labels on consecutive lines of their files.
 
-    Parameters
-    ----------
-    files : sequence of LabelFile
-    n_labels : (F,) int64
-        The number of labels in each file.
-    first : (F,) int64
-        The line of the first label in each file.
+    `n_labels` is the number of labels in each file, `first` the line of its first label.
     """
     before = np.cumsum(n_labels) - n_labels
     line = np.arange(int(n_labels.sum())) + np.repeat(first - before, n_labels)

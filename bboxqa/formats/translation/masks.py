@@ -7,7 +7,7 @@ import warnings
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from bboxqa.model.shapes.masks import (
     spans_of_runs,
     turned,
 )
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 Size = tuple[int, int]
 """Width and height in pixels."""
@@ -74,15 +71,9 @@ class RowMask:
 class Allowance:
     """Bounds the sum of what the masks of a source have, by the length of their texts.
 
-    Parameters
-    ----------
-    what : str
-        What is counted, for messages.
-    least : int
-        What masks may have, however short their texts are.
-    rates : tuple of int
-        What each character adds: of the first million, so that a small file is read in a few
-        seconds, and of the others.
+    `what` is counted. Masks may have `least`, however short their texts are; `rates` is what each
+    character adds, of the first million, so that a small file is read in a few seconds, and of the
+    others.
 
     Examples
     --------
@@ -95,11 +86,8 @@ pixels in 200 characters; expected at most 1,200 in so short a text: split the s
     """
 
     def __init__(self, what: str, least: int, rates: tuple[int, int]) -> None:
-        self._what = what
-        self._least = least
-        self._rates = rates
-        self._n = 0
-        self._n_characters = 0
+        self._what, self._least, self._rates = what, least, rates
+        self._n = self._n_characters = 0
 
     def take(self, n: int, n_characters: int) -> None:
         """Count what a text stands for; raises MaskProblemError if it is too much."""
@@ -116,13 +104,7 @@ pixels in 200 characters; expected at most 1,200 in so short a text: split the s
 
 
 class Masks:
-    """Converts the masks of a source.
-
-    Parameters
-    ----------
-    outlines : bool
-        Whether masks are requested besides their boxes.
-    """
+    """Converts the masks of a source; with `outlines`, masks are requested besides boxes."""
 
     def __init__(self, *, outlines: bool) -> None:
         self.outlines = outlines
@@ -132,15 +114,9 @@ class Masks:
         self._runs = Allowance("runs of pixels", 1 << 23, (2, 32))
 
     def record(self, mask: RowMask, size: Size | None) -> Record:
-        """Return the box of a mask, and if requested the mask in an image that contains it.
+        """Return the box of a mask, and if requested the mask in an image of a known size.
 
         Raises MaskProblemError if it is empty, or has too many runs.
-
-        Parameters
-        ----------
-        mask : RowMask
-        size : tuple of int or None
-            Size of the image; None if unknown, for the box alone.
 
         Examples
         --------
@@ -182,8 +158,8 @@ MOST_PIXELS = 1 << 27
 
 _MOST_UNPACKED = 1 << 26
 _NO_PICTURE = "is not a PNG in base64"
-_VALUES_BY_COLOUR = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
-"""The number of values of a pixel, by the colour type of a PNG."""
+_VALUES_BY_COLOUR = {0: 1, 2: 3, 4: 2, 6: 4}
+"""The number of values of a pixel, by the colour type of a PNG; 4 of a palette."""
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
@@ -192,23 +168,9 @@ def picture_mask(
 ) -> RowMask:
     """Return the mask in a base64 image: the pixels that are not transparent, or not black.
 
-    The size of the picture is checked before it is decoded.
-
-    Parameters
-    ----------
-    text : object
-        Expected is base64 of a PNG.
-    masks : Masks
-        The masks of the source, which bound the pixels of all its pictures.
-    within : tuple of int or None
-        Size of the image, if the picture may not be larger.
-    packed : bool
-        Whether the PNG is additionally compressed with zlib.
-
-    Raises
-    ------
-    MaskProblemError
-        If the value is not such an image, or too large.
+    The size of the picture is checked before it is decoded; it may not be larger than the image,
+    if that size is given as `within`. If `packed`, the PNG is compressed with zlib. Raises
+    MaskProblemError for anything else than base64 of a PNG.
     """
     if not isinstance(text, str):
         raise MaskProblemError("is missing")
@@ -249,27 +211,12 @@ def _pixels(data: bytes, size: Size) -> BoolArray:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        picture = Image.open(io.BytesIO(data), formats=["PNG"])
+        picture: Any = Image.open(io.BytesIO(data), formats=["PNG"])
         if picture.size != size:
             raise MaskProblemError(_NO_PICTURE)
-        return _is_filled(picture)
-
-
-def _is_filled(picture: "Image") -> BoolArray:
-    if "A" in picture.getbands():
-        return np.asarray(picture.getchannel("A")) > 0
-    transparent = picture.info.get("transparency")
-    if picture.mode == "P" and transparent is not None:
-        is_filled = np.ones(256, np.bool_)
-        if isinstance(transparent, int):
-            is_filled[transparent] = False
-        else:
-            is_filled[: len(transparent)] = np.frombuffer(transparent, np.uint8) > 0
-        found: BoolArray = is_filled[np.asarray(picture)]
-        return found
-    if transparent is not None:
-        return np.asarray(picture.convert("RGBA").getchannel("A")) > 0
-    return np.asarray(picture.convert("L")) > 0
+        if picture.has_transparency_data:
+            picture = picture.convert("RGBA").getchannel("A")
+        return np.asarray(picture.convert("L")) > 0
 
 
 _LONGEST = 1 << 14

@@ -1,25 +1,155 @@
-"""The places of annotations in the user's own files, and the ids that tools show."""
+"""The annotations of a translated source, and where its records stand in the user's own files."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import compress
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, IntArray, TextArray
+from bboxqa.core.arrays import IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
+from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.document import OwnPlace, Where
-from bboxqa.formats.member import Member
 from bboxqa.formats.positions import JsonPlaces, spots
+from bboxqa.formats.records import WRITTEN_ANGLE, ReadSettings
 from bboxqa.formats.source import members_of
-from bboxqa.formats.translation.collector import OWN_ID, Boxes, Record
+from bboxqa.formats.translation.collector import OWN_ID, Boxes, Lines, Record, Translated
 from bboxqa.model.file_places import FilePlaces, ShownIds, joined_ids, place_in_words
 from bboxqa.model.findings import Spot
 
-LONGEST = 40
-"""Most characters of an id that are kept, since a column is as wide as its longest."""
+# Most characters of an id that are kept, since a column is as wide as its longest.
+_LONGEST = 40
+_EXCERPT = 160
+# The code of the defect that someone annotated an image again, and keys that no format has.
+_AGAIN = "T007"
+_OF_TOOLS = ("session", WRITTEN_ANGLE)
+
+
+class Rows:
+    """Collects annotations: as columns, with their locations, and as records if asked for."""
+
+    def __init__(self, path: Path, settings: ReadSettings) -> None:
+        self.n = self.n_rotated = 0
+        self.n_apart: Counter[str] = Counter()
+        self.categories_apart: set[int] = set()
+        self.records: list[Record] = []
+        self.apart: list[Record] = []
+        self.builder = ColumnsBuilder(settings)
+        self._path, self._settings = path, settings
+        self._starts: list[int] = []
+        self._places: list[Sequence[Where] | Lines] = []
+        self._own: list[Sequence[str] | TextArray] = []
+        # Records are kept as JSON, which takes a fifth of the memory.
+        self._held: list[bytes | Boxes] = []
+        self._last: tuple[int, list[Any]] = (-1, [])
+
+    def add(self, records: Sequence[Record], places: Sequence[Where]) -> None:
+        """Add annotations with their locations; those without a box are counted."""
+        has_box = ["bbox" in record for record in records]
+        if not all(has_box):
+            apart = [record for record in records if "bbox" not in record]
+            self.n_apart.update(record["shape"] for record in apart)
+            self.categories_apart |= {r["category_id"] for r in apart if "category_id" in r}
+            if self._settings.records:
+                self.apart += map(_without_keys, apart)
+            records, places = [*compress(records, has_box)], [*compress(places, has_box)]
+        if not records:
+            return
+        for number, record in enumerate(records, self.n + 1):
+            record.setdefault("id", number)
+            if "attributes" in record:
+                self.n_rotated += bool(record["attributes"].get("rotation"))
+        self._put(len(records), places, [str(record.get(OWN_ID) or "") for record in records])
+        if self._settings.whole:
+            for record in records:
+                if "keypoints" in record:
+                    _complete(record)
+            self._held.append(msgspec.json.encode(records))
+        elif self._settings.records:
+            self.records += map(_without_keys, records)
+        self.builder.add(records)
+
+    def add_boxes(self, boxes: Boxes) -> None:
+        """Add annotations that are columns."""
+        if not len(boxes):
+            return
+        ids = (self.n + 1 + np.arange(len(boxes)), boxes.image_id, boxes.category_id)
+        self.n_rotated += boxes.n_rotated
+        self._put(len(boxes), boxes.lines, boxes.own_ids)
+        if self._settings.whole:
+            self._held.append(boxes)
+        authors = (boxes.annotator, boxes.annotators)
+        corners, degrees = boxes.corners, boxes.degrees
+        self.builder.add_boxes(ids, boxes.bbox, authors, corners=corners, degrees=degrees)
+
+    def _put(
+        self, n: int, places: Sequence[Where] | Lines, own_ids: Sequence[str] | TextArray
+    ) -> None:
+        self._starts.append(self.n)
+        self._places.append(places)
+        self._own.append(own_ids if any(own_ids) else ())
+        self.n += n
+
+    def where(self, row: int) -> Where:
+        """Return the location of an annotation."""
+        part = bisect_right(self._starts, row) - 1
+        return _at(self._places[part], row - self._starts[part])
+
+    def record(self, row: int) -> Record:
+        """Return an annotation as a record of COCO."""
+        part = bisect_right(self._starts, row) - 1
+        held, inside = self._held[part], row - self._starts[part]
+        if isinstance(held, Boxes):
+            return {"id": row + 1, **held.record(inside)}
+        if self._last[0] != part:
+            self._last = part, msgspec.json.decode(held)
+        found: Record = self._last[1][inside]
+        return found
+
+    def shown_ids(self) -> ShownIds | None:
+        """Return what annotations are found by: the ids of their tool, or places; None if none."""
+        parts = [*map(self._shown, self._places, self._own)]
+        return joined_ids(parts) if parts else None
+
+    def _shown(
+        self, places: Sequence[Where] | Lines, own: Sequence[str] | TextArray
+    ) -> FilePlaces | TextArray:
+        if len(own):
+            texts = (text or self._in_words(_at(places, row)) for row, text in enumerate(own))
+            return np.array([text[:_LONGEST] for text in texts], np.str_)
+        if isinstance(places, Lines):
+            names, file, at = places.members, places.member, places.line
+        else:
+            known: dict[str, int] = {}
+            file = np.array([known.setdefault(each.member, len(known)) for each in places])
+            # numpy makes texts of numbers if there are both.
+            names, at = [*known], np.array([each.at for each in places])
+        files = tuple(shown_file(self._path, name) for name in names)
+        return FilePlaces(files, file.astype(np.int32), at)
+
+    def _in_words(self, where: Where) -> str:
+        return place_in_words(shown_file(self._path, where.member), where.at)
+
+
+def _at(places: Sequence[Where] | Lines, row: int) -> Where:
+    return places.where(row) if isinstance(places, Lines) else places[row]
+
+
+def _without_keys(record: Record) -> Record:
+    return {key: each for key, each in record.items() if key not in _OF_TOOLS}
+
+
+def _complete(record: Record) -> None:
+    """Add the number of labelled key points; remove a box that is only their extent."""
+    record.setdefault("num_keypoints", sum(seen > 0 for seen in record["keypoints"][2::3]))
+    if "shape" in record:
+        del record["bbox"]
 
 
 def shown_file(path: Path, member: str) -> str:
@@ -35,173 +165,117 @@ def shown_file(path: Path, member: str) -> str:
     return member if path.is_dir() else f"{path.name}/{member}"
 
 
-class OwnIds:
-    """Collects what annotations are found by, in their order.
+class Origin:
+    """The source that a document was translated from."""
 
-    Parameters
-    ----------
-    path : Path
-        The source.
-    """
+    def __init__(self, path: Path, found: Translated, rows: Rows) -> None:
+        self.title = found.title
+        """The format, such as "Label Studio JSON"."""
+        self.defects = found.defects
+        self.notes = found.notes
+        """What was left out, and how the rest was read."""
+        self.apart = rows.n_apart
+        """The number of annotations without a box, which are not examined, by shape."""
+        self.categories_apart = frozenset(rows.categories_apart)
+        """The ids of the categories of these annotations."""
+        self.image_names: dict[int, str] = {
+            image["id"]: image["file_name"]
+            for image in found.images
+            if image["id"] in found.unshown_images and image.get("file_name")
+        }
+        """The file names of images by those ids that their tool does not show."""
+        self._path, self._found, self._rows = path, found, rows
 
-    def __init__(self, path: Path) -> None:
-        # What stands before the names of files below the source.
-        self._before = shown_file(path, "-").removesuffix("-")
-        self._whole = path.name
-        self._parts: list[ShownIds] = []
+    def record(self, row: int) -> Record:
+        """Return an annotation as a record of COCO."""
+        return self._rows.record(row)
 
-    def add(self, records: Sequence[Record], places: Sequence[Where]) -> None:
-        """Add records."""
-        if not records:
-            return
-        if any(record.get(OWN_ID) for record in records):
-            texts = [
-                str(record.get(OWN_ID) or self._in_words(where))[:LONGEST]
-                for record, where in zip(records, places, strict=True)
-            ]
-            self._parts.append(np.array(texts, np.str_))
-            return
-        known: dict[str, int] = {}
-        file = [known.setdefault(where.member, len(known)) for where in places]
-        at = [where.at for where in places]
-        if len({*map(type, at)}) > 1:
-            at = [str(each) for each in at]
-        self._parts.append(self._places([*known], np.array(file, np.int32), np.array(at)))
+    def lists(self) -> dict[str, Any]:
+        """Return the records with all their keys; see `AnnotationFile.lists`."""
+        found, rows = self._found, self._rows
+        again = (each.where for each in found.defects if each.code == _AGAIN)
+        return {
+            "images": found.images,
+            "categories": found.categories,
+            "annotations": rows.records,
+            "apart": rows.apart,
+            "repeats": [*map(self._in_words, again)],
+        }
 
-    def add_boxes(self, boxes: Boxes) -> None:
-        """Add boxes, given as columns."""
-        lines = boxes.lines
-        own_ids = boxes.own_ids
-        if isinstance(own_ids, np.ndarray) and (own_ids != "").all():
-            self._parts.append(own_ids)
-        elif len(own_ids):
-            texts = [
-                (own or self._in_words(lines.where(row)))[:LONGEST]
-                for row, own in enumerate(own_ids)
-            ]
-            self._parts.append(np.array(texts, np.str_))
-        elif len(boxes):
-            file = lines.member.astype(np.int32)
-            self._parts.append(self._places(lines.members, file, lines.line))
-
-    def done(self) -> ShownIds | None:
-        """Return what annotations are found by; None without any."""
-        return joined_ids(self._parts) if self._parts else None
-
-    def _file(self, member: str) -> str:
-        return self._before + member if member else self._whole
+    def place_of(self, row: int) -> str:
+        """Return where an annotation stands, such as "a.xml:12"."""
+        return self._in_words(self._rows.where(row))
 
     def _in_words(self, where: Where) -> str:
-        return place_in_words(self._file(where.member), where.at)
-
-    def _places(
-        self, members: Sequence[str], file: IntArray, at: IndexArray | TextArray
-    ) -> FilePlaces:
-        names = tuple(map(self._file, members))
-        return FilePlaces(names, file, at)
-
-
-_EXCERPT = 160
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The locations of the records of a document."""
-
-    path: Path
-    of_lists: Mapping[str, Sequence[Where]] = field(default_factory=dict)
-    """Locations of records, by the name of the list."""
-
-    def find(self, pointers: Sequence[str]) -> list[OwnPlace]:
-        """Return the location of each value, or of the whole file if it is not in a record."""
-        wheres = [self._where(pointer) for pointer in pointers]
-        found: dict[int, OwnPlace] = {}
-        members = {member.name: member for member in members_of(self.path)}
-        for name in dict.fromkeys(where.member for where in wheres if where is not None):
-            rows = [row for row, where in enumerate(wheres) if where and where.member == name]
-            text = _text_of(members.get(name))
-            if text is None:
-                continue
-            if text.startswith(PARQUET):
-                # These files have neither lines nor text.
-                found |= {row: OwnPlace(members[name].shown, "", Spot(1, 1, 0), "") for row in rows}
-                continue
-            spans = _spans(text, [wheres[row].at for row in rows])  # type: ignore[union-attr]
-            order = sorted(range(len(rows)), key=lambda place: spans[place])
-            offsets = (spans[place][0] for place in order)
-            for place, spot in zip(order, spots(text, offsets), strict=True):
-                begin, end = spans[place]
-                at = wheres[rows[place]].at  # type: ignore[union-attr]
-                found[rows[place]] = OwnPlace(
-                    members[name].shown, at if isinstance(at, str) else "", spot,
-                    _excerpt(text, begin, end),
-                )  # fmt: skip
-        whole = OwnPlace(str(self.path), "", Spot(1, 1, 0), "")
-        return [found.get(row, whole) for row in range(len(pointers))]
-
-    def of_annotation(self, row: int) -> str:
-        """Return the location of an annotation in words, such as "a.xml:12"."""
-        where = self.of_lists["annotations"][row]
-        return place_in_words(shown_file(self.path, where.member), where.at)
+        return place_in_words(shown_file(self._path, where.member), where.at)
 
     def regions_of(self, rows: IndexArray) -> IndexArray:
-        """Return the first of the rows of annotations that has the location of each."""
-        places = self.of_lists["annotations"]
+        """Return the first of some annotations in the region of each: at the same JSON pointer.
+
+        A region has several annotations if it has several labels. Several boxes may be on one line.
+        """
         first: dict[Where, int] = {}
-        listed = rows.tolist()
-        # Several boxes may be on one line, but not at one pointer.
-        found = (
-            first.setdefault(where, row) if isinstance(where.at, str) else row
-            for row, where in zip(listed, map(places.__getitem__, listed), strict=True)
-        )
-        return np.fromiter(found, np.int64, len(rows))
+        found = []
+        for row in rows.tolist():
+            where = self._rows.where(row)
+            found.append(first.setdefault(where, row) if isinstance(where.at, str) else row)
+        return np.array(found, np.int64)
+
+    def own_places(self, pointers: Sequence[str]) -> list[OwnPlace]:
+        """Return the location of each record, or of the whole source if there is none.
+
+        "/defects/7" stands for the eighth of `defects`.
+        """
+        of_file: dict[str, list[tuple[int, str | int]]] = {}
+        for number, pointer in enumerate(pointers):
+            if (where := self._where(pointer)) is not None:
+                of_file.setdefault(where.member, []).append((number, where.at))
+        members = {member.name: member for member in members_of(self._path)} if of_file else {}
+        found: dict[int, OwnPlace] = {}
+        for name, wanted in of_file.items():
+            try:
+                text = members[name].text()
+            except (KeyError, DatasetError):
+                # It was removed since it was read.
+                continue
+            places = _places(members[name].shown, text, [at for _, at in wanted])
+            found |= zip((number for number, _ in wanted), places, strict=True)
+        whole = OwnPlace(str(self._path), "", Spot(1, 1, 0), "")
+        return [found.get(number, whole) for number in range(len(pointers))]
 
     def _where(self, pointer: str) -> Where | None:
         parts = pointer_parts(pointer)
         if len(parts) < 2 or not parts[1].isdecimal():
             return None
-        places = self.of_lists.get(parts[0], ())
-        row = int(parts[1])
+        name, row = parts[0], int(parts[1])
+        if name == "annotations":
+            return self._rows.where(row) if row < self._rows.n else None
+        if name == "defects":
+            return self.defects[row].where if row < len(self.defects) else None
+        listed = {"images": self._found.image_places, "categories": self._found.category_places}
+        places = listed.get(name, ())
         return places[row] if row < len(places) else None
 
 
-def _text_of(member: Member | None) -> bytes | None:
-    """Return a text; None if it was removed since it was read.
-
-    Its findings then keep the place of the whole source.
-    """
-    try:
-        return None if member is None else member.text()
-    except DatasetError:
-        return None
-
-
-def _spans(text: bytes, ats: Sequence[str | int]) -> list[tuple[int, int]]:
-    """Return the byte range of each value or line."""
-    lines = _LineStarts(text)
+def _places(file: str, text: bytes, ats: Sequence[str | int]) -> Iterator[OwnPlace]:
+    """Yield the places of values or lines of a file, with excerpts."""
+    if text.startswith(PARQUET):
+        # These files have neither lines nor text.
+        yield from [OwnPlace(file, "", Spot(1, 1, 0), "")] * len(ats)
+        return
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
     values = JsonPlaces(text)
-    return [values.span(at) if isinstance(at, str) else lines.span(at) for at in ats]
-
-
-class _LineStarts:
-    """Finds the byte ranges of lines; efficient for ascending line numbers."""
-
-    def __init__(self, text: bytes) -> None:
-        self._text = text
-        self._line, self._begin = 1, 0
-
-    def span(self, line: int) -> tuple[int, int]:
-        if line < self._line:
-            self._line, self._begin = 1, 0
-        while self._line < line:
-            end = self._text.find(b"\n", self._begin)
-            if end < 0:
-                break
-            self._line, self._begin = self._line + 1, end + 1
-        end = self._text.find(b"\n", self._begin)
-        return self._begin, len(self._text) if end < 0 else end
-
-
-def _excerpt(text: bytes, begin: int, end: int) -> str:
-    raw = text[begin : min(end, begin + 4 * _EXCERPT)]
-    return " ".join(raw.decode("utf-8", "replace").split())[:_EXCERPT]
+    spans = []
+    for at in ats:
+        if isinstance(at, str):
+            spans.append(values.span(at))
+        else:
+            line = min(at - 1, len(ends))
+            stop = len(text) if line == len(ends) else int(ends[line])
+            spans.append((int(ends[line - 1]) + 1 if line else 0, stop))
+    begins = sorted({begin for begin, _ in spans})
+    spot_of = dict(zip(begins, spots(text, begins), strict=True))
+    for at, (begin, end) in zip(ats, spans, strict=True):
+        raw = text[begin : min(end, begin + 4 * _EXCERPT)]
+        excerpt = " ".join(raw.decode("utf-8", "replace").split())[:_EXCERPT]
+        yield OwnPlace(file, at if isinstance(at, str) else "", spot_of[begin], excerpt)

@@ -16,9 +16,8 @@ _SAME_ANGLE = 1e-9
 _SQUARE = 0.02
 """The largest absolute cosine of a corner that counts as a right angle."""
 _HALF = 1e-6
-_LEAST_PAIRS, _PAIRS_OF_EDGE = 1 << 20, 256
-"""Pairs of an edge and another ring at its height that are compared: in any case, and by edge."""
-_BLOCK = 1 << 20
+_MOST_PAIRS = 1 << 24
+"""Pairs of an edge and a ring that are compared."""
 
 
 def bounds(points: FloatArray) -> list[float]:
@@ -58,7 +57,7 @@ def rotation_of(points: FloatArray) -> float | None:
     >>> rotation_of(np.array([[1.0, 0], [2, 1], [1, 2], [0, 1]]))
     45.0
     """
-    degrees = float(rotations_of(points[None])[0])
+    (degrees,) = rotations_of(points[None]).tolist()
     return None if np.isnan(degrees) else degrees
 
 
@@ -151,34 +150,25 @@ def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
     >>> len(outer_rings([square, hole])), len(outer_rings([square, hole + 20]))
     (1, 2)
     """
-    first = np.array([ring[0] for ring in rings])
     owner = np.repeat(np.arange(len(rings)), [len(ring) for ring in rings])
     begin = np.concatenate(rings)
     end = np.concatenate([np.roll(ring, -1, axis=0) for ring in rings])
-    # A ray to the right from a point crosses the edges whose ends are on both sides of its y.
-    order = np.argsort(first[:, 1], kind="stable")
-    heights = np.sort(np.stack([begin[:, 1], end[:, 1]]), axis=0)
-    start, stop = np.searchsorted(first[order, 1], heights)
-    n_pairs = np.cumsum(stop - start)
-    if n_pairs[-1] > _LEAST_PAIRS + _PAIRS_OF_EDGE * len(begin):
+    if len(rings) * len(begin) > _MOST_PAIRS:
         raise ValueProblemError(
             f"has {len(rings):,} paths, which are too entangled to find the holes among them: "
             "draw them as objects of their own"
         )
-    n_crossed = np.zeros(len(rings), np.int64)
-    parts = np.searchsorted(n_pairs, np.arange(_BLOCK, n_pairs[-1] + 1, _BLOCK))
-    for edges in np.split(np.arange(len(begin)), np.unique(parts)):
-        n = stop[edges] - start[edges]
-        edge = np.repeat(edges, n)
-        place = np.repeat(start[edges] - np.cumsum(n) + n, n) + np.arange(n.sum())
-        ring_of_point = order[place]
-        x, y = first[ring_of_point].T
-        (left, top), (right, bottom) = begin[edge].T, end[edge].T
-        is_crossed = left + (y - top) / (bottom - top) * (right - left) > x
-        is_crossed &= owner[edge] != ring_of_point
-        n_crossed += np.bincount(ring_of_point[is_crossed], minlength=len(rings))
-    # Crossing each of some rings an odd or even number of times adds up to odd or even.
-    return [ring for ring, n in zip(rings, n_crossed.tolist(), strict=True) if n % 2 == 0]
+    outer = []
+    for number, own in enumerate(rings):
+        x, y = own[0]
+        # A ray to the right from a point crosses the edges whose ends are on both sides of its y.
+        crossed = ((begin[:, 1] > y) != (end[:, 1] > y)) & (owner != number)
+        (left, top), (right, bottom) = begin[crossed].T, end[crossed].T
+        n_crossed = np.count_nonzero(left + (y - top) / (bottom - top) * (right - left) > x)
+        # Crossing each of some rings an odd or even number of times adds up to odd or even.
+        if n_crossed % 2 == 0:
+            outer.append(own)
+    return outer
 
 
 def turned_box(box: Iterable[float], degrees: float) -> Record:

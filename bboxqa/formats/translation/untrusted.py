@@ -1,6 +1,5 @@
 """Checking values from untrusted files before they are used."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ MOST_BEYOND = 0.005
 LEAST_PIXELS = 2
 """Coordinates further from 0 are pixels, not relative, as shapes exceed their image by less."""
 _SHOWN = 40
-_WITH_COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*")
+_NO_SIDE = "expected a number of pixels, 1 or more"
 
 
 class ValueProblemError(ValueError):
@@ -43,9 +42,7 @@ def plain_text(value: object) -> str:
         return value.strip()
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return ""
-    return str(value).strip()
+    return "" if isinstance(value, bool) or not isinstance(value, int) else str(value)
 
 
 def mapping(value: object) -> dict[str, Any]:
@@ -85,18 +82,13 @@ def number_in(text: str, name: str) -> float:
     except ValueError:
         value = np.nan
     if not abs(value) < LARGEST:
-        wanted = _wanted(value)
-        if _WITH_COMMA.fullmatch(text):
-            wanted = "a number with a decimal point, not a comma"
-        raise ValueProblemError(f"{name} is {text[:_SHOWN]!r}; expected {wanted}")
+        raise ValueProblemError(f"{name} is {text[:_SHOWN]!r}; expected {_wanted(value)}")
     return value
 
 
 def _wanted(value: object) -> str:
-    """Return what is expected in place of a value that is too far from 0, or no number."""
-    if isinstance(value, int | float) and LARGEST <= abs(value) < np.inf:
-        return f"a number within ±{LARGEST:,.0f}"
-    return "a number"
+    is_far = isinstance(value, int | float) and LARGEST <= abs(value) < np.inf
+    return f"a number within ±{LARGEST:,.0f}" if is_far else "a number"
 
 
 def numbers_of(values: object, names: Sequence[str]) -> list[float]:
@@ -106,16 +98,9 @@ def numbers_of(values: object, names: Sequence[str]) -> list[float]:
 
 
 def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatArray:
-    """Return (K, 2) points; raises ValueProblemError for any other value.
+    """Return (K, 2) points, at least `least`; raises ValueProblemError for any other value.
 
-    Parameters
-    ----------
-    values : object
-        Expected is a list of ``[x, y]``, or of objects with the keys x and y.
-    name : str
-        Name of the points in messages.
-    least : int
-        The smallest number of points.
+    Expected is a list of ``[x, y]``, or of objects with the keys x and y.
 
     Examples
     --------
@@ -168,8 +153,7 @@ def side_of(value: object, name: str) -> int | None:
     except (TypeError, ValueError, OverflowError):
         side = 0.0
     if isinstance(value, bool) or not 1 <= side < 1 << 31:
-        shown = one_line(str(value))[:_SHOWN]
-        raise ValueProblemError(f"{name} is {shown}; expected a number of pixels, 1 or more")
+        raise ValueProblemError(f"{name} is {one_line(str(value))[:_SHOWN]}; {_NO_SIDE}")
     return int(side)
 
 
@@ -181,8 +165,7 @@ def size_of(width: object, height: object) -> tuple[int, int] | None:
     >>> size_of(640, 480.0), size_of(0, 480), size_of(None, None)
     ((640, 480), None, None)
     """
-    sides = (width, height)
-    for each in sides:
-        if isinstance(each, bool) or not isinstance(each, int | float) or not 1 <= each < 1 << 31:
+    for side in (width, height):
+        if isinstance(side, bool) or not isinstance(side, int | float) or not 1 <= side < 1 << 31:
             return None
     return int(width), int(height)  # type: ignore[call-overload]
