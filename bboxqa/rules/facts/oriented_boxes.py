@@ -1,7 +1,6 @@
 """The rotated boxes of a file, as sizes and angles or as four corners."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +18,6 @@ _MOST = 0.9
 _HALF = 0.5
 # and this share of the rectangles is turned.
 _FEW_TURNED = 0.1
-# Corners of a rectangle that are rounded to whole pixels are off by about this much.
-_PIXEL = 1.0
 # The tolerance in degrees within which a box counts as upright.
 _UPRIGHT = 0.5
 
@@ -120,39 +117,11 @@ def _are_boxes(rings: Rings, single: IndexArray) -> bool:
     if len(single) < _MOST * len(np.unique(rings.row)) or not len(single):
         return False
     corners = rings.xy[rings.offsets[single][:, None] + np.arange(4)]
-    fits = _misfit(corners) <= _PIXEL
-    turned = fits & ~_is_upright(corners)
-    return bool(fits.mean() >= _HALF and turned.sum() >= _FEW_TURNED * fits.sum() > 0)
-
-
-def _around(corners: FloatArray) -> FloatArray:
-    """Return corners in clockwise order around their centre, (Q, 4, 2)."""
     offset = corners - corners.mean(axis=1, keepdims=True)
     order = np.argsort(np.arctan2(offset[..., 1], offset[..., 0]), axis=1, kind="stable")
-    found: FloatArray = np.take_along_axis(corners, order[..., None], axis=1)
-    return found
-
-
-def _misfit(corners: FloatArray) -> FloatArray:
-    """Return the distance of corners, in any order, from a rectangle, (Q,) float64 pixels."""
-    first, second, third, fourth = np.moveaxis(_around(corners), 1, 0)
-    across = (second + third - first - fourth) / 4
-    along = (third + fourth - first - second) / 4
-    uneven = (first - second + third - fourth) / 4
-    # The sides of the remaining parallelogram are rotated until they are perpendicular.
-    length = np.hypot(np.hypot(*across.T), np.hypot(*along.T))
-    slant = np.abs((across * along).sum(axis=1))
-    skew = np.divide(slant, length, out=np.zeros(len(corners)), where=length > 0)
-    found: FloatArray = np.hypot(*uneven.T) + skew
-    return found
-
-
-def _is_upright(corners: FloatArray) -> BoolArray:
-    """Return whether the sides of four corners are parallel to the image axes, (Q,) bool."""
-    steps = np.diff(_around(corners)[:, :3], axis=1)
-    angle = np.degrees(np.arctan2(steps[..., 1], steps[..., 0])) % 90
-    found: BoolArray = (np.minimum(angle, 90 - angle) < _UPRIGHT).all(axis=1)
-    return found
+    boxes, fits = shapes.from_corners(np.take_along_axis(corners, order[..., None], axis=1))
+    turned = fits & (np.abs(boxes[:, 4] - 45) < 45 - _UPRIGHT)
+    return bool(fits.mean() >= _HALF and turned.sum() >= _FEW_TURNED * fits.sum() > 0)
 
 
 def are_crossed(corners: FloatArray) -> BoolArray:
@@ -169,16 +138,14 @@ def are_crossed(corners: FloatArray) -> BoolArray:
 
 
 def _cross(start: FloatArray, stop: FloatArray, begin: FloatArray, end: FloatArray) -> BoolArray:
-    found: BoolArray = (_side(start, stop, begin) * _side(start, stop, end) < 0) & (
-        _side(begin, end, start) * _side(begin, end, stop) < 0
+    def side(start: FloatArray, stop: FloatArray, point: FloatArray) -> FloatArray:
+        along, to = stop - start, point - start
+        found: FloatArray = np.sign(along[:, 0] * to[:, 1] - along[:, 1] * to[:, 0])
+        return found
+
+    found: BoolArray = (side(start, stop, begin) * side(start, stop, end) < 0) & (
+        side(begin, end, start) * side(begin, end, stop) < 0
     )
-    return found
-
-
-def _side(start: FloatArray, stop: FloatArray, point: FloatArray) -> FloatArray:
-    """Return the side of a line on which a point lies, by the sign."""
-    along, to = stop - start, point - start
-    found: FloatArray = np.sign(along[:, 0] * to[:, 1] - along[:, 1] * to[:, 0])
     return found
 
 
@@ -187,37 +154,21 @@ _OF_BOUNDS = 0.75
 _FULL_TURN = 2 * np.pi
 
 
-class Turned(NamedTuple):
-    """The rotated boxes of a file."""
+def turned_boxes(document: Document) -> tuple[IndexArray, FloatArray]:
+    """Return the annotations that are rotated boxes, (R,), and their numbers, (R, 5).
 
-    place: IndexArray
-    """(N,) int64. The index of each annotation's box; -1 without a rotated box. Empty if there are
-    no rotated boxes."""
-    clockwise: FloatArray
-    counter: FloatArray
-    """(R, 5) float64. Centre, sides and degrees of each box; `counter` differs for five numbers,
-    whose direction is unknown, and is the same array if there are none."""
-
-
-def turned_boxes(document: Document) -> Turned:
-    """Return the rotated boxes of a file, with boxes of five numbers in both directions."""
+    The angles of boxes of five numbers are taken to be clockwise, in radians if none is above a
+    whole turn.
+    """
     boxes, rotations = document.once(oriented_boxes), document.annotations.rotations
     known = np.isfinite(boxes.corners[:, 0, 0])
     fives = np.flatnonzero((rotations.n_numbers == 5) & ~np.isin(rotations.row, boxes.row[known]))
-    rows = np.concatenate([boxes.row[known], rotations.row[fives]])
-    if not len(rows):
-        none = np.zeros((0, 5))
-        return Turned(rows, none, none)
     numbers = rotations.values[fives, :5].copy()
-    if len(fives) and np.abs(numbers[:, 4]).max() <= _FULL_TURN:
+    if np.abs(numbers[:, 4]).max(initial=0) <= _FULL_TURN:
         numbers[:, 4] = np.degrees(numbers[:, 4])
     cornered, _ = shapes.from_corners(boxes.corners[known])
-    place = np.full(len(document.annotations), -1)
-    place[rows] = np.arange(len(rows))
-    mirrored = numbers * (1, 1, 1, 1, -1)
-    if not len(fives):
-        return Turned(place, cornered, cornered)
-    return Turned(place, np.concatenate([cornered, numbers]), np.concatenate([cornered, mirrored]))
+    rows = np.concatenate([boxes.row[known], rotations.row[fives]])
+    return rows, np.concatenate([cornered, numbers])
 
 
 def compared_boxes(document: Document, threshold: float) -> tuple[FloatArray, float]:
@@ -225,31 +176,23 @@ def compared_boxes(document: Document, threshold: float) -> tuple[FloatArray, fl
 
     For rotated boxes, these are the bounds.
     """
-    turned, bbox = document.once(turned_boxes), document.annotations.bbox
-    if not len(turned.place):
-        return bbox, threshold
-    bbox, rows = bbox.copy(), np.flatnonzero(turned.place >= 0)
-    bbox[rows] = from_corners(shapes.bounds(turned.clockwise[turned.place[rows]]))
+    rows, turned = document.once(turned_boxes)
+    if not len(rows):
+        return document.annotations.bbox, threshold
+    bbox = document.annotations.bbox.copy()
+    bbox[rows] = from_corners(shapes.bounds(turned))
     return bbox, _OF_BOUNDS * threshold
 
 
 def box_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArray:
     """Return the IoU of pairs of annotations, (P,), using rotated boxes where there are any."""
-    turned, bbox = document.once(turned_boxes), document.annotations.bbox
+    (rows, turned), bbox = document.once(turned_boxes), document.annotations.bbox
     iou: FloatArray = bbox_iou(corners(bbox[left]), corners(bbox[right]))
-    if not len(turned.place):
-        return iou
-    some = np.flatnonzero((turned.place[left] >= 0) | (turned.place[right] >= 0))
-    both = []
-    has_one_direction = turned.counter is turned.clockwise
-    for boxes in (turned.clockwise,) if has_one_direction else (turned.clockwise, turned.counter):
-        sides = []
-        for rows in (left[some], right[some]):
-            side, place = shapes.upright(bbox[rows]), turned.place[rows]
-            side[place >= 0] = boxes[place[place >= 0]]
-            sides.append(side)
-        both.append(rotated_iou(*sides))
-    iou[some] = np.minimum.reduce(both)
+    some = np.flatnonzero(np.isin(left, rows) | np.isin(right, rows))
+    if len(some):
+        boxes = shapes.upright(bbox)
+        boxes[rows] = turned
+        iou[some] = rotated_iou(boxes[left[some]], boxes[right[some]])
     return iou
 
 
