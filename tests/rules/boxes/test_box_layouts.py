@@ -77,14 +77,6 @@ def test_edges_of_images_prove_layouts_where_areas_follow_the_boxes(layout):
     assert np.allclose(boxes_after(content), truth, atol=0.2)
 
 
-@pytest.mark.parametrize("layout", CORNERS)
-def test_a_single_image_of_five_boxes_is_enough(layout):
-    found, _ = the_layout(document(WRITTEN[layout][1], part=SIX)[0])
-    assert found.message.startswith(f"boxes in 1 of 60 images look like {layout}: ")
-    few, _ = document(WRITTEN[layout][1], part=FOUR)
-    assert LAYOUT_CODES.isdisjoint(report_of(few).counts)
-
-
 @pytest.mark.parametrize("outlines", [True, False])
 def test_the_layout_of_one_annotator_is_found_in_shared_images(outlines):
     layout = "x1, y1, x2, y2"
@@ -97,13 +89,6 @@ def test_the_layout_of_one_annotator_is_found_in_shared_images(outlines):
     assert np.allclose(changed[n_boxes : 2 * n_boxes], changed[:n_boxes], atol=0.2)
     two = json.dumps(by_annotators(WRITTEN[layout][1], outlines=True, normal=("cid",)))
     assert f"boxes by 2 of 3 annotators look like {layout}: " in the_layout(two)[0].message
-
-
-def test_square_images_do_not_tell_x_from_y(monkeypatch):
-    monkeypatch.setattr("support.layouts.SIZES", ((640, 640),))
-    found, _ = the_layout(document(WRITTEN["x1, y1, x2, y2"][1], outlines=False, areas=False)[0])
-    assert found.message.startswith("boxes look like x1, y1, x2, y2, or with y before x: ")
-    assert found.fix is None
 
 
 def test_swapped_sizes_and_swapped_boxes_look_alike_without_outlines():

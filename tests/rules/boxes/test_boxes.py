@@ -92,12 +92,6 @@ def test_a_box_is_not_clipped_where_its_outline_is_not():
     assert annotation["area"] == 450
 
 
-def test_a_box_of_no_known_size_is_judged_on_the_left_and_at_the_top_only():
-    content = {"images": [{"width": None}], **boxes([500, 10, 20, 30], [-5, 10, 20, 30])}
-    assert [found.pointer for found in findings(content, code="B003")] == ["/annotations/1/bbox"]
-    assert edits_of(content, "B003") == []
-
-
 def test_small_long_and_large_boxes():
     (small,) = findings(boxes([10, 10, 9, 1.5]), code="B008")
     assert small.message == "bbox height is 1.5 px; expected at least 2 px"
@@ -143,54 +137,6 @@ def test_boxes_written_in_another_way_are_one_finding_and_are_converted(code, ou
     annotations = mended(content, ("B", "P"))
     assert np.allclose([a["bbox"] for a in annotations], PLAIN)
     assert np.allclose([a["area"] for a in annotations], [w * h for _, _, w, h in PLAIN])
-
-
-def test_outlines_that_are_normalised_become_pixels_with_their_boxes():
-    content = {
-        "annotations": [{"bbox": [0.1, 0.25, 0.5, 0.5], "segmentation": ring(0.1, 0.25, 0.5, 0.5)}]
-    }
-    (annotation,) = mended(content, ("B", "P"))
-    assert annotation["bbox"] == [10, 20, 50, 40]
-    assert annotation["segmentation"] == ring(10, 20, 50, 40)
-
-
-def test_boxes_of_two_kinds_of_wrong_are_mended_one_after_the_other():
-    parts = [[(x + w / 2) / 100, (y + h / 2) / 80, w / 100, h / 80] for x, y, w, h in PLAIN]
-    annotations = mended(boxes(*parts), ("B",))
-    assert np.allclose([a["bbox"] for a in annotations], PLAIN)
-
-
-def test_sound_boxes_are_no_diagnosis():
-    assert READ.keys().isdisjoint(codes(boxes(*PLAIN)))
-    # Whole pixels that are 0 or 1, boxes of one pixel in an image of one, and few boxes.
-    assert "B007" not in codes(boxes([0, 0, 1, 1]))
-    assert "B007" not in codes({"images": [{"width": 1, "height": 1}], **boxes([0, 0, 0.5, 0.5])})
-    assert READ.keys().isdisjoint(codes(boxes([60, 50, 80, 60], [88, 50, 20, 10])))
-
-
-def test_outlines_speak_against_a_diagnosis():
-    content = {
-        "annotations": [
-            {"bbox": box, "segmentation": ring(*box)} for box in READ["B005"]
-        ]
-    }  # fmt: skip
-    assert "B005" not in codes(content)
-
-
-def test_swapped_sizes_are_one_finding_that_names_the_image():
-    many = [[10 + 12 * n, 82 + n, 10, 10] for n in range(5)]
-    (found,) = findings(boxes(*many), code="B012")
-    assert found.ids == {"image": 1}
-    assert "B003" not in codes(boxes(*many))
-    # One box that no turn of the image would hold.
-    assert "B012" not in codes(boxes(*many, [90, 40, 30, 10]))
-    assert "B012" not in codes(boxes(*many[:4]))
-
-
-def test_an_area_is_that_of_the_outline():
-    (found,) = findings({"annotations": [{"segmentation": SQUARE, "area": 300}]}, code="B011")
-    assert found.message == "area is 300; expected 600, the area of its outline"
-    assert [(edit.pointer, edit.value) for edit in found.edits] == [("/annotations/0/area", 600)]
 
 
 def test_an_area_without_an_outline_is_that_of_the_box():
@@ -255,14 +201,6 @@ def test_areas_that_differ_by_one_factor_are_not_changed(unit):
     assert not found.edits
 
 
-def test_the_area_of_a_crowd_is_its_pixels():
-    mask = {"size": [80, 100], "counts": [810, 100, 7090]}
-    content = {"annotations": [{"segmentation": mask, "iscrowd": 1, "area": 100}]}
-    assert "B011" not in codes(content)
-    content["annotations"][0]["area"] = 600
-    assert edits_of(content, "B011")[0][2] == 100
-
-
 NUMBER = st.one_of(
     st.integers(-20, 130), st.floats(-20, 130), st.sampled_from([0, 1e-9, 1e300, -1e300])
 )
@@ -324,18 +262,6 @@ def scattered(*boxes, n_images=4):
 
 
 BOX = (40.5, 50, 60, 70)
-
-
-def test_boxes_copied_to_images_of_other_sizes_are_one_finding():
-    other = (100, 100, 50, 50)
-    content = scattered((1, BOX), (2, BOX), (3, BOX), (4, BOX), (2, other), (3, other), (4, other))
-    (found,) = findings(content, code="B014")
-    assert found.count == 7
-    assert found.message == (
-        "7 boxes have the same four numbers as others on images of 3 or more sizes, such as "
-        "[40.5, 50, 60, 70] on 4 images of 4 sizes; expected boxes drawn on each image"
-    )
-    assert found.examples[0] == "/annotations/4/bbox"
 
 
 def test_what_follows_from_copied_boxes_is_hidden_for_them_only():

@@ -23,11 +23,6 @@ def two(first="cat", second="dog", ids=(1, 2), used=(1, 2)):
     }  # fmt: skip
 
 
-def listed(categories):
-    lists = {"images": [], "annotations": [{"id": 1, "category_id": 1}]}
-    return exact({**lists, "categories": list(categories)})
-
-
 def root(names=("rbc", "wbc"), name="cells", used=(1, 2), **more):
     record = {"id": 0, "name": name, "supercategory": "none", **more}
     others = [{"id": n, "name": each, "supercategory": name} for n, each in enumerate(names, 1)]
@@ -70,19 +65,6 @@ def test_no_category_is_removed_where_another_one_has_its_id():
     assert not any(each.edits for each in found)
 
 
-def test_a_name_used_twice():
-    (found,) = findings(two("cat", "cat"), code="C002")
-    assert found.message == ('category name "cat" is already used by id 1; expected a unique name')
-    assert found.severity is Severity.WARNING
-    assert found.ids == {"category": 2}
-
-
-def test_the_root_of_roboflow_may_have_the_name_of_a_class():
-    (found,) = findings(root(("cells", "wbc")), code="C002")
-    assert found.severity is Severity.INFO
-    assert "Roboflow" in found.message
-
-
 @pytest.mark.parametrize("name", ["Cat", " cat", "cat  ", "CAT"])
 def test_names_that_differ_by_case_or_blanks_are_merged(name):
     (found,) = findings(two("cat", name), code="C003")
@@ -96,13 +78,6 @@ def test_names_that_differ_by_case_or_blanks_are_merged(name):
     assert reading.annotations.category_id.tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("used", [(1, 2), (1,), (2,)])
-def test_all_files_of_a_data_set_keep_the_same_category(used):
-    reading = mended(two("cat", "Cat", used=used), "C")
-    assert [(category["id"], category["name"]) for category in reading.categories] == [(1, "cat")]
-    assert set(reading.annotations.category_id.tolist()) == {1}
-
-
 @pytest.mark.parametrize("content", [
     two("cat", "Cat", ids=(1, 1)), two("cat", "Cat", ids=(1, "2")),
     two("cat", "Cat", used=(1, "2")), two("cat", "Cat", ids=(None, 2)),
@@ -111,24 +86,6 @@ def test_nothing_is_merged_where_ids_are_not_sure(content):
     (found,) = findings(content, code="C003")
     assert tuple(found.edits) == ()
     assert found.fix is None
-
-
-def test_a_category_without_annotations():
-    (found,) = findings(two(used=(1,)), code="C004")
-    assert found.message == 'category "dog" has no annotations'
-    assert found.fix is None
-    assert "C004" not in codes(two())
-    assert "C004" not in codes(two(used=("1", 2.0)))
-
-
-def test_fixes_keep_the_label_map_of_a_split():
-    content = listed({"id": n, "name": f"c{n}"} for n in range(1, 81))
-    assert len(mended(content, "C").categories) == 80
-
-
-@pytest.mark.parametrize("used", [(), (7,)])
-def test_where_no_category_is_used_nothing_is_said_of_each(used):
-    assert "C004" not in codes(two(used=used))
 
 
 def test_the_root_of_roboflow_is_removed():
@@ -245,28 +202,3 @@ def test_signs_that_are_not_seen(name, plain, signs):
         f'category name "{plain}" has invisible characters ({signs}); expected it without them'
     )
     assert [edit.value for edit in found.edits] == [plain]
-
-
-def contradictions(first, second):
-    files = [
-        {"categories": [{"id": n, "name": name} for n, name in each]} for each in (first, second)
-    ]
-    return findings(*files, select=("C007", "C009"))
-
-
-@pytest.mark.parametrize(
-    ("name", "how"),
-    [("Cat", "case or blanks"), ("c\u0430t", "look-alike or invisible characters (U+0430)")],
-)
-def test_names_of_two_files_that_look_the_same(name, how):
-    (found,) = contradictions([(1, "cat")], [(1, name)])
-    assert (found.code, found.severity) == ("C007", Severity.ERROR)
-    assert found.message == (
-        f'category id 1 is "{name}" here and "cat" in export.json, which differs only in {how}; '
-        "expected one map for all files"
-    )
-    (found,) = contradictions([(1, "cat")], [(2, name)])
-    assert found.message == (
-        f'category "{name}" has id 2 here; "cat", which differs only in {how}, has id 1 in '
-        "export.json; expected one map for all files"
-    )

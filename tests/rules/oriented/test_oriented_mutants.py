@@ -70,24 +70,11 @@ def test_an_angle_beyond_a_turn_is_named_with_the_direction_it_means(name):
     assert said == pytest.approx(direction, rel=0.001)
 
 
-def test_small_tilts_are_not_radians():
-    random = np.random.default_rng(2)
-    found = boxes()
-    for place in range(len(found)):
-        found = changed(found, place, angle=float(random.normal(0, 1.2) % 360))
-    assert "O002" not in codes(FORMATS["label studio"](found))
-
-
 @pytest.mark.parametrize("name", ["corners", "eight", "cvat", "label studio", "voc"])
 def test_a_box_whose_centre_lies_beyond_the_image_is_a_warning(name):
     (defect,) = findings(FORMATS[name](changed(boxes(), FIRST, centre=(1020, 400))), code="O006")
     assert defect.severity is Severity.WARNING
     assert "centre" in defect.message
-
-
-@pytest.mark.parametrize("name", ["corners", "cvat", "label studio"])
-def test_a_corner_beyond_the_image_is_no_warning(name):
-    assert loud(FORMATS[name](changed(boxes(), FIRST, centre=(970, 400)))) == []
 
 
 @pytest.mark.parametrize("name", ["five", "eight"])
@@ -96,12 +83,6 @@ def test_boxes_of_more_numbers_are_rotated_ones_and_not_broken(name):
     assert "S006" not in codes(content)
     (defect,) = findings(content, code="O009")
     assert defect.count == len(boxes())
-
-
-def test_one_box_of_five_numbers_is_broken():
-    example = {"annotations": [{}, {}, {"bbox": [1, 2, 3, 4, 5]}]}
-    assert {"S006"} <= codes(example)
-    assert "O009" not in codes(example)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """K: keypoints."""
 
-import numpy as np
 import pytest
 from support.validation import codes, findings
 
@@ -20,39 +19,11 @@ def test_as_many_points_as_the_category_names():
     assert "K001" not in codes(pose(keypoints=POINTS, num_keypoints=2))
 
 
-def test_three_numbers_for_each_point_where_nothing_names_them():
-    assert "K001" in codes(pose((), keypoints=POINTS[:7], num_keypoints=2))
-    assert "K001" not in codes(pose((), keypoints=POINTS[:6], num_keypoints=2))
-
-
 @pytest.mark.parametrize("wrong", [3, "2", None, 1.5, [2]])
 def test_the_number_of_visible_points_is_set(wrong):
     (found,) = findings(pose(keypoints=POINTS, num_keypoints=wrong), code="K001")
     assert found.message.endswith("expected 2, the points with a visibility above 0")
     assert [(e.action, e.value) for e in found.edits] == [("replace", 2)]
-
-
-def test_a_missing_number_is_added():
-    (found,) = findings(pose(keypoints=POINTS), code="K001")
-    assert found.message.startswith("num_keypoints is missing; expected 2")
-    assert [(e.pointer, e.action, e.value) for e in found.edits] == [
-        ("/annotations/0/num_keypoints", "add", 2)
-    ]
-
-
-def poses(n, **more):
-    """Return objects with the same keypoints and a wrong number of them, in different places."""
-    many = [
-        {"keypoints": POINTS, "num_keypoints": 3, "bbox": [place, 10, 20, 30], **more}
-        for place in range(n)
-    ]
-    return {"categories": [{"keypoints": ["a", "b", "c"]}], "annotations": many}
-
-
-@pytest.mark.parametrize("content", [poses(4), poses(9, bbox=[5, 10, 20, 30]), poses(9, bbox=None)])
-def test_equal_keypoints_of_few_boxes_are_counted(content):
-    found = findings(content, code="K001")
-    assert all(each.edits[0].value == 2 for each in found)
 
 
 @pytest.mark.parametrize("odd", ["text", {}, 7, ["a", 1, 2], [[1, 2, 2]]])
@@ -129,27 +100,6 @@ def test_a_point_outside_of_its_image_or_far_from_its_box(point, message):
     assert found.message == f"a labelled keypoint is {message}; expected it {expected}"
 
 
-def test_a_point_near_its_box_is_left_alone():
-    assert placed([*INSIDE[:3], 55, 20, 2, 0, 0, 0]) == []
-
-
-def rows_of(*places):
-    """Return annotations at places along the upper edge, with three points in each box."""
-    return [
-        {"bbox": [x, 10, 20, 30], "keypoints": [x + 5, 15, 2, x + 15, 35, 1, 0, 0, 0],
-         "num_keypoints": 2}
-        for x in places
-    ]  # fmt: skip
-
-
-def test_points_that_fit_their_boxes_in_no_order_are_not_called_swapped():
-    annotations = rows_of(50, 80, 110)
-    for annotation in annotations:
-        annotation["bbox"] = [300, 200, 20, 30]
-    content = {**pose(), "annotations": annotations, "images": [{"width": 400, "height": 300}]}
-    assert {found.code for found in findings(content, select=("K",))} == {"K004"}
-
-
 @pytest.mark.parametrize(
     ("skeleton", "message"),
     [
@@ -171,32 +121,3 @@ def test_skeletons_without_wrong_numbers(skeleton):
     content = pose(keypoints=INSIDE, num_keypoints=2)
     content["categories"][0]["skeleton"] = skeleton
     assert findings(content, select=("K",)) == []
-
-
-def in_scale(x_scale, y_scale, n=12, n_right=0, size=(640, 480)):
-    """Return boxes with keypoints inside of them that were scaled, but for some."""
-    rng, objects = np.random.default_rng(1), []
-    for number in range(n):
-        left, top = rng.integers([100, 100], [560, 400]).tolist()
-        x, y = (1, 1) if number < n_right else (x_scale, y_scale)
-        points = [x * (left + 5), y * (top + 8), 2, x * (left + 35), y * (top + 40), 1]
-        objects.append({"bbox": [left, top, 40, 50], "keypoints": points, "num_keypoints": 2})
-    return {
-        "images": [{"width": size[0], "height": size[1]}],
-        "categories": [{"keypoints": ["a", "b"]}],
-        "annotations": objects,
-    }
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        in_scale(1, 1),
-        in_scale(0.5, 0.5, n=2),
-        in_scale(0.5, 0.5, n_right=8),
-        in_scale(0.6, 1),
-        in_scale(0, 0),
-    ],
-)
-def test_keypoints_of_no_other_scale(content):
-    assert "K007" not in codes(content)

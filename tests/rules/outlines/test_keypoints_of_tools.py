@@ -78,25 +78,7 @@ def datumaro(animals, joints=((1, 2), (2, 3))):
     return json.dumps(document, indent=1)
 
 
-def label_studio(animals):
-    results = []
-    shared = {"original_width": WIDTH, "original_height": HEIGHT, "image_rotation": 0}
-    for number, points in enumerate(animals):
-        left, top, right, bottom = box_of(points)
-        value = {
-            "x": left / 4, "y": top / 3, "width": (right - left) / 4, "height": (bottom - top) / 3,
-            "rotation": 0, "rectanglelabels": ["cat"],
-        }  # fmt: skip
-        results.append({"id": f"b{number}", "type": "rectanglelabels", "value": value, **shared})
-        for joint, (x, y, _) in zip(JOINTS, points, strict=True):
-            value = {"x": x / 4, "y": y / 3, "width": 0.5, "keypointlabels": [joint]}
-            results.append({"id": f"b{number}{joint}", "parentID": f"b{number}", **shared,
-                            "type": "keypointlabels", "value": value})  # fmt: skip
-    work = {"completed_by": {"email": "ann@x.org"}, "result": results}
-    return json.dumps([{"id": 1, "data": {"image": "a.jpg"}, "annotations": [work]}], indent=1)
-
-
-FORMATS = {"yolo": yolo, "cvat": cvat, "datumaro": datumaro, "label studio": label_studio}
+FORMATS = {"yolo": yolo, "cvat": cvat, "datumaro": datumaro}
 
 
 def changed(place, joint, *point):
@@ -127,7 +109,7 @@ def test_a_point_beyond_the_image_is_found_at_its_place(name):
         assert defect.pointer == "/items/0/annotations/5"
 
 
-@pytest.mark.parametrize("name", ["cvat", "datumaro", "yolo", "label studio"])
+@pytest.mark.parametrize("name", ["cvat", "datumaro", "yolo"])
 def test_a_labelled_point_in_the_corner_is_found(name):
     assert of_points(FORMATS[name](changed(5, 1, 0, 0, 2))) >= {"K003"}
 
