@@ -126,8 +126,6 @@ class FileReport:
     name: str
     exporter: str | None
     """The tool that probably wrote the file."""
-    habits: str
-    """Known peculiarities of that tool that are not defects."""
     n_images: int
     n_annotations: int
     n_categories: int

@@ -448,7 +448,7 @@ RULES = (
         severity=Severity.WARNING,
         breaks="Trackers learn that an object becomes another one.",
         explanation="""Some annotations of a track have another category than most. Give all the
-            same category, or split the track. I010 checks files that list their tracks.""",
+            same category, or split the track.""",
         bad=_video_of((1, 7, 1), (2, 7, 1), (3, 7, 2)),
         good=_video_of((1, 7, 1), (2, 7, 1), (3, 8, 2)),
         check=_of_several_categories,

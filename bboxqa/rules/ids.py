@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -391,107 +391,47 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         yield from summary_hits(message, "images", rows, severity=severity)
 
 
-def _listed(document: Document, name: str) -> list[dict[str, Any]]:
-    """Return a top-level list such as the videos; empty if it is not a list of objects."""
-    if name not in document.reading.spans:
-        return []
-    _, begin, stop = document.reading.spans[name]
+def _listed(document: Document, name: str) -> list[Any]:
+    """Return the records of a top-level list; empty if there is none."""
+    reading = document.reading
+    if name in ("images", "categories"):
+        return list((document.images if name == "images" else document.categories).values)
+    _, begin, stop = reading.spans.get(name, (0, 0, 0))
     try:
         # Reading a file keeps only COCO's lists, so others are decoded here.
-        found = json.loads(document.reading.text[begin:stop])
+        found = json.loads(reading.text[begin:stop])
     except (ValueError, RecursionError):
         return []
-    is_sound = isinstance(found, list) and all(isinstance(each, dict) for each in found)
-    return found if is_sound else []
+    return found if isinstance(found, list) else []
 
 
-def _in_annotations(document: Document, key: str) -> IndexArray | None:
-    """Return the integers under a key of annotations, (N,) int64; None unless all have one."""
-    reading = document.reading
-    pattern = re.compile(rf'"{key}"\s*:\s*(-?\d{{1,18}})(?=\s*[,}}])'.encode())
-    _, start, stop = reading.spans.get("annotations", (0, 0, 0))
-    found = [int(each[1]) for each in pattern.finditer(reading.text, start, stop)]
-    return np.array(found, np.int64) if len(found) == len(document.annotations) else None
-
-
-def _numbers(records: Sequence[Any], key: str) -> IndexArray:
-    """Return the value of a key of each record as an id; 0 for none."""
+def _numbers(document: Document, name: str, key: str) -> IndexArray:
+    """Return the value of a key of each record of a list as an id; 0 for none."""
+    records = _listed(document, name)
     values = (record.get(key) if isinstance(record, dict) else None for record in records)
     return np.array([0 if v is None else id_number(v) for v in values], np.int64)
-
-
-def _wrong_tracks(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """I010: annotations whose track does not exist, or has another category or video."""
-    tracks = _listed(document, "tracks")
-    of_annotation = _in_annotations(document, "track_id") if tracks else None
-    if of_annotation is None:
-        return
-    track = find(_numbers(tracks, "id"), of_annotation)
-    known = track >= 0
-    # I011 reports references to records that do not exist.
-    videos, categories = _numbers(_listed(document, "videos"), "id"), document.categories.id
-    of_image = np.append(_numbers(document.images.values, "video_id"), 0)[document.image]
-    own = {"category_id": document.annotations.category_id, "video_id": of_image}
-    others = {key: _numbers(tracks, key)[track] for key in own}
-    wrong = {
-        key: known
-        & (own[key] != others[key])
-        & (find(ids, own[key]) >= 0)
-        & (find(ids, others[key]) >= 0)
-        for key, ids in (("category_id", categories), ("video_id", videos))
-    }
-
-    def says(row: int) -> str:
-        number = of_annotation[row]
-        if not known[row]:
-            return f"track_id is {number}, which none of the tracks has; expected the id of a track"
-        key = "category_id" if wrong["category_id"][row] else "video_id"
-        of_what = "annotation" if key == "category_id" else "image"
-        return (
-            f"{key} of the {of_what} is {own[key][row]}, but {others[key][row]} in its track "
-            f"{number}; expected the same"
-        )
-
-    for where in (~known, wrong["category_id"], wrong["video_id"] & ~wrong["category_id"]):
-        yield from record_hits(
-            document,
-            where,
-            says,
-            "track_id",
-            found=lambda row: int(of_annotation[row]),
-            key="track_id",
-        )
 
 
 def _without_video(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """I011: references to videos, and categories of tracks, that do not exist."""
     if document.reading.stopped or "videos" not in document.reading.spans:
         return
-    videos, tracks = _listed(document, "videos"), _listed(document, "tracks")
-    in_annotations = _in_annotations(document, "video_id")
-    none = np.zeros(0, np.int64)
-    for name, key, used, target, records in (
-        ("images", "video_id", _numbers(document.images.values, "video_id"), "videos", videos),
-        ("annotations", "video_id", none if in_annotations is None else in_annotations,
-         "videos", videos),
-        ("tracks", "video_id", _numbers(tracks, "video_id"), "videos", videos),
-        ("tracks", "category_id", _numbers(tracks, "category_id"), "categories",
-         document.categories.values),
-    ):  # fmt: skip
-        ids = _numbers(records, "id")
-        if len(ids):
-            rows = np.flatnonzero((used != 0) & (find(ids, used) < 0))
-            says = f"matches none of the {target}", f"the id of one of the {target}"
-            yield from _of_list(name, key, used, rows, says)
+    for name, target in (("images", "videos"), ("tracks", "videos"), ("tracks", "categories")):
+        key = "video_id" if target == "videos" else "category_id"
+        used, ids = _numbers(document, name, key), _numbers(document, target, "id")
+        rows = np.flatnonzero((used != 0) & (find(ids, used) < 0) & (len(ids) > 0))
+        says = f"matches none of the {target}", f"the id of one of the {target}"
+        yield from _of_list(name, key, used, rows, says)
 
 
 def _videos_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """I012: ids of videos and tracks that an earlier record already has."""
     for name in ("videos", "tracks"):
-        used = _numbers(_listed(document, name), "id")
-        first = first_occurrence(used, used != 0)
-        rows = np.flatnonzero((first >= 0) & (first != np.arange(len(used))))
-        yield from _of_list(name, "id", used, rows, ("is that of an earlier one", "unique ids"))
+        if name in document.reading.spans:
+            used = _numbers(document, name, "id")
+            first = first_occurrence(used, used != 0)
+            rows = np.flatnonzero((first >= 0) & (first != np.arange(len(used))))
+            yield from _of_list(name, "id", used, rows, ("is that of an earlier one", "unique ids"))
 
 
 def _of_list(
@@ -515,11 +455,6 @@ def _of_list(
 
 _TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
 _VIDEOS = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
-_VIDEO = {
-    "videos": _VIDEOS[:1],
-    "tracks": [{"id": 1, "category_id": 1, "video_id": 1}],
-    "images": [{"video_id": 1}],
-}
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -628,24 +563,12 @@ RULES: tuple[Rule, ...] = (
         check=_unannotated,
     ),
     Rule(
-        code="I010",
-        title="annotation contradicts its track",
-        severity=Severity.ERROR,
-        breaks="TAO's tools stop at an unknown track; other errors lower tracking scores.",
-        explanation="""An annotation and its track have the same category and video. Here the track
-            is not in the list, or they differ. Only files in which all annotations have a track_id
-            are checked.""",
-        bad={**_VIDEO, "annotations": [{"track_id": 2}]},
-        good={**_VIDEO, "annotations": [{"track_id": 1}]},
-        check=_wrong_tracks,
-    ),
-    Rule(
         code="I011",
         title="reference to a missing video, or to a missing category of a track",
         severity=Severity.ERROR,
         breaks="TAO's tools stop with a KeyError, or leave the images and tracks out.",
-        explanation="""An image, an annotation or a track names a video that is not in the list, or
-            a track a category. Add it to the list, or correct the reference.""",
+        explanation="""An image or a track names a video that is not in the list, or a track a
+            category. Add it to the list, or correct the reference.""",
         bad={"videos": _VIDEOS, "images": [{"video_id": 3}]},
         good={"videos": _VIDEOS, "images": [{"video_id": 2}]},
         check=_without_video,

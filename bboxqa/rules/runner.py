@@ -19,8 +19,7 @@ from bboxqa.model.findings import Edit, FileReport, Finding, FoundReport, Severi
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import MANY, Defect, Found, Hits, LazyEdits, Rule
 from bboxqa.rules.facts.document import Document, n_records
-from bboxqa.rules.facts.exporters import QUIRKS, exporter
-from bboxqa.rules.facts.file_kinds import kind_of
+from bboxqa.rules.facts.file_kinds import exporter, kind_of
 from bboxqa.rules.findings import describe
 from bboxqa.rules.registry import known_rules, select
 from bboxqa.rules.selection import ignored_codes
@@ -230,14 +229,13 @@ def _single(document: Document, rule: Rule, hits: Hits) -> Hits:
 
 def file_report(document: Document) -> FileReport:
     """Return the name, the exporter and the numbers of records of a file."""
-    tool, kind = exporter(document), kind_of(document)
+    kind = kind_of(document)
     has_pngs = "segments_info" in kind.required and document.disk is None
     return FileReport(
         name=document.name,
         kind=kind.name,
         unread=_unread_pngs(document.name) if has_pngs else "",
-        exporter=tool,
-        habits=QUIRKS.get(tool or "", ""),
+        exporter=exporter(document),
         n_images=len(document.reading.images),
         n_annotations=len(document.annotations),
         n_categories=len(document.reading.categories),

@@ -18,7 +18,6 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import (
     Edits,
-    look_alikes,
     no_edits,
     record_edit,
     record_hits,
@@ -150,18 +149,14 @@ def _missing(
     elif keys == ["bbox"]:
         expected = "x, y, width, height"
 
-    def summary(rows: IndexArray, share: str) -> str:
-        alike = look_alikes(document, name, int(rows[0]), keys)
-        return f"{what} in {share}{alike}; expected {expected}"
-
     yield from record_hits(
         document,
         where,
-        lambda row: f"{what}{look_alikes(document, name, row, keys)}",
+        lambda _row: what,
         *(keys if len(keys) == 1 else ()),
         name=name,
         expected=expected,
-        summary=summary,
+        summary=f"{what} in {{share}}",
         severity=severity,
         few=1,
     )

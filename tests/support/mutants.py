@@ -234,15 +234,6 @@ def posed(change):
     return mutate
 
 
-def tracked(document, rng):
-    n = len(document["annotations"])
-    document["videos"] = [{"id": 1}]
-    document["tracks"] = [{"id": number, "video_id": 1} for number in range(1, n + 1)]
-    for number, annotation in enumerate(document["annotations"], 1):
-        annotation["track_id"] = number
-    one(document, rng)["track_id"] = n + int(rng.integers(1, 99))
-
-
 def c005(document, rng):
     document["categories"].insert(0, {"id": 0, "name": "pets", "supercategory": "none"})
     for record in document["categories"][1:]:
@@ -331,7 +322,6 @@ MUTATIONS = {
     "I007": lambda d, rng: d["images"].append(
         {"id": 99, "file_name": "z.jpg", "width": 9, "height": 9}
     ),
-    "I010": tracked,
     "I011": lambda d, rng: [d.update(videos=[{"id": 1}]), image(d, rng).update(video_id=2)],
     "I012": lambda d, rng: d.update({pick(rng, "videos", "tracks"): [{"id": 1}] * 2}),
     "M005": update(

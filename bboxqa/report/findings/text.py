@@ -67,8 +67,6 @@ def text_lines(
     end = [*summary_lines(report, paint), *_fixable(report), *_next(found, options)]
     if verbose:
         yield from (_file(file, paint) for file in report.files)
-        for habits in dict.fromkeys(file.habits for file in report.files if file.habits):
-            yield from _indented(habits, paint)
         yield from notes
         for group in found:
             yield from ("", *_group(group, paint), *_hidden(report, group))

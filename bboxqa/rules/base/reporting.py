@@ -1,15 +1,13 @@
 """Reporting defects of single records, or of many records at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import (
@@ -19,7 +17,6 @@ from bboxqa.rules.base.rule import (
     Summary,
     described_hits,
     hits,
-    part_hits,
 )
 from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
@@ -61,7 +58,6 @@ def record_hits(
     owner: IndexArray | None = None,
     inner: Callable[[int], tuple[str | int, ...]] | None = None,
     mark: Callable[[int], str] | None = None,
-    severity: Severity | None = None,
     **more: Any,
 ) -> Iterator[Hits]:
     """Yield the records of a mask or an index as `Hits`, if there are any.
@@ -80,14 +76,8 @@ def record_hits(
         The list of the records.
     expected : str
         What was expected; it is added to the message, and to a summary that is a text.
-    summary
+    summary, owner, **more
         As in `hits`.
-    owner : (S,) int64, optional
-        The record of each part, such as a ring.
-    severity : Severity, optional
-        Replaces the rule's severity.
-    **more
-        Further fields of `Hits`.
     """
     ends = f"; expected {expected}" if expected else ""
 
@@ -95,7 +85,7 @@ def record_hits(
         row = at if owner is None else int(owner[at])
         return record_defect(
             document,
-            cast("Place", (name, row, *keys, *(inner(at) if inner else ()))),
+            (name, row, *(*keys, *(inner(at) if inner else ()))),
             says(at) + ends,
             found=found and found(at),
             expected=expected,
@@ -103,13 +93,8 @@ def record_hits(
             key=mark(at) if mark else "",
         )
 
-    if isinstance(summary, str):
-        summary += ends
-    if owner is None:
-        yield from hits(where, describe, severity, name=name, summary=summary, **more)
-    else:
-        for each in part_hits(owner, where, describe, summary=summary, **more):
-            yield replace(each, severity=severity)
+    text = summary + ends if isinstance(summary, str) else summary
+    return hits(where, describe, owner=owner, summary=text, edits=edits, name=name, **more)
 
 
 def record_edit(name: str, row: int, *keys: str | int, value: Any = None) -> tuple[Edit]:
@@ -210,81 +195,34 @@ def value_hits(
 ) -> Iterator[Hits]:
     """Yield the records of a list in which a key is missing or has a wrong value.
 
-    Parameters
-    ----------
-    document : Document
-    name : str
-        The list.
-    key : str
-    where : (N,) bool, or (H,) int64
-        The records.
-    expected : str
-        What the value should be, in words.
-    edits : callable
-        See `Edits`.
-    severity : Severity, optional
-        Replaces the rule's severity.
+    `expected` says in words what the value should be, `edits` are as `Edits`, and a `severity`
+    replaces that of the rule.
     """
 
-    def describe(row: int) -> Defect:
+    def value(row: int) -> Any:
+        return _record(document, name, row).get(key)
+
+    def what(row: int) -> str:
         record = _record(document, name, row)
-        return record_defect(
-            document,
-            (name, row, key),
-            f"{key} is {_what(record, key)}{alike(row)}; expected {expected}",
-            found=record.get(key),
-            expected=expected,
-            edits=edits_of(row),
-        )
+        return shortened(record[key]) if key in record else "missing"
 
-    def summary(some: IndexArray, share: str) -> str:
-        first = _what(_record(document, name, int(some[0])), key)
-        if first == "missing" and _all_missing(document, name, key, some):
-            return f"{key} is missing in {share}{alike(int(some[0]))}; expected {expected}"
-        return f"{key} is wrong in {share} (the first is {first}); expected {expected}"
-
-    def alike(row: int) -> str:
-        return look_alikes(document, name, row, [key])
-
-    def edits_of(row: int) -> tuple[Edit, ...]:
-        return edits(row, lambda: _record(document, name, row).get(key))
-
-    yield from hits(
-        where, describe, severity, name=name, key=key, summary=summary, few=1, edits=edits_of
+    return record_hits(
+        document,
+        where,
+        lambda row: f"{key} is {what(row)}",
+        key,
+        name=name,
+        expected=expected,
+        found=value,
+        edits=lambda row: edits(row, lambda: value(row)),
+        summary=lambda rows, share: (
+            f"{key} is missing or wrong in {share} (the first is {what(int(rows[0]))}); expected "
+            f"{expected}"
+        ),
+        severity=severity,
+        key=key,
+        few=1,
     )
-
-
-def look_alikes(document: Document, name: str, row: int, keys: Sequence[str]) -> str:
-    """Return which keys of a record are missing ones in another spelling, for a message.
-
-    Parameters
-    ----------
-    document : Document
-    name : str
-        The list of the record.
-    row : int
-    keys : sequence of str
-        The keys that the record needs.
-    """
-    there = [each for each in _record(document, name, row) if isinstance(each, str)]
-    plain = {_plain(key) for key in {*keys} - {*there}}
-    found = [key for key in there if key not in keys and _plain(key) in plain]
-    are = "is" if len(found) == 1 else "are"
-    return f" (there {are} {', '.join(map(shortened, found))})" if found else ""
-
-
-def _plain(key: str) -> str:
-    return "".join(sign for sign in key.lower() if sign.isalnum())
-
-
-def _what(record: Mapping[str, Any], key: str) -> str:
-    return shortened(record[key]) if key in record else "missing"
-
-
-def _all_missing(document: Document, name: str, key: str, rows: IndexArray) -> bool:
-    if name == "annotations" and key in document.annotations.kind:
-        return bool((document.annotations.kind[key][rows] == Kind.MISSING).all())
-    return all(key not in _record(document, name, row) for row in rows.tolist())
 
 
 def _record(document: Document, name: str, row: int) -> Mapping[str, Any]:
@@ -342,9 +280,9 @@ def found_defects(code: str) -> Callable[[Document, ValidateSettings], Iterator[
 def _found(code: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield the defects with a code, of annotations and of other records."""
     origin = document.reading.origin
-    if origin is None:
-        return
-    of_code = [(place, each) for place, each in enumerate(origin.defects) if each.code == code]
+    of_code = [
+        (n, each) for n, each in enumerate(origin.defects if origin else ()) if each.code == code
+    ]
     of_rows = [each for _, each in of_code if each.row >= 0]
 
     def describe(place: int) -> Defect:
@@ -355,11 +293,8 @@ def _found(code: str, document: Document, _settings: ValidateSettings) -> Iterat
     if of_rows:
         yield Hits(np.array([each.row for each in of_rows], np.int64), describe)
     others = [Defect(each.message, f"/defects/{place}") for place, each in of_code if each.row < 0]
-    if len(others) < _MANY_PLACES:
-        yield from described_hits(others)
-        return
-    pointers = tuple(each.pointer for each in others[:_EXAMPLES])
-    message = f"{len(others):,} times; the first: {others[0].message}"
-    yield from described_hits(
-        [Defect(message, others[0].pointer, count=len(others), examples=pointers)]
-    )
+    if len(others) >= _MANY_PLACES:
+        pointers = tuple(each.pointer for each in others[:_EXAMPLES])
+        message = f"{len(others):,} times; the first: {others[0].message}"
+        others = [Defect(message, pointers[0], count=len(others), examples=pointers)]
+    yield from described_hits(others)

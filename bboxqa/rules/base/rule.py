@@ -28,12 +28,7 @@ defaults.
 
 
 class LazyEdits(Sequence[Edit]):
-    """Edits of many records, created on iteration.
-
-    Parameters
-    ----------
-    make : callable
-        Returns the edits.
+    """Edits of many records, created on iteration by a function.
 
     Examples
     --------
@@ -149,71 +144,42 @@ def hits(
     describe: Callable[[int], Defect],
     severity: Severity | None = None,
     *,
-    name: str = "annotations",
-    key: str = "",
+    owner: IndexArray | None = None,
     summary: Summary | str | None = None,
-    total: int = 0,
-    few: int = MANY,
     edits: Callable[[int], Iterable[Edit]] | None = None,
-    apart: bool = False,
+    **fields: Any,
 ) -> Iterator[Hits]:
-    """Yield the records of a mask or an index as `Hits`, if there are any.
+    """Yield the records, or parts of annotations, in a mask or an index as `Hits`, if any.
 
     Parameters
     ----------
     where : (N,) bool, or (H,) int64
     describe, summary, edits : callable
-        They are called with row numbers of records, not indices into the hits. A summary may also
-        be a text with "{share}".
-    severity, name, key, total, few, apart
-        See `Hits`.
-    """
-    rows: IndexArray = np.flatnonzero(where) if where.dtype == bool else where.astype(np.int64)
-    if len(rows):
-        yield Hits(
-            rows,
-            lambda place: describe(int(rows[place])),
-            severity,
-            name,
-            key,
-            _of_rows(summary, rows),
-            total,
-            few,
-            edits and (lambda place: edits(int(rows[place]))),
-            apart=apart,
-        )
-
-
-def _of_rows(summary: Summary | str | None, rows: IndexArray) -> Summary | None:
-    if isinstance(summary, str):
-        return lambda _places, share: summary.replace("{share}", share)
-    return summary and (lambda places, share: summary(rows[places], share))
-
-
-def part_hits(
-    row: IndexArray,
-    where: BoolArray | IndexArray,
-    describe: Callable[[int], Defect],
-    *,
-    key: str = "",
-    summary: Summary | str | None = None,
-) -> Iterator[Hits]:
-    """Yield parts of annotations, such as rings, in a mask or an index, if there are any.
-
-    Parameters
-    ----------
-    row : (S,) int64
-        The annotation of each part.
-    where : (S,) bool, or (H,) int64
-    describe : callable
-        Called with the number of a part.
-    key, summary
-        As in `hits`, with numbers of parts.
+        They are called with numbers of records or parts, not with indices into the hits. A summary
+        may also be a text with "{share}".
+    severity : Severity, optional
+        Replaces the rule's severity.
+    owner : (N,) int64, optional
+        The annotation of each part, such as a ring.
+    **fields
+        Further fields of `Hits`.
     """
     which: IndexArray = np.flatnonzero(where) if where.dtype == bool else where.astype(np.int64)
-    if len(which):
-        of_rows = _of_rows(summary, which)
-        yield Hits(row[which], lambda place: describe(int(which[place])), key=key, summary=of_rows)
+    if not len(which):
+        return
+    of_rows: Summary | None = None
+    if isinstance(summary, str):
+        of_rows = lambda _places, share: summary.replace("{share}", share)  # noqa: E731
+    elif summary is not None:
+        of_rows = lambda places, share: summary(which[places], share)  # noqa: E731
+    yield Hits(
+        which if owner is None else owner[which],
+        lambda place: describe(int(which[place])),
+        severity,
+        summary=of_rows,
+        edits=edits and (lambda place: edits(int(which[place]))),
+        **fields,
+    )
 
 
 def described_hits(founds: Sequence[Defect], severity: Severity | None = None) -> Iterator[Hits]:

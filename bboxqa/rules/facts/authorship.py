@@ -1,6 +1,5 @@
 """The annotators of annotations, and the annotators that images list."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,55 +105,32 @@ def unique_pairs(
 def authorship(document: Document) -> Authorship:
     """Return the annotators of a document, from its annotations and from lists on images."""
     number = {name: code for code, name in enumerate(document.annotations.annotator_names)}
-    n_images = len(document.images)
-    picture = np.arange(n_images)
-    by_records = document.annotator_key is None and any(_one_each(document))
-    pairs = _of_records(document) if by_records else _of_lists(document)
-    asked = [(row, number.setdefault(name, len(number))) for row, name in pairs]
+    images, n_images = document.images.values, len(document.images)
+    records = [image if type(image) is dict else {} for image in images]
+    single = [record.get("annotator") for record in records]
+    is_single = [type(name) in _NAMES and name != "" for name in single]
+    by_records = document.annotator_key is None and any(is_single)
+    known: dict[str, tuple[str, ...]] = {}
+    asked: list[tuple[int, int]] = []
+    for row, record in enumerate(records):
+        value = [single[row]] if by_records and is_single[row] else None
+        value = value if by_records else image_list(record)[1]
+        if value is not None:
+            # Most images have the same list, so each distinct list is converted once.
+            text = repr(value)
+            if text not in known:
+                known[text] = names_in(value) or ()
+            asked += [(row, number.setdefault(name, len(number))) for name in known[text]]
     table = unique_pairs(*np.array(asked, np.int64).reshape(-1, 2).T)[0]
-    listed = np.zeros(n_images, np.bool_)
+    listed, picture, author = np.zeros(n_images, np.bool_), np.arange(n_images), document.annotator
     listed[table[:, 0]] = True
-    author = document.annotator
     if by_records:
         of_image = np.full(n_images + 1, -1, np.int32)
         of_image[table[:, 0]] = table[:, 1]
         author = of_image[document.image]
-        picture = _pictures(document)
+        first: dict[str, int] = {}
+        for row, record in enumerate(records):
+            name = record.get("file_name")
+            if type(name) is str and name:
+                picture[row] = first.setdefault(name, row)
     return Authorship(tuple(number), author, by_records, picture, listed, table)
-
-
-def _one_each(document: Document) -> Iterator[bool]:
-    """Yield for each image whether it names a single annotator."""
-    for image in document.images.values:
-        name = image.get("annotator") if type(image) is dict else None
-        yield type(name) in _NAMES and name != ""
-
-
-def _of_records(document: Document) -> Iterator[tuple[int, str]]:
-    for row, named in enumerate(_one_each(document)):
-        if named:
-            yield row, annotator_name(document.images.values[row]["annotator"])
-
-
-def _of_lists(document: Document) -> Iterator[tuple[int, str]]:
-    # Most images have the same list, so each distinct list is converted once.
-    names: dict[str, tuple[str, ...]] = {}
-    for row, image in enumerate(document.images.values):
-        value = image_list(image)[1]
-        if value is not None:
-            text = repr(value)
-            if text not in names:
-                names[text] = names_in(value) or ()
-            for name in names[text]:
-                yield row, name
-
-
-def _pictures(document: Document) -> IndexArray:
-    """Return the first image record with the same file name for each image record, (I,)."""
-    first: dict[str, int] = {}
-    result = np.arange(len(document.images))
-    for row, image in enumerate(document.images.values):
-        name = image.get("file_name") if type(image) is dict else None
-        if type(name) is str and name:
-            result[row] = first.setdefault(name, row)
-    return result

@@ -1,16 +1,14 @@
-"""Recognising kinds of COCO files by their records, and choosing the rules for each kind."""
+"""The kind of a COCO file by its records, the rules for each kind, and the tool that wrote it."""
 
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass
 
-import numpy as np
-
+from bboxqa.formats.column_builder import are_of_cvat
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.selection import is_selected
 
-# Number of records to examine, and number of sections above which a list counts as long.
-_SAMPLE = 20
-_LONG = 6
+# Number of records to examine, and of bytes of a list of licences.
+_SAMPLE, _LICENCES = 20, 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,27 +102,30 @@ def kind_of(document: Document) -> FileKind:
     return document.once(_kind)
 
 
-def _kind(document: Document) -> FileKind:
-    if document.reading.origin is not None:
-        return FileKind(
-            document.reading.origin.title, ("", "I007"), (*_OF_JSON, "E", "G"), is_measured=True
-        )
-    return _kind_of_coco(document, list(_keys_of_annotations(document)))
+def _kind(document: Document) -> FileKind:  # noqa: PLR0911
+    reading = document.reading
+    if reading.origin is not None:
+        return FileKind(reading.origin.title, ("", "I007"), (*_OF_JSON, "E", "G"), is_measured=True)
+    n = min(len(document.annotations), _SAMPLE) if "annotations" in reading.sections else 0
+    keys = [{*document.record(row)} for row in range(n)]
 
+    def have(key: str) -> bool:
+        return 2 * sum(key in each for each in keys) > n
 
-def _kind_of_coco(document: Document, keys: list[set[str]]) -> FileKind:
-    if document.reading.is_results:
-        return _kind_of_results(keys)
-    if _has_images_only(document):
+    if reading.is_results:
+        results = CAPTION_RESULTS if have("caption") else RESULTS
+        return results if keys and have("image_id") else _LIST if keys else _NO_RESULTS
+    is_whole = not reading.stopped and "annotations" not in reading.spans
+    if is_whole and len(document.images) and document.top.keys() <= _KEYS_OF_IMAGES:
         return IMAGES
-    if {"tracks", "videos"} <= document.reading.spans.keys() and _have(keys, "track_id"):
+    if {"tracks", "videos"} <= reading.spans.keys() and have("track_id"):
         return TAO
-    if not any("bbox" in each or "segmentation" in each for each in keys):
-        panoptic = PANOPTIC if "images" in document.reading.spans else PANOPTIC_RESULTS
+    if not any(each & {"bbox", "segmentation"} for each in keys):
+        panoptic = PANOPTIC if "images" in reading.spans else PANOPTIC_RESULTS
         for key, kind in (("caption", CAPTIONS), ("segments_info", panoptic), ("bboxes", VIDEOS)):
-            if _have(keys, key):
+            if have(key):
                 return kind
-        if _have(keys, "category_id") and not any(each & _OF_OBJECTS for each in keys):
+        if have("category_id") and not any(each & _OF_OBJECTS for each in keys):
             return LABELS
     images = document.images.values[:_SAMPLE]
     marks = {"neg_category_ids", "not_exhaustive_category_ids"}
@@ -132,35 +133,46 @@ def _kind_of_coco(document: Document, keys: list[set[str]]) -> FileKind:
     return LVIS if len(images) and is_lvis else OBJECTS
 
 
-def _has_images_only(document: Document) -> bool:
-    """Return whether a complete file has a list of images, and no possible list of annotations."""
-    reading = document.reading
-    return (
-        not reading.stopped
-        and "annotations" not in reading.spans
-        and len(document.images) > 0
-        and document.top.keys() <= _KEYS_OF_IMAGES
-    )
+_NO_LICENCE = {"name": "", "id": 0, "url": ""}
+_BLANK_INFO = ("contributor", "date_created", "description", "url", "version", "year")
+_ROBOFLOW_NAME = re.compile(r"\.rf\.[0-9a-zA-Z]{20,}\.")
+_MARKS = {
+    "contributor": {
+        "label studio converter": "Label Studio Converter", "label studio": "Label Studio",
+        "supervisely": "Supervisely",
+    },
+    "description": {
+        "vgg image annotator": "VIA", "exported from fiftyone": "FiftyOne",
+        "roboflow": "Roboflow", "converted from supervisely": "Supervisely",
+    },
+    "url": {"vgg/software/via": "VIA", "voxel51.com/fiftyone": "FiftyOne", "roboflow": "Roboflow"},
+}  # fmt: skip
+"""Texts in the keys of `info` by which tools are known."""
 
 
-def _kind_of_results(keys: list[set[str]]) -> FileKind:
-    if not _have(keys, "image_id"):
-        return _LIST if keys else _NO_RESULTS
-    return CAPTION_RESULTS if _have(keys, "caption") else RESULTS
+def exporter(document: Document) -> str | None:
+    """Return the tool that wrote a file, as the file says; None if it does not.
 
-
-def _keys_of_annotations(document: Document) -> Iterator[set[str]]:
-    """Yield the keys of a sample of annotations, from all parts of the file."""
-    section = document.reading.sections.get("annotations")
-    if section is None or not section.n:
-        return
-    # In a long list, only records with known positions are found quickly.
-    rows = section.rows if len(section.rows) > _LONG else range(section.n)
-    n_looked_at = _LONG if len(section.rows) > _LONG else _SAMPLE
-    for place in np.unique(np.linspace(0, len(rows) - 1, n_looked_at).astype(int)).tolist():
-        yield set(document.record(rows[place]))
-
-
-def _have(keys: list[set[str]], key: str) -> bool:
-    """Return whether most annotations have a key."""
-    return 2 * sum(key in each for each in keys) > len(keys)
+    Examples
+    --------
+    >>> from bboxqa.formats.scanner import read_bytes
+    >>> text = b'{"info": {"contributor": "Label Studio"}, "images": []}'
+    >>> exporter(Document(read_bytes(text, "result.json")))
+    'Label Studio'
+    """
+    info = document.top.get("info")
+    info = info if isinstance(info, dict) else {}
+    for key, marks in _MARKS.items():
+        text = str(info.get(key) or "").lower()
+        for mark, tool in marks.items():
+            if mark in text:
+                return tool
+    names = document.images.texts("file_name")[:_SAMPLE]
+    if names and all(_ROBOFLOW_NAME.search(name) for name in names):
+        return "Roboflow"
+    _, start, stop = document.reading.spans.get("licenses", (0, 0, _LICENCES + 1))
+    is_blank = stop - start <= _LICENCES and all(info.get(key) == "" for key in _BLANK_INFO)
+    if not is_blank or document.locator.value("licenses", 0) != _NO_LICENCE:
+        return None
+    occluded = len(document.annotations) and are_of_cvat(document.record(0).get("attributes"))
+    return "CVAT" if occluded else "Datumaro"

@@ -387,30 +387,10 @@ def test_lists_of_lvis_that_fit_the_file(lists):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"track_id": 7}, "track_id is 7, which none of the tracks has; expected the id of a"),
-        ({"category_id": 2}, "category_id of the annotation is 2, but 1 in its track 1;"),
-        ({"image_id": 2}, "video_id of the image is 5, but 1 in its track 1; expected"),
-    ],
-)
-def test_annotations_that_contradict_their_track(change, message):
-    content = json.loads(tao())
-    content["images"][0]["video_id"], content["images"][1]["video_id"] = 1, 5
-    content["videos"].append({"id": 5, "name": "b"})
-    assert "I010" not in codes(exact(content))
-    content["annotations"].append({**content["annotations"][0], "id": 2, **change})
-    (found,) = findings(exact(content), code="I010")
-    assert (found.pointer, found.message[: len(message)]) == ("/annotations/1/track_id", message)
-
-
-@pytest.mark.parametrize(
     ("change", "pointer", "message"),
     [
         ({"images": {"video_id": 7}}, "/images/2/video_id",
          "video_id of 1 of 3 images matches none of the videos (the first is 7); expected the id"),
-        ({"annotations": {"video_id": 7}}, "/annotations/0/video_id",
-         "video_id of 1 of 1 annotation matches none of the videos (the first is 7); expected"),
         ({"tracks": {"video_id": 7}}, "/tracks/0/video_id",
          "video_id of 1 of 1 track matches none of the videos (the first is 7); expected the id"),
         ({"tracks": {"category_id": 7}}, "/tracks/0/category_id",

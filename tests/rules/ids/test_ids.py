@@ -205,13 +205,3 @@ def test_references_to_an_empty_list_are_of_one_cause(name, key):
     )
     (found,) = findings({name: [], "annotations": [{}]}, code="I004")
     assert found.message.startswith(f"{key} is 1, but {name} is empty; ")
-
-
-def test_keys_in_another_spelling_are_named():
-    records = [{"imageId": 1, "CategoryID": 1, "image_id": ABSENT, "category_id": ABSENT}] * 3
-    found = only({"annotations": records}, "S002")
-    assert '(there are "imageId", "CategoryID")' in found.message
-    found = only({"images": [{"fileName": "a.jpg", "file_name": ABSENT}]}, "S008")
-    assert 'file_name is missing (there is "fileName")' in found.message
-    (found,) = findings({"annotations": [{"id": ABSENT, "ids": 3}]}, code="S002")
-    assert "there is" not in found.message
