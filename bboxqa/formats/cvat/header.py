@@ -1,10 +1,9 @@
 """The jobs, annotators and labels in the header of a CVAT file."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from bboxqa.core.text import clean, one_line
 from bboxqa.formats.records import whole_number
@@ -24,24 +23,25 @@ class Job:
     subset: str
     assignee: str
     line: int
-    size: tuple[str, str] = ("", "")
+    size: tuple[str, str]
     """Width and height of the frames of a video, as written in the file."""
-    source: str = ""
+    source: str
     """The file name of a video."""
-    is_video: bool = False
-    frames: range | None = None
+    is_video: bool
+    frames: range | None
     """The frames to be annotated; None if the file does not say."""
 
 
-class Label(NamedTuple):
-    """A label of a task, or a joint of a label that is a skeleton."""
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label of a task."""
 
     name: str
     line: int
     has_box: bool
-    joints: tuple[str, ...] = ()
+    joints: tuple[str, ...]
     """The joints of a skeleton, and the two joints that each limb connects."""
-    limbs: tuple[tuple[str, str], ...] = ()
+    limbs: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def header_of(meta: Element) -> Header:
             listed = whole.find("tasks")
             tasks = [] if listed is None else listed.all("task")
             jobs = tuple(_job(each, whole, meta) for each in tasks or [whole])
-            return Header(jobs, {each.name: each for each in _labels(whole.find("labels"))})
+            return Header(jobs, _labels(whole.find("labels")))
     return Header()
 
 
@@ -98,43 +98,41 @@ def _assignee(work: Element) -> str:
 
 def _frames(work: Element) -> range | None:
     """Return the frames of a job, if its numbers agree with each other."""
-    n_frames = whole_number(work.said("size"))
-    if n_frames is None or not 0 < n_frames <= _MOST_FRAMES:
-        return None
+    n_frames = whole_number(work.said("size")) or 0
     first = whole_number(work.said("start_frame") or 0)
     last = whole_number(work.said("stop_frame") or n_frames - 1)
     step = whole_number(work.said("frame_filter").partition("step=")[2] or 1)
-    if first is None or last is None or step is None or step < 1 or first < 0:
+    if first is None or last is None or not step or min(first, step) < 0 or last > _MOST_FRAMES:
         return None
     found = range(first, last + 1, step)
-    return found if len(found) == n_frames else None
+    return found if len(found) == n_frames > 0 else None
 
 
-def _labels(listed: Element | None) -> Iterator[Label]:
+def _labels(listed: Element | None) -> dict[str, Label]:
+    labels = [] if listed is None else listed.all("label")
     joints: dict[str, list[str]] = defaultdict(list)
-    labels = [] if listed is None else listed.inside
     for label in labels:
         joints[label.said("parent")].append(label.said("name"))
+    found = {}
     for label in labels:
-        name, kind = label.said("name"), label.said("type")
+        name = label.said("name")
         if name and not label.said("parent"):
-            own = (*joints[name],)
-            limbs = (*_limbs(label.said("svg")),) if own else ()
-            yield Label(name, label.line, kind not in _WITHOUT_BOX, own, limbs)
+            limbs = _limbs(label.said("svg")) if name in joints else ()
+            has_box = label.said("type") not in _WITHOUT_BOX
+            found[name] = Label(name, label.line, has_box, (*joints[name],), limbs)
+    return found
 
 
-def _limbs(drawing: str) -> Iterator[tuple[str, str]]:
-    """Yield the limbs of a drawing, whose circles are joints and whose lines are limbs."""
+def _limbs(drawing: str) -> tuple[tuple[str, str], ...]:
+    """Return the limbs of a drawing, whose circles are joints and whose lines are limbs."""
     try:
         root = tree_of(f"<svg>{drawing}</svg>".encode())
     except XmlError:
         # The drawing is of no other use.
-        return
-    names = {
-        each.values.get("data-node-id"): each.values.get("data-label-name", "")
-        for each in root.all("circle")
-    }
-    for line in root.all("line"):
-        ends = [names.get(line.values.get(f"data-node-{end}"), "") for end in ("from", "to")]
-        if all(ends):
-            yield ends[0], ends[1]
+        return ()
+    circles = (each.values for each in root.all("circle"))
+    names = {each.get("data-node-id"): each.get("data-label-name", "") for each in circles}
+    lines = (each.values for each in root.all("line"))
+    ends = ((each.get("data-node-from"), each.get("data-node-to")) for each in lines)
+    limbs = ((names.get(start), names.get(end)) for start, end in ends)
+    return tuple((start, end) for start, end in limbs if start and end)

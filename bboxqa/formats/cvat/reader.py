@@ -1,6 +1,5 @@
 """Reading CVAT XML: images and tracks, who was asked about them, and the shapes drawn there."""
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Steps
 from bboxqa.formats.cvat.format import cvat_members
 from bboxqa.formats.cvat.header import Header, Job, header_of
-from bboxqa.formats.cvat.shapes import UnknownSizeError, attributes_of, shape_of
+from bboxqa.formats.cvat.shapes import UnknownSizeError, attributes_of, plain_box_of, shape_of
 from bboxqa.formats.document import Where
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import whole_number
@@ -18,7 +17,6 @@ from bboxqa.formats.source import archive_around, members_of, members_with, only
 from bboxqa.formats.translation.collector import (
     SESSIONS,
     SIDES,
-    UNLABELLED,
     UNNAMED,
     Add,
     BrokenTextError,
@@ -64,12 +62,15 @@ _NOTES = (
         "video",
         "of which only frames with shapes are known: empty frames count as not asked about",
     ),
+    ("joints", "track", "of skeletons without their joints: 'CVAT for images 1.1' has them"),
 )
+_PLAIN = (
+    ("rotation", "0"), ("source", "manual"), ("occluded", "0"), ("group_id", "0"), ("z_order", "0")
+)  # fmt: skip
+"""Values of boxes that are columns; the last three are attributes, which are not measured."""
 _MOST_FRAMES, _FRAMES_BY_SHAPE, _FEW_FRAMES = 250_000, 50, 1000
 """Frames without shapes that the videos of a source may have, as a few words can name very many:
 in all, more by shape, and any few."""
-_MOST_POINTS, _POINTS_EACH = 500_000, 20
-"""Points that the skeletons of a track may have: some however few are written, and for each."""
 
 
 def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
@@ -117,6 +118,9 @@ class _Records:
         self._masks = Masks(outlines=wanted.outlines)
         self._tally: Counter[str] = Counter()
         self._header = Header()
+        # Categories of boxes that are columns, and the values that these have.
+        self._ids: dict[str, int] = {}
+        self._plain_values = _PLAIN if wanted.in_full else _PLAIN[:2]
         # Labels of shapes without a box.
         self._apart: set[str] = set()
         self._names_people = False
@@ -127,23 +131,23 @@ class _Records:
         self._shared: Record = {}
         self._track: Mapping[str, str] = {}
         self._job: Job | None = None
-        self._skeletons: list[Element] = []
-        self._n_joints = self._n_points = 0
-        self._n_images = self._n_tracks = self._n_shapes = 0
 
     def add(self, element: Element) -> None:
         """Add the content of an element."""
         if element.around == "image":
-            if self._image is not None:
+            if self._image is not None and not self._add_plain(element, self._image):
                 label = element.values.get("label")
                 self._add_shape(element, label, self._image, self._shared)
         elif element.around == "track":
-            self._add_to_track(element)
+            if element.name == "track":
+                # The joints of a skeleton are tracks nested in its own.
+                self._tally["joints"] += 1
+            elif element.values.get("outside") != "1":
+                self._add_in_frame(element)
         elif element.name == "image":
             self._begin_image(element.values, self._where(element))
         elif element.name == "track":
-            self._end_track()
-            self._n_tracks += 1
+            self._tally["tracks"] += 1
             self._track = element.values
             self._job = self._header.job_of(element.values)
         elif element.name == "meta":
@@ -185,7 +189,7 @@ class _Records:
 
     def _begin_image(self, values: Mapping[str, str], where: Where) -> None:
         """Set the image of the shapes that follow; none if they are repeated work."""
-        self._n_images += 1
+        self._tally["images"] += 1
         name = values.get("name") or id_as_name(values.get("id", ""))
         image = self._image_record(values.get("subset", ""), name, where)
         self._into.size(image, name, [values.get(side) for side in SIDES], where)
@@ -201,53 +205,8 @@ class _Records:
         else:
             self._image, self._shared = image, self._ask(image, annotator, number)
 
-    def _add_to_track(self, element: Element) -> None:
-        """Add a shape of a track in a frame; a skeleton once its joints are known.
-
-        The joints of a skeleton are tracks nested in its own, which follow its frames.
-        """
-        if element.name == "track":
-            self._add_joint(element)
-        elif element.name == "skeleton" and element.find("points") is None:
-            self._skeletons.append(element)
-        else:
-            self._add_in_frame(element)
-
-    def _add_joint(self, track: Element) -> None:
-        """Add the points of a joint to the skeletons of its track."""
-        joints = {whole_number(each.values.get("frame")): each for each in track.inside}
-        frames = sorted(frame for frame in joints if frame is not None)
-        if not frames:
-            return
-        self._n_joints += len(frames)
-        self._n_points += len(self._skeletons)
-        most = max(_MOST_POINTS, _POINTS_EACH * self._n_joints)
-        if self._n_points > most:
-            if not self._tally["many points"]:
-                found = f"would bring the skeletons to {self._n_points:,} points, of which"
-                problem = f"track: {found} {self._n_joints:,} are written; expected at most"
-                self._into.defect("T001", f"{problem} {most:,}", self._where(track))
-            self._tally["many points"] += 1
-            return
-        for skeleton in self._skeletons:
-            frame = whole_number(skeleton.values.get("frame"))
-            # Joints that CVAT does not write in a frame stay as in the previous frame.
-            n_before = 0 if frame is None else bisect_right(frames, frame)
-            values = {**joints[frames[max(n_before - 1, 0)]].values}
-            values["label"] = track.values.get("label", "")
-            if not n_before:
-                values["outside"] = "1"
-            skeleton.inside.append(Element("points", track.line, values, skeleton.name))
-
-    def _end_track(self) -> None:
-        skeletons, self._skeletons = self._skeletons, []
-        for skeleton in skeletons:
-            self._add_in_frame(skeleton)
-
     def _add_in_frame(self, element: Element) -> None:
-        """Add the shape of a track in a frame, unless it is outside."""
-        if element.values.get("outside") == "1":
-            return
+        """Add the shape of a track in a frame."""
         where = self._where(element)
         frame = whole_number(element.values.get("frame"))
         if frame is None or frame < 0:
@@ -257,7 +216,7 @@ class _Records:
             return
         image, shared = self._frame(self._job, frame, where)
         element.values = {**self._track, **element.values}
-        self._n_shapes += 1
+        self._tally["shapes"] += 1
         self._add_shape(element, self._track.get("label"), image, shared, frame)
 
     def _frame(self, job: Job | None, frame: int, where: Where) -> tuple[Record, Record]:
@@ -271,55 +230,67 @@ class _Records:
             self._into.size(image, name, job.size, self._where(job))
         return image, self._ask(image, self._annotator(job))
 
+    def _add_plain(self, element: Element, image: Record) -> bool:
+        """Add an upright box of a known label as columns; return False for other shapes."""
+        values, add_boxes = element.values, self._wanted.add_boxes
+        label = values.get("label", "")
+        box = plain_box_of(values) if add_boxes is not None and element.name == "box" else None
+        # Answers and marks are kept where all keys are requested, or where they name people.
+        has_more = element.inside and (
+            self._wanted.in_full
+            or any(each.values.get("name") == "annotator" for each in element.inside)
+        )
+        if (
+            box is None
+            or add_boxes is None
+            or has_more
+            or label not in self._header.labels
+            or any(values.get(key, default) != default for key, default in self._plain_values)
+        ):
+            return False
+        if label not in self._ids:
+            self._ids[label] = self._into.category(label, self._where(element))
+        annotator = self._shared.get("annotator", "")
+        row = (image["id"], self._ids[label], *box, annotator, "", element.line)
+        self._into.plain_boxes([row], self._member, add_boxes)
+        return True
+
     def _add_shape(
         self, element: Element, label: str | None, image: Record, shared: Record, frame: int = -1
     ) -> None:
-        where = self._where(element)
+        where, what = self._where(element), element.name
         size = (image["width"], image["height"]) if "height" in image else None
         try:
             shape = self._wanted.boxed(shape_of(element, size, self._masks))
         except ValueProblemError as error:
             self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
-            code = _CODES.get(type(error), "T001")
-            self._into.defect(code, f"{element.name}: {error}", where)
+            self._into.defect(_CODES.get(type(error), "T001"), f"{what}: {error}", where)
             return
         record = shared | shape
         attributes = attributes_of(element, record.get("attributes"), is_tracked=frame >= 0)
         if attributes:
             record["attributes"] = attributes
-        source = element.values.get("source", "manual")
-        if source != "manual":
+        if (source := element.values.get("source", "manual")) != "manual":
             record["source"] = source
         if frame >= 0:
             record["own_id"] = f"track {element.values.get('id', '')}, frame {frame}"
-        name = (label or "").strip() or UNLABELLED
-        if "bbox" not in record:
-            record["label"] = name
-            self._into.annotation(record, where)
-            self._apart.add(name)
-            return
-        record["category_id"] = self._into.category(name, where)
+        name = (label or "").strip()
         n_joints = len(record.get("joints", ()))
-        row = self._into.annotation(record, where)
-        self._check_label(element.name, name, where, row)
+        row = self._into.labelled(record, name, where, f"{what}: has no label")
         known = self._header.labels.get(name)
-        if element.name == "skeleton" and known and known.joints and n_joints != len(known.joints):
-            has = f"skeleton has {count(n_joints, 'point')}"
-            problem = f"{has}; its label {one_line(name)!r} has {len(known.joints)}"
-            self._into.defect("K001", problem, where, row)
-
-    def _check_label(self, what: str, name: str, where: Where, row: int) -> None:
-        """Report a missing or unknown label of the annotation with index `row`."""
-        if name == UNLABELLED:
-            self._into.defect("T004", f"{what}: has no label", where, row)
-        elif self._header.labels and name not in self._header.labels:
+        if row < 0:
+            self._apart.add(name)
+        elif name and self._header.labels and known is None:
             problem = f"label {one_line(name)!r} is not among the labels at the beginning"
             self._into.defect("T041", f"{problem} of the file", where, row)
+        elif n_joints and known and known.joints and n_joints != len(known.joints):
+            problem = f"skeleton has {count(n_joints, 'point')}; its label {one_line(name)!r} has"
+            self._into.defect("K001", f"{problem} {len(known.joints)}", where, row)
 
     def _has_frames(self) -> bool:
         """Return whether images are the frames of videos, which are not listed."""
         videos = [job for job in self._header.jobs if job.is_video and job.frames is not None]
-        return not self._n_images and bool(self._n_tracks or videos)
+        return not self._tally["images"] and bool(self._tally["tracks"] or videos)
 
     def check_frames(self, path: Path, shown: str) -> None:
         """Refuse videos with far more frames than shapes, as each frame takes memory.
@@ -327,14 +298,14 @@ class _Records:
         Files of an archive share the limit.
         """
         n_frames = sum(len(job.frames or ()) for job in self._header.jobs)
-        by_shape = _FRAMES_BY_SHAPE * self._n_shapes
+        by_shape = _FRAMES_BY_SHAPE * self._tally["shapes"]
         if not self._has_frames() or n_frames <= max(by_shape, _FEW_FRAMES):
             return
         archive = archive_around(path)
         n_files = len([*members_with(members_of(archive), ".xml")]) if archive else 1
         most = _MOST_FRAMES // n_files
         if n_frames > max(most, by_shape):
-            n_shapes = count(self._n_shapes, "shape")
+            n_shapes = count(self._tally["shapes"], "shape")
             problem = f"{shown}: its videos have {n_frames:,} frames and {n_shapes}; expected"
             limit = f"at most {most:,}, or {_FRAMES_BY_SHAPE} for each shape"
             todo = "unpack the archive" if n_files > 1 else "export its jobs one by one"
@@ -345,13 +316,11 @@ class _Records:
 
     def done(self) -> Translated:
         """Return the translation, with unused labels and the frames without shapes."""
-        self._end_track()
         for label in self._header.labels.values():
             # Labels of points and lines have no boxes, which is not a defect.
             if label.has_box and label.name not in self._apart:
                 self._into.category(label.name, Where(self._member, label.line))
-        if self._has_frames():
-            self._add_frames()
+        notes = [*self._frame_notes()] if self._has_frames() else []
         times = Counter(name for _, name in self._images)
         for (subset, name), record in self._images.items():
             # The subset belongs to the name if several subsets have an image of that name.
@@ -360,25 +329,22 @@ class _Records:
         if number := self._tally["again"]:
             annotated = f"{count(number, 'image')} annotated again by the same person"
             repeats = [f"{annotated}, left out; {SESSIONS}"]
-        return self._into.done([*self._notes()], "the assignee", repeats)
+        return self._into.done([*tally_notes(self._tally, _NOTES), *notes], "the assignee", repeats)
 
-    def _add_frames(self) -> None:
-        """Add the frames of videos in which nobody drew anything."""
-        jobs = [job for job in self._header.jobs if job.frames is not None]
+    def _frame_notes(self) -> Iterator[str]:
+        """Add the frames of videos in which nobody drew anything; yield notes on their names."""
+        jobs = self._header.jobs
         for job in jobs:
             for frame in job.frames or ():
                 self._frame(job, frame, self._where(job))
-        n_unknown = len(self._header.jobs) - len(jobs) if self._header.jobs else 1
+        n_unknown = sum(job.frames is None for job in jobs) if jobs else 1
         self._tally["unknown frames"] += n_unknown
-
-    def _notes(self) -> Iterator[str]:
-        yield from tally_notes(self._tally, _NOTES)
-        if self._has_frames() and any(not job.is_video for job in self._header.jobs):
+        if any(not job.is_video for job in jobs):
             yield (
                 "images are named by their frame, such as frame_000007; the export "
                 "'CVAT for images 1.1' has their names"
             )
-        elif self._has_frames() and any(not job.source and job.frames for job in self._header.jobs):
+        elif any(not job.source and job.frames for job in jobs):
             yield (
                 "the file does not name its video: frames are joined by number with those of "
                 "other files, which must be of the same video"

@@ -9,7 +9,6 @@ from bboxqa.formats.records import WRITTEN_ANGLE
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Record
 from bboxqa.formats.translation.masks import Masks, RowMask, Size
-from bboxqa.formats.translation.shapes import turned_box
 from bboxqa.formats.translation.untrusted import (
     LARGEST,
     MaskProblemError,
@@ -39,6 +38,19 @@ class UnknownSizeError(ValueProblemError):
     """A mask in an image of unknown size."""
 
 
+def plain_box_of(values: Mapping[str, str]) -> tuple[float, float, float, float] | None:
+    """Return x, y, width and height of an upright box; None for any other value."""
+    try:
+        x, y = float(values["xtl"]), float(values["ytl"])
+        right, bottom = float(values["xbr"]), float(values["ybr"])
+    except (KeyError, ValueError):
+        return None
+    if not (abs(x) < LARGEST > abs(y) and abs(right) < LARGEST > abs(bottom)):
+        return None
+    # Floating-point differences have more digits than the numbers in the file.
+    return x, y, round(right - x, 6), round(bottom - y, 6)
+
+
 def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:
     """Return the geometry keys of an annotation.
 
@@ -64,15 +76,13 @@ def attributes_of(
     >>> attributes_of(Element("box", 1, {"occluded": "1"}, inside=answers))
     {'occluded': '1', 'label.occluded': 'false'}
     """
-    values = element.values
-    found = {**of_shape} if of_shape else {}
+    values, own = element.values, OF_SHAPES + _OF_TRACKS * is_tracked
+    found = {**(of_shape or {})}
     for key in OF_SHAPES[:3]:
         if values.get(key, "0") != "0":
             found[key] = values[key]
     if is_tracked:
-        found["track_id"] = values.get("id", "")
-        found["keyframe"] = values.get("keyframe") == "1"
-    own = (*OF_SHAPES, *_OF_TRACKS) if is_tracked else OF_SHAPES
+        found |= {"track_id": values.get("id", ""), "keyframe": values.get("keyframe") == "1"}
     for answer in element.all("attribute") if element.inside else ():
         name = answer.values.get("name", "")
         found[OF_LABEL * (name in own) + name] = answer.text
@@ -96,30 +106,22 @@ def _points(element: Element) -> list[float]:
     return [number_in(each, "a coordinate") for each in chain.from_iterable(pairs)]
 
 
-def _box(element: Element) -> Record:
-    values = element.values
-    try:
-        x, y, right, bottom = [float(values[side]) for side in _SIDES]
-    except (KeyError, ValueError):
-        x = y = right = bottom = LARGEST
-    if not (abs(x) < LARGEST > abs(y) and abs(right) < LARGEST > abs(bottom)):
-        x, y, right, bottom = (_number(values, side) for side in _SIDES)
-    # Floating-point differences have more digits than the numbers in the file.
-    box = [x, y, round(right - x, 6), round(bottom - y, 6)]
-    degrees = _degrees(values)
-    if not degrees:
-        return {"bbox": box}
-    ring = np.round(turned_box(box, degrees)["segmentation"][0], 6).tolist()
-    record = _outlined(ring)
-    return {
-        **record,
-        "attributes": {"rotation": degrees},
-        WRITTEN_ANGLE: _number(values, "rotation"),
-    }
-
-
 def _degrees(values: Mapping[str, str]) -> float:
     return _number(values, "rotation") % 360 if "rotation" in values else 0.0
+
+
+def _box(element: Element) -> Record:
+    values = element.values
+    box = plain_box_of(values)
+    if box is None:
+        x, y, right, bottom = (_number(values, side) for side in _SIDES)
+        box = (x, y, round(right - x, 6), round(bottom - y, 6))
+    degrees = _degrees(values)
+    if not degrees:
+        return {"bbox": [*box]}
+    ring = np.round(shapes.turned_box(box, degrees)["segmentation"][0], 6).tolist()
+    written = {WRITTEN_ANGLE: _number(values, "rotation")}
+    return {**_outlined(ring), "attributes": {"rotation": degrees}, **written}
 
 
 def _outlined(ring: list[float]) -> Record:
@@ -139,31 +141,28 @@ def _ellipse(element: Element) -> Record:
 
 def _point_set(element: Element) -> Record:
     points = _points(element)
-    pairs = zip(points[::2], points[1::2], strict=True)
-    keypoints = [value for x, y in pairs for value in (x, y, 2)]
+    keypoints = [value for pair in zip(points[::2], points[1::2]) for value in (*pair, 2)]  # noqa: B905
     return {"shape": "point set", "keypoints": keypoints, "num_keypoints": len(points) // 2}
-
-
-def _cuboid(element: Element) -> Record:
-    return {"shape": "cuboid", "points": [_number(element.values, name) for name in CUBOID]}
 
 
 def _skeleton(element: Element) -> Record:
     """Return key points with a visibility of 0 for outside, 1 for occluded, else 2."""
+    parts = element.all("points")
+    if not parts:
+        return {"shape": "skeleton"}
     keypoints: list[float] = []
-    joints: list[str] = []
-    for part in element.all("points"):
-        x, y, *_ = _points(part)
+    for part in parts:
         is_outside = part.values.get("outside") == "1"
         visibility = 0 if is_outside else 1 if part.values.get("occluded") == "1" else 2
-        keypoints += [x, y, visibility]
-        joints.append(part.values.get("label", ""))
+        keypoints += [*_points(part)[:2], visibility]
     seen = sum(visibility > 0 for visibility in keypoints[2::3])
+    joints = [part.values.get("label", "") for part in parts]
     return {"shape": "skeleton", "keypoints": keypoints, "joints": joints, "num_keypoints": seen}
 
 
 def _mask(values: Mapping[str, str], size: Size | None, masks: Masks) -> Record:
-    left, top, width, height = (_whole(values, key) for key in ("left", "top", "width", "height"))
+    given = [_number(values, key) for key in ("left", "top", "width", "height")]
+    left, top, width, height = map(int, given)
     text = values.get("rle", "")
     try:
         counts = np.array(text.split(","), np.int64)
@@ -173,25 +172,15 @@ def _mask(values: Mapping[str, str], size: Size | None, masks: Masks) -> Record:
     if counts.min() < 0 or counts.max() >= 1 << 31 or counts.sum() >= 1 << 31:
         raise MaskProblemError("has run lengths below zero, or of more pixels than an image has")
     if min(width, height) < 1 or counts.sum() != width * height:
-        raise MaskProblemError(
-            f"has run lengths of {counts.sum()} pixels; expected {width} × {height}, "
-            f"which is {width * height}"
-        )
+        found = f"has run lengths of {counts.sum()} pixels"
+        raise MaskProblemError(f"{found}; expected {width} × {height}, which is {width * height}")
     if size and (min(left, top) < 0 or left + width > size[0] or top + height > size[1]):
-        raise MaskProblemError(
-            f"is {width} × {height} at {left}, {top}, beyond the image of {size[0]} × {size[1]}"
-        )
+        found = f"is {width} × {height} at {left}, {top}"
+        raise MaskProblemError(f"{found}, beyond the image of {size[0]} × {size[1]}")
     mask = RowMask(spans_of_runs(counts), width, height, left, top, len(text))
     if masks.outlines and size is None and len(mask.spans):
         raise UnknownSizeError("the size of its image is not known")
     return masks.record(mask, size)
-
-
-def _whole(values: Mapping[str, str], name: str) -> int:
-    found = _number(values, name)
-    if not found.is_integer():
-        raise MaskProblemError(f"has a {name} of {values[name][:40]}; expected a whole number")
-    return int(found)
 
 
 _SHAPES: dict[str, Callable[[Element], Record]] = {
@@ -200,7 +189,9 @@ _SHAPES: dict[str, Callable[[Element], Record]] = {
     "ellipse": _ellipse,
     "points": _point_set,
     "polyline": lambda element: {"shape": "polyline", "points": _points(element)},
-    "cuboid": _cuboid,
+    "cuboid": lambda element: {
+        "shape": "cuboid", "points": [_number(element.values, name) for name in CUBOID]
+    },
     "skeleton": _skeleton,
     "tag": lambda _: {"shape": "image label"},
-}
+}  # fmt: skip

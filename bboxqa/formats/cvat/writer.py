@@ -1,7 +1,7 @@
 """Writing CVAT XML 1.1 for images, with one task per annotator, and what it cannot hold."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from math import cos, pi, sin
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -9,13 +9,8 @@ from xml.sax.saxutils import escape, quoteattr
 from bboxqa.core.text import one_line
 from bboxqa.formats.cvat.shapes import CUBOID, OF_LABEL, OF_SHAPES
 from bboxqa.formats.writing.content import Content, image_name
-from bboxqa.formats.writing.key_points import Joint, has_joints, joints_of
-from bboxqa.formats.writing.losses import (
-    ANNOTATIONS,
-    ATTRIBUTES,
-    key_losses,
-    losses_of,
-)
+from bboxqa.formats.writing.key_points import has_joints, joints_of
+from bboxqa.formats.writing.losses import ANNOTATIONS, ATTRIBUTES, key_losses
 from bboxqa.formats.writing.names import people_paths, plain_xml
 from bboxqa.formats.writing.outlines import Record, ellipse_of, rings_of
 from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
@@ -31,46 +26,86 @@ _OWN = {
     "z_order": ("0", re.compile(r"-?\d{1,9}")),
     "group_id": ("", re.compile(r"\d{1,9}")),
 }
-_Works = list[tuple[int, list[Record]]]
-"""The indices of the images that an annotator was asked about, each with their annotations."""
+_ATTRIBUTE = """\
+            <attribute>
+              <name>{}</name>
+              <mutable>False</mutable>
+              <input_type>text</input_type>
+              <default_value></default_value>
+              <values></values>
+            </attribute>
+"""
+_LABEL = """\
+        <label>
+          <name>{}</name>
+          <type>{}</type>
+          <attributes>
+{}          </attributes>
+{}        </label>
+"""
+_META = """\
+<?xml version="1.0" encoding="utf-8"?>
+<annotations>
+  <version>1.1</version>
+  <meta>
+    <task>
+      <name>{}</name>
+      <size>{}</size>
+      <mode>annotation</mode>
+      <labels>
+{}      </labels>
+{}    </task>
+  </meta>
+"""
+_ASSIGNEE = """\
+      <assignee>
+        <username>{}</username>
+        <email></email>
+      </assignee>
+"""
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
     labels = "".join(_labels(content))
-    works: dict[str, _Works] = {name: [] for name in content.annotators or [""]}
+    content.check_labels(_TITLE, len(labels))
+    works: dict[str, list[tuple[int, list[Record]]]]
+    works = {name: [] for name in content.annotators or [""]}
     for place in range(len(content.images)):
         for name, drawn in content.works(place):
             works[name].append((place, drawn))
-    content.check_labels(_TITLE, len(labels))
     folders = people_paths(works)
     for name, own in works.items():
         parts = folders[name] or ("annotations",)
-        text = "".join(_lines(content, name, own, labels))
-        yield Written((f"{parts[0]}.xml",), text.encode())
+        assignee = _ASSIGNEE.format(_text(name)) if name else ""
+        text = [_META.format(_text(name or "annotations"), len(own), labels, assignee)]
+        for frame, (place, drawn) in enumerate(own):
+            text += _image(content, name, frame, place, drawn)
+        yield Written((f"{parts[0]}.xml",), "".join([*text, "</annotations>\n"]).encode())
 
 
-def _lines(content: Content, name: str, works: _Works, labels: str) -> Iterator[str]:
-    """Yield the file of an annotator."""
-    yield '<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n'
-    yield f"  <meta>\n    <task>\n      <name>{_text(name or 'annotations')}</name>\n"
-    yield f"      <size>{len(works)}</size>\n      <mode>annotation</mode>\n      <labels>\n"
-    yield labels
-    yield "      </labels>\n"
-    if name:
-        yield f"      <assignee>\n        <username>{_text(name)}</username>\n"
-        yield "        <email></email>\n      </assignee>\n"
-    yield "    </task>\n  </meta>\n"
-    for frame, (place, drawn) in enumerate(works):
-        image = content.images[place]
-        values = {"id": frame, "name": image_name(image)}
-        values |= {"width": int(image["width"]), "height": int(image["height"])}
-        yield f"  <image{_attributes(values)}>\n"
-        for each in drawn:
-            yield from _shape(content, each)
-        for each in content.lines(place, name, _LINES):
-            yield from _element(*_line(each), each["label"], each)
-        yield "  </image>\n"
-    yield "</annotations>\n"
+def _image(
+    content: Content, name: str, frame: int, place: int, drawn: Iterable[Record]
+) -> Iterator[str]:
+    """Yield an image with the shapes of an annotator."""
+    image = content.images[place]
+    values = {"id": frame, "name": image_name(image)}
+    values |= {"width": int(image["width"]), "height": int(image["height"])}
+    yield f"  <image{_attributes(values)}>\n"
+    for each in drawn:
+        label = content.category_names[each["category_id"]]
+        if _is_skeleton(content, each):
+            yield from _element("skeleton", {}, label, each, "".join(_joints(content, each)))
+        else:
+            yield from _element(*_where(content, each), label, each)
+    for each in content.lines(place, name, _LINES):
+        points = each["points"]
+        if each["shape"] == "cuboid":
+            where = dict(zip(CUBOID, map(_number, points), strict=True))
+            yield from _element("cuboid", where, each["label"], each)
+        else:
+            where = _points(points[::2], points[1::2])
+            yield from _element("polyline", where, each["label"], each)
+    yield "  </image>\n"
 
 
 def _labels(content: Content) -> Iterator[str]:
@@ -83,31 +118,16 @@ def _labels(content: Content) -> Iterator[str]:
         of_label.setdefault(name, {}).update(dict.fromkeys(_said(each)))
     numbers = {name: number for number, name in names.items()}
     for name, attributes in of_label.items():
+        listed = "".join(_ATTRIBUTE.format(_text(each)) for each in attributes)
         number = numbers.get(name, 0)
         if number not in skeletons:
-            yield _label(name, "any", attributes)
+            yield _LABEL.format(_text(name), "any", listed, "")
             continue
         drawing = f"          <svg>{_text(_drawing(content, number))}</svg>\n"
-        yield _label(name, "skeleton", attributes, drawing)
+        yield _LABEL.format(_text(name), "skeleton", listed, drawing)
         parent = f"          <parent>{_text(name)}</parent>\n"
         for joint in content.joint_names[number]:
-            yield _label(joint, "points", (), parent)
-
-
-def _label(name: str, kind: str, attributes: Iterable[str], more: str = "") -> str:
-    listed = "".join(
-        f"            <attribute>\n              <name>{_text(each)}</name>\n"
-        "              <mutable>False</mutable>\n"
-        "              <input_type>text</input_type>\n"
-        "              <default_value></default_value>\n"
-        "              <values></values>\n            </attribute>\n"
-        for each in attributes
-    )
-    return (
-        f"        <label>\n          <name>{_text(name)}</name>\n"
-        f"          <type>{kind}</type>\n          <attributes>\n{listed}"
-        f"          </attributes>\n{more}        </label>\n"
-    )
+            yield _LABEL.format(_text(joint), "points", "", parent)
 
 
 def _drawing(content: Content, category_id: int) -> str:
@@ -134,7 +154,7 @@ def _drawing(content: Content, category_id: int) -> str:
 
 
 def _said(annotation: Record) -> dict[str, str]:
-    """Return the attributes that are not CVAT's own."""
+    """Return the attributes that are not CVAT's own, as texts."""
     given = annotation.get(ATTRIBUTES)
     said = {key: annotation[key] for key in _OF_REVIEW if key in annotation}
     said |= given if isinstance(given, dict) else {}
@@ -143,51 +163,25 @@ def _said(annotation: Record) -> dict[str, str]:
         if key not in OF_SHAPES and isinstance(value, str | int | float):
             # An answer may have the name of a value of the shape.
             name = str(key).removeprefix(OF_LABEL)
-            found[name if name in OF_SHAPES else str(key)] = _value(value)
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            found[name if name in OF_SHAPES else str(key)] = text
     return found
 
 
-def _value(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _shape(content: Content, annotation: Record) -> Iterator[str]:
-    if _is_skeleton(content, annotation):
-        kind, where = "skeleton", dict[str, Any]()
-    else:
-        kind, where = _where(content, annotation)
-    joints = joints_of(content, annotation) if kind == "skeleton" else ()
-    label = content.category_names[annotation["category_id"]]
-    yield from _element(kind, where, label, annotation, joints)
-
-
 def _element(
-    kind: str, where: dict[str, Any], label: str, annotation: Record, joints: Sequence[Joint] = ()
+    kind: str, where: dict[str, Any], label: str, annotation: Record, joints: str = ""
 ) -> Iterator[str]:
-    own = _own_values(annotation)
-    values = {
-        "label": label,
-        "source": annotation.get("source", "manual"),
-        "occluded": own["occluded"],
-        **where,
-        "z_order": own["z_order"],
-    }
-    if own["group_id"]:
-        values["group_id"] = own["group_id"]
-    yield f"    <{kind}{_attributes(values)}>\n"
-    for joint in joints:
-        yield f"      <points{_attributes(_joint(joint))}>\n      </points>\n"
+    """Yield a shape with its attributes; `joints` are the points of a skeleton."""
+    given = annotation.get(ATTRIBUTES)
+    said = given if isinstance(given, dict) else {}
+    own = {key: _own_text(key, said.get(key)) or default for key, (default, _) in _OWN.items()}
+    values = {"label": label, "source": annotation.get("source", "manual")}
+    values |= {"occluded": own["occluded"], **where, "z_order": own["z_order"]}
+    values |= {"group_id": own["group_id"]} if own["group_id"] else {}
+    yield f"    <{kind}{_attributes(values)}>\n{joints}"
     for key, each in _said(annotation).items():
         yield f"      <attribute name={_quoted(key)}>{_text(each)}</attribute>\n"
     yield f"    </{kind}>\n"
-
-
-def _own_values(annotation: Record) -> dict[str, str]:
-    """Return CVAT's own attributes of a shape, with their defaults for other values."""
-    given = annotation.get(ATTRIBUTES)
-    said = given if isinstance(given, dict) else {}
-    values = {key: _own_text(key, said.get(key)) for key in _OWN}
-    return {key: _OWN[key][0] if each is None else each for key, each in values.items()}
 
 
 def _is_skeleton(content: Content, annotation: Record) -> bool:
@@ -198,23 +192,17 @@ def _is_skeleton(content: Content, annotation: Record) -> bool:
     return bool(content.joint_names[annotation["category_id"]]) or not is_seen
 
 
-def _joint(joint: Joint) -> dict[str, str]:
-    """Return the attributes of a point of a skeleton."""
-    return {
-        "label": joint.name,
-        "source": "manual",
-        "outside": _flag(joint.visibility == 0),
-        "occluded": _flag(joint.visibility == 1),
-        "points": f"{_number(joint.x)},{_number(joint.y)}",
-    }
-
-
-def _line(annotation: Record) -> tuple[str, dict[str, str]]:
-    """Return the element name of a line or a cuboid, and its geometry attributes."""
-    points = annotation["points"]
-    if annotation["shape"] == "cuboid":
-        return "cuboid", dict(zip(CUBOID, map(_number, points), strict=True))
-    return "polyline", _points(points[::2], points[1::2])
+def _joints(content: Content, annotation: Record) -> Iterator[str]:
+    """Yield the points of a skeleton."""
+    for joint in joints_of(content, annotation):
+        values = {
+            "label": joint.name,
+            "source": "manual",
+            "outside": int(joint.visibility == 0),
+            "occluded": int(joint.visibility == 1),
+            "points": f"{_number(joint.x)},{_number(joint.y)}",
+        }
+        yield f"      <points{_attributes(values)}>\n      </points>\n"
 
 
 def _points(x: Iterable[float], y: Iterable[float]) -> dict[str, str]:
@@ -235,7 +223,12 @@ def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
     if kind == "polygon":
         return "polygon", _points(*rings_of(annotation)[0].T.tolist())
     if kind == "mask":
-        return "mask", _crop(content, annotation)
+        # The bounds, and the run lengths inside them, row by row.
+        mask = content.masks.cropped(annotation)
+        lengths = runs_of_spans(mask.spans, mask.width * mask.height).tolist()
+        lengths = lengths if lengths[-1] else lengths[:-1]
+        sides = {key: getattr(mask, key) for key in ("left", "top", "width", "height")}
+        return "mask", {"rle": ", ".join(map(str, lengths)), **sides}
     turned = content.rotated(annotation)
     x, y, width, height = annotation["bbox"]
     more = {}
@@ -246,20 +239,6 @@ def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
         more = {"rotation": _number(degrees)}
     edges = {"xtl": x, "ytl": y, "xbr": x + width, "ybr": y + height}
     return "box", {key: _number(each) for key, each in edges.items()} | more
-
-
-def _crop(content: Content, annotation: Record) -> dict[str, Any]:
-    """Return the bounds of a mask, and the run lengths inside them, row by row."""
-    mask = content.masks.cropped(annotation)
-    lengths = runs_of_spans(mask.spans, mask.width * mask.height)
-    lengths = lengths if lengths[-1] else lengths[:-1]
-    return {
-        "rle": ", ".join(map(str, lengths.tolist())),
-        "left": mask.left,
-        "top": mask.top,
-        "width": mask.width,
-        "height": mask.height,
-    }
 
 
 def _number(value: float) -> str:
@@ -282,18 +261,10 @@ def _text(text: str) -> str:
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     """Yield the data that CVAT cannot hold."""
     both = [*content.annotations, *content.held(_LINES)]
-    nested = [each for each in both if not _is_flat(each.get(ATTRIBUTES))]
-    noun = Noun("attribute of several values", "attributes of several values")
-    yield from losses_of(nested, noun, f"{_TITLE} has one value for each")
-    yield from key_losses(both, ANNOTATIONS, f"{_TITLE} has no null", _is_given)
-    why = f"{_TITLE} has whole numbers for it, and 0 and 1 for 'occluded'"
-    yield from key_losses(both, ANNOTATIONS, why, _is_own_value)
-    texts = [(each, [text for pair in _said(each).items() for text in pair]) for each in both]
-    marked = [each for each, said in texts if [*map(plain_xml, said)] != said]
-    noun = Noun("attribute with a control character", "attributes with control characters")
-    yield from losses_of(marked, noun, "XML has none: a mark is written", "changed")
-    images = [image_name(each) for each in content.images]
-    lost = [name for name in images if plain_xml(name) != name]
+    why = f"{_TITLE} has texts without control characters, and whole numbers for its own attributes"
+    yield from key_losses(both, ANNOTATIONS, why, _is_held)
+    names = [image_name(each) for each in content.images]
+    lost = [name for name in names if plain_xml(name) != name]
     names = [*content.annotators, *content.category_names.values()]
     lost += [name for name in names if not name or plain_xml(name).strip() != name]
     if lost:
@@ -301,19 +272,15 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
         yield Loss(len(lost), Noun("name", "names"), why, repr(one_line(lost[0])), "changed")
 
 
-def _is_flat(attributes: object) -> bool:
-    values = attributes.values() if isinstance(attributes, dict) else [attributes]
-    return all(isinstance(each, str | int | float | None) for each in values)
-
-
-def _is_given(key: str, value: object) -> bool:
-    return value is not None or not key.startswith(f"{ATTRIBUTES}.")
-
-
-def _is_own_value(key: str, value: object) -> bool:
-    """Return whether a value is one that CVAT has for its own attribute, or any other value."""
+def _is_held(key: str, value: object) -> bool:
+    """Return whether the value of an attribute is read back as it is."""
     own = key.removeprefix(f"{ATTRIBUTES}.")
-    return own == key or own not in _OWN or value is None or _own_text(own, value) is not None
+    if own == key and key not in _OF_REVIEW:
+        return True
+    if own in _OWN:
+        return _own_text(own, value) is not None
+    text = f"{own}{value}"
+    return isinstance(value, str | int | float) and plain_xml(text) == text
 
 
 def _own_text(name: str, value: object) -> str | None:
@@ -323,19 +290,15 @@ def _own_text(name: str, value: object) -> str | None:
     ('1', None, '-1')
     """
     is_text_of_mark = name == "occluded" and value in ("true", "false")
-    text = _flag(value == "true" if is_text_of_mark else value)
+    mark = value == "true" if is_text_of_mark else value
+    text = str(int(mark) if isinstance(mark, bool) else mark)
     return text if _OWN[name][1].fullmatch(text) else None
 
 
 def _becomes_text(name: str, value: object) -> bool:
     """Return whether an attribute is a number, true or false, and is written."""
-    is_written = name != "rotation" and _is_own_value(f"{ATTRIBUTES}.{name}", value)
+    is_written = name != "rotation" and _is_held(f"{ATTRIBUTES}.{name}", value)
     return is_written and isinstance(value, int | float)
-
-
-def _flag(value: object) -> str:
-    """Return a value as CVAT writes it, with 0 and 1 for true and false."""
-    return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 CVAT_XML = Writer(
