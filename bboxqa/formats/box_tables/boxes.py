@@ -1,24 +1,22 @@
 """Boxes in the cells of a table: their numbers, their layout and their unit."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.box_tables.columns import FORMS, NAMES, Columns, plain_name
-from bboxqa.formats.box_tables.rows import Part, parts_of
-from bboxqa.formats.tables.rows import TableFile
+from bboxqa.formats.box_tables.rows import Part
 from bboxqa.formats.translation.untrusted import (
     LARGEST,
     LEAST_PIXELS,
-    MOST_BEYOND,
     ValueProblemError,
     items,
     number_in,
@@ -42,16 +40,8 @@ _OF_OBJECTS = {
     "id": ("id", "bboxid", *NAMES["id"][1:], "ids"),
     "iscrowd": NAMES["iscrowd"],
 }  # fmt: skip
-_WORDS = {
-    "bbox": ("box", "boxes"),
-    "category": ("category", "categories"),
-    "annotator": ("annotator", "annotators"),
-    "id": ("id", "ids"),
-    "iscrowd": ("mark", "marks"),
-}
 _EXPECTED = "expected four numbers of each in 'bbox'"
 _NOTHING = (None, "", "nan", "NaN", "None", "null")
-_ENOUGH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,107 +67,71 @@ class BoxKind:
         return boxes
 
 
-@dataclass(slots=True)
-class UnitCounts:
-    """Numbers of boxes that are shares or pixels if taken alone.
+def unit_of(boxes: FloatArray) -> str:
+    """Return the unit of (N, 4) boxes: "shares", "pixels", or "either" if many are of each.
 
     Boxes of 0 and 1 only, which stand for an image without objects in some tables, are neither.
+
+    Examples
+    --------
+    >>> unit_of(np.array([[0.1, 0.2, 0.5, 0.9], [0.2, 0.2, 1.01, 0.8]]))
+    'shares'
     """
-
-    shares: int = 0
-    larger: int = 0
-    largest: float = 0.0
-    first: dict[str, int] = field(default_factory=dict)
-    """The line of the first box of shares, and of the first one with larger numbers."""
-
-    def add(self, lines: Sequence[int], boxes: FloatArray) -> None:
-        """Count (N, 4) boxes in N lines of a table."""
-        if len(boxes) == 0:
-            return
-        most = np.abs(boxes).max(axis=1)
-        is_larger = most > 1 + MOST_BEYOND
-        is_share = ~is_larger & (boxes != np.round(boxes)).any(axis=1)
-        self.shares += int(is_share.sum())
-        self.larger += int(is_larger.sum())
-        self.largest = max(self.largest, float(most.max()))
-        for name, which in (("shares", is_share), ("larger", is_larger)):
-            if name not in self.first and which.any():
-                self.first[name] = lines[int(which.argmax())]
-
-    @property
-    def unit(self) -> Literal["shares", "pixels", "either"]:
-        """The unit of all boxes; "either" if many are of each kind.
-
-        Examples
-        --------
-        >>> units = UnitCounts()
-        >>> units.add([2, 3], np.array([[0.1, 0.2, 0.5, 0.9], [0.2, 0.2, 1.01, 0.8]]))
-        >>> units.unit
-        'shares'
-        """
-        n = self.shares + self.larger
-        if 10 * self.shares <= n:
-            return "pixels"
-        # Images of two pixels are rarer than boxes beyond their image.
-        least = n / 2 if self.largest <= LEAST_PIXELS else 0.9 * n
-        return "shares" if self.shares >= least else "either"
-
-    def are_shares(self, shown: str, form: str) -> bool:
-        """Return whether boxes are in shares of the image.
-
-        Raises DatasetError if many are of either kind; it names the table `shown`, and how to say
-        of which kind boxes of the layout `form` are.
-        """
-        if self.unit != "either":
-            return self.unit == "shares"
-        first = f"{count(self.shares, 'box', 'boxes')} of numbers up to 1, such as in line"
-        other = f"{self.larger:,} of larger ones, such as in line"
-        lines = f"{first} {self.first['shares']}, and {other} {self.first['larger']}"
-        raise DatasetError(
-            [f"{shown}: has {lines}; expected either shares of the image or pixels"],
-            f"Write all boxes in one unit, or say it: --box-format {form}-shares or {form}-pixels",
-        )
+    is_larger, is_share = _units(boxes)
+    n_larger, n_shares = int(is_larger.sum()), int(is_share.sum())
+    if 10 * n_shares <= n_shares + n_larger:
+        return "pixels"
+    return "shares" if 10 * n_larger <= n_shares + n_larger else "either"
 
 
-def box_kind_of(table: TableFile, columns: Columns, choices: Choices) -> BoxKind:
-    """Return the kind of boxes of a table, from its numbers unless the user says it.
+def _units(boxes: FloatArray) -> tuple[BoolArray, BoolArray]:
+    """Return which (N, 4) boxes are certainly in pixels, and which in shares if taken alone."""
+    is_larger: BoolArray = (np.abs(boxes) > LEAST_PIXELS).any(axis=1)
+    return is_larger, ~is_larger & (boxes != np.round(boxes)).any(axis=1)
+
+
+def box_kind_of(name: str, parts: Sequence[Part], columns: Columns, choices: Choices) -> BoxKind:
+    """Return the kind of boxes of the table `name`, as the user says it or its numbers prove it.
 
     Raises DatasetError if the numbers fit several kinds.
     """
     said, _, unit = (choices.box_format or "").partition("-")
     form = said or columns.form
-    if unit:
+    if form and unit:
         return BoxKind(form, is_share=unit == "shares")
-    shown, units = table.name, UnitCounts()
-    found, sizes = [], []
-    for part in parts_of(table, columns.of):
-        at, boxes, sides = _boxes_in_part(part, columns)
-        units.add(at, boxes)
-        # The unit of a thousand boxes of pixels does not change.
-        if form and units.shares == 0 and units.larger >= _ENOUGH:
-            return BoxKind(form, is_share=False)
+    read = [_boxes_in_part(part, columns) for part in parts]
+    at = np.concatenate([np.zeros(0, np.int64), *(each for each, _, _ in read)])
+    boxes = np.concatenate([np.zeros((0, 4)), *(each for _, each, _ in read)])
+    sizes = np.concatenate([np.zeros((0, 2)), *(each for _, _, each in read)])
+    unit = unit or unit_of(boxes)
+    if unit == "either":
+        larger, shares = _units(boxes)
+        found = f"{count(int(shares.sum()), 'box', 'boxes')} of numbers up to 1, such as in line"
+        other = f"{int(larger.sum()):,} of larger ones, such as in line {at[larger.argmax()]}"
+        lines = f"{found} {at[shares.argmax()]}, and {other}"
+        raise DatasetError(
+            [f"{name}: has {lines}; expected either shares of the image or pixels"],
+            "Write all boxes in one unit, or say it: --box-format "
+            f"{form or 'xyxy'}-shares or {form or 'xyxy'}-pixels",
+        )
+    is_share = unit == "shares"
+    if not form and (np.abs(boxes) > 1).any() | is_share:
+        form = form_of(boxes, np.ones_like(sizes) if is_share else sizes)
         if not form:
-            found.append(boxes)
-            sizes.append(sides)
-    is_share = units.are_shares(shown, form or "xyxy")
-    if not form and units.shares + units.larger:
-        boxes, known = np.concatenate(found), np.concatenate(sizes)
-        form = form_of(boxes, np.ones_like(known) if is_share else known)
-        if not form:
-            name = one_line(columns.of.get("bbox") or columns.of["objects"])
-            both = f"{name!r} may hold left, top, width and height, or two corners"
+            column = one_line(columns.of.get("bbox") or columns.of["objects"])
+            both = f"{column!r} may hold left, top, width and height, or two corners"
             raise DatasetError(
-                [f"{shown}: {both}: all numbers fit both"],
+                [f"{name}: {both}: all numbers fit both"],
                 "Say which it is: --box-format xywh, xyxy or cxcywh",
             )
     return BoxKind(form or "xywh", is_share)
 
 
-def _boxes_in_part(part: Part, columns: Columns) -> tuple[Sequence[int], FloatArray, FloatArray]:
+def _boxes_in_part(part: Part, columns: Columns) -> tuple[IndexArray, FloatArray, FloatArray]:
     """Return lines, (N, 4) boxes and the (N, 2) sizes of their images; other cells are left out."""
     plain = plain_boxes(part, columns.form)
     if plain is not None:
-        return part.at, plain, np.full((len(plain), 2), np.nan)
+        return np.array(part.at), plain, np.full((len(plain), 2), np.nan)
     at, boxes, sizes = [], [], []
     for line, row in part.rows():
         with suppress(ValueProblemError):
@@ -188,7 +142,11 @@ def _boxes_in_part(part: Part, columns: Columns) -> tuple[Sequence[int], FloatAr
                         at.append(line)
                         boxes.append(box)
                         sizes.append(size)
-    return at, np.array(boxes).reshape(-1, 4), np.array(sizes, np.float64).reshape(-1, 2)
+    return (
+        np.array(at, np.int64),
+        np.array(boxes).reshape(-1, 4),
+        np.array(sizes, np.float64).reshape(-1, 2),
+    )
 
 
 def _side(value: object) -> float:
@@ -244,31 +202,6 @@ def form_of(boxes: FloatArray, sizes: FloatArray) -> str:
     return "xyxy" if is_beyond else ""
 
 
-def are_beyond(boxes: FloatArray) -> BoolArray:
-    """Return whether (N, 4) boxes of shares extend beyond their images, (N,)."""
-    return np.asarray(((boxes < -MOST_BEYOND) | (boxes > 1 + MOST_BEYOND)).any(axis=1))
-
-
-def beyond(box: list[float], names: tuple[str, ...]) -> str:
-    """Return what is wrong with a box of shares that extends beyond its image; "" if it does not.
-
-    Raises ValueProblemError if the box is in pixels. `names` are those of its numbers.
-
-    Examples
-    --------
-    >>> beyond([0.1, 0.2, 1.01, 0.9], ("x1", "y1", "x2", "y2"))
-    'x2 is 1.01; expected 0 to 1, a share of the image'
-    """
-    share, name = max(zip(box, names, strict=True), key=lambda each: abs(each[0] - 0.5))
-    if -MOST_BEYOND <= share <= 1 + MOST_BEYOND:
-        return ""
-    if abs(share) > LEAST_PIXELS:
-        raise ValueProblemError(
-            f"{name} is {share:g}, which is in pixels; expected 0 to 1, as in the other boxes"
-        )
-    return f"{name} is {share:g}; expected 0 to 1, a share of the image"
-
-
 def boxes_in(row: Mapping[str, Any]) -> list[Cells]:
     """Return the cells of each box in a row; for an image without objects, cells without a box.
 
@@ -291,36 +224,24 @@ def _listed(objects: object) -> list[Any]:
             objects = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             raise ValueProblemError(f"objects is {text[:40]!r}; expected JSON") from None
-    if isinstance(objects, dict):
-        return [*_by_rows(objects)]
-    if not isinstance(objects, list):
+    if isinstance(objects, list):
+        return objects
+    if not isinstance(objects, dict):
         raise ValueProblemError(f"objects is {str(objects)[:40]}; expected a list")
-    return objects
-
-
-def _by_rows(objects: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the objects in parallel lists."""
     names = {key: name for key, name in _names_in(objects).items() if objects[name] is not None}
     if "bbox" not in names:
         if any(map(_holds, objects.values())):
             raise ValueProblemError(f"objects has {_listing(objects)}, but no boxes; {_EXPECTED}")
-        return
+        return []
     lists = {key: objects[name] for key, name in names.items()}
     for key, each in lists.items():
-        if not isinstance(each, list):
-            found = f"objects has {str(each)[:40]!r} in {one_line(names[key])!r}"
+        if not isinstance(each, list) or len(each) != len(lists["bbox"]):
+            n_boxes = f"{count(len(lists['bbox']), 'box', 'boxes')} in {names['bbox']!r}"
             raise ValueProblemError(
-                f"{found}; expected a list with one {_WORDS[key][0]} per object"
+                f"objects has {n_boxes} and {str(each)[:40]} in {one_line(names[key])!r}; expected "
+                "a list with as many values"
             )
-        if len(each) != len(lists["bbox"]):
-            boxes, others = (
-                f"{count(len(lists[of]), *_WORDS[of])} in {one_line(names[of])!r}"
-                for of in ("bbox", key)
-            )
-            expected = f"expected as many {_WORDS[key][1]} as boxes"
-            raise ValueProblemError(f"objects has {boxes} and {others}; {expected}")
-    for place in range(len(lists["bbox"])):
-        yield {key: each[place] for key, each in lists.items()}
+    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
 def _names_in(given: dict[str, Any]) -> dict[str, str]:

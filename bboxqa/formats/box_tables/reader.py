@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -16,8 +15,6 @@ from bboxqa.core.text import count, one_line, unguarded
 from bboxqa.formats.box_tables.boxes import (
     BoxKind,
     Cells,
-    are_beyond,
-    beyond,
     box_kind_of,
     boxes_in,
     numbers_of_box,
@@ -27,8 +24,8 @@ from bboxqa.formats.box_tables.columns import FORM_WORDS, FORMS, NAMES, Columns,
 from bboxqa.formats.box_tables.rows import Part, class_names, parts_of, table_in
 from bboxqa.formats.content_kinds import CLASS_NAMES
 from bboxqa.formats.document import Where
-from bboxqa.formats.images import given_size, size_of_picture
-from bboxqa.formats.member import MAX_SIZE, Member, is_picture, opened_file
+from bboxqa.formats.images import given_size
+from bboxqa.formats.member import Member
 from bboxqa.formats.records import whole_number
 from bboxqa.formats.source import archive_around, files_in, members_of
 from bboxqa.formats.tables.rows import QUOTES, Delimited, Parquet, TableFile
@@ -43,7 +40,13 @@ from bboxqa.formats.translation.collector import (
     Wanted,
 )
 from bboxqa.formats.translation.shapes import angle_in, turned_box
-from bboxqa.formats.translation.untrusted import ValueProblemError, mapping, plain_text
+from bboxqa.formats.translation.untrusted import (
+    LEAST_PIXELS,
+    MOST_BEYOND,
+    ValueProblemError,
+    mapping,
+    plain_text,
+)
 from bboxqa.model.choices import Choices
 
 # Data frames write whole numbers as fractions where some are missing.
@@ -63,14 +66,15 @@ def translate_table(path: Path, member: Member, add: Add, wanted: Wanted) -> Tra
         found = f"has {columns.problem}" if table.header else "has no rows"
         raise DatasetError([f"{member.shown}: {found}"], _SAY)
     table.refuse_repeated([*columns.of.values()])
-    boxes = box_kind_of(table, columns, wanted.choices)
+    parts = [*parts_of(table, columns.of)]
+    boxes = box_kind_of(table.name, parts, columns, wanted.choices)
     records = _TableRecords(path, member, table, columns, boxes, add, wanted.choices)
     # Columns of boxes have no place for these.
     says_more = wanted.in_full and not columns.of.keys().isdisjoint(
         ("score", "created_at", "track")
     )
     n_rows, problems = 0, []
-    for part in parts_of(table, columns.of):
+    for part in parts:
         n_rows += len(part.at)
         problems += part.problems
         add_boxes = None if says_more else wanted.add_boxes
@@ -194,7 +198,10 @@ class _TableRecords:
             people.append(annotator)
         bbox = self._boxes.in_corner_and_size(boxes)
         if self._boxes.is_share:
-            if not all("width" in image for image in images) or are_beyond(boxes).any():
+            if (
+                not all("width" in image for image in images)
+                or (np.abs(boxes - 0.5) > 0.5 + MOST_BEYOND).any()
+            ):
                 return False
             bbox *= np.array([[image["width"], image["height"]] * 2 for image in images])[group]
         lines = Lines([self._member.name], np.zeros(len(bbox), np.int64), np.array(part.at))
@@ -252,11 +259,16 @@ class _TableRecords:
             if "width" not in image:
                 self._tally["sizeless"] += 1
                 return
-            try:
-                problem = beyond(numbers, FORMS[self._boxes.form])
-            except ValueProblemError as error:
-                self._into.refuse(label, error, where)
+            share, side = max(
+                zip(numbers, FORMS[self._boxes.form], strict=True),
+                key=lambda each: abs(each[0] - 0.5),
+            )
+            if abs(share) > LEAST_PIXELS:
+                found = f"{side} is {share:g}, which is in pixels; expected 0 to 1"
+                self._into.refuse(label, ValueProblemError(found), where)
                 return
+            if not -MOST_BEYOND <= share <= 1 + MOST_BEYOND:
+                problem = f"{side} is {share:g}; expected 0 to 1, a share of the image"
             bbox = bbox * ((image["width"], image["height"]) * 2)
         (corner_and_size,) = bbox.tolist()
         record: Record = {"image_id": image["id"], "bbox": corner_and_size}
@@ -282,7 +294,7 @@ class _TableRecords:
         if self._sides.get(name) != sides:
             self._sides[name] = sides
             size = self._into.size(image, name, sides, where)
-            size = size or _size_beside(self._path, name) or given_size(self._choices, name)
+            size = size or given_size(self._choices, name)
             if size is not None and "width" not in image:
                 image |= {"width": size[0], "height": size[1]}
         return image
@@ -368,18 +380,3 @@ def _is_named(cells: Mapping[str, object]) -> bool:
     # Two different names may look the same once escaped.
     is_plain = annotator.isprintable() and "\\" not in annotator
     return bool(plain_text(cells["image"]) and annotator) and is_plain
-
-
-def _size_beside(table: Path, name: str) -> tuple[int, int] | None:
-    """Return the size of a picture that a table called metadata names by its path from there."""
-    if table.stem != "metadata" or not is_picture(name):
-        return None
-    try:
-        folder = table.parent.resolve()
-        picture = (folder / name).resolve()
-        if not picture.is_relative_to(folder) or not picture.is_file():
-            return None
-    except (OSError, ValueError, RuntimeError):
-        # The name is too long for a path, or has a null character.
-        return None
-    return size_of_picture(Member(name, str(picture), MAX_SIZE, partial(opened_file, picture)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import guarded
-from bboxqa.formats.box_tables.boxes import UnitCounts
+from bboxqa.formats.box_tables.boxes import unit_of
 from bboxqa.formats.box_tables.reader import name_in
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES, label_losses, losses_of, name_losses
@@ -45,10 +45,8 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     why = f"{_TITLE} has no blanks around them"
     yield from name_losses("image", map(image_name, content.images), str.strip, why)
     yield from name_losses("annotator", content.annotators, str.strip, why)
-    units = UnitCounts()
     boxes = np.array([each["bbox"] for each in content.annotations], np.float64)
-    units.add(range(len(boxes)), boxes)
-    if units.unit != "pixels":
+    if unit_of(boxes.reshape(-1, 4)) != "pixels":
         why = f"{_TITLE} with only small numbers is read as relative to the image"
         noun = Noun("box of less than a pixel", "boxes of less than a pixel")
         yield from losses_of(content.annotations, noun, why, "ambiguous")
