@@ -122,18 +122,6 @@ def test_one_table_in_every_layout(write, missing):
     assert array.numbers.tolist() == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize(
-    ("header", "names"),
-    [(None, None), ([str(i) for i in range(1, 13)], None), (None, list("ABCD")),
-     (["", *[str(i) for i in range(1, 13)]], list("ABCD"))],
-)  # fmt: skip
-def test_names_in_a_wide_table_are_found(write, header, names):
-    ratings = read(write(table_text(RATERS, header, names)), layout="raters-x-units")
-    assert (len(ratings.annotator_names), len(ratings.unit_names)) == (4, 12)
-    assert ratings.value_names == ("1", "2", "3", "4", "5")
-    assert len(ratings.data.value) == 41
-
-
 def test_counts(write):
     ratings = read(write("unit,no,yes,never\na,1,2,0\nb,0,3,0\n"), layout="counts")
     named = replace(ratings, annotator_names=("1", "2", "3"))
@@ -143,7 +131,6 @@ def test_counts(write):
     ]  # fmt: skip
     assert ratings.annotator_names == ()
     assert ratings.data.n_values == 3
-    assert len(read(write("0,2\n1,1\n"), layout="counts").unit_names) == 2
 
 
 def test_clusters_and_numbers_of_options(write):
@@ -210,15 +197,14 @@ HEAD = "unit,annotator,value\n"
         ("image,category,x,y,width,height\na,b,1,2,3,4\n", {}, "`bboxqa agree` measures its boxes"),
         ("unit,ann,bob\na,1,2\nb,3,3\n", {},
          "does not show the layout of the table: unit, ann, bob"),
-        ("1,2,3\n1,2,4\n", {"layout": "raters-x-units"}, "line 1: may be names or ratings"),
+        ("1,2,3\n1,2,4\n", {"layout": "raters-x-units"}, "expected names of columns in line 1"),
         ("annotator,u,u\nA,1,2\n", {}, "column 'u' occurs several times"),
         ("unit,a,b\nx,1,no\n", {"layout": "counts"}, "row 'x', column 'b': is 'no'; expected a"),
         ("unit,a,b\nx,1,-1\n", {"layout": "counts"}, "is '-1'; expected a count"),
-        ("unit,rater1,rater2\nx,1,2\n", {"layout": "counts"}, "as annotators"),
         ("unit,a,b\nx,1,999999999\n", {"layout": "counts"}, "counts add up to"),
         ("unit,a,b\nx,yes,no\n", {"layout": "raters-x-units"}, "first column is called 'unit'"),
         ("annotator,a,b\nx,yes,no\n", {"layout": "units-x-raters"}, "is called 'annotator'"),
-        ("rater1,rater2\nyes,no\n", {"layout": "raters-x-units"}, "columns are called 'rater1'"),
+        ("rater1,rater2\nyes,no\n", {"layout": "raters-x-units"}, "expected names of columns"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_said_with_its_place(write, text, settings, message):

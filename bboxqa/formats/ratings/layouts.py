@@ -19,7 +19,6 @@ _THINGS = (
 )
 _ANNOTATORS = re.compile(rf"{_PEOPLE}s?{_KEY}", re.IGNORECASE)
 _UNITS = re.compile(rf"{_THINGS}s?{_KEY}", re.IGNORECASE)
-_ONE_UNIT = re.compile(rf"(u|q|{_THINGS})[ _-]?\d+(\.\w+)?", re.IGNORECASE)
 _ONE_ANNOTATOR = re.compile(rf"{_PEOPLE}([ _-]?\d+|[ _-]\w+|[ _-]?[a-z])", re.IGNORECASE)
 
 
@@ -36,39 +35,6 @@ def names_of_units(title: str) -> bool:
 def looks_like_annotators(names: Sequence[str]) -> bool:
     """Return whether there are two or more names, all like rater1 or "coder A"."""
     return len(names) > 1 and all(_ONE_ANNOTATOR.fullmatch(name) for name in names)
-
-
-def looks_like_units(names: Sequence[str]) -> bool:
-    """Return whether there are three or more names, all like u1 or image_2.jpg."""
-    return len(names) > 2 and all(_ONE_UNIT.fullmatch(name) for name in names)
-
-
-def are_names(cells: Sequence[str | None], others: set[str]) -> bool | None:
-    """Return whether the cells of a first row or column are names rather than ratings.
-
-    `others` are the labels of the rest of the table. None if they do not show it.
-
-    Examples
-    --------
-    >>> are_names(["u1", "u2"], {"1", "2"}), are_names(["1", "1"], {"1", "2"})
-    (True, False)
-    >>> print(are_names(["101", "102"], {"1", "2"}))
-    None
-    """
-    labels = {cell for cell in cells if cell is not None}
-    if len(labels) < len(cells) or labels <= others:
-        return False
-    texts = [label for label in labels if number_of(label) is None]
-    if texts:
-        all_numbers = all(number_of(other) is not None for other in others)
-        # Two ratings may by chance occur nowhere else; three hardly do.
-        apart = len(cells) > 2 and labels.isdisjoint(others)
-        return True if all_numbers or apart else None
-    numbers = [float(cell) for cell in cells if cell is not None]
-    if not all(number.is_integer() for number in numbers):
-        return False
-    runs = numbers[0] in {0, 1} and numbers == [numbers[0] + i for i in range(len(numbers))]
-    return True if runs and len(numbers) > max(2, len(others)) else None
 
 
 MISSING = {"-", "#N/A", "N/A", "n/a", "NA", "NAN", "NaN", "nan", "NULL", "Null", "null"}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +13,11 @@ from bboxqa.core.text import count, unknown_name
 from bboxqa.formats.ratings.columns import Places, RatingColumns, assemble, from_cells, reliability
 from bboxqa.formats.ratings.layouts import (
     LAYOUTS,
-    MISSING,
     NAME_COLUMNS,
     answers,
-    are_names,
     counts_in,
     layout_of,
     looks_like_annotators,
-    looks_like_units,
     names_of_annotators,
     names_of_units,
     without_column,
@@ -130,54 +127,21 @@ UNITS_NOTE = (
 """The note on how a table of units is read."""
 
 _THRESHOLD = "iou_threshold"
-# Combinations of columns that occur in one table only, and the description of this table.
-_RESULTS = {
-    ("image", "alpha", "status", "n_units"): "a table of images, images.csv of bboxqa agree",
-    ("annotator_1", "annotator_2", "alpha", "n_units"): (
-        "a table of pairs of annotators, pairs.csv of bboxqa agree"
-    ),
-    ("category", "alpha", "n_annotations", "n_pairable"): (
-        "a table of categories, categories.csv of bboxqa agree"
-    ),
-    ("project", "status", "alpha", "n_errors"): "a table of projects, projects.csv of bboxqa batch",
-    ("coefficient", "value", "low", "high", "standard_error"): (
-        "a table of coefficients, as bboxqa stats and segments write with --format csv"
-    ),
-    ("n_reference", "precision", "recall"): "reference.csv of bboxqa agree",
-    ("annotator", "n", "miss_rate"): "a table of annotators, annotators.csv of bboxqa agree",
-    ("annotator", "n_twice", "n_split", "n_merged"): "boxes_per_object.csv of bboxqa agree",
-    ("annotator", "group", "within", "between"): "agreement_groups.csv of bboxqa agree",
-    ("annotator", "category", "n_used", "n_expected"): "category_use.csv of bboxqa agree",
-    ("annotator", "category", "others", "n"): "confusion_matrix.csv of bboxqa agree",
-    ("annotator", "edge", "offset_px"): "a table of offsets of bboxqa agree",
-    ("kind", "n_objects", "share", "alpha_gain"): "a table of disagreement of bboxqa agree",
-    ("image", "kind", "reason", "annotations", "boxes"): "review.csv of bboxqa agree",
-    ("image", "n_objects", "reason", "annotators"): "review_images.csv of bboxqa agree",
-    ("step", "categories", "gain"): "category_merges.csv of bboxqa agree",
-    ("category", "alpha_without", "vitality"): "category_vitality.csv of bboxqa agree",
-    ("annotator_1", "annotator_2", "n_pairs"): "pair_similarity.csv of bboxqa agree",
-    ("annotator", "category", "reference", "n"): "reference_confusion_matrix.csv of bboxqa agree",
-    ("change", "id_before", "id_after"): "a table of changes, changes.csv of bboxqa compare",
-    ("status", "n_before", "n_after"): "a table of changes of bboxqa compare",
-    ("category_before", "category_after", "n_annotations"): "renames.csv of bboxqa compare",
-    ("alpha_before", "alpha_after"): "a table of alpha before and after, of bboxqa compare",
-}
-# No table of ratings has a figure with the ends of its interval.
-_FIGURES = "a table of figures with intervals, of a result of bboxqa"
+# Columns of tables of results, which hold no ratings.
+_OF_RESULTS = {
+    "alpha", "alpha_gain", "alpha_before", "alpha_without", "gain", "standard_error", "miss_rate",
+    "n_annotations", "n_before", "n_expected", "n_objects", "n_pairs", "n_reference", "n_twice",
+    "n_units", "offset_px", "id_before", "category_before", "between",
+}  # fmt: skip
 
 
 def refuse_results(table: TableFile) -> None:
     """Refuse a table of results of `bboxqa`, which does not contain ratings."""
-    names = set(table.header)
-    found = [what for columns, what in _RESULTS.items() if names.issuperset(columns)]
-    if any({f"{name}_low", f"{name}_high"} <= names for name in names):
-        found.append(_FIGURES)
-    first, *others = table.header
-    if first == "annotator" and others and all(name.startswith("with ") for name in others):
-        found = ["agreement_matrix.csv of bboxqa agree"]
-    if found:
+    names = {*table.header}
+    has_figures = any({f"{name}_low", f"{name}_high"} <= names for name in names)
+    if len(names & _OF_RESULTS) > 1 or has_figures:
         raise DatasetError(
-            [f"{table.name}: is {found[0]}; expected ratings"],
+            [f"{table.name}: is a table of results of bboxqa; expected ratings"],
             "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
         )
 
@@ -339,13 +303,13 @@ class _Wide:
 def read_wide(table: TableFile, layout: str) -> Ratings:
     """Return the ratings of a table with one annotator or one unit per row.
 
-    Raises DatasetError if names cannot be distinguished from ratings, if a name occurs twice, if
+    Raises DatasetError if rows or columns have no names, if a name occurs twice, if
     the table seems transposed, or if a count is not a whole number.
 
     Parameters
     ----------
     table : TableFile
-        The first row may name the columns, and the first column the rows.
+        The first row names the columns, and the first column the rows.
     layout : str
         ``"raters-x-units"``, ``"units-x-raters"`` or ``"counts"``.
 
@@ -354,7 +318,7 @@ def read_wide(table: TableFile, layout: str) -> Ratings:
     Ratings
         Units and annotators in the order of the table.
     """
-    wide = _split(table, counts=layout == "counts")
+    wide = _split(table)
     if layout != "counts":
         _refuse_transposed(table, wide, layout)
     problems = [
@@ -369,110 +333,48 @@ def read_wide(table: TableFile, layout: str) -> Ratings:
         return _from_counts(table, wide)
     values = answers(wide.cells) if not table.header_is_certain else wide.cells
     n_rows, n_columns = wide.shape
-    row_names = wide.row_names or tuple(str(row) for row in range(1, n_rows + 1))
     if layout == "units-x-raters":
-        return from_cells(code(values), wide.column_names, n_rows, row_names)
+        return from_cells(code(values), wide.column_names, n_rows, wide.row_names)
     across = values.codes.reshape(n_rows, n_columns).T.ravel()
     return from_cells(
-        code(LabelColumn(across, values.labels)), row_names, n_columns, wide.column_names
+        code(LabelColumn(across, values.labels)), wide.row_names, n_columns, wide.column_names
     )
 
 
-def _split(table: TableFile, *, counts: bool) -> _Wide:
+def _split(table: TableFile) -> _Wide:
     """Separate the names of rows and columns from the cells."""
     cells, width = table.grid()
     codes = cells.codes.reshape(-1, width)
-    header: list[str | None] = [name or None for name in table.header]
-    corner = table.header[0]
-    peopled = looks_like_annotators(table.header)
-    titled = corner == "" or names_of_annotators(corner) or names_of_units(corner)
-    titled = titled or peopled or looks_like_annotators(table.header[1:])
-    below = _labels(codes, cells)
-    has_header: bool | None = True
-    if not table.header_is_certain and not (titled and None not in header[1:]):
-        has_header = _heads_counts(header, codes, cells) if counts else are_names(header, below)
-    if has_header and len(codes) == 0:
-        raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
-    if has_header is False:
-        cells, codes = _with_row(cells, codes, header)
-    first = [cells.label(row * width) for row in range(len(codes))]
-    has_names: bool | None = bool(has_header and titled and None not in first)
-    if width == 1 or peopled:
-        has_names = False
-    elif counts and not has_names:
-        has_names = any(name is not None and number_of(name) is None for name in first)
-    elif not has_names:
-        has_names = are_names(first, _labels(codes[:, 1:], cells))
-    _refuse_unclear(table, has_header, has_names)
-    names = [name or "" for name in header] if has_header else [str(i + 1) for i in range(width)]
-    if not has_names:
-        return _Wide(LabelColumn(codes.ravel(), cells.labels), (), tuple(names), "")
-    columns = names[1:] if has_header else [str(i) for i in range(1, width)]
-    inner = LabelColumn(codes[:, 1:].ravel(), cells.labels)
-    rows = tuple(name or "" for name in first)
-    return _Wide(inner, rows, tuple(columns), corner if has_header else "")
-
-
-def _refuse_unclear(table: TableFile, has_header: bool | None, has_names: bool | None) -> None:
-    """Refuse a table in which names cannot be distinguished from ratings."""
-    if has_header is None or has_names is None:
-        where = "line 1" if has_header is None else "the first column"
+    corner, *names = table.header
+    rows = [cells.label(row * width) for row in range(len(codes))]
+    is_data = corner != "" and number_of(corner) is not None
+    if not names or is_data or looks_like_annotators(table.header) or None in rows:
         raise DatasetError(
-            [f"{table.name}: {where}: may be names or ratings"],
+            [f"{table.name}: expected names of columns in line 1, and of rows in column 1"],
             "Give every row and every column a name, and begin the first line with the word "
             "annotator (one annotator per row) or unit (one unit per row).",
         )
-
-
-def _labels(codes: IndexArray, cells: LabelColumn) -> set[str]:
-    """Return the labels that occur, without missing cells."""
-    found = (None if place < 0 else cells.labels[place] for place in np.unique(codes).tolist())
-    return {label for label in found if label is not None and label not in MISSING}
-
-
-def _with_row(
-    cells: LabelColumn, codes: IndexArray, row: list[str | None]
-) -> tuple[LabelColumn, IndexArray]:
-    """Return the cells with a row added at the top."""
-    start = len(cells.labels)
-    whole = np.concatenate([[np.arange(start, start + len(row))], codes])
-    return LabelColumn(whole.ravel(), (*cells.labels, *row)), whole
-
-
-def _heads_counts(header: list[str | None], codes: IndexArray, cells: LabelColumn) -> bool | None:
-    """Return whether the first row names the categories of counts; None if unclear."""
-    numbers = [None if cell is None else number_of(cell) for cell in header]
-    if any(number is None for number in numbers):
-        return True
-    first = [float(number or 0) for number in numbers]
-    sums = counts_in(LabelColumn(codes.ravel(), cells.labels)).reshape(codes.shape).sum(axis=1)
-    steps = set(np.diff(first).tolist())
-    if steps == {1.0} and first[0] in {0, 1} and not (sums == sum(first)).all():
-        return None
-    return False
+    if len(codes) == 0:
+        raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
+    inner = LabelColumn(codes[:, 1:].ravel(), cells.labels)
+    return _Wide(inner, tuple(map(str, rows)), tuple(names), corner)
 
 
 def _refuse_transposed(table: TableFile, wide: _Wide, layout: str) -> None:
     """Refuse a table that seems transposed."""
-    n_rows, n_columns = wide.shape
-    by_annotator = layout == "raters-x-units"
-    other = "units-x-raters" if by_annotator else "raters-x-units"
-    n_annotators, n_units = (n_rows, n_columns) if by_annotator else (n_columns, n_rows)
-    titled, against = names_of_annotators(wide.corner), names_of_units(wide.corner)
-    across, down = wide.column_names, wide.row_names
-    if not by_annotator:
-        titled, against, across, down = against, titled, down, across
+    n_annotators, n_units = wide.shape
+    word, other, is_titled = "annotator", "units-x-raters", names_of_annotators
+    against = names_of_units(wide.corner)
+    if layout == "units-x-raters":
+        n_annotators, n_units = n_units, n_annotators
+        word, other, is_titled = "unit", "raters-x-units", names_of_units
+        against = names_of_annotators(wide.corner)
     reason = ""
     if against:
         reason = f"its first column is called {wide.corner!r}"
-    elif looks_like_annotators(across) and not looks_like_annotators(down):
-        reason = f"its {'columns' if by_annotator else 'rows'} are called {across[0]!r}, …"
-    elif looks_like_units(down) and not looks_like_units(across):
-        reason = f"its {'rows' if by_annotator else 'columns'} are called {down[0]!r}, …"
-    elif n_annotators > n_units and not titled and not looks_like_annotators(down):
+    elif n_annotators > n_units and not is_titled(wide.corner):
         reason = f"it would be {n_annotators:,} annotators of {count(n_units, 'unit')}"
     if reason:
-        word = "annotator" if by_annotator else "unit"
         raise DatasetError(
             [f"{table.name}: does not look like {layout}: {reason}"],
             f"Give --layout {other} if the table is transposed. If it is not, begin its first line "
@@ -482,18 +384,21 @@ def _refuse_transposed(table: TableFile, wide: _Wide, layout: str) -> None:
 
 def _from_counts(table: TableFile, wide: _Wide) -> Ratings:
     """Expand counts to ratings by unknown annotators without names."""
-    nameless = [place for place, name in enumerate(wide.column_names, start=1) if not name]
-    if nameless:
-        raise DatasetError(
-            [
-                f"{table.name}: line 1: column {place} of the counts has no name"
-                for place in nameless
-            ],
-            "Name each column after the value that it counts.",
-        )
     amounts = counts_in(wide.cells).reshape(wide.shape)
-    _refuse_no_counts(table, wide, amounts)
     n_units, n_values = amounts.shape
+    wrong = np.argwhere(amounts < 0).tolist()
+    problems = [
+        f"{table.name}: row {wide.row_names[row]!r}, column {wide.column_names[column]!r}: is "
+        f"{wide.cells.label(row * n_values + column)!r}; expected a count, 0 or more"
+        for row, column in wrong
+    ]
+    if not problems and amounts.sum() > _MOST_COUNTS:
+        problems = [f"{table.name}: counts add up to {amounts.sum():,}; expected ratings of people"]
+    if problems or not all(wide.column_names):
+        raise DatasetError(
+            problems or [f"{table.name}: line 1: expected a name for each column of counts"],
+            "If the cells are ratings: --layout units-x-raters or --layout raters-x-units.",
+        )
     ratings = np.repeat(np.arange(amounts.size), amounts.ravel())
     units, values = np.divmod(ratings, n_values)
     per_unit = amounts.sum(axis=1)
@@ -502,34 +407,6 @@ def _from_counts(table: TableFile, wide: _Wide) -> Ratings:
     # Categories that were never chosen count as possible answers.
     every = np.concatenate([np.arange(n_values), values])
     coded = code(LabelColumn(every, wide.column_names))
-    coded = type(coded)(coded.codes[n_values:], coded.names, coded.numbers)
+    coded = replace(coded, codes=coded.codes[n_values:])
     data = reliability(units, annotators, coded, np.arange(n_units), n_units)
-    unit_names = wide.row_names or tuple(str(row) for row in range(1, n_units + 1))
-    return Ratings(data, unit_names, (), coded.names, coded.numbers)
-
-
-def _refuse_no_counts(table: TableFile, wide: _Wide, amounts: IndexArray) -> None:
-    n_columns = wide.shape[1]
-    problems = []
-    for place in np.flatnonzero(amounts.ravel() < 0).tolist():
-        row, column = divmod(place, n_columns)
-        shown = wide.cells.label(place)
-        named = repr(wide.row_names[row]) if wide.row_names else f"{row + 1}"
-        problems.append(
-            f"{table.name}: row {named}, column {wide.column_names[column]!r}: is "
-            f"{'missing' if shown is None else repr(shown)}; expected a count, 0 or more"
-        )
-    advice = "If the cells are ratings: --layout units-x-raters or --layout raters-x-units."
-    if not problems and looks_like_annotators(wide.column_names):
-        problems = [f"{table.name}: columns are called {wide.column_names[0]!r}, …, as annotators"]
-    if (
-        not problems
-        and looks_like_units(wide.column_names)
-        and not looks_like_units(wide.row_names)
-    ):
-        problems = [f"{table.name}: columns are called {wide.column_names[0]!r}, …, as units"]
-        advice = "Transpose the table: one unit per row, and one category per column."
-    if not problems and amounts.sum() > _MOST_COUNTS:
-        problems = [f"{table.name}: counts add up to {amounts.sum():,}; expected ratings of people"]
-    if problems:
-        raise DatasetError(problems, advice)
+    return Ratings(data, wide.row_names, (), coded.names, coded.numbers)

@@ -82,29 +82,20 @@ class SegmentReading:
         if recording_column is None and table.layout.annotator is None:
             self.asked.add((ONE_RECORDING, name))
 
-    def records(self, row: Row) -> list[Record]:
-        """Return the segments of a row: one, or one per tier that has its own column."""
+    def record(self, row: Row) -> Record | None:
+        """Return the segment of a row; None if it has problems."""
         before = len(self.problems)
         layout = self._layout
         recording = self._text(row, self._recording_column, "the name of a recording")
         annotator = self._text(row, layout.annotator, "the name of an annotator")
         tier = self._text(row, layout.tier, "the name of a tier")
         start, end = self._time(row, layout.start), self._time(row, layout.end)
-        labels = []
-        for name, column in layout.labels:
-            label = row.fields[column]
-            if not label and name is None:
-                self._problem(row, column, "a label")
-            if label:
-                labels.append((name or tier or ONE_TIER, label))
+        label = self._text(row, layout.label, "a label")
         if len(self.problems) > before:
-            return []
+            return None
         where = recording or ONE_RECORDING, annotator or self._annotator
         self.asked.add(where)
-        return [
-            Record(*where, name, label, start, end, self._number, row.line)
-            for name, label in labels
-        ]
+        return Record(*where, tier or ONE_TIER, label, start, end, self._number, row.line)
 
     def _text(self, row: Row, column: int | None, expected: str) -> str:
         if column is None:
@@ -139,9 +130,9 @@ def read_segments(
     """Read segments from tables with a column each for start, end and label.
 
     Columns for tier, annotator and recording are used if there are any. Without them, each file has
-    one annotator, named after the file, and all files are about one recording. Both forms of ELAN's
-    tab-delimited export are recognised by their content. A column of file names names the
-    recordings if a file contains several.
+    one annotator, named after the file, and all files are about one recording. ELAN's tab-delimited
+    export is recognised by its times. A column of file names names the recordings if a file
+    contains several.
 
     Parameters
     ----------
@@ -185,8 +176,7 @@ def read_segments(
             continue
         n_guessed += unit == "auto" and table.layout.unit is None and counted == "s"
         reading = SegmentReading(table, number, names[number], recording_columns[number], counted)
-        for row in table.rows:
-            records += reading.records(row)
+        records += filter(None, map(reading.record, table.rows))
         problems += reading.problems
         asked |= reading.asked
         n_rounded += reading.n_rounded
@@ -214,9 +204,7 @@ def _tables(paths: Sequence[Path]) -> list[Table]:
             advice.append(error.advice)
     if problems:
         raise DatasetError(problems, " ".join(filter(None, dict.fromkeys(advice))))
-    tiered = [table.layout.tier is not None or table.layout.labels[0][0] is not None
-              for table in tables]  # fmt: skip
-    _refuse_mixture(tables, tiered, "tier")
+    _refuse_mixture(tables, [table.layout.tier is not None for table in tables], "tier")
     return tables
 
 
