@@ -86,7 +86,7 @@ def unit_of(boxes: FloatArray) -> str:
 
 def _units(boxes: FloatArray) -> tuple[BoolArray, BoolArray]:
     """Return which (N, 4) boxes are certainly in pixels, and which in shares if taken alone."""
-    is_larger: BoolArray = (np.abs(boxes) > LEAST_PIXELS).any(axis=1)
+    is_larger: BoolArray = np.abs(boxes).max(axis=1, initial=0) > LEAST_PIXELS
     return is_larger, ~is_larger & (boxes != np.round(boxes)).any(axis=1)
 
 
