@@ -158,9 +158,6 @@ class SinceRun:
     """The folder of the saved result."""
     figures: tuple[tuple[str, float | None, float], ...]
     """Names of figures with their threshold, the saved values and the present values."""
-    counts: Mapping[str, int]
-    """How many annotations were renamed, removed, added or none of these, by their ids; empty where
-    ids may be positions."""
     n_annotations: tuple[int, int]
     """The number of annotations then and now."""
     reason: str

@@ -1,7 +1,5 @@
 """Differences between two versions of a data set, or since a result was saved."""
 
-import csv
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +28,7 @@ from bboxqa.model.comparison import (
     SinceRun,
     Version,
 )
-from bboxqa.model.results import MeasuredAgreement, ThresholdResult
+from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.pipelines.agree import (
@@ -43,7 +41,7 @@ from bboxqa.pipelines.notes import few_images_note, shift_note
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions.agreement import agreement_changes
-from bboxqa.pipelines.versions.matched import COUNTED, count_up, given_ids, match_versions
+from bboxqa.pipelines.versions.matched import match_versions
 from bboxqa.pipelines.versions.names import (
     STATUS,
     Aligned,
@@ -67,8 +65,7 @@ _COMPARED = (
     "similarity", "iou_threshold", "matcher", "category_lenient", "missing", "empty_images",
     "all_touched", "sigmas",
 )  # fmt: skip
-_MOVED = "To see whether boxes moved, keep the former files beside the new ones."
-_Keys = dict[tuple[str, str, str], str]
+_MOVED = "To see what changed in annotations, keep the former files beside the new ones."
 _NAMED = 3
 
 
@@ -171,7 +168,8 @@ def compare_with(
     paired, n_images = False, (0, 0)
     if first is not None and second is not None:
         thresholds, paired, n_images = agreement_changes(first, second, names, settings, progress)
-    headlines = _headlines(before, after)
+    both = (("before", before), ("after", after))
+    headlines = tuple(f"{name}: {line}" for name, data in both for line in data.headlines)
     number = np.bincount(changes.kind, minlength=len(CHANGES)).tolist()
     moved_px, moved_similarity = movements(matched, changes)
     return ComparisonResult(
@@ -199,15 +197,6 @@ def compare_with(
             *_agreement_notes(versions, thresholds, n_images, settings),
         ),
         headlines=headlines,
-    )
-
-
-def _headlines(before: Dataset, after: Dataset) -> tuple[str, ...]:
-    """Return the headlines of both versions, each prefixed with its version."""
-    return tuple(
-        f"{name}: {line}"
-        for name, data in (("before", before), ("after", after))
-        for line in data.headlines
     )
 
 
@@ -240,8 +229,10 @@ def _name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
                 "no image has the same name in both, with any --join: are these versions of one "
                 "data set?"
             )
-    for status, where in (("removed", "before"), ("added", "after")):
-        found = [name for name, each in _named(annotators) if each == status]
+    status = np.array(STATUS)[annotators.status].tolist()
+    for missing, where in (("removed", "before"), ("added", "after")):
+        pairs = zip(annotators.names, status, strict=True)
+        found = [name for name, each in pairs if each == missing]
         if found:
             shown = first_few(found, _NAMED, one_line)
             yield f"{count(len(found), 'annotator')} {where} only: {shown}"
@@ -273,11 +264,6 @@ def _crowd_notes(changes: Changes) -> Iterator[str]:
             f"iscrowd was set on {count(n_set, 'annotation')} and cleared on {n_cleared:,}; "
             "agreement leaves out crowds"
         )
-
-
-def _named(annotators: Aligned) -> Iterator[tuple[str, str]]:
-    names, status = annotators.names, annotators.status.tolist()
-    return ((name, STATUS[code]) for name, code in zip(names, status, strict=True))
 
 
 def _agreement_notes(
@@ -364,17 +350,12 @@ def compare_result(
     before, reason = _former(saved["manifest"], settings, reading, key)
     if before is not None:
         return compare_with(before, present, settings, progress=progress)
-    reason = hider(key)(reason)
     _check_settings(saved["manifest"]["settings"], settings)
     plain = msgspec.structs.replace(settings, bootstrap=0)
     result = agree_with(present, plain, with_chance=False, progress=progress)
-    figures = _figures_since(saved["summary"]["thresholds"], result)
     numbers = saved["summary"]["n_annotations"], len(present.annotations)
-    units = _saved_units(folder)
-    unused = _unused_ids(units, numbers[0], present)
-    counts = {} if unused else _by_id(units, _units(result.thresholds[0]))
-    reason = f"{reason}; {unused}" if unused else f"{reason}. {_MOVED}"
-    return SinceRun(str(folder), figures, counts, numbers, reason)
+    figures = tuple(_figures_since(saved["summary"]["thresholds"], result))
+    return SinceRun(str(folder), figures, numbers, f"{hider(key)(reason)}. {_MOVED}")
 
 
 def _check_settings(saved: Mapping[str, Any], settings: AgreeSettings) -> None:
@@ -382,30 +363,26 @@ def _check_settings(saved: Mapping[str, Any], settings: AgreeSettings) -> None:
     own = msgspec.json.decode(msgspec.json.encode(settings))
     for key in _COMPARED:
         if key in saved and own[key] != saved[key]:
+            now, then = (
+                ", ".join(map(str, each)) if isinstance(each, list) else str(each)
+                for each in (own[key], saved[key])
+            )
             name = "iou" if key == "iou_threshold" else key.replace("_", "-")
             raise ConfigError(
-                f"--{name} is {_value(own[key])}, but {_value(saved[key])} in the result to "
-                "compare with; leave it out"
+                f"--{name} is {now}, but {then} in the result to compare with; leave it out"
             )
-
-
-def _value(setting: object) -> str:
-    return ", ".join(map(str, setting)) if isinstance(setting, list) else str(setting)
 
 
 def _figures_since(
     saved: list[dict[str, Any]], result: MeasuredAgreement
-) -> tuple[tuple[str, float | None, float], ...]:
-    """Return figures with their names and their saved and present values."""
-    found = []
+) -> Iterator[tuple[str, float | None, float]]:
+    """Yield figures with their names and their saved and present values."""
     for old, new in zip(saved, result.thresholds, strict=True):
-        label = f"{measure_name(result.settings.similarity)} {new.iou_threshold:g}"
-        found.append((f"alpha, pooled, {label}", old["alpha"], new.alpha))
-        found.append(
-            (f"alpha, mean over images, {label}", old["mean_image_alpha"], new.mean_image_alpha)
-        )
-        found.append((f"existence, F1, {label}", old["existence"]["f1"], new.existence.f1))
-    return tuple(found)
+        yield f"alpha, pooled, {new.threshold_label}", old["alpha"], new.alpha
+        mean = old["mean_image_alpha"], new.mean_image_alpha
+        yield f"alpha, mean over images, {new.threshold_label}", *mean
+        f1 = old["existence"]["f1"], new.existence.f1
+        yield f"existence, F1, {new.threshold_label}", *f1
 
 
 def _former(
@@ -447,69 +424,3 @@ def _own_file(name: str, key: Mapping[str, str]) -> str:
     people = {pseudonym: person for person, pseudonym in key.items()}
     own: str = hider(people)(name)
     return own if not is_there(Path(name)) and is_there(Path(own)) else name
-
-
-def _unused_ids(saved: _Keys, n_saved: int, present: Dataset) -> str:
-    """Return why ids do not tell annotations apart; empty if they do."""
-    ids = given_ids(present)
-    if ids is None:
-        return "annotations have no ids of their own, only numbers by position"
-    numbers = [number for _, _, number in saved]
-    are_counted = all(each.isdecimal() and int(each) <= n_saved for each in numbers)
-    is_counted = count_up(ids, present.annotations.annotator)
-    return COUNTED if are_counted and is_counted else ""
-
-
-def _saved_units(folder: Path) -> _Keys:
-    """Return the category of each annotation of a saved result, by image, annotator and id."""
-    with (folder / "units.csv").open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file)
-        first = None
-        found: _Keys = {}
-        for row in rows:
-            first = first or row["iou_threshold"]
-            if row["iou_threshold"] == first and row["annotation"]:
-                # An apostrophe keeps spreadsheets from running a name as a formula.
-                image, who, number, category = (
-                    row[key].removeprefix("'")
-                    for key in ("image", "annotator", "annotation", "category")
-                )
-                found[image, who, number] = category
-    return found
-
-
-def _units(result: ThresholdResult) -> _Keys:
-    """Return the category of each annotation of a result, by image, annotator and id."""
-    units = result.units
-    ids = np.ma.asarray(units["annotation"])
-    columns = (units[key].tolist() for key in ("image", "annotator", "category"))
-    rows = zip(*columns, ids.tolist(), strict=True)
-    return {
-        (_shown(image), _shown(who), _shown(str(number))): _shown(category)
-        for image, who, category, number in rows
-        if number not in (None, "")
-    }
-
-
-def _shown(name: str) -> str:
-    return one_line(name).removeprefix("'")
-
-
-def _by_id(before: _Keys, after: _Keys) -> dict[str, int]:
-    both = before.keys() & after.keys()
-    pairs = Counter((before[key], after[key]) for key in both)
-    old, new = {*before.values()}, {*after.values()}
-    totals = Counter(before[key] for key in both)
-    # An annotation does not count as renamed if its whole category was renamed.
-    same = {
-        (left, right)
-        for (left, right), number in pairs.items()
-        if left == right or (left not in new and right not in old and 2 * number > totals[left])
-    }
-    renamed = sum(number for pair, number in pairs.items() if pair not in same)
-    return {
-        "unchanged or moved": len(both) - renamed,
-        "renamed": renamed,
-        "removed": len(before.keys() - after.keys()),
-        "added": len(after.keys() - before.keys()),
-    }

@@ -303,15 +303,10 @@ def write_comparison(
 
 
 def since_lines(since: SinceRun) -> Iterator[str]:
-    """Yield the changes of annotations since a result was saved, and figures before and now."""
+    """Yield the figures of a saved result, and those of now."""
     yield from ("", f"Since {since.folder}")
-    if since.counts:
-        rows = [["Annotations, by id", ""]]
-        rows += [[name, f"{number:,}"] for name, number in since.counts.items()]
-        yield from (f" {line}" for line in table_lines(rows, left=(0,)))
-    else:
-        before, after = since.n_annotations
-        yield f" {count(before, 'annotation')} before, {after:,} now"
+    before, after = since.n_annotations
+    yield f" {count(before, 'annotation')} before, {after:,} now"
     figures = [["Agreement", "before", "now", "difference"]]
     for name, was, value in since.figures:
         before_value = nan if was is None else was
@@ -322,7 +317,7 @@ def since_lines(since: SinceRun) -> Iterator[str]:
 
 
 def since_summary(since: SinceRun) -> dict[str, Any]:
-    """Return the figures before and now, and the changed annotations; None where unknown."""
+    """Return the figures before and now; None where unknown."""
     figures = [
         {
             "name": name,
@@ -335,7 +330,7 @@ def since_summary(since: SinceRun) -> dict[str, Any]:
     return {
         "folder": since.folder,
         "figures": figures,
-        "annotations_by_id": dict(since.counts) or None,
+        "annotations_by_id": None,
         "n_annotations": dict(zip(("before", "now"), since.n_annotations, strict=True)),
         "reason": since.reason,
     }

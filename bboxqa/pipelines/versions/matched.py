@@ -1,8 +1,7 @@
 """Matching of the annotations of two versions of a data set: by id, if equal, and if similar."""
 
 import re
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,13 +15,11 @@ from bboxqa.core.arrays import (
     frozen_arrays,
 )
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import in_natural_order
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
 from bboxqa.geometry.kernels.boxes import corners, overlap
 from bboxqa.geometry.similarities.registry import (
     needs_keypoints,
-    needs_outlines,
     needs_rotated_boxes,
 )
 from bboxqa.matching.matchers import match
@@ -38,14 +35,11 @@ from bboxqa.model.file_places import FilePlaces
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.keypoints import join_keypoints, largest_moves
 from bboxqa.model.shapes.rotated_boxes import corner_moves
-from bboxqa.model.units import CandidatePairs
 from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.versions.names import Aligned, align
 
-COUNTED = "ids that count up without gaps may be positions"
-"""Why ids are not used that may be assigned anew by each export."""
-CHANGED = "ids changed"
-"""Why ids are not used that equal annotations do not share."""
+_COUNTED = "ids that count up without gaps may be positions"
+_CHANGED = "ids changed"
 
 # What annotations without an id are found by: a line, a JSON pointer, or a frame of a track, whose
 # number is its position in the file.
@@ -60,11 +54,8 @@ _MOST = 0.5
 # Annotations with equal ids are also the same if they are left over and no edge moved by more than
 # this, in longest sides: small boxes do not overlap after a small move.
 _NEAR = 2.0
-# Annotations that are at least so similar are nearly equal.
-_NEARLY = 0.9
 
 Pairs = tuple[IndexArray, IndexArray]
-_NO_ROWS: IndexArray = np.zeros(0, np.int64)
 
 
 @frozen_arrays
@@ -97,47 +88,59 @@ def match_versions(
 ) -> MatchedVersions:
     """Find the annotations that both versions have.
 
-    Two annotations with the same id are the same if they have the same annotator and image, and
-    overlap. Ids are used if the files give them, and nearly all annotations that are equal or
-    overlap keep them; all equal ones if the ids merely count annotations. Of the others, equal
-    annotations are the same, and the rest is matched by similarity, or by boxes if key points are
-    compared and none are labelled. Of what is left, annotations with the same id that are near each
-    other are the same, if ids are used. The lowest threshold counts.
+    The same are, in this order: equal annotations, those with the same id that overlap, those that
+    the matcher joins at the lowest threshold, and those with the same id that are near. Ids are
+    used if the files give them, and nearly all annotations that are equal or overlap keep them; all
+    equal ones if the ids merely count annotations.
     """
-    both, order = _side_by_side(before, after, images, annotators)
     if settings.sigmas == ESTIMATED and needs_keypoints(settings.similarity):
         raise ConfigError(
             "two versions are compared with the same sigmas; give as numbers those that "
             "`bboxqa agree --sigmas estimated` prints"
         )
+    both, order = _side_by_side(before, after, images, annotators)
     both = with_sigmas(both, settings)
-    annotations = both.annotations
-    edges = corners(annotations.bbox)
+    annotations, edges = both.annotations, corners(both.annotations.bbox)
     codes, unused = _id_codes(before, after)
-    by_id = _IdPairs(unused=unused)
+    by_id: Pairs = (np.zeros(0, np.int64),) * 2
     if codes is not None:
-        by_id = _pairs_by_id(annotations, codes[order], edges, unused)
-    pairs = _with_similar(both, by_id.sure, settings, progress)
-    left, right = _joined(pairs, _unused(by_id.near, pairs, len(annotations)))
+        by_id, unused = _pairs_by_id(annotations, codes[order], edges, unused)
+    first, second = (edges[side] for side in by_id)
+    longest = np.maximum(*(annotations.bbox[side, 2:].max(1, initial=0) for side in by_id))
+    is_near = np.abs(first - second).max(1, initial=0) <= _NEAR * longest
+    open_rows = np.ones(len(annotations), np.bool_)
+    found: list[Pairs] = []
+
+    def take(pairs: Pairs) -> None:
+        kept = open_rows[pairs[0]] & open_rows[pairs[1]]
+        found.append((pairs[0][kept], pairs[1][kept]))
+        open_rows[np.concatenate(found[-1])] = False
+
+    take(_where(by_id, _are_equal(annotations, by_id)))
+    take(_equal_pairs(annotations, _open_rows(annotations, open_rows)))
+    take(_where(by_id, overlap(first, second) > 0))
+    take(_similar_pairs(both, _open_rows(annotations, open_rows), settings, progress))
+    take(_where(by_id, is_near))
+    left, right = (np.concatenate(side) for side in zip(*found, strict=True))
+    sequence = np.argsort(left)
+    left, right = left[sequence], right[sequence]
     shift = _moves(annotations, edges, left, right, settings.similarity)
-    similarity = np.ones(len(left))
-    are_boxes = not _has_shapes(settings.similarity)
-    changed = np.flatnonzero(shift) if are_boxes else np.arange(len(left))
-    similarity[changed] = similarity_of_pairs(
-        both,
-        settings.similarity,
-        left[changed],
-        right[changed],
-        all_touched=settings.all_touched,
+    similarity = similarity_of_pairs(
+        both, settings.similarity, left, right, all_touched=settings.all_touched
     )
+    similarity[(shift == 0) & (similarity == 0)] = 1.0
     return MatchedVersions(
         before=order[left],
         after=order[right] - len(before.annotations),
         shift=shift,
         similarity=similarity,
-        redrawn=_redrawn(annotations, left, right, similarity),
-        unused_ids=by_id.unused,
+        redrawn=similarity < 1 - TOLERANCE,
+        unused_ids=unused,
     )
+
+
+def _where(pairs: Pairs, kept: BoolArray) -> Pairs:
+    return pairs[0][kept], pairs[1][kept]
 
 
 def _moves(
@@ -155,73 +158,6 @@ def _moves(
     if annotations.keypoints is not None:
         moved = np.maximum(moved, largest_moves(annotations.keypoints, left, right))
     return moved
-
-
-def _unused(pairs: Pairs, used: Pairs, n: int) -> Pairs:
-    """Return the pairs of which neither annotation is in the pairs that are used."""
-    is_used = np.zeros(n, np.bool_)
-    is_used[np.concatenate(used)] = True
-    kept = ~(is_used[pairs[0]] | is_used[pairs[1]])
-    return pairs[0][kept], pairs[1][kept]
-
-
-def _with_similar(
-    both: Dataset, pairs: Pairs, settings: AgreeSettings, progress: Progress | None
-) -> Pairs:
-    """Return pairs, and those of what is left that are equal or similar enough."""
-    annotations, name = both.annotations, settings.similarity
-    if not _has_shapes(name):
-        # Equal boxes need not be compared with all that overlap.
-        pairs = _joined(pairs, _equal_pairs(annotations, _open_rows(annotations, *pairs)))
-    more = _similar_pairs(both, _open_rows(annotations, *pairs), settings, progress)
-    pairs = _joined(pairs, more)
-    if needs_keypoints(name):
-        # Annotations without labelled key points are similar to none.
-        rest = _open_rows(annotations, *pairs)
-        more = _similar_pairs(both, rest, settings, progress, unlabelled=True)
-        pairs = _joined(pairs, more)
-    if _has_shapes(name):
-        # Shapes without common area, or without area, are similar to none even in one box.
-        pairs = _joined(pairs, _equal_pairs(annotations, _open_rows(annotations, *pairs)))
-    return pairs
-
-
-def _has_shapes(similarity: str) -> bool:
-    """Return whether a similarity compares shapes that can differ where their bounds are equal."""
-    return (
-        needs_outlines(similarity) or needs_keypoints(similarity) or needs_rotated_boxes(similarity)
-    )
-
-
-def _redrawn(
-    annotations: Annotations, left: IndexArray, right: IndexArray, similarity: FloatArray
-) -> BoolArray:
-    """Return which shapes were redrawn, (P,) bool."""
-    redrawn: BoolArray = similarity < 1 - TOLERANCE
-    for place in np.flatnonzero(similarity == 0).tolist():
-        first, last = (_shape(annotations, int(side[place])) for side in (left, right))
-        redrawn[place] = first != last
-    return redrawn
-
-
-def _shape(annotations: Annotations, row: int) -> tuple[Any, ...]:
-    """Return the outline and the key points of an annotation as a value that can be compared."""
-    outlines, points = annotations.segmentation, annotations.keypoints
-    found: tuple[Any, ...] = ()
-    if outlines is not None:
-        rings = [ring.tolist() for ring in outlines.rings(row)]
-        found += (int(outlines.kind[row]), rings, outlines.rle(row))
-    if points is not None:
-        part = slice(int(points.start[row]), int(points.stop[row]))
-        found += (points.xy[part].tobytes(), points.visibility[part].tobytes())
-    return found
-
-
-def _joined(pairs: Pairs, more: Pairs) -> Pairs:
-    """Return both pairs, by `left`."""
-    left, right = (np.concatenate(each) for each in zip(pairs, more, strict=True))
-    order = np.argsort(left)
-    return left[order], right[order]
 
 
 def _side_by_side(
@@ -286,25 +222,21 @@ def _sizes(before: Dataset, after: Dataset, images: Aligned) -> IntArray:
 
 def _id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:
     """Return codes of the ids of all annotations, in their order, and what speaks against them."""
-    given = given_ids(before), given_ids(after)
-    lacking = [name for name, ids in zip(("before", "after"), given, strict=True) if ids is None]
-    if lacking:
+    old, new = _given_ids(before), _given_ids(after)
+    if old is None or new is None:
+        lacking = [name for name, ids in (("before", old), ("after", new)) if ids is None]
         return None, f"the annotations {' and '.join(lacking)} have no ids"
-    old, new = (np.zeros(0, np.int64) if ids is None else ids for ids in given)
     if not (len(old) and len(new)):
         return None, "not both versions have annotations"
-    counted = count_up(old, before.annotations.annotator)
-    doubt = COUNTED if counted and count_up(new, after.annotations.annotator) else ""
-    if old.dtype.kind == new.dtype.kind == "i":
-        return np.concatenate([old, new]).astype(np.int64), doubt
-    texts = np.concatenate([ids.astype(np.str_) for ids in (old, new)])
-    names, place = np.unique(texts, return_inverse=True)
-    rank = {name: code for code, name in enumerate(in_natural_order(names.tolist()))}
-    codes: IndexArray = np.array([rank[name] for name in names.tolist()], np.int64)[place]
+    counted = _count_up(old, before.annotations.annotator)
+    doubt = _COUNTED if counted and _count_up(new, after.annotations.annotator) else ""
+    if not old.dtype.kind == new.dtype.kind == "i":
+        old, new = old.astype(np.str_), new.astype(np.str_)
+    codes: IndexArray = np.unique(np.concatenate([old, new]), return_inverse=True)[1]
     return codes, doubt
 
 
-def given_ids(data: Dataset) -> IndexArray | TextArray | None:
+def _given_ids(data: Dataset) -> IndexArray | TextArray | None:
     """Return the ids that the file or its tool gives annotations, (N,); None if it gives none."""
     own = data.annotations.own_id
     if own is None:
@@ -316,18 +248,10 @@ def given_ids(data: Dataset) -> IndexArray | TextArray | None:
     return own
 
 
-def count_up(ids: IndexArray | TextArray, annotator: IntArray) -> bool:
+def _count_up(ids: IndexArray | TextArray, annotator: IntArray) -> bool:
     """Return whether ids are all numbers from 0 or 1 to the last one.
 
     If ids occur twice, as in one file per annotator, those of each annotator must be.
-
-    Examples
-    --------
-    >>> one = np.zeros(3, np.int32)
-    >>> count_up(np.array([2, 1, 3]), one), count_up(np.array(["0", "1", "3"]), one)
-    (True, False)
-    >>> count_up(np.array([1, 1, 2]), np.array([0, 1, 1], np.int32))
-    True
     """
     if ids.dtype.kind == "U":
         texts = ids.astype(np.str_)
@@ -345,42 +269,27 @@ def count_up(ids: IndexArray | TextArray, annotator: IntArray) -> bool:
     return bool(np.isin(ids[order][first], (0, 1)).all() and (step[~first] <= 1).all())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _IdPairs:
-    """Pairs of annotations with the same id."""
-
-    sure: Pairs = (_NO_ROWS, _NO_ROWS)
-    """Those that overlap or are equal."""
-    near: Pairs = (_NO_ROWS, _NO_ROWS)
-    """Those that are near: they are the same annotation if both are left over."""
-    unused: str = ""
-    """Why ids are not used; empty if they are."""
-
-
 def _pairs_by_id(
-    annotations: Annotations, codes: IndexArray, edges: FloatArray, doubt: str = ""
-) -> _IdPairs:
-    """Return the pairs with equal ids, if ids stayed the same."""
-    left, right = _same_id(annotations, codes)
-    first, second = edges[left], edges[right]
-    is_equal = np.logical_and.reduce(
-        [each[left] == each[right] for each in _content_of(annotations)]
-    )
+    annotations: Annotations, codes: IndexArray, edges: FloatArray, doubt: str
+) -> tuple[Pairs, str]:
+    """Return the pairs with equal ids, or none and why ids are not used."""
+    pairs = _same_id(annotations, codes)
+    is_equal = _are_equal(annotations, pairs)
+    first, second = (edges[side] for side in pairs)
     overlapping = (overlap(first, second) > 0) | (first == second).all(1)
-    old, new = _with_another_id(annotations, codes, left[is_equal], right[is_equal])
-    n_equal = int(is_equal.sum())
-    is_kept = n_equal >= _STABLE * (n_equal + len(old))
-    if not (len(left) and is_kept and overlapping.mean() >= _STABLE):
-        return _IdPairs(unused=doubt or CHANGED)
-    if doubt and (len(old) or n_equal < _MOST * len(left)):
-        return _IdPairs(unused=doubt)
-    first_moved = np.full(int(annotations.image.max()) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(first_moved, annotations.image[old], np.minimum(codes[old], codes[new]))
-    kept = codes[left] < first_moved[annotations.image[left]]
-    longest = np.maximum(*(annotations.bbox[each, 2:].max(1) for each in (left, right)))
-    near = kept & ~overlapping & (np.abs(first - second).max(1) <= _NEAR * longest)
-    sure = is_equal | (kept & overlapping)
-    return _IdPairs((left[sure], right[sure]), (left[near], right[near]))
+    is_open = np.ones(len(annotations), np.bool_)
+    is_open[np.concatenate(_where(pairs, is_equal))] = False
+    old, new = _equal_pairs(annotations, _open_rows(annotations, is_open))
+    # An id that the other version does not have tells nothing.
+    before, after = (codes[annotations.annotator == side] for side in (0, 1))
+    in_use = np.isin(codes[old], after) | np.isin(codes[new], before)
+    n_other, n_equal = int((in_use & (codes[old] != codes[new])).sum()), int(is_equal.sum())
+    is_stable = len(overlapping) and overlapping.mean() >= _STABLE
+    if not is_stable or n_equal < _STABLE * (n_equal + n_other):
+        reason = doubt or _CHANGED
+    else:
+        reason = doubt if n_other or n_equal < _MOST * len(overlapping) else ""
+    return (pairs, "") if not reason else (_where(pairs, np.zeros(len(is_equal), np.bool_)), reason)
 
 
 def _same_id(annotations: Annotations, codes: IndexArray) -> Pairs:
@@ -395,34 +304,24 @@ def _same_id(annotations: Annotations, codes: IndexArray) -> Pairs:
     return left[apart], right[apart]
 
 
-def _with_another_id(
-    annotations: Annotations, codes: IndexArray, left: IndexArray, right: IndexArray
-) -> Pairs:
-    """Return the pairs of equal annotations with ids that differ, without those of given pairs."""
-    old, new = _equal_pairs(annotations, _open_rows(annotations, left, right))
-    before, after = (codes[annotations.annotator == side] for side in (0, 1))
-    in_use: BoolArray = np.isin(codes[old], after) | np.isin(codes[new], before)
-    moved_on = in_use & (codes[old] != codes[new])
-    return old[moved_on], new[moved_on]
-
-
 def _content_of(annotations: Annotations) -> list[FloatArray]:
     """Return the columns in which equal annotations are equal, each (N,) float64."""
     columns = [*annotations.bbox.T, annotations.category, annotations.image]
     return [column.astype(np.float64, copy=False) for column in columns]
 
 
-def _open_rows(annotations: Annotations, left: IndexArray, right: IndexArray) -> IndexArray:
+def _are_equal(annotations: Annotations, pairs: Pairs) -> BoolArray:
+    left, right = pairs
+    equal = [each[left] == each[right] for each in _content_of(annotations)]
+    result: BoolArray = np.all(equal, axis=0)
+    return result
+
+
+def _open_rows(annotations: Annotations, is_open: BoolArray) -> IndexArray:
     """Return the unmatched annotations in images where both versions have some."""
-    is_open: BoolArray = np.ones(len(annotations), np.bool_)
-    is_open[left] = is_open[right] = False
-    image = annotations.image
-    size = int(image.max(initial=-1)) + 1
-    present = [
-        np.bincount(image[is_open & (annotations.annotator == side)], minlength=size) > 0
-        for side in (0, 1)
-    ]
-    return np.flatnonzero(is_open & (present[0] & present[1])[image])
+    image, side = annotations.image, annotations.annotator
+    present = [np.isin(image, image[is_open & (side == each)]) for each in (0, 1)]
+    return np.flatnonzero(is_open & present[0] & present[1])
 
 
 def _equal_pairs(annotations: Annotations, rows: IndexArray) -> Pairs:
@@ -444,12 +343,7 @@ def _equal_pairs(annotations: Annotations, rows: IndexArray) -> Pairs:
 
 
 def _similar_pairs(
-    both: Dataset,
-    rows: IndexArray,
-    settings: AgreeSettings,
-    progress: Progress | None,
-    *,
-    unlabelled: bool = False,
+    both: Dataset, rows: IndexArray, settings: AgreeSettings, progress: Progress | None
 ) -> Pairs:
     """Return the pairs that the matcher forms of some of the annotations."""
     if not len(rows):
@@ -458,34 +352,18 @@ def _similar_pairs(
     threshold = min(settings.iou_threshold)
     pairs, _ = candidate_pairs(
         part,
-        "bbox" if unlabelled else settings.similarity,
+        settings.similarity,
         threshold,
         all_touched=settings.all_touched,
         progress=None if progress is None else lambda *done: progress("matching", *done),
     )
-    keypoints = part.annotations.keypoints
-    if unlabelled and keypoints is not None:
-        _, n_labelled = keypoints.packed().labelled()
-        pairs = pairs.take((n_labelled[pairs.left] == 0) | (n_labelled[pairs.right] == 0))
-    near = _chosen(part.annotations, pairs.take(pairs.similarity >= _NEARLY), settings)
-    taken = np.zeros(len(rows), np.bool_)
-    taken[np.concatenate(near)] = True
-    rest = pairs.take(~(taken[pairs.left] | taken[pairs.right]))
-    left, right = map(
-        np.concatenate, zip(near, _chosen(part.annotations, rest, settings), strict=True)
-    )
-    return rows[left], rows[right]
-
-
-def _chosen(annotations: Annotations, pairs: CandidatePairs, settings: AgreeSettings) -> Pairs:
-    """Return the pairs that the matcher chooses among candidates."""
     units = match(
-        annotations,
+        part.annotations,
         pairs,
         settings.matcher,
-        min(settings.iou_threshold),
+        threshold,
         category_lenient=settings.category_lenient,
     )
     order = np.argsort(units.unit, kind="stable")
     first = np.flatnonzero(np.diff(units.unit[order]) == 0)
-    return order[first], order[first + 1]
+    return rows[order[first]], rows[order[first + 1]]
