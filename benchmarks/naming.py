@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 KINDS = {
     "duplicate=0.1": ("twice",),
-    "split=0.1": ("splits objects",),
-    "merge=0.1": ("merges objects",),
+    "split=0.1": ("splits",),
+    "merge=0.1": ("in one box with another",),
     "copy=p01:0.5": ("share boxes",),
     "jitter=15%": ("less precisely",),
     "offset=5,0": ("further right",),
@@ -34,7 +34,7 @@ KINDS = {
     "extra=0.1": ("most others did not draw",),
     "confuse=0.15": ("different categories",),
     "miss=0.1 offset=5,0 confuse=cow/sheep:0.2": ("misses", "further right", "above all by"),
-    "turn=4": ("turns boxes",),
+    "turn=4": ("clockwise",),
     "across=0.2": ("across those of the others",),
     "mirror=0.2": ("exchanges left and right",),
     "omit=0.1": ("leaves out joints",),
@@ -61,7 +61,7 @@ EVERYONE = {
 _DISPLACING = ("jitter", "across", "mirror", "scatter")
 
 _NAMING = (
-    r"(p\d\d) (?:matches|misses|draws|splits|merges|places|turns|calls|and the others)",
+    r"(p\d\d) (?:matches|misses|draws|splits|places|calls|and the others)",
     r"(p\d\d) (?:exchanges|leaves out)",
     r"(?:of what|above all by|F1 of) (p\d\d)",
     r"(p\d\d) and p\d\d share",

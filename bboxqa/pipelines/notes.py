@@ -35,7 +35,7 @@ from bboxqa.pipelines.counting import (
     count_sequentially,
     partly_annotated,
 )
-from bboxqa.pipelines.diagnosis.sentences import others_in_words
+from bboxqa.pipelines.diagnosis.sentences import of_others
 from bboxqa.pipelines.diagnosis.significance import above_others, bounds, judged
 
 FEW_CLUSTERS = 10
@@ -281,7 +281,7 @@ def repeat_notes(part: ThresholdResult) -> Iterator[str]:
         yield (
             f"{name} agrees least with what {name} drew in other sessions: F1 "
             f"{f1.value[place]:.2f} [{f1.low[place]:.2f}, {f1.high[place]:.2f}] at "
-            f"{part.threshold_label}{others_in_words(f1.value, place, '{:.2f}'.format)}"
+            f"{part.threshold_label}{of_others(np.delete(f1.value, place), '{:.2f}'.format)}"
         )
 
 

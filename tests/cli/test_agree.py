@@ -308,7 +308,7 @@ def test_the_story_comes_last_and_its_tables_on_request(export):
     plain = run("agree", export).stdout
     assert "What lowers agreement at IoU 0.5" in plain
     assert plain.index("What lowers agreement") > plain.index("Images, by what they cost")
-    assert "with two annotators it is unknown who is right" in plain
+    assert "where two differ, it is unknown who is right" in plain
     assert "Annotators at IoU 0.5" not in plain
     assert "What lowers" not in run("agree", export, "-q").stdout
     full = run("agree", export, "--diagnose").stdout

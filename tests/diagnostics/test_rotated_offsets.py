@@ -92,9 +92,9 @@ def diagnosed():
 
 def test_a_story_tells_who_turns_boxes_and_who_exchanges_sides():
     story = "\n".join(diagnosed().story)
-    (turned,) = [line for line in diagnosed().story if line.startswith("p03 turns boxes ")]
-    assert turned.endswith("clockwise from those of the others")
-    assert "px [1.9, 2.1] further right than the others" in story
+    (turned,) = [line for line in diagnosed().story if line.startswith("p03 draws boxes ")]
+    assert turned.endswith("clockwise than the others")
+    assert "px [1.9, 2.1] further right and " in turned
     assert "p04 draws " in story
     assert "across those of the others" in story
     assert "p01" not in story
@@ -134,9 +134,9 @@ def test_against_a_reference_each_of_two_is_told():
     assert row["offset_low"] < 4 < row["offset_high"]
     assert row["systematic"]
     story = result.story().story
-    assert any(line.startswith("p02 turns boxes ") for line in story)
-    assert any("3.0 px [3.0, 3.0] further down than " in line for line in story)
-    assert not any(line.startswith("p01 turns boxes ") for line in story)
+    (turned,) = [line for line in story if line.startswith("p02 draws boxes ")]
+    assert "3.0 px [3.0, 3.0] further down and 4.0°" in turned
+    assert not any(line.startswith("p01 draws boxes ") for line in story)
     record = summary(result)
     jsonschema.validate(record, summary_schema())
     (_, person) = record["thresholds"][0]["reference"]["annotators"]

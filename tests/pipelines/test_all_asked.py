@@ -104,9 +104,3 @@ def test_no_alpha_is_compared_with_one_that_is_undefined(other, tmp_path):
     assert isnan(expected.alpha) == (other == "cat")
     alpha = found.thresholds[0].all_asked_alpha
     assert alpha == pytest.approx(expected.alpha, abs=1e-12, nan_ok=True)
-    text = run("agree", path, "--diagnose", "--bootstrap", "0").stdout
-    (warning,) = [line for line in text.splitlines() if "do not list who was asked" in line]
-    figures = "F1 1.00 would be 0.40"
-    if other == "dog":
-        figures = f"alpha, which is undefined, would be {alpha:.2f}, {figures}"
-    assert f"if all were asked, {figures} (--asked all)" in warning

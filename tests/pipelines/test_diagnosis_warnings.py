@@ -2,20 +2,15 @@
 
 import numpy as np
 import pytest
-from support.datasets import dataset
+from support.datasets import dataset, with_assigned
 
 import bboxqa
 from bboxqa.model.annotations import EDGES
 
 _KINDS = {
-    "asked": "list who was asked",
     "image": "of the units",
     "groups": "share no image",
-    "copies": "identical boxes",
     "base": "differ by the same amount",
-    "twice": "twice: drawn once",
-    "threshold": "depends on the threshold",
-    "matcher": "depends on the matcher",
 }
 
 
@@ -71,21 +66,6 @@ def test_files_that_count_pixels_otherwise(shift, noise, is_found):
         assert "--voc-base" in found["base"]
 
 
-def test_copied_boxes():
-    data = simulated({"p*": "jitter=3 miss=0.2", "p02": "copy=p01:0.8"}, annotators=4)
-    line = warned(data)["copies"]
-    assert line.startswith("p01 and p02 have")
-    document = bboxqa.agree(data, bootstrap=0)
-    assert f"and not {document.alpha:.2f}" in line
-
-
-def test_where_everybody_copies_alpha_says_nothing():
-    errors = {"p*": "jitter=3 miss=0.2", "p02": "copy=p01:1", "p03": "copy=p01:1"}
-    line = warned(simulated(errors))["copies"]
-    assert line.startswith("p01, p02 and p03 have identical boxes, 100 % of those")
-    assert "alpha 1.00 does not show" in line
-
-
 def two_labels(n_images=6):
     """Return rows of boxes of 30 px, and of two categories on one place by all of three.
 
@@ -108,11 +88,9 @@ def test_an_object_with_two_labels_is_no_confusion():
     found = result.diagnose()
     (line,) = [line for line in found.warnings if "--category-lenient" in line]
     lenient = bboxqa.agree(dataset(two_labels()), bootstrap=0, category_lenient=True).alpha
-    assert line.startswith(
-        "6 places have overlapping boxes of two categories by the same annotators, category 0002 "
-        "and category 0003: "
-    )
-    assert f"gives {lenient:.2f} and not {result.alpha:.2f}" in line
+    assert line.startswith("6 places hold overlapping boxes of two categories by the same")
+    assert "such as category 0002 and category 0003" in line
+    assert f"gives alpha {lenient:.2f} and not {result.alpha:.2f}" in line
     assert lenient == 1 > result.alpha
     assert not len(found.tables["confusions"])
     kinds = found.tables["decomposition"]
@@ -120,30 +98,12 @@ def test_an_object_with_two_labels_is_no_confusion():
     assert found.tables["annotators"]["class_share"].tolist() == [1, 1, 1]
 
 
-def test_alpha_that_moves_with_the_threshold():
-    # Boxes of 30 moved by 10: an IoU of 20 / 40 = 0.5.
-    data = dataset(rows_of(range(6), {0: 0, 1: 1}))
-    line = warned(data)["threshold"]
-    assert "at IoU 0.4 / 0.5 / 0.6" in line
-    high = bboxqa.agree(data, iou_threshold=0.6, bootstrap=0).alpha
-    assert f"1.00 / 1.00 / {high:.2f}" in line
-    # At a low threshold there is no pair below half of it: only the higher neighbour is known.
-    assert "threshold" not in warned(data, iou_threshold=0.15)
-
-
-def test_who_was_asked_is_not_known():
-    document = bboxqa.simulate(images=20, annotators=2, categories=("cow", "sheep")).document()
-    first = {image["id"] for image in document["images"][:8]}
-    for image in document["images"]:
-        del image["annotators"]
-    document["annotations"] = [
-        each
-        for each in document["annotations"]
-        if each["annotator"] == "p01" or each["image_id"] not in first
-    ]
-    data = bboxqa.read_coco(document)
-    result = bboxqa.agree(data, bootstrap=0)
-    line = warned(data)["asked"]
-    everyone = bboxqa.agree(bboxqa.read_coco(document, asked="all"), bootstrap=0)
-    assert f"would be {everyone.alpha:.2f}" in line
-    assert f"alpha {result.alpha:.2f}" in line
+def test_an_image_with_many_units_and_groups_without_a_common_image():
+    rows = rows_of(range(2), {0: 0, 1: 0}) + rows_of((2, 3), {2: 0, 3: 0})
+    rows += [(3, 2, 0, (40.0 * n, 200.0, 30.0, 30.0)) for n in range(9)]
+    data = dataset(rows, size=(640, 480))
+    assigned = np.repeat([[True, True, False, False], [False, False, True, True]], 2, axis=0)
+    found = warned(with_assigned(data, assigned))
+    assert set(found) == {"image", "groups"}
+    assert found["groups"].startswith("2 groups of annotators share no image")
+    assert " % of the units: without it, alpha would be 1.00 and not " in found["image"]

@@ -13,7 +13,6 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics import offsets
 from bboxqa.pipelines import counting
 from bboxqa.pipelines.diagnosis import matched_units as matched_module
-from bboxqa.pipelines.diagnosis import objects
 
 NAMES = [f"p{number}" for number in range(6)]
 
@@ -116,20 +115,11 @@ def test_matching_without_each_of_many_annotators_is_refused(tmp_path, monkeypat
         bboxqa.agree(data, bootstrap=0).diagnose()
 
 
-def test_offsets_of_many_pairs_have_no_intervals_and_the_story_says_so(tmp_path, monkeypatch):
+def test_offsets_of_many_pairs_have_no_intervals(tmp_path, monkeypatch):
     boxes = [each for each in chain(12) if each["annotator"] != "p3"]
     data = read(tmp_path / "x.json", boxes, n_images=12)
-    before = bboxqa.agree(data, bootstrap=1000).diagnose()
+    before = bboxqa.agree(data, bootstrap=1000).diagnose().tables["offsets"]
     monkeypatch.setattr(offsets, "MOST_DRAWN", 5)
-    monkeypatch.setattr(objects, "MOST_DRAWN", 5)
-    after = bboxqa.agree(data, bootstrap=1000).diagnose()
-    assert (
-        after.tables["offsets"]["offset_px"].tolist()
-        == before.tables["offsets"]["offset_px"].tolist()
-    )
-    assert np.isnan(after.tables["offsets"]["offset_px_low"]).all()
-    text = "3 pairs of annotators share objects: where each places edges has no interval"
-    assert [text in "\n".join(line.text for line in each.lines) for each in (before, after)] == [
-        False,
-        True,
-    ]
+    after = bboxqa.agree(data, bootstrap=1000).diagnose().tables["offsets"]
+    assert after["offset_px"].tolist() == before["offset_px"].tolist()
+    assert np.isnan(after["offset_px_low"]).all()

@@ -89,7 +89,7 @@ def test_duplicates_are_named_as_such_against_a_reference():
     truth = bboxqa.read_coco(made.truth(), min_annotators=1)
     result = bboxqa.agree(bboxqa.read_coco(made.document()), reference=truth, bootstrap=200)
     (line,) = [line for line in result.story().story if "twice" in line and "p03" in line]
-    assert line.startswith("p03 draws objects twice: ")
+    assert re.match(r"p03 draws .* of the objects of document twice", line)
     assert not any("has no object in" in line for line in result.story().story)
 
 
@@ -250,7 +250,7 @@ def test_the_story_names_who_agrees_least_if_an_interval_says_so():
         if "reference" in line
     ]
     assert line.startswith("p03 agrees least with the reference document: F1 0.7")
-    assert "]; the others: 1.00 (median); 5" in line or "]; all the others: 1.00; 5" in line
+    assert "]; the others: 1.00; 5" in line
     assert re.search(r"5\d\.\d % \[.*\] of its objects are matched by p03, and 100\.0 %", line)
     alike = bboxqa.simulate(errors={"p*": "jitter=1 miss=0.2"}, **options)
     result = bboxqa.agree(

@@ -8,14 +8,10 @@ from support.resampled import expanded
 import bboxqa
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Categorical, Table
-from bboxqa.pipelines.diagnosis.objects import confusion_findings
 from bboxqa.pipelines.diagnosis.people import reference_errors
-from bboxqa.pipelines.diagnosis.sentences import Finding
 from bboxqa.pipelines.diagnosis.significance import Bounds, above_others, median_of_others
-from bboxqa.report.agreement_text import story_lines
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
-_NOBODY = "no annotator misses"
 
 
 def told(errors, **more):
@@ -47,9 +43,9 @@ def test_the_trial_names_person_offset_misses_and_categories(trial):
     # Not inflated by boxes that do not match.
     assert number_before(missed, " %") == pytest.approx(10, abs=3)
     assert sentence(trial, "cow and sheep are confused", "above all by p03")
-    assert sentence(trial, "p03 matches the others least", "without p03, alpha would be 0.9")
+    assert sentence(trial, "; without p03, alpha would be 0.9")
     assert not any("p01" in line or "p02" in line for line in trial.story)
-    assert 5 <= len(trial.story) <= 10
+    assert 4 <= len(trial.story) <= 9
 
 
 def test_each_cause_is_told_once():
@@ -66,26 +62,19 @@ def test_each_cause_is_told_once():
         ("missed by some", "p02", "p02 misses"),
         ("class conflict", "p03", "cow and sheep are confused"),
     ):
-        line = sentence(found, words, name, "with all such objects settled as most annotators drew")
+        line = sentence(found, words, name, "with all such objects settled")
         gain = rows[kind]["alpha_gain"], rows[kind]["alpha_gain_low"], rows[kind]["alpha_gain_high"]
         low, value, high = (f"{gain[place]:.2f}" for place in (1, 0, 2))
         assert f"alpha would be {value} [{low}, {high}] higher" in line
-    assert not any(
-        line.split("%")[-1].startswith((" of the objects are", " of the objects have"))
-        or "gave different categories" in line
-        for line in found.story
-    )
-    assert not any("p04 drew" in line for line in found.warnings)
-    assert not any("matches the others" in line for line in found.story)
+    assert sum("settled" in line for line in found.story) == 3
+    assert not any("gave different categories" in line for line in found.story)
+    assert not found.warnings
 
 
 def test_a_kind_of_several_annotators_has_a_sentence_of_its_own():
     story = told({"p*": "jitter=1", "p02": "duplicate=0.1", "p03": "duplicate=0.15"}, annotators=4)
-    sentence(story, "of the objects are drawn twice by one annotator: settled")
+    sentence(story, "of the objects are drawn twice by one annotator; settled")
     assert not any("with all such objects" in line for line in story.story)
-    shown = [*story_lines(story, 200, diagnose=False)]
-    for warning in story.warnings:
-        assert f" Warning: {warning}" in shown
 
 
 def test_who_never_draws_a_category_is_not_said_to_miss_it_again():
@@ -98,7 +87,7 @@ def test_who_never_draws_a_category_is_not_said_to_miss_it_again():
         if each["annotator"] != "p03" or each["category_id"] != sheep
     ]  # fmt: skip
     story = bboxqa.agree(bboxqa.read_coco(made), bootstrap=200).story()
-    asked = "perhaps it was not asked for; with all such objects settled"
+    asked = "perhaps not asked for; with all such objects settled"
     line = sentence(story, "p03 never draws sheep", asked, " higher")
     assert [each for each in story.story if "p03" in each and "matches the others" not in each] == [
         line
@@ -111,7 +100,7 @@ def test_of_one_image_all_kinds_are_told_and_why_nothing_more_is():
     story = told(errors, images=1, objects=40, seed=3)
     for words in ("not by others", "have different categories", "drawn twice by one annotator"):
         assert sentence(story, words)
-    assert sentence(story, "one image does not show", "no intervals", "takes 5 images")
+    assert sentence(story, "with 1 image nobody is named: it takes 5")
 
 
 def test_supercategories_with_commas_are_quoted():
@@ -172,14 +161,8 @@ def test_a_label_that_most_others_never_gave_is_no_category_that_is_missed():
 def test_nobody_is_named_where_all_err_alike(seed):
     story = told({"p*": "jitter=2 miss=0.1 confuse=0.1"}, annotators=5, seed=seed)
     named = [line for line in story.story if any(f"p0{n} " in line for n in range(1, 6))]
+    assert story.story
     assert not named
-    assert story.story[-1].startswith(_NOBODY)
-
-
-def test_of_two_annotators_nothing_is_what_most_drew():
-    for n_annotators, words in ((2, ": if both agreed on them, "), (3, ": settled as most ann")):
-        story = told({"p*": "jitter=1 miss=0.2"}, annotators=n_annotators, images=20)
-        assert sentence(story, "by some annotators and not by others", words)
 
 
 def test_of_pairs_without_a_third_nobody_is_named_for_confusions():
@@ -196,17 +179,9 @@ def test_of_pairs_without_a_third_nobody_is_named_for_confusions():
         if (each["annotator"] in ("p03", "p04")) == groups[each["image_id"]]
     ]
     story = bboxqa.agree(bboxqa.read_coco(content), bootstrap=200).story()
-    assert sentence(story, "no image has three annotators", "nobody is named")
+    assert sentence(story, "no image has three annotators", "unknown who is right")
     assert sentence(story, "cow and sheep are confused")
     assert not any("p0" in line for line in story.story)
-
-
-def test_what_cannot_be_told_is_said():
-    story = told({"p*": "jitter=1 miss=0.1"}, annotators=3, images=3, categories=("cow",))
-    assert "with one category, agreement on categories cannot be measured" in story.story
-    assert any(line.startswith("with 3 images nobody is named") for line in story.story)
-    without = told({"p*": "jitter=1 miss=0.1"}, annotators=3, bootstrap=0)
-    assert "without draws (bootstrap 0) nobody is named: intervals are missing" in without.story
 
 
 def test_the_order_of_records_and_the_ids_do_not_matter(trial):
@@ -246,38 +221,6 @@ def test_few_annotations_are_diagnosed(rows):
     )
 
 
-def test_what_has_no_room_is_counted(monkeypatch):
-    errors = {
-        "*": {"jitter": 0.02},
-        "p01": {"miss": 0.3, "offset": (6, 6)},
-        "p02": {"extra": 0.4, "scale": 1.2},
-        "p03": {"confuse": 0.4, "offset": (-5, 0)},
-        "p04": {"miss": 0.2, "confuse": 0.3, "offset": (0, 5)},
-    }
-    found = bboxqa.simulate(images=120, annotators=9, errors=errors, seed=2)
-    result = bboxqa.agree(bboxqa.read_coco(found.document()), bootstrap=200)
-    told = result.story().story
-    assert len(told) == 9
-    (line,) = [each for each in told if "more finding" in each]
-    monkeypatch.setattr("bboxqa.pipelines.diagnosis.story._MOST", 100)
-    everything = result.diagnoser.story(result).story
-    assert not any("more finding" in each for each in everything)
-    left_out = [each for each in everything if each not in told]
-    assert line.startswith(f"{len(left_out)} more finding")
-    # In the same order, and nothing that limits the data is left out.
-    assert [each for each in everything if each in told] == [each for each in told if each != line]
-
-
-def named_in(story, number):
-    return [line for line in story.story if f"p0{number} " in line or f"p0{number}:" in line]
-
-
-def test_where_two_share_all_boxes_nobody_is_judged():
-    story = told({"p*": "jitter=3% miss=0.1", "p03": "copy=p01:1"}, annotators=3)
-    assert sentence(story, "p01 and p03 share boxes", "; all boxes of p03 are left out of the")
-    assert not named_in(story, 2)
-
-
 def test_a_moved_edge_is_told_as_one():
     rng = np.random.default_rng(0)
     rows = []
@@ -288,7 +231,7 @@ def test_a_moved_edge_is_told_as_one():
                 left, top, right, bottom = edges
                 rows.append((image, who, 0, (left, top, right - left, bottom - top)))
     story = bboxqa.agree(dataset(rows), bootstrap=200).story()
-    found = sentence(story, "draws boxes narrower (right edge", "to the left, ")
+    found = sentence(story, "draws boxes narrower (right edge", " left) than the others")
     assert number_before(found, " px") == pytest.approx(5, abs=0.2)
     assert "further" not in found
 
@@ -360,27 +303,6 @@ def test_nobody_is_named_of_many_alike_with_few_images(seed):
     assert not any(f"p{number:02} " in line for line in story for number in range(1, 31))
 
 
-def confused(gain: list[float], low: list[float], high: list[float]) -> list[Finding]:
-    """Return the sentences on horse and pig, in 90 objects, and cow and sheep, in 20."""
-    confusions = Table(
-        {
-            "first": Categorical(np.array([0, 1], np.int32), ("horse", "cow")),
-            "second": Categorical(np.array([0, 1], np.int32), ("pig", "sheep")),
-            "n": np.array([90, 20]),
-            **{f"share{end}": np.array([0.1, 0.5]) for end in ("", "_low", "_high")},
-            "gain": np.array(gain),
-            "gain_low": np.array(low),
-            "gain_high": np.array(high),
-        }
-    )
-    tables = {
-        "confusions": confusions,
-        "confusion_matrix": confusions,
-        "decomposition": Table({"n_objects": np.array([500])}),
-    }
-    return sorted(confusion_findings(tables, named=False), key=lambda each: -each.weight)
-
-
 def test_medians_of_others_are_those_without_each():
     rng = np.random.default_rng(0)
     for n in (1, 2, 3, 4, 7):
@@ -419,23 +341,8 @@ def test_errors_against_a_reference_are_corrected_for_the_kinds_of_errors(rate, 
     found = ReferenceAgreement(
         "truth", 60, 60, 0, 300, Table(annotators), offsets, nothing, nothing
     )
-    told = [each.text for each in reference_errors(found)]
+    told = [each.line.text for each in reference_errors(found)]
     assert [text[: len(named[0])] for text in told] == named if named else not told
-
-
-def test_an_offset_like_those_of_the_others_is_not_denied():
-    offsets = ("3,0", "-3,0", "0,3", "0,-3", "-3,-3", "3,3")
-    errors = {f"p0{n}": f"jitter=2% offset={each}" for n, each in enumerate(offsets, 1)}
-    errors["p07"] = "jitter=10% offset=3,0"
-    data = bboxqa.read_coco(bboxqa.simulate(errors=errors, images=80, annotators=7).document())
-    result = bboxqa.agree(data, bootstrap=200)
-    line = sentence(result.story(), "p07 places boxes less precisely")
-    assert line.endswith(
-        "; no edge is off in one direction by as much and significantly more than those of the "
-        "others"
-    )
-    rows = result.diagnose().tables["offsets"].records()
-    assert any(row["systematic"] for row in rows if row["annotator"] == "p07")
 
 
 def test_groups_that_agree_among_themselves_are_named():
@@ -452,8 +359,7 @@ def test_groups_that_agree_among_themselves_are_named():
     people = [f"annotator {who:04}" for who in range(6)]
     found = sentence(story, "agree among themselves, and less with each other")
     assert found.startswith(
-        f"group 1 ({people[0]}, {people[1]} and {people[2]}) and group 2 ({people[3]}, {people[4]} "
-        f"and {people[5]}) agree among themselves"
+        f"group 1 ({', '.join(people[:3])}) and group 2 ({', '.join(people[3:])}) agree among"
     )
     # Both find 95 %, and between the groups two of three objects have one category.
     within, between = (number_before(found.split(" is ")[1], end) for end in (" [", "] between"))
@@ -484,7 +390,37 @@ def test_most_misplaced_boxes_are_those_of_one_annotator_by_number_too():
     assert sentence(story, "have boxes in different places", "above all those of annotator 0002")
 
 
-def test_of_two_who_agree_on_all_nobody_is_said_to_miss_anything():
-    story = told({"p*": "jitter=1%"}, annotators=2, images=20)
-    assert sentence(story, "all annotators drew the same")
-    assert not any("what one misses" in line for line in story.story)
+def test_what_the_data_cannot_show_is_said():
+    story = told({"p*": "jitter=1 miss=0.1"}, annotators=3, images=3).story
+    assert story[-1] == "with 3 images nobody is named: it takes 5"
+    without = told({"p*": "jitter=1 miss=0.1"}, annotators=3, bootstrap=0).story
+    assert without[-1] == "with 0 draws nobody is named: it takes 200 (--bootstrap 200)"
+    for miss in (0, 0.1):
+        errors = {"p*": f"jitter=1% miss={miss}"}
+        two = told(errors, annotators=2, images=20).story
+        assert any("is unknown who is right" in line for line in two) is (miss > 0)
+        assert any("all annotators drew the same" in line for line in two) is (miss == 0)
+
+
+def test_what_has_no_room_is_counted(monkeypatch):
+    errors = {
+        "*": {"jitter": 0.02},
+        "p01": {"miss": 0.3, "offset": (6, 6)},
+        "p02": {"extra": 0.4, "scale": 1.2},
+        "p03": {"confuse": 0.4, "offset": (-5, 0)},
+        "p04": {"miss": 0.2, "confuse": 0.3, "offset": (0, 5)},
+    }
+    found = bboxqa.simulate(images=120, annotators=9, errors=errors, seed=2)
+    result = bboxqa.agree(bboxqa.read_coco(found.document()), bootstrap=200)
+    told = result.story().story
+    assert len(told) == 9
+    monkeypatch.setattr("bboxqa.pipelines.diagnosis.story._MOST", 100)
+    everything = result.diagnoser.story(result).story
+    n_more = len(everything) - 8
+    assert told == (*everything[:8], f"{n_more} more findings: see the tables of --diagnose")
+
+
+def test_where_two_share_all_boxes_nobody_is_judged():
+    story = told({"p*": "jitter=3% miss=0.1", "p03": "copy=p01:1"}, annotators=3)
+    assert sentence(story, "p01 and p03 share boxes", "; all boxes of p03 are left out of the")
+    assert not any("p02" in line for line in story.story)

@@ -1,8 +1,9 @@
 """Annotations joined to units and objects: the input of all diagnostics."""
 
-from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from bboxqa.agreement.alpha.levels import alpha
@@ -11,14 +12,11 @@ from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
-    IntArray,
     connected_components,
-    frozen_arrays,
     overlapping_boxes,
     run_starts,
 )
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.object_cells import edges_of
 from bboxqa.diagnostics.offsets import edge_differences, medians, of_others
@@ -34,7 +32,6 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import smallest_angle
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 from bboxqa.pipelines.counting import ImagePart, reliability_of
-from bboxqa.pipelines.diagnosis.sentences import said
 
 # With fewer objects, a displacement may come from single boxes.
 _FEWEST = 10
@@ -134,22 +131,8 @@ def _may_show_another(matched: MatchedUnits) -> BoolArray:
     return some
 
 
-_LEAST_GAIN = 0.01
-
-
-@frozen_arrays
-class _Places:
-    """Places where several annotators drew two matching boxes with the same two categories."""
-
-    place: IndexArray
-    """(N,) int64. Index of the place of each annotation, -1 for none."""
-    first: IndexArray
-    second: IndexArray
-    """(P,) int64. The two categories of each place; a place with more has several rows."""
-
-
-def with_labels_matched(
-    annotations: Annotations, units: UnitTable, pairs: CandidatePairs, own: CandidatePairs,
+def _with_labels_matched(
+    part: ImagePart, units: UnitTable, pairs: CandidatePairs, own: CandidatePairs,
     settings: AgreeSettings,
 ) -> UnitTable:  # fmt: skip
     """Return units in which boxes of objects with two labels are matched by their categories.
@@ -158,17 +141,12 @@ def with_labels_matched(
     annotators drew both labels, a pair of different labels is an artefact of matching and not a
     confusion.
     """
-    found = _labelled_places(annotations, pairs, own)
-    there = found.place >= 0
+    annotations = part.data.annotations
+    place, _ = _labels(annotations, pairs, own)
+    there = place >= 0
     if settings.category_lenient or not there.any():
         return units
-    by_label = match(
-        annotations,
-        pairs.take(there[pairs.left]),
-        settings.matcher,
-        settings.iou_threshold[0],
-        category_lenient=True,
-    )
+    by_label = _matched(part, pairs.take(there[pairs.left]), settings, lenient=True)
     unit = np.where(there, len(units) + by_label.unit, units.unit)
     # Numbered by image, then by the annotator and the id of the first annotation.
     order = np.lexsort((annotations.id, annotations.annotator, annotations.image))
@@ -180,46 +158,43 @@ def with_labels_matched(
     return UnitTable(result, annotations.image[order][np.sort(first)])
 
 
-def label_warnings(
-    images: ImagePart, matched: MatchedUnits, settings: AgreeSettings, value: float
-) -> Iterator[str]:
-    """Yield the number of places with two labels, and alpha if equal categories were matched."""
-    of, threshold = matched.data, matched.threshold
-    pairs = matched.near.take(matched.near.similarity >= threshold - TOLERANCE)
-    found = _labelled_places(of.annotations, pairs, matched.own)
-    if settings.category_lenient or not len(found.first):
-        return
-    units = match(of.annotations, pairs, matched.matcher, threshold, category_lenient=True)
-    data = reliability_of(images, units, settings)
+class LabelledPlaces(NamedTuple):
+    """Places where several annotators drew two matching boxes with the same two categories."""
+
+    n_places: int
+    categories: tuple[int, int]
+    """The two categories of most places."""
+    alpha: float
+    """Alpha if equal categories were matched there."""
+
+
+def labelled_places(
+    matched: MatchedUnits, images: ImagePart, settings: AgreeSettings
+) -> LabelledPlaces | None:
+    """Return the places of objects with two labels; None without any, or if labels are matched."""
+    near = matched.near.similarity >= matched.threshold - TOLERANCE
+    pairs = matched.near.take(near)
+    place, labels = _labels(matched.data.annotations, pairs, matched.own)
+    if settings.category_lenient or not len(labels):
+        return None
+    single = msgspec.structs.replace(settings, iou_threshold=(matched.threshold,))
+    data = reliability_of(images, _matched(images, pairs, single, lenient=True), settings)
+    labels, n = np.unique(labels, axis=0, return_counts=True)
+    first, second = labels[n.argmax()].tolist()
+    n_places = len(np.unique(place[place >= 0]))
     by_label = alpha(unit_counts(data, settings.missing)).value
-    if not by_label - value >= _LEAST_GAIN:
-        return
-    n_categories = len(of.category_names)
-    keys, n = np.unique(found.first * n_categories + found.second, return_counts=True)
-    first, second = divmod(int(keys[n.argmax()]), n_categories)
-    most = f"{of.category_names[first]} and {of.category_names[second]}"
-    where = "," if len(keys) == 1 else ", most often"
-    n_places = len(np.unique(found.place[found.place >= 0]))
-    yield said(
-        "two labels",
-        places=f"{count(n_places, 'place')} {'has' if n_places == 1 else 'have'}",
-        where=where,
-        most=most,
-        by_label=by_label,
-        value=value,
-    )
+    return LabelledPlaces(n_places, (first, second), by_label)
 
 
-def _labelled_places(
+def _labels(
     annotations: Annotations, pairs: CandidatePairs, own: CandidatePairs
-) -> _Places:
-    """Return the places where two annotators or more drew the same two labels."""
+) -> tuple[IndexArray, IndexArray]:
+    """Return the place of each annotation where several drew two labels, and (P, 2) the labels."""
     category = annotations.category.astype(np.int64)
     place = np.full(len(annotations), -1)
     own = own.take(np.flatnonzero(category[own.left] != category[own.right]))
-    none = np.zeros(0, np.int64)
     if not len(own):
-        return _Places(place, none, none)
+        return place, np.zeros((0, 2), np.int64)
     left, right = np.append(own.left, pairs.left), np.append(own.right, pairs.right)
     component = connected_components(left, right)
     ends = np.sort([category[own.left], category[own.right]], axis=0)
@@ -230,7 +205,7 @@ def _labelled_places(
     chosen: BoolArray = np.isin(component, labels[:, 0])
     place[left[chosen]] = component[chosen]
     place[right[chosen]] = component[chosen]
-    return _Places(place, labels[:, 1], labels[:, 2])
+    return place, labels[:, 1:]
 
 
 # Pairs that are diagnosed in a few seconds, and further ones for each annotation: in real data,
@@ -248,21 +223,30 @@ def check_crowds(data: Dataset) -> None:
     A diagnosis compares all pairs of annotations of an image whose boxes overlap, also those of one
     annotator. A quarter of a million pairs, and 25 for each annotation, are allowed.
     """
-    image = data.annotations.image
-    n_drawn = np.bincount(image, minlength=len(data.image_names))
-    most = _PAIRS + _OF_ANNOTATION * len(image)
+    of = data.annotations
+    n_drawn = np.bincount(of.image, minlength=len(data.image_names))
+    most = _PAIRS + _OF_ANNOTATION * len(of)
     # Images of few annotations cannot have more pairs than the allowance per annotation.
     large = n_drawn > 2 * _OF_ANNOTATION
-    possible = np.where(large, n_drawn * (n_drawn - 1) // 2, 0)
-    if possible.sum() <= most:
+    if (np.where(large, n_drawn * (n_drawn - 1) // 2, 0)).sum() <= most:
         return
-    some = np.flatnonzero(large[image])
-    of, edges = image[some].astype(np.int64), _edges(data)[some]
+    some = of.take(np.flatnonzero(large[of.image]))
+    image, edges = some.image.astype(np.int64), edges_of(some.bbox)
+    if some.keypoints is not None:
+        extent = edges_of(some.keypoints.extent())
+        low, high = np.fmin(edges[:, :2], extent[:, :2]), np.fmax(edges[:, 2:], extent[:, 2:])
+        edges = np.concatenate([low, high], axis=1)
     n_pairs = np.zeros(len(n_drawn), np.int64)
-    for one, other in overlapping_boxes(of, edges, of, edges):
-        n_pairs += np.bincount(of[one[one < other]], minlength=len(n_pairs))
+    for one, other in overlapping_boxes(image, edges, image, edges):
+        n_pairs += np.bincount(image[one[one < other]], minlength=len(n_pairs))
         if n_pairs.sum() > most:
-            raise _refused(data, int(n_pairs.argmax()), most)
+            worst = int(n_pairs.argmax())
+            problem = (
+                f"image {data.image_names[worst]!r}: too many of its {n_drawn[worst]:,} "
+                "annotations overlap: a diagnosis compares all pairs of them, which takes minutes; "
+                f"expected {most:,} pairs in all images at most"
+            )
+            raise DatasetError([problem], "Look for repeated annotations with: bboxqa validate")
 
 
 def check_rematching(matched: MatchedUnits) -> None:
@@ -282,27 +266,6 @@ def check_rematching(matched: MatchedUnits) -> None:
     )
     advice = "Look whether annotator keys name persons, and not annotations."
     raise DatasetError([problem], advice)
-
-
-def _edges(data: Dataset) -> FloatArray:
-    """Return the edges of boxes, or of boxes and key points together if there are key points."""
-    edges, keypoints = edges_of(data.annotations.bbox), data.annotations.keypoints
-    if keypoints is None:
-        return edges
-    of = edges_of(keypoints.extent())
-    low, high = np.fmin(edges[:, :2], of[:, :2]), np.fmax(edges[:, 2:], of[:, 2:])
-    return np.concatenate([low, high], axis=1)
-
-
-def _refused(data: Dataset, image: int, most: int) -> DatasetError:
-    """Return the error, which names the most crowded image and the remedies."""
-    n_drawn = int((data.annotations.image == image).sum())
-    problem = (
-        f"image {data.image_names[image]!r}: too many of its {n_drawn:,} annotations overlap: a "
-        f"diagnosis compares up to {n_drawn * (n_drawn - 1) // 2:,} pairs of them, which takes "
-        f"minutes; expected {most:,} pairs in all images at most"
-    )
-    return DatasetError([problem], "Look for repeated annotations with: bboxqa validate")
 
 
 # Two boxes with a lower IoU show different objects.
@@ -326,26 +289,27 @@ def matched_units(
         raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
     threshold = settings.iou_threshold[0]
     annotations = part.data.annotations
-    # The pairs between annotators and within annotators, from the lower threshold on.
-    annotator = part.data.annotations.annotator
     # Each annotation of an image becomes an annotator of its own, so that all pairs are compared.
-    everyone = replace(part.data.annotations, annotator=_places(part.data.annotations))
+    starts = run_starts(annotations.image)
+    place = np.arange(len(annotations))
+    place -= np.repeat(starts, np.diff(starts, append=len(place)))
+    everyone = replace(annotations, annotator=place.astype(np.int32))
     pairs, _ = candidate_pairs(
         replace(part.data, annotations=everyone),
         settings.similarity,
-        lower_threshold(settings.iou_threshold[0]),
+        lower_threshold(threshold),
         all_touched=settings.all_touched,
         pair_bytes=matcher(settings.matcher).pair_bytes,
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
-    same = annotator[pairs.left] == annotator[pairs.right]
+    same = annotations.annotator[pairs.left] == annotations.annotator[pairs.right]
     near, own = pairs.take(~same), pairs.take(same)
     pairs = near.take(near.similarity >= threshold - TOLERANCE)
-    lenient = settings.category_lenient
-    units = match(annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
     twice = own.take(own.similarity >= threshold - TOLERANCE)
-    units = with_labels_matched(annotations, units, pairs, twice, settings)
+    units = _matched(part, pairs, settings, lenient=settings.category_lenient)
+    units = _with_labels_matched(part, units, pairs, twice, settings)
     home = loose_objects(annotations, units, near)[units.unit]
+    models = {source.annotator for source in part.data.sources if source.role == "predictions"}
     found = MatchedUnits(
         data=part.data,
         units=units,
@@ -355,29 +319,22 @@ def matched_units(
         near=near,
         own=twice,
         n_neighbours=np.bincount(np.append(own.left, own.right), minlength=len(annotations)),
-        is_model=_are_models(part.data),
+        is_model=np.array([name in models for name in part.data.annotator_names], np.bool_),
         compared=similarity(settings.similarity).needs,
         matcher=settings.matcher,
         threshold=threshold,
-        category_lenient=lenient,
+        category_lenient=settings.category_lenient,
         missing=settings.missing,
         bootstrap=settings.bootstrap,
         seed=settings.seed,
     )
     check_rematching(found)
-    least = lower_threshold(threshold)
-    return with_displaced_joined(with_second_boxes_apart(found), least)
+    return with_displaced_joined(with_second_boxes_apart(found), lower_threshold(threshold))
 
 
-def _are_models(data: Dataset) -> BoolArray:
-    """Return (A,) bool: annotators that are the results of a model."""
-    models = [source.annotator for source in data.sources if source.role == "predictions"]
-    return np.array([name in models for name in data.annotator_names], np.bool_)
-
-
-def _places(annotations: Annotations) -> IntArray:
-    """Return the rank of each annotation in its image, (N,) int32."""
-    starts = run_starts(annotations.image)
-    place = np.arange(len(annotations))
-    place -= np.repeat(starts, np.diff(starts, append=len(place)))
-    return place.astype(np.int32)
+def _matched(
+    part: ImagePart, pairs: CandidatePairs, settings: AgreeSettings, *, lenient: bool
+) -> UnitTable:
+    threshold = settings.iou_threshold[0]
+    of = part.data.annotations
+    return match(of, pairs, settings.matcher, threshold, category_lenient=lenient)

@@ -1,26 +1,26 @@
 """Findings about places: who moves, sizes, turns or exchanges boxes, edges and joints."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray
-from bboxqa.core.text import joined
-from bboxqa.diagnostics.offsets import ACROSS, MEASURES, RENAMED, TURNS
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.text import first_few, joined
+from bboxqa.diagnostics.offsets import ACROSS, MEASURES, TURNS
 from bboxqa.diagnostics.review import in_words
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences import Finding, Measure, between_others, in_percent
+from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, findings_of, of_others
 from bboxqa.pipelines.diagnosis.significance import (
     KINDS_OF_ERRORS,
     LEAST_IMAGES,
     LEAST_SHARE,
     Bounds,
+    Measure,
     above_others,
     bounds,
     judged,
     median_of_others,
-    most_named,
 )
 
 # Smaller offsets, in px and degrees, are not worth a sentence.
@@ -29,140 +29,116 @@ _LEAST_OFFSET = 0.5
 _LEAST_DIFFERENCE = 0.03
 # Two edges count as moved alike if their offsets differ by less than this factor.
 _ALIKE = 0.5
-_ANGLE = MEASURES.index("angle")
 _DIRECTIONS = {
     "centre x": ("further left", "further right"),
     "centre y": ("further up", "further down"),
     "long side": ("shorter", "longer"),
     "short side": ("narrower", "wider"),
-    "angle": ("counter-clockwise", "clockwise"),
+    "angle": ("further counter-clockwise", "further clockwise"),
 }
-_OF_SIDES = ("long side", "short side")
 # Turning a box of medium length by 1 degree lowers the IoU by about so many percent.
 _LOST = 2.0
 # A box with sides 3:2, turned by 90 degrees about its centre, has an IoU of 1/2 with itself.
 _LOST_ACROSS = 0.5
 _MOST_JOINTS = 3
 _JOINT_AXES = (("offset_x_px", ("left", "right")), ("offset_y_px", ("up", "down")))
-_FURTHER_OFF = "is off in one direction by as much and significantly more than those of the others"
 
 
 class _Axis(NamedTuple):
     """The two edges of boxes along one axis, and the words for them."""
 
-    edges: tuple[int, int]
+    edges: list[int]
     names: tuple[str, str]
     directions: tuple[str, str]
     sizes: tuple[str, str]
-    side: str
 
 
 _AXES = (
-    _Axis((0, 2), ("left", "right"), ("left", "right"), ("narrower", "wider"), "width"),
-    _Axis((1, 3), ("top", "bottom"), ("up", "down"), ("shorter", "taller"), "height"),
+    _Axis([0, 2], ("left", "right"), ("left", "right"), ("narrower", "wider")),
+    _Axis([1, 3], ("top", "bottom"), ("up", "down"), ("shorter", "taller")),
 )
 
 
-class _Offsets(NamedTuple):
-    """Offsets of A annotators, edge by edge."""
+class Displacement(NamedTuple):
+    """Where A annotators place boxes along one measure, from the others or from a reference."""
 
-    px: FloatArray
-    """(3, A, 4): values, lower and upper bounds."""
-    percent: FloatArray
-    """(A, 4)."""
-    systematic: BoolArray
-    """(A, 4)."""
-
-
-class Explained(NamedTuple):
-    """The share of dissimilarity that systematic offsets explain, and the words for it."""
-
+    tested: tuple[Bounds, ...]
+    """The figures of which one has to be significant."""
+    largest: FloatArray
     lost: FloatArray
-    """(A,). How much the reported offsets lower the similarity of each annotator."""
-    places: str
-    what: str
-    nothing: str
+    """(A,). The largest share of the size, and about the share of the overlap that is lost."""
+    systematic: BoolArray
+    words: Callable[[int], str]
+    """The words for the offset of an annotator."""
 
 
-def offset_findings(
-    table: Table, annotators: Table, reference: str | None = None
-) -> Iterator[Finding]:
-    """Yield who displaces boxes, or draws them larger or smaller, significantly more than others.
-
-    Offsets are measured from the others, or from the reference of this name.
-    """
-    names, share = annotators["annotator"], annotators["n"] / max(int(annotators["n"].sum()), 1)
-    found = _offsets(table, len(names))
-    of_reference = reference is not None
-    moved = _displaced_edges(annotators, found, of_reference=of_reference)
-    two = len(names) == 2 and not of_reference
-    # The offset of one of two annotators is that of the other in the opposite direction.
-    places = [0] if two and 0 in moved else list(moved)
-    file = "reference_offsets" if of_reference else "offsets"
-    largest = np.abs(found.percent).max(1) / 100
-    places.sort(key=lambda place: -largest[place])
-    for place, n_more in most_named(places, largest * share):
-        name = names[place]
-        values = {
-            "words": joined([_moved_edges(found, place, axis) for axis in moved[place]]),
-            "other": names[1 - place] if two else reference or "the others",
-        }
-        yield Finding(
-            "offset",
-            (name,),
-            weight=largest[place] * share[place],
-            values=values,
-            n_more=n_more,
-            table=file,
-            owner="" if n_more else name,
-        )
+def displacements(table: Table, n_annotators: int) -> list[Displacement]:
+    """Return the offsets of edges, by axis, or of rotated boxes, by measure."""
+    if "measure" in table.columns:
+        return [_of_measure(table, number) for number in range(len(MEASURES))]
+    return [_of_axis(table, n_annotators, axis) for axis in _AXES]
 
 
-def _displaced_edges(
-    annotators: Table, found: _Offsets, *, of_reference: bool = False
-) -> dict[int, list[_Axis]]:
-    """Return the axes along which each annotator significantly moves or resizes boxes."""
-    result: dict[int, list[_Axis]] = {}
-    for axis in _AXES:
-        edges = list(axis.edges)
-        for place in _misplaced(annotators, found, axis, of_reference=of_reference):
-            size = np.abs(found.percent[place, edges]).max()
-            if size >= 100 * LEAST_SHARE and found.systematic[place, edges].any():
-                result.setdefault(place, []).append(axis)
-    return result
+def _of_measure(table: Table, number: int) -> Displacement:
+    name = MEASURES[number]
+    rows = np.arange(number, len(table), len(MEASURES))
+    figures = bounds(table, "offset").take(rows)
+    lost: FloatArray = np.abs(table["offset_percent"][rows]) / 100
+    if name == "angle":
+        lost = _LOST * np.abs(np.sin(np.deg2rad(figures.value)))
+    unit = "°" if name == "angle" else " px"
+
+    def words(place: int) -> str:
+        figure = figures.at(place)
+        return f"{format(figure, unit)} {_DIRECTIONS[name][int(figure.value > 0)]}"
+
+    return Displacement((figures,), lost, lost, table["systematic"][rows], words)
 
 
-def _offsets(table: Table, n_annotators: int) -> _Offsets:
-    shape = n_annotators, 4
-    return _Offsets(
-        np.stack(bounds(table, "offset_px")).reshape(3, *shape),
-        table["offset_percent"].reshape(shape),
-        table["systematic"].reshape(shape),
-    )
-
-
-def _misplaced(annotators: Table, found: _Offsets, axis: _Axis, *, of_reference: bool) -> list[int]:
-    """Return who significantly moves, narrows or widens boxes; of two annotators, the first."""
-    low, high = axis.edges
-    value, lower, upper = found.px
+def _of_axis(table: Table, n_annotators: int, axis: _Axis) -> Displacement:
+    px = np.stack(bounds(table, "offset_px")).reshape(3, n_annotators, 4)[:, :, axis.edges]
+    percent = np.abs(table["offset_percent"].reshape(n_annotators, 4)[:, axis.edges])
+    near, far = px[..., 0], px[..., 1]
     # Intervals of sums and differences of edges from the edges' bounds are wide enough.
-    shift = Bounds(*((each[:, low] + each[:, high]) / 2 for each in (value, lower, upper)))
-    size = Bounds(
-        value[:, high] - value[:, low],
-        lower[:, high] - upper[:, low],
-        upper[:, high] - lower[:, low],
-    )
-    places: list[int] = []
-    for figures in (shift, size):
-        named = significant_offsets(annotators, figures, _LEAST_OFFSET, of_reference=of_reference)
-        places += [place for place in named if place not in places]
-    return places
+    shift = Bounds(*(near + far) / 2)
+    size = Bounds(far[0] - near[0], far[1] - near[2], far[2] - near[1])
+    systematic = table["systematic"].reshape(n_annotators, 4)[:, axis.edges].any(1)
+
+    def words(place: int) -> str:
+        low, high = px[0, place]
+        sure = (np.sign(px[1, place]) == np.sign(px[2, place])).all()
+        if low * high > 0 and min(abs(low), abs(high)) >= _ALIKE * max(abs(low), abs(high)):
+            return f"{shift.at(place): px} further {axis.directions[int(low > 0)]}"
+        wider = axis.sizes[int(high > low)]
+        if low * high < 0 and sure and min(abs(low), abs(high)) >= _LEAST_OFFSET:
+            return f"{size.at(place): px} {wider}"
+        edge = int(abs(high) > abs(low))
+        moved = Measure(*px[:, place, edge].tolist())
+        return f"{wider} ({axis.names[edge]} edge {moved: px} {axis.directions[moved.value > 0]})"
+
+    largest, lost = percent.max(1) / 100, percent.sum(1) / 100
+    return Displacement((shift, size), largest, lost, np.asarray(systematic), words)
 
 
-def significant_offsets(
-    annotators: Table, found: Bounds, least: float, *, of_reference: bool = False
-) -> list[int]:
-    """Return whose figure differs from 0 by `least` or more, significantly more than the others'.
+def displaced(
+    annotators: Table, measures: Sequence[Displacement], *, of_reference: bool = False
+) -> dict[int, list[Displacement]]:
+    """Return what each annotator significantly moves, turns or resizes."""
+    found: dict[int, list[Displacement]] = {}
+    for each in measures:
+        named = {
+            place: None
+            for figures in each.tested
+            for place in _significant(annotators, figures, of_reference=of_reference)
+        }
+        for place in named:
+            if each.largest[place] >= LEAST_SHARE and each.systematic[place]:
+                found.setdefault(place, []).append(each)
+    return found
+
+
+def _significant(annotators: Table, found: Bounds, *, of_reference: bool) -> list[int]:
+    """Return whose figure differs from 0 enough, significantly more than the others'.
 
     Of two annotators it is the first, as the other's offset is the opposite. Against a reference,
     it is each of one or two annotators whose interval excludes 0.
@@ -171,181 +147,86 @@ def significant_offsets(
     sign = np.sign(found.value)
     ends = np.stack([sign * found.low, sign * found.high])
     size = Bounds(np.abs(found.value), ends.min(0), ends.max(0))
-    if of_reference and len(size.value) <= 2:
-        return np.flatnonzero(size.low >= least).tolist()
-    if len(size.value) == 2:
-        return [0] if size.low[0] >= least else []
-    return [
-        place
-        for place in above_others(size, annotators["n_images"]).tolist()
-        if size.low[place] >= least
-    ]
+    large = size.low >= _LEAST_OFFSET
+    if len(size.value) <= 2:
+        places: list[int] = np.flatnonzero(large).tolist()
+        return places if of_reference else [place for place in places if place == 0]
+    return [place for place in above_others(size, annotators["n_images"]).tolist() if large[place]]
 
 
-def _moved_edges(found: _Offsets, place: int, axis: _Axis) -> str:
-    """Return the moves of the two edges of an axis in words."""
-    px = found.px[:, place, list(axis.edges)]
-    percent = np.abs(found.percent[place, list(axis.edges)])
-    low, high = px[0]
-    sure = (np.sign(px[1]) == np.sign(px[2])) & (np.abs(px[0]) >= _LEAST_OFFSET)
-    sides = f"% of the mean {axis.side}"
-    alike = low * high > 0 and min(abs(low), abs(high)) >= _ALIKE * max(abs(low), abs(high))
-    if alike:
-        word = f"further {axis.directions[int(low > 0)]}"
-        return f"{_edge_size(px.mean(1))} {word} ({percent.mean():.1f} {sides})"
-    size = axis.sizes[int(high > low)]
-    if low * high < 0 and sure.all():
-        change = np.array([high - low, px[1, 1] - px[2, 0], px[2, 1] - px[1, 0]])
-        return f"{_edge_size(change)} {size} ({percent.sum():.1f} {sides})"
-    edge = int(abs(high) > abs(low))
-    word = axis.directions[int(px[0, edge] > 0)]
-    to = word if axis.side == "height" else f"to the {word}"
-    moved = f"{axis.names[edge]} edge {_edge_size(px[:, edge])} {to}"
-    return f"{size} ({moved}, {percent[edge]:.1f} {sides})"
-
-
-def _edge_size(figures: FloatArray) -> str:
-    return Measure(*figures.tolist()).size(" px")
-
-
-def edges_explain(tables: Mapping[str, Table], compared: str) -> Explained:
-    """Return how much of the dissimilarity the reported offsets of edges explain.
-
-    Moving an edge by a share of the side lowers the IoU by about that share.
-    """
-    table = tables["annotators"]
-    offsets = _offsets(tables["offsets"], len(table))
-    reported = np.isin(np.arange(len(table)), list(_displaced_edges(table, offsets)))
-    lost = np.where(reported, np.abs(offsets.percent).sum(1) / 100, 0)
-    drawn = in_words(compared)
-    edge = "no edge" if drawn == "boxes" else "no edge of their boxes"
-    return Explained(lost, drawn, f"overlap with matched {drawn}", f"{edge} {_FURTHER_OFF}")
-
-
-def precision_findings(
-    tables: Mapping[str, Table],
-    differences: Mapping[str, Bounds],
-    pairs: Table,
-    explained: Explained,
+def offset_findings(
+    annotators: Table,
+    measures: Sequence[Displacement],
+    table: str,
+    reference: str | None = None,
 ) -> Iterator[Finding]:
-    """Yield whose annotations are significantly less similar, if no offset explains it."""
-    table = tables["annotators"]
-    names, share = table["annotator"], table["n"] / max(int(table["n"].sum()), 1)
-    found, difference = bounds(table, "mean_similarity"), differences["mean_similarity"]
-    places = above_others(found.of_complement(), table["n_images"], difference)
-    is_large = difference.value >= _LEAST_DIFFERENCE
-    large = is_large & (explained.lost < difference.value / 2)
-    weight = difference.value * share
-    for place, n_more in most_named(places[large[places]].tolist(), weight):
-        name = names[place]
-        values = {
-            "places": explained.places,
-            "what": explained.what,
-            "others": between_others(pairs, name, "mean_iou", "{:.2f}".format),
-            "nothing": explained.nothing,
-        }
-        yield Finding(
-            "imprecise",
-            (name,),
-            found.at(place),
-            weight[place],
-            values,
-            n_more,
-            "annotators",
-            owner="" if n_more else name,
-        )
-
-
-def rotated_findings(
-    offsets: Table, annotators: Table, reference: str | None = None
-) -> Iterator[Finding]:
-    """Yield who turns, moves or sizes rotated boxes significantly unlike the others.
+    """Yield who displaces, turns or resizes boxes significantly more than others.
 
     Offsets are measured from the others, or from the reference of this name.
     """
-    names, share = annotators["annotator"], annotators["n"] / max(int(annotators["n"].sum()), 1)
-    lost, of_reference = _lost(offsets, len(names)), reference is not None
-    found = _displaced(annotators, offsets, of_reference=of_reference)
-    # The offset of one of two annotators is that of the other in the opposite direction.
-    other = names[1] if len(names) == 2 and not of_reference else reference or "the others"
-    file = "reference_offsets" if of_reference else "rotated_offsets"
-    for kind, unit, measures in (("turned", "°", {_ANGLE}), ("offset", " px", {*range(_ANGLE)})):
-        places = [place for place in found if measures & {*found[place]}]
-        places.sort(key=lambda place: -lost[place, sorted(measures)].max())
-        for place, n_more in most_named(places):
-            rows = [row for row in found[place] if row in measures]
-            words = joined([_words(offsets, place, row, unit) for row in rows])
-            weight = lost[place, rows].max() * share[place]
-            values = {"words": words, "other": other}
-            yield Finding(
-                kind, (names[place],), weight=weight, values=values, n_more=n_more, table=file
-            )
+    names = annotators["annotator"]
+    found = displaced(annotators, measures, of_reference=reference is not None)
+    other = names[1] if len(names) == 2 and reference is None else reference or "the others"
+    weight = annotators["n"] / max(int(annotators["n"].sum()), 1)
+    for place, own in found.items():
+        weight[place] *= max(each.largest[place] for each in own)
+
+    def values(place: int) -> dict[str, Any]:
+        return {"words": joined([each.words(place) for each in found[place]]), "other": other}
+
+    yield from findings_of("offset", names, [*found], weight, values, table=table)
 
 
-def rotation_explains(tables: Mapping[str, Table]) -> Explained:
-    """Return how much of the dissimilarity the reported offsets and exchanged sides explain."""
-    annotators, offsets = tables["annotators"], tables["rotated_offsets"]
-    reported = np.isin(np.arange(len(annotators)), list(_displaced(annotators, offsets)))
-    lost = np.where(reported, _lost(offsets, len(annotators)).sum(1), 0)
-    across, share = _exchanging(tables, ACROSS)
-    lost[across] += _LOST_ACROSS * share.value[across]
-    nothing = f"no centre, side or angle {_FURTHER_OFF}"
-    return Explained(lost, "boxes", "overlap with matched boxes", nothing)
+def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
+    """Yield whose annotations are significantly less similar, if no offset explains it."""
+    table, pairs = of.tables["annotators"], of.part.pairs
+    names, found = table["annotator"], bounds(table, "mean_similarity")
+    difference = differences["mean_similarity"]
+    places = above_others(found.of_complement(), table["n_images"], difference)
+    large = (difference.value >= _LEAST_DIFFERENCE) & (_explained(of) < difference.value / 2)
+    what, drawn = "overlap", in_words(of.matched.compared)
+    if of.matched.compared == "keypoints":
+        what, drawn = "similarity (OKS)", "key points"
+
+    def values(place: int) -> dict[str, Any]:
+        others = (pairs["annotator_1"] != names[place]) & (pairs["annotator_2"] != names[place])
+        others = of_others(pairs["mean_iou"][others], "{:.2f}".format, "the others with each other")
+        return {"places": drawn, "what": what, "others": others}
+
+    weight = difference.value * of.share
+    yield from findings_of("imprecise", names, places[large[places]], weight, values, size=found)
 
 
-def _lost(offsets: Table, n_annotators: int) -> FloatArray:
-    """Return the approximate share of the overlap that is lost by each offset, (A, 5)."""
-    shape = n_annotators, len(MEASURES)
-    lost: FloatArray = np.abs(offsets["offset_percent"].reshape(shape)) / 100
-    angle = np.deg2rad(offsets["offset"].reshape(shape)[:, _ANGLE])
-    lost[:, _ANGLE] = _LOST * np.abs(np.sin(angle))
+def _explained(of: Diagnosed) -> FloatArray:
+    """Return how much the reported offsets lower the similarity of each annotator, (A,)."""
+    table, tables = of.tables["annotators"], of.tables
+    if of.matched.compared == "keypoints":
+        return _joints_explain(tables, of.matched.data.joint_sigmas)
+    measures = displacements(tables[offset_table(tables)], len(table))
+    reported = np.isin(np.arange(len(table)), list(displaced(table, measures)))
+    lost: FloatArray = np.where(reported, sum(each.lost for each in measures), 0)
+    if "quarter_turns" in tables:
+        across, share = _exchanging(tables, ACROSS)
+        lost[across] += _LOST_ACROSS * share.value[across]
     return lost
 
 
-def _displaced(
-    annotators: Table, offsets: Table, *, of_reference: bool = False
-) -> dict[int, list[int]]:
-    """Return the measures with a significant offset by annotator."""
-    lost = _lost(offsets, len(annotators))
-    found: dict[int, list[int]] = {}
-    for measure in range(len(MEASURES)):
-        rows = np.arange(measure, len(offsets), len(MEASURES))
-        figures = bounds(offsets, "offset").take(rows)
-        displaced = significant_offsets(
-            annotators, figures, _LEAST_OFFSET, of_reference=of_reference
-        )
-        for place in displaced:
-            is_large = lost[place, measure] >= LEAST_SHARE
-            if is_large and offsets["systematic"][rows[place]]:
-                found.setdefault(place, []).append(measure)
-    return found
+def offset_table(tables: Mapping[str, Table]) -> str:
+    """Return the name of the table of offsets; "" without."""
+    return next((name for name in ("rotated_offsets", "offsets") if name in tables), "")
 
 
-def _words(offsets: Table, place: int, measure: int, unit: str) -> str:
-    row = place * len(MEASURES) + measure
-    figure, name = bounds(offsets, "offset").at(row), MEASURES[measure]
-    text = f"{figure.size(unit)} {_DIRECTIONS[name][int(figure.value > 0)]}"
-    if name in _OF_SIDES:
-        text += f" ({abs(offsets['offset_percent'][row]):.1f} % of the mean {name})"
-    return text
-
-
-def exchange_findings(tables: Mapping[str, Table]) -> Iterator[Finding]:
+def exchange_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield who significantly exchanges width and height; of two, that one of them does."""
-    names = tables["annotators"]["annotator"]
-    for name in TURNS:
-        places, found = _exchanging(tables, name)
-        for place, n_more in most_named(places):
-            people = (names[0], names[1]) if len(names) == 2 else (names[place],)
-            yield Finding(
-                "renamed sides" if name == RENAMED else "exchanged sides",
-                people,
-                found.at(place),
-                float(found.value[place]) if name == ACROSS else 0.0,
-                {"who": " or ".join(people)},
-                n_more,
-                "quarter_turns",
-            )
+    for kind in TURNS if "quarter_turns" in of.tables else ():
+        places, found = _exchanging(of.tables, kind)
+        two = {"who": " or ".join(of.names)} if len(of.names) == 2 else {}
+        weight = found.value * (kind == ACROSS)
+        name = "across" if kind == ACROSS else "renamed"
+        values = dict.fromkeys(places, two)
+        yield from findings_of(
+            name, of.names, places, weight, values.get, size=found, table="quarter_turns"
+        )
 
 
 def _exchanging(tables: Mapping[str, Table], kind: str) -> tuple[list[int], Bounds]:
@@ -359,127 +240,109 @@ def _exchanging(tables: Mapping[str, Table], kind: str) -> tuple[list[int], Boun
     return [place for place in places if found.low[place] >= LEAST_SHARE], found
 
 
-def joint_findings(tables: Mapping[str, Table]) -> Iterator[Finding]:
+def joint_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield significant errors of joints, with their annotators; nothing without key points."""
-    if "joints" not in tables:
+    if "joints" not in of.tables:
         return
-    joints, people = tables["joints"], tables["joint_annotators"]
-    n_people = len(people) // max(len(joints), 1)
-    labels = _labels(joints)
-    if n_people == 2:
-        # Joints whose left and right one of two annotators exchanges; it is unknown who.
-        found = bounds(joints, "swapped_share")
-        rows = np.flatnonzero(found.low >= LEAST_SHARE)
-        rows = rows[np.argsort(-found.value[rows], kind="stable")]
-        if len(rows):
-            n_known = int((~np.isnan(found.value)).sum())
-            values = {"joints": _listed(rows.tolist(), labels, n_known)}
-            size = found.at(int(rows[0]))
-            yield Finding("swapped by one of two", (), size, size.value, values)
-    else:
-        yield from _erring(people, labels, "swapped_share")
-    yield from _erring(people, labels, "missing_share")
-    # Who places joints significantly apart from the others.
-    n_joints = len(labels)
-    sizes = people["offset_percent"]
-    is_moved = people["systematic"] & (people["n_images"] >= LEAST_IMAGES)
-    is_moved &= sizes >= 100 * LEAST_SHARE
-    lowest = [_lower_bound(people, axis) for axis, _ in _JOINT_AXES]
-    is_moved &= np.max(lowest, axis=0) >= _LEAST_OFFSET
-    names = people["annotator"].astype(str)
-    rows = np.flatnonzero(is_moved)
-    # The offset of one of two annotators is that of the other in the opposite direction.
-    by_name = {
-        place: rows[rows // n_joints == place]
-        for place in ([0] if n_people == 2 else range(n_people))
-    }
-    worst = {
-        place: int(each[np.argmax(sizes[each])]) for place, each in by_name.items() if len(each)
-    }
-    for place, n_more in most_named(sorted(worst, key=lambda place: -sizes[worst[place]])):
-        row, n_others = worst[place], len(by_name[place]) - 1
-        also = f", and {n_others} more joint{'s' * (n_others > 1)} elsewhere" if n_others else ""
-        values = {
-            "joint": labels[row % n_joints],
-            "words": joined([*_directions(people, row)]),
-            "other": names[(1 - place) * n_joints] if n_people == 2 else "the others",
-            "also": also,
-        }
-        yield Finding(
-            "moved joint",
-            (names[row],),
-            weight=float(sizes[row]) / 100,
-            values=values,
-            n_more=n_more,
-            table="joint_annotators",
-        )
-
-
-def _labels(joints: Table) -> list[str]:
-    """Return the names of joints in sentences, with the category if there are several."""
+    joints, people = of.tables["joints"], of.tables["joint_annotators"]
     several = len(np.unique(joints["category"].astype(str))) > 1
-    rows = zip(joints["joint"].astype(str), joints["category"].astype(str), strict=True)
-    return [f"{joint} of {category}" if several else joint for joint, category in rows]
+    labels = [
+        f"{row['joint']} of {row['category']}" if several else row["joint"]
+        for row in joints.records()
+    ]
+    for column in ("swapped_share", "missing_share"):
+        shape = len(people) // max(len(joints), 1), len(joints)
+        found = Bounds(*(each.reshape(shape) for each in bounds(people, column)))
+        wrong = found.low >= LEAST_SHARE
+        who: dict[str, str] = {}
+        if len(found.value) == 2 and column == "swapped_share":
+            # Joints whose left and right one of two annotators exchanges; it is unknown who.
+            found = Bounds(*(each[None] for each in bounds(joints, column)))
+            wrong, who = found.low >= LEAST_SHARE, {"who": " or ".join(of.names)}
+        else:
+            wrong &= _above(found, people["n_images"].reshape(shape), column)
+        yield from _wrong_joints(of, column, found, wrong, labels, who)
+    yield from _moved_joints(people, labels)
 
 
-def _listed(rows: Sequence[int], labels: Sequence[str], n_known: int) -> str:
-    """Return joints in words; `n_known` is the number of joints that were judged."""
-    if len(rows) == n_known > _MOST_JOINTS:
-        return f"all {n_known} joints that can be judged"
-    names = [labels[row] for row in rows[:_MOST_JOINTS]]
-    more = len(rows) - len(names)
-    return joined([*names, f"{more} more"] if more else names)
-
-
-def _erring(people: Table, labels: Sequence[str], column: str) -> Iterator[Finding]:
-    """Yield who exchanges, or leaves out, significantly more joints than the others."""
-    found, names, n_joints = bounds(people, column), people["annotator"].astype(str), len(labels)
-    by_name: dict[int, list[int]] = {}
-    for joint in range(n_joints):
-        rows = np.arange(joint, len(people), n_joints)
-        part = found.take(rows)
+def _above(found: Bounds, n_images: IndexArray, column: str) -> BoolArray:
+    """Return which rates of annotators and joints are significantly above the others', (A, J)."""
+    if column == "swapped_share":
         # A joint counts as exchanged only if its likelihood ratio is above 100, so that rates above
         # 1 % are not due to chance.
-        above = np.flatnonzero(part.low > median_of_others(part.value[:, None])[:, 0])
-        if column != "swapped_share":
-            n_kinds = KINDS_OF_ERRORS * n_joints
-            above = above_others(part, people["n_images"][rows], None, n_kinds)
-        for place in above.tolist():
-            if part.low[place] >= LEAST_SHARE:
-                by_name.setdefault(place, []).append(int(rows[place]))
-    largest = {place: max(found.value[rows]) for place, rows in by_name.items()}
-    for place, n_more in most_named(sorted(by_name, key=lambda place: -largest[place])):
-        worst = sorted(by_name[place], key=lambda row: -found.value[row])
-        first = worst[0]
-        same = np.arange(first % n_joints, len(people), n_joints)
-        rest = found.value[same[same != first]]
-        who = "the other one" if len(rest) == 1 else "the others"
-        n_known = int((~np.isnan(found.value[:n_joints])).sum())
-        values = {
-            "others": f" ({who}: {in_percent(float(np.nanmedian(rest)))})",
-            "joints": _listed([row % n_joints for row in worst], labels, n_known),
+        by_chance: BoolArray = found.low > median_of_others(found.value)
+        return by_chance
+    above: BoolArray = np.zeros(found.value.shape, np.bool_)
+    for joint in range(above.shape[1]):
+        part = Bounds(*(each[:, joint] for each in found))
+        n_kinds = KINDS_OF_ERRORS * above.shape[1]
+        above[above_others(part, n_images[:, joint], None, n_kinds), joint] = True
+    return above
+
+
+def _wrong_joints(
+    of: Diagnosed,
+    column: str,
+    found: Bounds,
+    wrong: BoolArray,
+    labels: Sequence[str],
+    who: Mapping[str, str],
+) -> Iterator[Finding]:
+    shares = np.where(wrong, found.value, -1)
+    order = np.argsort(-shares, axis=1, kind="stable")
+    n_known = int((~np.isnan(found.value[0])).sum())
+
+    def values(place: int) -> dict[str, Any]:
+        own = [labels[joint] for joint in order[place, : wrong[place].sum()].tolist()]
+        every = len(own) == n_known > _MOST_JOINTS
+        listed = f"all {n_known} joints that can be judged" if every else ""
+        return {"joints": listed or first_few(own, _MOST_JOINTS), **who}
+
+    rows = np.arange(len(order))
+    size = Bounds(*(each[rows, order[:, 0]] for each in found))
+    places = np.flatnonzero(wrong.any(1)).tolist()
+    yield from findings_of(
+        column, of.names, places, size.value, values, size=size, table="joint_annotators"
+    )
+
+
+def _moved_joints(people: Table, labels: Sequence[str]) -> Iterator[Finding]:
+    """Yield who places joints significantly apart from the others."""
+    shape = (-1, len(labels))
+    sizes = people["offset_percent"].reshape(shape)
+    offsets = [bounds(people, column) for column, _ in _JOINT_AXES]
+    # The lower bounds of the sizes of offsets; 0 where the interval contains 0.
+    lowest = [np.nan_to_num(np.maximum(np.maximum(each.low, -each.high), 0)) for each in offsets]
+    moved = people["systematic"] & (people["n_images"] >= LEAST_IMAGES)
+    moved = (moved & (np.max(lowest, axis=0) >= _LEAST_OFFSET)).reshape(shape)
+    moved &= sizes >= 100 * LEAST_SHARE
+    names = people["annotator"].reshape(shape)[:, 0]
+    two = len(names) == 2
+    # The offset of one of two annotators is that of the other in the opposite direction.
+    moved[1:] &= not two
+    worst = np.where(moved, sizes, -1).argmax(1)
+
+    def values(place: int) -> dict[str, Any]:
+        row = place * len(labels) + int(worst[place])
+        words = [
+            f"{each.at(row): px} further {way[int(each.value[row] > 0)]}"
+            for each, low, (_, way) in zip(offsets, lowest, _JOINT_AXES, strict=True)
+            if low[row] > 0
+        ]
+        n_others = int(moved[place].sum()) - 1
+        return {
+            "joint": labels[worst[place]],
+            "words": joined(words),
+            "other": names[1 - place] if two else "the others",
+            "also": f", and {n_others} more joints elsewhere" if n_others else "",
         }
-        size = found.at(first)
-        yield Finding(column, (names[first],), size, size.value, values, n_more, "joint_annotators")
+
+    weight = sizes[np.arange(len(names)), worst] / 100
+    places = np.flatnonzero(moved.any(1)).tolist()
+    yield from findings_of("moved joint", names, places, weight, values, table="joint_annotators")
 
 
-def _lower_bound(people: Table, column: str) -> FloatArray:
-    """Return the lower bound of the size of an offset; 0 where its interval contains 0."""
-    found = bounds(people, column)
-    bound: FloatArray = np.nan_to_num(np.maximum(np.maximum(found.low, -found.high), 0))
-    return bound
-
-
-def _directions(people: Table, row: int) -> Iterator[str]:
-    for column, words in _JOINT_AXES:
-        if _lower_bound(people, column)[row] > 0:
-            figure = bounds(people, column).at(row)
-            low, high = sorted((abs(figure.low), abs(figure.high)))
-            size = f"{abs(figure.value):.1f} px [{low:.1f}, {high:.1f}]"
-            yield f"{size} further {words[int(figure.value > 0)]}"
-
-
-def joints_explain(tables: Mapping[str, Table], sigmas: Sequence[Sequence[float]]) -> Explained:
+def _joints_explain(tables: Mapping[str, Table], sigmas: Sequence[Sequence[float]]) -> FloatArray:
     """Return how much joints that are systematically moved or left out lower the similarity."""
     people = tables["joint_annotators"]
     k = 2 * np.concatenate([np.asarray(each, np.float64) for each in sigmas])
@@ -488,6 +351,5 @@ def joints_explain(tables: Mapping[str, Table], sigmas: Sequence[Sequence[float]
     of_joints = 1 - np.exp(-(moved**2) / (2 * k**2))
     of_joints += np.nan_to_num(people["missing_share"].reshape(shape))
     n = people["n"].reshape(shape)
-    lost = (np.nan_to_num(of_joints) * n).sum(1) / np.maximum(n.sum(1), 1)
-    nothing = "no joint is significantly moved in one direction by as much"
-    return Explained(lost, "key points", "similarity (OKS) to matched ones", nothing)
+    lost: FloatArray = (np.nan_to_num(of_joints) * n).sum(1) / np.maximum(n.sum(1), 1)
+    return lost

@@ -1,108 +1,77 @@
 """The sentences of a diagnosis: one template for each kind of finding, filled from its record."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bboxqa.core.arrays import FloatArray
-from bboxqa.core.text import first_few, joined
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.text import joined
 from bboxqa.diagnostics.decomposition import Kind
 from bboxqa.model.diagnosis import Line
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
+from bboxqa.model.units import MatchedUnits
+from bboxqa.pipelines.diagnosis.significance import Bounds, Measure
 
-MORE = "the tables of --diagnose"
-"""Where the findings are that a story has no room for."""
+# The most annotators named for one kind of error; others are counted.
+_MOST_NAMED = 3
 
-# By kind: what is said. `who` are the annotators, `size` the figure with its interval, `more` the
-# number of further annotators; the other fields are values of the finding.
+# By kind: what is said. `who` are the annotators, `size` the figure with its interval; the other
+# fields are values of the finding. The number of further annotators comes last.
 TEMPLATES = {
-    "as said": "{text}{more}",
     # Annotators
     "worst": "{who} matches the others {how}: F1 {size:2}{others}",
-    "without": (
-        "; without {who}, alpha would be {without:z.2f} and not {alpha:z.2f} ({low:z.2f} to "
-        "{high:z.2f} higher)"
-    ),
-    "idle": "{who} drew nothing in {images} (the others drew {objects} there){more}",
-    "miss_rate": "{who} misses {size:%} of the objects that most others drew{detail}{others}{more}",
-    "extra_rate": "most others did not draw {size:%} of what {who} drew{others}{more}",
+    "idle": "{who} drew nothing in {images} (the others drew {objects} there)",
+    "miss_rate": "{who} misses {size:%} of the objects that most others drew{detail}{others}",
+    "extra_rate": "most others did not draw {size:%} of what {who} drew{others}",
     "class_share": (
         "{who} and the others gave different categories to {size:%} of the objects that both drew"
-        "{detail}{others}{more}"
+        "{detail}{others}"
     ),
-    "twice_rate": "{who} draws {size:%} of their objects twice{others}{more}",
-    "split_rate": (
-        "{who} splits objects: {size:%} of those that they drew are drawn in parts{others}{more}"
-    ),
+    "twice_rate": "{who} draws {size:%} of their objects twice{others}",
+    "split_rate": "{who} splits {size:%} of their objects into parts{others}",
     "merge_rate": (
-        "{who} merges objects: {size:%} of those that most others drew are in one box with another "
-        "one{others}{more}"
+        "{who} draws {size:%} of the objects that most others drew in one box with another{others}"
     ),
-    "missed by one": "{who} did not draw {size:%} of what {other} drew",
-    "missed by none": "{who} drew all that {other} drew",
-    "unused": "{who} never draws {categories}: perhaps {were} not asked for{more}",
-    "copies": ("{who} share boxes: {size:%} of those that both drew are identical{left_out}{more}"),
-    "copies left out": (
-        "; {what} are left out of the figures of annotators, where they would count double"
-    ),
-    "copied images left out": (
-        "; {images} with half or more identical boxes are left out of the figures of annotators, "
-        "as too few others are left there to judge them"
+    "missed": "{who} did not draw {size:%} of what {other} drew, and {other} {back:%} of {who}'s",
+    "unused": "{who} never draws {categories}: perhaps not asked for",
+    "copies": "{who} share boxes: {size:%} of those that both drew are identical{left_out}",
+    "all copy": (
+        "all annotators share boxes, at least {size:%} of those that two of them drew: agreement "
+        "does not show how far they would agree independently"
     ),
     "groups": (
         "{groups} agree among themselves, and less with each other: F1 of objects with their "
         "category is {size:2} in the groups and {between:2} between them"
     ),
     # Time
-    "change": (
-        "F1 of {who} with the others {size:change} {unit}; that of the others {others} (median)"
-    ),
-    "change of all": "F1 of all annotators together {size:change} {unit}{unknown}",
-    "no change": "F1 of all annotators together does not change significantly: {changes}",
-    "unknown change": "how F1 changes {units} is unknown: {reason}",
+    "change": "F1 of {who} with the others {change} {unit}; the others: {others}",
+    "change of all": "F1 of all annotators {change} {unit}; it is uncertain whose work changes",
     # Places
-    "offset": "{who} draws boxes {words} than {other}{more}",
-    "turned": "{who} turns boxes {words} from those of {other}{more}",
+    "offset": "{who} draws boxes {words} than {other}",
     "imprecise": (
-        "{who} places {places} less precisely: their mean {what} of the others is {size:2}{others}"
-        "; {nothing}{more}"
+        "{who} places {places} less precisely: their mean {what} with matched {places} is {size:2}"
+        "{others}"
     ),
-    "renamed sides": (
-        "{who} calls the other side the width in {size:%} of the boxes that are not nearly square: "
-        "the angle is a quarter turn off, the rectangle is the same, and agreement is not lowered; "
-        "agree on which side is the width{more}"
+    "renamed": (
+        "{who} calls the other side the width in {size:%} of the boxes that are not nearly square, "
+        "which does not lower agreement: agree on which side is the width"
     ),
-    "exchanged sides": (
+    "across": (
         "{who} draws {size:%} of the boxes that are not nearly square across those of the others, "
-        "as if width and height were exchanged and the angle was not{more}"
+        "as if width and height were exchanged and the angle was not"
     ),
-    "swapped by one of two": (
-        "left and right are exchanged by one of the two annotators in up to {size:%} of the "
-        "objects: {joints}"
-    ),
-    "swapped_share": (
-        "{who} exchanges left and right in up to {size:%} of the objects{others}: {joints}{more}"
-    ),
+    "swapped_share": "{who} exchanges left and right in up to {size:%} of the objects: {joints}",
     "missing_share": (
-        "{who} leaves out joints that others label, in up to {size:%} of the objects{others}: "
-        "{joints}{more}"
+        "{who} leaves out joints that others label, in up to {size:%} of the objects: {joints}"
     ),
-    "moved joint": "{who} places {joint} {words} than {other}{also}{more}",
-    "tracks of two": "tracks: IDF1 of {people} is {size:2}; {switches}",
-    "tracks": (
-        "tracks: IDF1 is lowest of {people}, {size:2}, and highest of {best}, {highest:2}; "
-        "{switches}"
-    ),
-    "switches": (
-        "{n}, such as track {track} of {annotator_1}, which is {before} of {annotator_2} until "
-        "{until}, and {after} from {since} on"
-    ),
+    "moved joint": "{who} places {joint} {words} than {other}{also}",
+    "tracks": "tracks: IDF1 of {pair}, the lowest, is {size:2}; {switches}{example}",
     # Objects and categories
-    "kind": "{which} {what}{above_all}: {settled}, {figure} would be {size:2} higher{overlap}",
-    "kind of one": "{text}; {settled}, {figure} would be {size:2} higher{overlap}",
+    "kind": "{share} of the objects {what}{above_all}",
     "confusion": (
         "{first} and {second} are confused in {n:,} objects, {size:%} of the objects with either"
         "{above_all}{gain}"
@@ -112,9 +81,9 @@ TEMPLATES = {
     ),
     "difficult": (
         "{category} is found {least}: where one annotator draws it, {size:%} of the others draw "
-        "something; {others}"
+        "something{others}"
     ),
-    "all agree": "all annotators drew the {same} with the same category",
+    "all agree": "all annotators drew the same {objects} with the same category",
     # Reference
     "worst of reference": (
         "{who} agrees {how} with the reference {reference}: F1 {size:2}{others}; {recall:%} of its "
@@ -124,112 +93,58 @@ TEMPLATES = {
         "{first} and {second} are confused in {n:,} of the boxes that match objects of "
         "{reference}, {size:%} of those with either{above_all}"
     ),
-    "reference miss_rate": "{who} misses {size:%} of the objects of {reference}{others}{more}",
-    "reference extra_rate": (
-        "{reference} has no object in {size:%} of the boxes of {who}{others}{more}"
-    ),
-    "reference twice_rate": (
-        "{who} draws objects twice: {size:%} of those of {reference} that they drew{others}{more}"
-    ),
+    "reference miss_rate": "{who} misses {size:%} of the objects of {reference}{others}",
+    "reference extra_rate": "{reference} has no object in {size:%} of the boxes of {who}{others}",
+    "reference twice_rate": "{who} draws {size:%} of the objects of {reference} twice{others}",
     "reference class_share": (
-        "{who} gives another category than {reference} to {size:%} of its objects{others}{more}"
+        "{who} gives another category than {reference} to {size:%} of its objects{others}"
     ),
     # What the data cannot show
-    "nobody": (
-        "no annotator misses, adds, misnames, misplaces, splits, merges or repeats objects "
-        "significantly more than the others (95 % intervals, corrected for the number of "
-        "annotators and kinds of errors)"
+    "unjudged": (
+        "no image has three annotators: where two differ, it is unknown who is right; "
+        "--reference FILE compares each with a reference"
     ),
-    "one against one": (
-        "no image has three annotators: where two differ, it is unknown who is right, and nobody "
-        "is named; --reference FILE compares each with a reference"
-    ),
-    "nothing": "there are no annotations to compare",
-    "no pairs": (
-        "no image with annotations has two annotators: their agreement cannot be measured"
-    ),
-    "no match": (
-        "no two annotations match at {threshold}: categories and places can hardly be compared"
-    ),
-    "no draws": "without draws (bootstrap 0) nobody is named: intervals are missing",
-    "few draws": "with {draws} nobody is named: it takes {least} (--bootstrap {least})",
-    "one image": (
-        "one image does not show how figures vary between images: they have no intervals, and "
-        "nobody is named, which takes {least} images"
-    ),
-    "few images": "with {images} nobody is named: it takes {least}",
-    "many pairs": (
-        "{n:,} pairs of annotators share objects: where each places edges has no interval, and "
-        "nobody is named for it"
-    ),
-    "two annotators": (
-        "with two annotators{left} it is unknown who is right: what one misses is what the other "
-        "adds"
-    ),
-    "one category": "with one category, agreement on categories cannot be measured",
-    "room": "{findings}: " + MORE + " have {them}",
+    "nothing": "there are no annotations of two annotators to compare",
+    "few": "with {what} nobody is named: it takes {least}",
     # Warnings
-    "not listed": (
-        "some images do not list who was asked, and only some annotators drew there: if all were "
-        "asked, {figures} (--asked all)"
-    ),
     "large image": "image {image} holds {share:.0f} % of the units{without}",
     "separate groups": (
-        "{n} groups of annotators share no image, and {figure} pools them ({parts}): nothing "
-        "compares one group with another"
-    ),
-    "two copy": "{who} have {n:,} identical boxes, {share} % of those that both drew{without}",
-    "several copy": (
-        "{who} have identical boxes, {share} % of those that any two of them both drew{without}"
-    ),
-    "all copy": (
-        ": they copied each other or kept the same proposed boxes, and {figure} {value:z.2f} does "
-        "not show how far they would agree independently"
+        "{n} groups of annotators share no image: nothing compares one group with another"
     ),
     "moved by a program": (
         "the boxes of {who} differ by the same amount in {n_alike:,} of {n:,} matched pairs "
         "({edges} for {first}{pairs}): a program moved them, such as one that counts pixels from 1 "
         "and not from 0; if it wrote Pascal VOC, --voc-base sets that"
     ),
-    "drawn twice": "{who} drew {n:,} of {objects} twice: drawn once, {figure} would be {instead}",
     "two labels": (
-        "{places} overlapping boxes of two categories by the same annotators{where} {most}: alpha "
-        "matches boxes by place alone and may pair one category with the other; --category-lenient "
-        "prefers equal categories and gives {by_label:z.2f} and not {value:z.2f}, and the tables "
-        "of the diagnosis match so there"
+        "{places} hold overlapping boxes of two categories by the same annotators, such as {such}: "
+        "--category-lenient matches equal categories there, and gives alpha {by_label:z.2f} and "
+        "not {value:z.2f}; the tables of the diagnosis match so"
     ),
-    "threshold": "{figure} depends on the threshold: {values} at {measure} {thresholds}",
-    "matcher": "{figure} depends on the matcher: {own} gives {figure} {size:2}, {others}",
 }
 
 
-class Measure(NamedTuple):
-    """A figure with the bounds of its 95 % interval, NaN where there is none."""
-
-    value: float
-    low: float
-    high: float
-
-    def __format__(self, spec: str) -> str:
-        if spec == "%":
-            return self.text(1, " %", 100)
-        if spec == "change":
-            low, high = sorted((abs(self.low), abs(self.high)))
-            return f"{moved(self.value)} [{low:z.3f}, {high:z.3f}]"
-        return self.text(int(spec))
-
-    def text(self, digits: int, unit: str = "", factor: float = 1.0) -> str:
-        """Return the figure times a factor, with its unit and its interval in brackets."""
-        value, low, high = (f"{factor * each:z.{digits}f}" for each in self)
-        return f"{value}{unit}" if isnan(self.low) else f"{value}{unit} [{low}, {high}]"
-
-    def size(self, unit: str) -> str:
-        """Return the size of an offset, whose direction is in words, with its interval."""
-        low, high = (self.low, self.high) if self.value >= 0 else (-self.high, -self.low)
-        return f"{abs(self.value):.1f}{unit} [{low:z.1f}, {high:z.1f}]"
-
-
 _NO_SIZE = Measure(float("nan"), float("nan"), float("nan"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagnosed:
+    """What findings are about: a result, its units and objects, and the tables of diagnostics."""
+
+    part: ThresholdResult
+    matched: MatchedUnits
+    tables: Mapping[str, Table]
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The annotators."""
+        return self.matched.data.annotator_names
+
+    @property
+    def share(self) -> FloatArray:
+        """The share of all annotations that each annotator drew, (A,)."""
+        n = self.tables["annotators"]["n"]
+        return np.asarray(n / max(int(n.sum()), 1), np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,58 +161,62 @@ class Finding:
     """About the share of objects that it concerns."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """The other fields of the template."""
+    cause: Kind | None = None
+    """The kind of disagreement that it explains, if it does."""
     n_more: int = 0
     table: str = ""
     """How many others stand out, and the table that has them."""
-    cause: Kind | None = None
-    """The kind of disagreement that it explains, if it does."""
-    owner: str = ""
-    """The one annotator whose disagreement it explains, if it is just one."""
-    n_confused: int = 0
-    """The objects of a confusion of two categories."""
+    gain: str = ""
+    """What agreement would gain, at the end of the sentence."""
 
     @property
-    def see(self) -> str:
-        """The words that name the file with more; "" without."""
-        return f"{self.table}.csv" if self.n_more else str(self.values.get("see", ""))
-
-    @property
-    def text(self) -> str:
-        """The sentence."""
-        stand = "stands" if self.n_more == 1 else "stand"
-        more = f"; {self.n_more} more {stand} out: {self.see}" if self.n_more else ""
-        who = joined(self.who) if self.who else ""
-        return said(self.kind, **{"who": who, "size": self.size, "more": more, **self.values})
+    def owner(self) -> str:
+        """The one annotator whose disagreement it explains, if it is just one."""
+        return self.who[0] if len(self.who) == 1 and not self.n_more else ""
 
     @property
     def line(self) -> Line:
         """The sentence as a line of a story."""
-        return Line(self.text, self.who, self.see)
+        text = said(self.kind, **{"who": joined(self.who), "size": self.size, **self.values})
+        see = f"{self.table}.csv" if self.n_more else ""
+        more = f"; {self.n_more} more: {see}" if see else ""
+        return Line(f"{text}{self.gain}{more}", self.who, see)
 
 
 def said(kind: str, **values: Any) -> str:
-    """Return a sentence, or a part of one."""
+    """Return a sentence."""
     return TEMPLATES[kind].format(**values)
 
 
-def of_others(figures: FloatArray, shown: Callable[[float], str]) -> str:
-    """Return the median of the figures of pairs of others, in words; "" if none is known."""
-    figures = figures[~np.isnan(figures)]
-    if not len(figures):
-        return ""
-    figure = shown(float(np.median(figures)))
-    if len(figures) == 1:
-        return f"; the other two with each other: {figure}"
-    return f"; the others with each other: {figure} (median)"
+def findings_of(
+    kind: str,
+    names: Sequence[str] | NDArray[Any],
+    places: Iterable[int] | IndexArray,
+    weight: FloatArray,
+    values: Callable[[int], Mapping[str, Any] | None],
+    *,
+    size: Bounds | None = None,
+    cause: Kind | None = None,
+    table: str = "annotators",
+) -> Iterator[Finding]:
+    """Yield a finding on each of a few annotators, the largest weight first.
 
-
-def between_others(pairs: Table, name: str, column: str, shown: Callable[[float], str]) -> str:
-    """Return the median figure of pairs without an annotator, in words; "" if it is unknown.
-
-    An annotator who errs lowers the mean agreement of the others, but not that with each other.
+    `values` returns the fields of the sentence on an annotator, or None for no sentence.
     """
-    others = (pairs["annotator_1"] != name) & (pairs["annotator_2"] != name)
-    return of_others(pairs[column][others], shown)
+    found = sorted(map(int, places), key=lambda place: -weight[place])
+    fields = {place: values(place) for place in found}
+    found = [place for place in found if fields[place] is not None]
+    for rank, place in enumerate(found[:_MOST_NAMED], 1):
+        yield Finding(
+            kind,
+            (str(names[place]),),
+            _NO_SIZE if size is None else size.at(place),
+            float(weight[place]),
+            fields[place] or {},
+            cause,
+            max(len(found) - _MOST_NAMED, 0) if rank == _MOST_NAMED else 0,
+            table,
+        )
 
 
 def in_percent(share: float) -> str:
@@ -305,34 +224,17 @@ def in_percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def others_in_words(
-    values: FloatArray, place: int, shown: Callable[[float], str] = in_percent
+def of_others(
+    values: FloatArray, shown: Callable[[float], str] = in_percent, who: str = "the others"
 ) -> str:
-    """Return the figure of the others in words, by default in percent: the median of several."""
-    others = np.delete(values, place)
-    figure = shown(float(np.nanmedian(others)))
-    if len(others) == 1:
-        return f"; the other one: {figure}"
-    alike = len({shown(each) for each in others[~np.isnan(others)].tolist()}) == 1
-    return f"; {'all ' if alike else ''}the others: {figure}{'' if alike else ' (median)'}"
+    """Return the range of the figures of the others as the end of a sentence; "" if unknown."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return ""
+    low, high = shown(float(values.min())), shown(float(values.max()))
+    return f"; {who}: {low}" + (f" to {high}" if high != low else "")
 
 
-def moved(value: float) -> str:
-    """Return in which direction a figure changes, and by how much."""
-    return f"{'rises' if value > 0 else 'falls'} by {abs(value):.3f}"
-
-
-def instead(other: float, value: float) -> str:
-    """Return the hypothetical figure and the present one in words."""
-    shown, own = f"{other:z.2f}", f"{value:z.2f}"
-    return f"{shown} as well" if shown == own else f"{shown} and not {own}"
-
-
-def few_names(names: Sequence[str], most: int = 4) -> str:
-    """Return names in words; of more than a few, the first ones and the number of others."""
-    return joined(names) if len(names) <= most else first_few(names, most)
-
-
-def above_all(who: str, words: str = "by ") -> str:
+def above_all(who: Sequence[str], words: str = "by ") -> str:
     """Return who does so above all, as a part of a sentence; "" for nobody."""
-    return f", above all {words}{who}" if who else ""
+    return f", above all {words}{joined(who)}" if who else ""

@@ -1,7 +1,7 @@
 """Who differs from the others significantly: tests of figures with their intervals."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from math import isnan
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -11,16 +11,11 @@ from numpy.typing import NDArray
 from bboxqa.agreement.uncertainty.distributions import t_quantile
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.core.text import joined
-from bboxqa.diagnostics.agreement_groups import assigned_to, independent
+from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.categories import difficulty_sums
-from bboxqa.diagnostics.object_cells import pair_sums
 from bboxqa.diagnostics.rates import RATES, rate_sums
-from bboxqa.geometry.candidates import TOLERANCE
-from bboxqa.matching.matchers import match
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.sentences import Measure
 
 _NORMAL = NormalDist()
 _LEVEL = 0.95
@@ -36,10 +31,29 @@ LEAST_DRAWS = 200
 """Fewest draws that it takes to name somebody: intervals of fewer draws are too imprecise."""
 LEAST_SHARE = 0.01
 """Smaller shares of objects are not worth a sentence."""
-MOST_NAMED = 3
-"""The most annotators named for one kind of error; others are counted."""
 # Rates of which a lower value is worse.
 _AGREEMENT = ("f1", "class_share", "mean_similarity")
+
+
+class Measure(NamedTuple):
+    """A figure with the bounds of its 95 % interval, NaN where there is none."""
+
+    value: float
+    low: float
+    high: float
+
+    def __format__(self, spec: str) -> str:
+        """Return the figure with so many digits, or as a share ("%") or size ("px", "°")."""
+        value, low, high = self
+        if spec == "%":
+            shown, unit = [f"{100 * each:z.1f}" for each in self], " %"
+        elif spec.isdigit():
+            shown, unit = [f"{each:z.{spec}f}" for each in self], ""
+        else:
+            # The direction of an offset is in words.
+            low, high = (low, high) if value >= 0 else (-high, -low)
+            shown, unit = [f"{each:z.1f}" for each in (abs(value), low, high)], spec
+        return f"{shown[0]}{unit}" + ("" if isnan(low) else f" [{shown[1]}, {shown[2]}]")
 
 
 class Bounds(NamedTuple):
@@ -173,23 +187,10 @@ def differ(one: float, other: float) -> bool:
     return bool(one - other > _SIGN_TEST * np.sqrt(one + other))
 
 
-def most_named(
-    places: Sequence[int], weight: FloatArray | None = None
-) -> Iterator[tuple[int, int]]:
-    """Yield the first few annotators, the last one with the number of further ones.
-
-    With the weights of their findings, they are in the order of these, so that the number stands
-    at the end.
-    """
-    shown = [*places[:MOST_NAMED]]
-    if weight is not None:
-        shown.sort(key=lambda place: -weight[place])
-    for rank, place in enumerate(shown):
-        yield place, max(len(places) - MOST_NAMED, 0) if rank == MOST_NAMED - 1 else 0
-
-
-def confuser(cells: Table, are_unequal: BoolArray, annotators: Table, n_others: int = 1) -> str:
-    """Return who of three or more confuse two categories significantly more; "" if nobody.
+def confuser(
+    cells: Table, are_unequal: BoolArray, annotators: Table, n_others: int = 1
+) -> list[str]:
+    """Return who of three or more confuse two categories significantly more, if anybody.
 
     These are the one with most confusions and others with at least half as many, if their shares
     are significantly above the others', and if they have enough images to be named.
@@ -206,7 +207,7 @@ def confuser(cells: Table, are_unequal: BoolArray, annotators: Table, n_others: 
     """
     names, place = np.unique(cells["annotator"].astype(str), return_inverse=True)
     if len(names) < 3:
-        return ""
+        return []
     n = np.bincount(place, cells["n"]) / n_others
     n_confused = np.bincount(place, cells["n"] * are_unequal) / n_others
     found = above_others(share_bounds(n_confused / n, n), n)
@@ -214,9 +215,10 @@ def confuser(cells: Table, are_unequal: BoolArray, annotators: Table, n_others: 
     has_enough = np.array([in_images[name] >= LEAST_IMAGES for name in names.tolist()])
     found = found[has_enough[found]]
     if int(n_confused.argmax()) not in found:
-        return ""
+        return []
     many = found[n_confused[found] >= n_confused.max() / 2]
-    return joined(names[many[np.argsort(-n_confused[many], kind="stable")]].tolist())
+    found_names: list[str] = names[many[np.argsort(-n_confused[many], kind="stable")]].tolist()
+    return found_names
 
 
 def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
@@ -239,30 +241,6 @@ def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
 
     found = _with_ends(matched, tables, evaluate).reshape(*shape, 3)
     return {rate: Bounds(*found[place].T) for place, rate in enumerate(RATES)}
-
-
-def f1_of_others(matched: MatchedUnits, annotator: int) -> FloatArray:
-    """Return the F1 of each pair of others who share objects, matched without an annotator, (P,).
-
-    An annotator who draws an object twice can split the unit of the others: matched together, two
-    others who agree on everything would have an F1 below 1.
-    """
-    assigned = matched.data.assigned.copy()
-    assigned[:, annotator] = False
-    assigned[assigned.sum(1) < 2] = False
-    others = assigned_to(matched, assigned)
-    pairs = others.near.take(others.near.similarity >= others.threshold - TOLERANCE)
-    units = match(
-        others.data.annotations,
-        pairs,
-        others.matcher,
-        others.threshold,
-        category_lenient=others.category_lenient,
-    )
-    sums = pair_sums(replace(others, units=units))
-    one, other = np.nonzero(np.triu(sums.possible, 1))
-    found: FloatArray = sums.matched[one, other] / sums.possible[one, other]
-    return found
 
 
 def category_differences(matched: MatchedUnits, places: IndexArray) -> Bounds:

@@ -46,10 +46,10 @@ def test_who_draws_little_of_everything_may_miss_a_category_by_chance():
 def test_a_category_that_was_not_asked_for_is_told_with_its_cause():
     story = bboxqa.agree(drawn(2, 10, {(1, 1), (1, 2)}), bootstrap=200).story().story
     (line,) = [each for each in story if "never draws" in each]
-    objects = "category 0001 (30 objects of others) and category 0002 (30)"
+    objects = "category 0001 (30 objects of others) and category 0002 (30 objects of others)"
     assert line == (
-        f"annotator 0001 never draws {objects}: perhaps they were not asked for; if both agreed "
-        "on all such objects, alpha would be 0.92 [0.92, 0.92] higher"
+        f"annotator 0001 never draws {objects}: perhaps not asked for; with all such objects "
+        "settled, alpha would be 0.92 [0.92, 0.92] higher"
     )
     assert not any("is found least" in each for each in story)
 

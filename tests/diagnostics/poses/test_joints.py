@@ -86,8 +86,7 @@ def test_who_scatters_joints_is_told_by_their_similarity(tmp_path):
     data = bboxqa.read_coco(document, keypoints=True)
     result = bboxqa.agree(data, similarity="keypoints", bootstrap=200)
     (line,) = [line for line in result.story().story if line.startswith("cid places")]
-    assert line.startswith("cid places key points less precisely: their mean similarity (OKS) to")
-    assert line.endswith("no joint is significantly moved in one direction by as much")
+    assert line.startswith("cid places key points less precisely: their mean similarity (OKS) with")
     text = "\n".join(text_lines(result))
     assert "Place: mean OKS" in text
     assert "mean_similarity" in text
@@ -110,9 +109,8 @@ def test_people_with_left_and_right_exchanged_are_not_missed():
 
 def test_of_two_annotators_nobody_is_named_for_swaps():
     story = _diagnosed("ann", "bob").story
-    (line,) = [line for line in story if line.startswith("left and right are exchanged by one of")]
-    assert "in up to 1" in line
-    assert not any("exchanges" in line for line in story)
+    (line,) = [line for line in story if "left and right" in line]
+    assert line.startswith("ann or bob exchanges left and right in up to 1")
 
 
 def test_joints_have_sigmas_and_swaps_of_the_truth():

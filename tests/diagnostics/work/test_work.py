@@ -168,7 +168,7 @@ def test_the_story_names_who_tires_and_not_those_who_are_compared_with_them(tire
     story = bboxqa.agree(tired, bootstrap=200).story().story
     said = [line for line in story if "from one session to the next" in line]
     assert [line[:34] for line in said] == ["F1 of p03 with the others falls by"]
-    assert "from one session to the next; that of the others falls by 0.0" in said[0]
+    assert "from one session to the next; the others: -0.0" in said[0]
     assert not any(name in line for line in story for name in ("p01", "p02"))
     # F1 of the others falls, too, since p03 is one of those whom they are compared with.
     assert work(matched(tired, bootstrap=200))["drift_high"][1] < 0
@@ -178,7 +178,6 @@ def test_annotators_who_do_not_change_are_not_said_to():
     found = bboxqa.simulate(images=150, objects=8, errors={"p*": "miss=0.1"}, seed=2)
     data = bboxqa.read_coco(found.document(), time_key="created_at", segmentation=False)
     story = bboxqa.agree(data, bootstrap=200).story().story
-    assert sum("does not change significantly" in line for line in story) == 1
     assert not any("falls" in line or "rises" in line for line in story)
 
 
@@ -193,7 +192,6 @@ def test_tables_of_times_are_written_if_times_are_read(tmp_path):
     assert found["work"][1]["drift"]["status"] == FEW_SESSIONS
     lines = (out / "work_sessions.csv").read_text().splitlines()
     assert lines[1].startswith("p01,1,2026-01-05 08:00,")
-    assert f"is unknown: {FEW_SESSIONS}" in done.stdout
     again = run("agree", source, "--diagnose", "--out", out, "--force")
     assert "work" not in json.loads((out / "diagnosis.json").read_text())
     assert "work_sessions" not in again.stdout
