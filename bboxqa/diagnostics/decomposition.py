@@ -1,14 +1,12 @@
 """Kinds of disagreement, and what agreement would gain without each."""
 
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
 
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, ratio_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
     BoolArray,
@@ -17,20 +15,14 @@ from bboxqa.core.arrays import (
     compact,
     frozen_arrays,
     rows,
+    run_starts,
     sum_by,
 )
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.object_cells import alpha_has_meaning, summed_rows
-from bboxqa.diagnostics.parts import (
-    DrawnObjects,
-    Parts,
-    drawn_objects,
-    joined_parts,
-    object_ranks,
-    parts,
-)
+from bboxqa.diagnostics.object_cells import RatioSums, alpha_has_meaning, summed_rows
+from bboxqa.diagnostics.parts import DrawnObjects, Parts, drawn_objects, object_ranks, parts
 from bboxqa.model.diagnosis import ALL_AGREE
-from bboxqa.model.table import Categorical, Table, figure_columns
+from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import Cell, MatchedUnits
 
 
@@ -70,9 +62,12 @@ class Disagreements:
     tied: IndexArray
     """(O,) int64. The object that a repetition shares a unit with, or that one of several second
     boxes and parts in a unit belongs to; else itself."""
-    rank: IndexArray
-    """(O,) int64. Rank of objects that overlap others of the same annotator: by the number of
-    annotators, most first, then by their boxes, independently of names and ids. -1 for others."""
+    home: IndexArray
+    """(O,) int64. The object that each one is counted as: the last of its chain of roots."""
+    counted: IndexArray
+    """(C,) int64. The objects that are counted, each its own home."""
+    has_counted: BoolArray
+    """(O, 5) bool. The kinds of each object and of those that are counted as it."""
     stray: IndexArray
     """(N,) int64. The `Kind` that explains why an annotation is in another unit than most of its
     object; -1 if none does."""
@@ -87,7 +82,7 @@ class Disagreements:
     """(E,) int64. Each combination once."""
 
 
-def resolved(root: IndexArray) -> IndexArray:
+def _resolved(root: IndexArray) -> IndexArray:
     """Return the last object of each chain of roots, (O,)."""
     while not np.array_equal(root, root[root]):
         root = root[root]
@@ -97,60 +92,57 @@ def resolved(root: IndexArray) -> IndexArray:
 @remembered
 def disagreements(matched: MatchedUnits) -> Disagreements:
     """Return how annotators disagree about each object of `drawn_objects`."""
-    objects, drawn = drawn_objects(matched), parts(matched)
+    objects, drawn, of = drawn_objects(matched), parts(matched), matched.data.annotations
     n, n_annotators = len(objects), max(len(matched.data.annotator_names), 1)
-    rank = object_ranks(matched)
-    root, tied, again = _repetitions(matched, objects, rank)
+    author = of.annotator.astype(np.int64)
+    root, tied, again = _repetitions(matched, objects)
     is_again = root != np.arange(n)
-    of_parts = joined_parts(objects, drawn, root, n_annotators)
-    # Tie second boxes and parts that share a unit to the object of one of them, in place.
-    home = resolved(root)
-    of, unit = objects.of, matched.units.unit
-    size = np.bincount(unit, minlength=len(matched.units))[unit]
-    alone = np.flatnonzero((objects.n_drawn[of] == 1) & (size > 1) & (tied[of] == of))
-    of, unit = of[alone], unit[alone]
-    shown = np.full(len(matched.units), -1)
-    known = objects.n_drawn[home[of]] > 1
-    np.maximum.at(shown, unit[known], home[of[known]])
-    whole = shown[unit]
-    belongs = (whole >= 0) & ((home[of] == of) | (home[of] == whole))
-    tied[of[belongs]] = whole[belongs]
-    badly_placed, stray = _stray_units(matched, objects, drawn, is_again)
-    # Objects and who gave another category than most; all annotators in a tie.
-    annotations = matched.data.annotations
-    other = annotations.category != objects.category[objects.of]
-    conflict = np.zeros(len(objects), np.bool_)
-    conflict[objects.of[other & ~drawn.odd_boxes]] = True
-    found = np.flatnonzero(
-        (other | objects.is_tied[objects.of]) & conflict[objects.of] & ~drawn.odd_boxes
-    )
-    dissenting = objects.of[found], annotations.annotator[found].astype(np.int64)
     has = np.zeros((n, len(Kind)), np.bool_)
     has[:, Kind.TWICE] = is_again
-    has[of_parts.object, Kind.SPLIT] = True
-    has[:, Kind.BADLY_PLACED] = badly_placed
-    has[dissenting[0], Kind.CLASS_CONFLICT] = True
-    n_missing = objects.n_asked - objects.n_drawn - of_parts.n_merged
-    n_missing[is_again | of_parts.is_part] = 0
+    # Split and merged objects, and annotators.
+    merged, is_part, n_merged, n_joined, split = _join_parts(objects, drawn, root, n_annotators)
+    has[split[0], Kind.SPLIT] = True
+    _tie_second_boxes(matched, objects, root, tied)
+    # Objects and who gave another category than most; all annotators in a tie.
+    other = of.category != objects.category[objects.of]
+    has[objects.of[other & ~drawn.odd_boxes], Kind.CLASS_CONFLICT] = True
+    differs = other | objects.is_tied[objects.of]
+    found = np.flatnonzero(differs & has[objects.of, Kind.CLASS_CONFLICT] & ~drawn.odd_boxes)
+    # Why other annotations are in other units than their object.
+    unit, why = matched.units.unit, np.full(len(matched.units), -1)
+    why[unit[drawn.odd_boxes]] = Kind.SPLIT
+    why[unit[is_again[objects.of]]] = Kind.TWICE
+    stray = np.full(len(unit), -1)
+    is_apart = unit != objects.unit[objects.of]
+    stray[is_apart] = why[unit[is_apart]]
+    has[objects.of[is_apart & (stray < 0)], Kind.BADLY_PLACED] = True
+    apart = _apart(matched, objects, has[objects.of, Kind.BADLY_PLACED] & (stray < 0))
+    n_missing = objects.n_asked - objects.n_drawn - n_merged
+    n_missing[is_again | is_part] = 0
     has[:, Kind.MISSED] = n_missing > 0
-    concerned = [
+    concerned = (
         (Kind.TWICE, *again),
-        (Kind.SPLIT, of_parts.object, of_parts.annotator),
-        (Kind.BADLY_PLACED, *_apart(matched, objects, badly_placed, stray)),
-        (Kind.CLASS_CONFLICT, *dissenting),
-        (Kind.MISSED, *_missing(matched, objects, n_missing > 0, of_parts.merged)),
-    ]
+        (Kind.SPLIT, *split),
+        (Kind.BADLY_PLACED, objects.of[apart], author[apart]),
+        (Kind.CLASS_CONFLICT, objects.of[found], author[found]),
+        (Kind.MISSED, *_missing(matched, objects, n_missing > 0, merged)),
+    )
     keys = np.unique(np.concatenate([(k * n + o) * n_annotators + a for k, o, a in concerned]))
     pair, annotator = np.divmod(keys, n_annotators)
     kind, concerned_object = np.divmod(pair, max(n, 1))
+    home, has_counted = _resolved(root), np.zeros_like(has)
+    place, column = np.nonzero(has)
+    has_counted[home[place], column] = True
     return Disagreements(
         has=has,
         root=root,
         tied=tied,
-        rank=rank,
+        home=home,
+        counted=np.flatnonzero(home == np.arange(n)),
+        has_counted=has_counted,
         stray=stray,
         n_missing=n_missing,
-        n_merged=of_parts.n_filled,
+        n_merged=n_merged - n_joined,
         kind=kind,
         object=concerned_object,
         annotator=annotator,
@@ -158,88 +150,111 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
 
 
 def _repetitions(
-    matched: MatchedUnits, objects: DrawnObjects, rank: IndexArray
+    matched: MatchedUnits, objects: DrawnObjects
 ) -> tuple[IndexArray, IndexArray, tuple[IndexArray, IndexArray]]:
     """Return the object that each one repeats, (O,), the one that it is tied to, and who drew it.
 
-    A second box that only its annotator drew is a repetition of the object that more drew.
+    A second box that only its annotator drew is a repetition of the object that more drew; it is
+    tied to the object of the others in its unit.
     """
-    left, right = matched.own.left, matched.own.right
-    one, other = objects.of[left], objects.of[right]
-    alone = np.flatnonzero(_n_common(matched, objects, one, other) == 1)
-    one, other, left = one[alone], other[alone], left[alone]
-    swap = rank[one] > rank[other]
-    main, again = np.where(swap, other, one), np.where(swap, one, other)
+    of, unit, rank = objects.of, matched.units.unit, object_ranks(matched)
+    tied, shown = np.arange(len(objects)), np.full(len(matched.units), -1)
+    second = _second_boxes(matched, objects)
+    shown[unit[~second]] = of[~second]
+    places = np.flatnonzero(second & (shown[unit] >= 0))
+    tied[of[places]] = shown[unit[places]]
+    left = matched.own.left
+    one, other = of[left], of[matched.own.right]
+    # Pairs of objects that only this annotator drew both.
+    pair, _, second_box = objects.drawn_with(one, other)
+    alone = np.flatnonzero(np.bincount(pair[second_box >= 0], minlength=len(one)) == 1)
+    ends = np.stack([one[alone], other[alone]])
+    swap = rank[ends[0]] > rank[ends[1]]
+    main, again = np.where(swap, ends[::-1], ends)
     order = np.lexsort((rank[main], again))
     found, first = np.unique(again[order], return_index=True)
-    tied = _tied(matched, objects)
-    root = tied.copy()
-    free = tied[found] == found
+    root, free = tied.copy(), tied[found] == found
     root[found[free]] = main[order][first][free]
-    annotator = matched.data.annotations.annotator[left].astype(np.int64)
-    return root, tied, (again, annotator)
+    return root, tied, (again, matched.data.annotations.annotator[left[alone]].astype(np.int64))
 
 
-def _tied(matched: MatchedUnits, objects: DrawnObjects) -> IndexArray:
-    """Return the object of the others in the unit of a second box, or the object itself, (O,)."""
-    of, unit = objects.of, matched.units.unit
-    tied = np.arange(len(objects))
-    second = (objects.n_drawn[of] == 1) & (
-        np.bincount(unit, minlength=len(matched.units))[unit] > 1
+def _second_boxes(matched: MatchedUnits, objects: DrawnObjects) -> BoolArray:
+    """Return (N,) bool: boxes of objects of one annotator that share a unit with others."""
+    unit = matched.units.unit
+    shares = np.bincount(unit, minlength=len(matched.units))[unit] > 1
+    second: BoolArray = (objects.n_drawn[objects.of] == 1) & shares
+    return second
+
+
+def _join_parts(
+    objects: DrawnObjects, drawn: Parts, root: IndexArray, n_annotators: int
+) -> tuple[IndexArray, BoolArray, IndexArray, IndexArray, tuple[IndexArray, IndexArray]]:
+    """Set in `root` the objects that parts are joined with.
+
+    Return the numbers of object and annotator of merged ones, (M,); which objects are joined with
+    another one as a part or as a box around several, (O,); how many annotators merged each, and how
+    many of their boxes are joined with it, (O,) each; and split and merged objects with their
+    annotators.
+    """
+    n, merge = len(objects), drawn.is_merge
+    is_again = root != np.arange(n)
+    # Boxes around several objects that nobody else drew are joined with the object in them that
+    # most annotators drew; in a tie, the first.
+    part, of = drawn.part, objects.of[drawn.box]
+    alone = np.flatnonzero(merge & (drawn.whole < 0) & ((objects.n_drawn == 1) & ~is_again)[of])
+    order = alone[np.lexsort((part[alone], -objects.n_drawn[part[alone]], of[alone]))]
+    first = order[run_starts(of[order])]
+    joint, joint_part = of[first], part[first]
+    root[joint] = joint_part
+    # Parts are joined to what more annotators drew, so that there are no circles.
+    half = 2 * objects.n_drawn >= objects.n_asked
+    minor = np.flatnonzero(~merge & ~(half | is_again)[part])
+    minor = minor[objects.n_drawn[drawn.whole[minor]] > objects.n_drawn[part[minor]]]
+    whole = drawn.whole[minor]
+    minor = minor[np.lexsort((whole, -objects.n_drawn[whole], part[minor]))]
+    minor = minor[run_starts(part[minor])]
+    root[part[minor]] = drawn.whole[minor]
+    is_part = np.zeros(n, np.bool_)
+    is_part[np.append(joint, part[minor])] = True
+    merged = np.unique(part[merge] * n_annotators + drawn.annotator[merge])
+    most = merge & (drawn.whole >= 0) & (2 * objects.n_drawn > objects.n_asked)[part]
+    concerned = (
+        np.concatenate([part, drawn.whole[most], joint]),
+        np.concatenate([drawn.annotator, drawn.annotator[most], drawn.annotator[first]]),
     )
-    if second.any():
-        shown = np.full(len(matched.units), -1)
-        shown[unit[~second]] = of[~second]
-        places = np.flatnonzero(second & (shown[unit] >= 0))
-        tied[of[places]] = shown[unit[places]]
-    return tied
+    n_merged, n_joined = (
+        np.bincount(each, minlength=n) for each in (merged // n_annotators, joint_part)
+    )
+    return merged, is_part, n_merged, n_joined, concerned
 
 
-def _n_common(
-    matched: MatchedUnits, objects: DrawnObjects, one: IndexArray, other: IndexArray
-) -> IndexArray:
-    """Return the number of annotators who drew both objects, for each pair of objects."""
-    starts = np.cumsum(objects.n_drawn) - objects.n_drawn
-    place, offsets = rows(starts[one], starts[one] + objects.n_drawn[one])
-    n_annotators = len(matched.data.annotator_names)
-    pair = np.repeat(np.arange(len(one)), np.diff(offsets))
-    author = objects.key[place] - objects.of[objects.by_key[place]] * n_annotators
-    both = objects.annotation(other[pair] * n_annotators + author) >= 0
-    return np.bincount(pair[both], minlength=len(one))
+def _tie_second_boxes(
+    matched: MatchedUnits, objects: DrawnObjects, root: IndexArray, tied: IndexArray
+) -> None:
+    """Tie second boxes and parts that share a unit to the object of one of them, in place."""
+    alone = np.flatnonzero(_second_boxes(matched, objects) & (tied[objects.of] == objects.of))
+    of, unit, home = objects.of[alone], matched.units.unit[alone], _resolved(root)
+    shown = np.full(len(matched.units), -1)
+    known = objects.n_drawn[home[of]] > 1
+    np.maximum.at(shown, unit[known], home[of[known]])
+    whole = shown[unit]
+    belongs = (whole >= 0) & ((home[of] == of) | (home[of] == whole))
+    tied[of[belongs]] = whole[belongs]
 
 
-def _stray_units(
-    matched: MatchedUnits, objects: DrawnObjects, drawn: Parts, is_again: BoolArray
-) -> tuple[BoolArray, IndexArray]:
-    """Return which objects are badly placed, (O,), and why other annotations are apart, (N,)."""
-    unit = matched.units.unit
-    why = np.full(len(matched.units), -1)
-    why[unit[drawn.odd_boxes]] = Kind.SPLIT
-    why[unit[is_again[objects.of]]] = Kind.TWICE
-    stray = np.full(len(unit), -1)
-    several = np.flatnonzero(objects.n_units[objects.of] > 1)
-    apart = several[unit[several] != objects.unit[objects.of[several]]]
-    stray[apart] = why[unit[apart]]
-    badly_placed = np.zeros(len(objects), np.bool_)
-    badly_placed[objects.of[apart[stray[apart] < 0]]] = True
-    return badly_placed, stray
+def _apart(matched: MatchedUnits, objects: DrawnObjects, badly_placed: BoolArray) -> IndexArray:
+    """Return the annotations of badly placed objects outside their largest unit.
 
-
-def _apart(
-    matched: MatchedUnits, objects: DrawnObjects, badly_placed: BoolArray, stray: IndexArray
-) -> tuple[IndexArray, IndexArray]:
-    """Return badly placed objects and the annotators outside their largest unit."""
-    unit = matched.units.unit
-    found = np.flatnonzero(badly_placed[objects.of] & (stray < 0))
-    of = objects.of[found]
-    key = of * len(matched.units) + unit[found]
-    keys, size = np.unique(key, return_counts=True)
-    # In a tie of the largest units, all annotators are apart.
+    In a tie of the largest units, these are all of them.
+    """
+    found = np.flatnonzero(badly_placed)
+    of, unit = objects.of[found], matched.units.unit[found]
+    keys, size = np.unique(of * len(matched.units) + unit, return_counts=True)
     of_unit, largest = keys // max(len(matched.units), 1), np.zeros(len(objects), np.int64)
     np.maximum.at(largest, of_unit, size)
     n_largest = np.bincount(of_unit[size == largest[of_unit]], minlength=len(objects))
-    named = (unit[found] != objects.unit[of]) | (n_largest[of] > 1)
-    return of[named], matched.data.annotations.annotator[found[named]].astype(np.int64)
+    apart: IndexArray = found[(unit != objects.unit[of]) | (n_largest[of] > 1)]
+    return apart
 
 
 def _missing(
@@ -261,135 +276,6 @@ def _missing(
 
 
 @frozen_arrays
-class Cells:
-    """C categories that annotators gave to units."""
-
-    place: IndexArray
-    """(C,) int64. The object for which the cell is counted."""
-    unit: IndexArray
-    """(C,) int64. Numbers of units."""
-    value: IndexArray
-    """(C,) int64."""
-
-    def take(self, index: IndexArray) -> "Cells":
-        """Return the cells at `index`."""
-        return Cells(self.place[index], self.unit[index], self.value[index])
-
-
-def drawn_cells(matched: MatchedUnits, objects: DrawnObjects) -> Cells:
-    """Return the cells as they were drawn."""
-    value = matched.data.annotations.category.astype(np.int64)
-    return Cells(objects.of, matched.units.unit, value)
-
-
-def joined_objects(found: Disagreements, kind: Kind) -> IndexArray:
-    """Return the object with which each one is joined when a kind is repaired, (O,)."""
-    return resolved(np.where(_is_joined(found, kind), found.root, found.tied))
-
-
-def _is_joined(found: Disagreements, kind: Kind) -> BoolArray:
-    """Return (O,) bool: objects that are repaired by joining them with another one."""
-    if kind == Kind.TWICE:
-        return found.has[:, kind]
-    joined: BoolArray = found.has[:, Kind.SPLIT] & ~found.has[:, Kind.TWICE]
-    return joined & (kind == Kind.SPLIT)
-
-
-@frozen_arrays
-class Repair:
-    """The cells of the objects that a repair changes, before and after it."""
-
-    before: Cells
-    after: Cells
-    root: IndexArray
-    """(O,) int64. The object for which the cells of each one are counted."""
-
-
-def repair(
-    matched: MatchedUnits, objects: DrawnObjects, found: Disagreements, kind: Kind
-) -> Repair:
-    """Return the cells before and after one kind of disagreement is repaired.
-
-    - missed by some: all annotators asked draw an object if at least half drew it, otherwise none
-    - class conflict: all give the category of the majority
-    - badly placed: the units of an object become one
-    - split or merged: all draw the parts if at least half did, otherwise the whole only
-    - drawn twice by one: the second box is removed
-    """
-    root, has = joined_objects(found, kind), found.has[:, kind]
-    changes = has.copy()
-    changes[root[has]] = True
-    index = np.flatnonzero(changes[root][objects.of])
-    of = objects.of[index]
-    drawn = drawn_cells(matched, objects).take(index)
-    before = Cells(root[of], drawn.unit, drawn.value)
-    after = before
-    if kind == Kind.CLASS_CONFLICT:
-        after = Cells(before.place, before.unit, objects.category[of])
-    elif kind == Kind.BADLY_PLACED:
-        author = matched.data.annotations.annotator[index].astype(np.int64)
-        moved = Cells(before.place, objects.unit[of], before.value)
-        # The unit may hold the second box of an annotator whose first box is moved there.
-        after = _once(moved, moved.unit, author, (found.tied[of] != of).astype(np.int64))
-    elif kind == Kind.MISSED:
-        most = has & (2 * objects.n_drawn >= objects.n_asked)
-        kept = np.flatnonzero((most | ~has)[of])
-        after = _filled(before.take(kept), objects, np.where(most, found.n_missing, 0))
-    else:
-        author = matched.data.annotations.annotator[index].astype(np.int64)
-        home = np.where(_is_joined(found, kind), root, np.arange(len(root)))[of]
-        unit = np.where(found.stray[index] == kind, objects.unit[of], drawn.unit)
-        moved = Cells(before.place, np.where(home == of, unit, objects.unit[home]), drawn.value)
-        after = _once(moved, home, author, np.where(home == of, -1, found.rank[of]))
-    if kind == Kind.SPLIT:
-        stays = has & (root == np.arange(len(root)))
-        after = _filled(after, objects, np.where(stays, found.n_merged, 0))
-    return Repair(before, after, root)
-
-
-def settled(matched: MatchedUnits, objects: DrawnObjects, found: Disagreements) -> Repair:
-    """Return the cells before and after objects are settled as most annotators drew them.
-
-    All kinds of disagreement are repaired at once: all annotators asked draw the object once, in
-    one unit, with the category of the majority, if at least half drew it, and otherwise nobody
-    does. Objects that have parts, or share a unit with a second box of another object, are left
-    out.
-    """
-    of, n = objects.of, len(objects)
-    root = joined_objects(found, Kind.TWICE)
-    left_out = found.has[:, Kind.SPLIT] | (found.tied != np.arange(n)) | (found.n_merged > 0)
-    left_out[of[found.stray == Kind.SPLIT]] = True
-    changes = np.zeros(n, np.bool_)
-    changes[root[found.has.any(1)]] = True
-    changes[root[left_out]] = False
-    index = np.flatnonzero(changes[root[of]])
-    drawn = drawn_cells(matched, objects).take(index)
-    before = Cells(root[of[index]], drawn.unit, drawn.value)
-    n_annotators = max(len(matched.data.annotator_names), 1)
-    authors = np.unique(before.place * n_annotators + matched.data.annotations.annotator[index])
-    n_drawn = np.bincount(authors // n_annotators, minlength=n)
-    n_after = np.where(changes & (2 * n_drawn >= objects.n_asked), objects.n_asked, 0)
-    return Repair(before, _filled(before.take(index[:0]), objects, n_after), root)
-
-
-def _filled(cells: Cells, objects: DrawnObjects, n_more: IndexArray) -> Cells:
-    """Return cells and `n_more` further ones for each object, in its unit, of its category."""
-    more = np.repeat(np.arange(len(objects)), n_more)
-    return Cells(
-        np.concatenate([cells.place, more]),
-        np.concatenate([cells.unit, objects.unit[more]]),
-        np.concatenate([cells.value, objects.category[more]]),
-    )
-
-
-def _once(cells: Cells, home: IndexArray, author: IndexArray, rank: IndexArray) -> Cells:
-    """Return one cell for each annotator and object (`home`): the one of the lowest rank."""
-    order = np.lexsort((rank, author, home))
-    starts = (np.diff(home[order], prepend=-1) != 0) | (np.diff(author[order], prepend=-1) != 0)
-    return cells.take(np.sort(order[starts]))
-
-
-@frozen_arrays
 class AgreementSums:
     """Contributions of O objects to the sums of which alpha and F1 are functions."""
 
@@ -398,165 +284,233 @@ class AgreementSums:
     count: FloatArray
     """(E,). How often an object has a pairable value, sorted by object; the last value is the
     missing annotation."""
-    agreeing: FloatArray
-    """(O,) float64. The coincidences of values with themselves."""
-    matched: FloatArray
-    possible: FloatArray
-    """(O,) float64. F1 is the ratio of matched to possible pairs of annotations."""
+    of_object: FloatArray
+    """(3, O) float64. The coincidences of values with themselves, and the matched and the possible
+    pairs of annotations, of which F1 is the ratio."""
 
 
-def agreement_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> AgreementSums:
-    """Return the sums of each object; `n_asked` is the number of annotators asked about it, (O,).
+def _agreement_sums(matched: MatchedUnits, cells: IndexArray) -> AgreementSums:
+    """Return the sums of each object from cells, (3, C): object, unit and value.
 
     For F1, a unit with m annotations, about which k annotators were asked, has m (m − 1) / 2
     matched pairs of (k − 1) m / 2 possible ones.
     """
-    n_values = len(matched.data.category_names)
-    units, unit = np.unique(cells.unit, return_inverse=True)
+    n_asked, n_values = drawn_objects(matched).n_asked, len(matched.data.category_names)
+    units, unit = np.unique(cells[1], return_inverse=True)
     place = np.zeros(len(units), np.int64)
-    place[unit] = cells.place
-    drawn = np.bincount(unit, minlength=len(units))
-    asked = n_asked[place]
-    keys, count = np.unique(unit * (n_values + 1) + cells.value, return_counts=True)
+    place[unit] = cells[0]
+    drawn, asked = np.bincount(unit, minlength=len(units)), n_asked[place]
+    keys, count = np.unique(unit * (n_values + 1) + cells[2], return_counts=True)
     of, value = np.divmod(keys, n_values + 1)
-    size = asked if matched.missing == "category" else drawn
+    size = drawn
     if matched.missing == "category":
-        lacking = np.flatnonzero(asked > drawn)
+        size, lacking = asked, np.flatnonzero(asked > drawn)
         of, value = np.append(of, lacking), np.append(value, np.full(len(lacking), n_values))
         count = np.append(count, (asked - drawn)[lacking])
     paired = np.flatnonzero(size[of] > 1)
     paired = paired[np.argsort(place[of[paired]], kind="stable")]
-    of, value, count = of[paired], value[paired], count[paired].astype(np.float64)
-    n = len(n_asked)
-    same = count * (count - 1) / (size[of] - 1)
-    return AgreementSums(
-        place=place[of],
-        value=value,
-        count=count,
-        agreeing=sum_by(place[of], same, n),
-        matched=sum_by(place, drawn * (drawn - 1), n),
-        possible=sum_by(place, (asked - 1) * drawn, n),
-    )
+    of, value, number = of[paired], value[paired], count[paired].astype(np.float64)
+    n, same = len(n_asked), number * (number - 1) / (size[of] - 1)
+    pairs = sum_by(place, drawn * (drawn - 1), n), sum_by(place, (asked - 1) * drawn, n)
+    return AgreementSums(place[of], value, number, np.stack([sum_by(place[of], same, n), *pairs]))
+
+
+def _drawn_cells(matched: MatchedUnits) -> IndexArray:
+    """Return the object, the unit and the category of each annotation, (3, N)."""
+    category = matched.data.annotations.category.astype(np.int64)
+    return np.stack([drawn_objects(matched).of, matched.units.unit, category])
 
 
 @remembered
 def drawn_sums(matched: MatchedUnits) -> AgreementSums:
     """Return the sums of each object as it was drawn."""
-    objects = drawn_objects(matched)
-    return agreement_sums(matched, drawn_cells(matched, objects), objects.n_asked)
+    return _agreement_sums(matched, _drawn_cells(matched))
 
 
-class WholeSums(NamedTuple):
-    """The sums of all objects, and of empty images if they count."""
-
-    marginal: FloatArray
-    """(K + 1,) float64. How often each value occurs; the last one is the missing annotation."""
-    agreeing: float
-    matched: float
-    possible: float
+def _n_empty(matched: MatchedUnits) -> IndexArray:
+    """Return how many missing annotations of empty images count in each image, (I,)."""
+    data = matched.reliability
+    extra = (data.unit >= len(matched.units)) & (data.state == Cell.MISSING)
+    units = data.unit[extra & (matched.missing == "category")]
+    return np.bincount(data.group[units], minlength=len(matched.data.image_names))
 
 
 @remembered
-def whole_sums(matched: MatchedUnits) -> WholeSums:
-    """Return the sums of all objects, and of empty images if they count."""
-    sums, n_empty = drawn_sums(matched), len(empty_units(matched))
+def _whole_sums(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
+    """Return how often each value occurs, (K + 1,), and the sums of all objects, (3,).
+
+    Empty images are counted, if they count.
+    """
+    sums, n_empty = drawn_sums(matched), _n_empty(matched).sum()
     marginal = sum_by(sums.value, sums.count, len(matched.data.category_names) + 1)
     marginal[-1] += n_empty
-    agreeing = float(sums.agreeing.sum()) + n_empty
-    return WholeSums(marginal, agreeing, float(sums.matched.sum()), float(sums.possible.sum()))
-
-
-def empty_units(matched: MatchedUnits) -> IndexArray:
-    """Return the units of the missing annotations of empty images, one each; none if left out."""
-    data = matched.reliability
-    extra = (data.unit >= len(matched.units)) & (data.state == Cell.MISSING)
-    found: IndexArray = data.unit[extra & (matched.missing == "category")]
-    return found
+    return marginal, sums.of_object.sum(1) + np.array([n_empty, 0, 0])
 
 
 @frozen_arrays
-class RepairSums:
+class Repair:
     """Sums of the O objects that a repair changes, before and after it."""
 
     before: AgreementSums
     after: AgreementSums
     root: IndexArray
-    """(O,) int64. The object that each one is counted for."""
+    """(O,) int64. The object for which each one is counted."""
+
+
+def joined_objects(found: Disagreements, kind: Kind) -> IndexArray:
+    """Return the object with which each one is joined when a kind is repaired, (O,)."""
+    return _resolved(np.where(_is_joined(found, kind), found.root, found.tied))
+
+
+def _is_joined(found: Disagreements, kind: Kind) -> BoolArray:
+    """Return (O,) bool: objects that are repaired by joining them with another one."""
+    twice = found.has[:, Kind.TWICE]
+    if kind == Kind.TWICE:
+        return twice
+    joined: BoolArray = found.has[:, Kind.SPLIT] & ~twice & (kind == Kind.SPLIT)
+    return joined
 
 
 @remembered
-def repair_sums(matched: MatchedUnits) -> dict[Kind, RepairSums]:
-    """Return the sums of the repair of each kind of disagreement."""
+def repairs(matched: MatchedUnits) -> dict[Kind, Repair]:
+    """Return the repair of each kind of disagreement.
+
+    - missed by some: all annotators asked draw an object if at least half drew it, otherwise none
+    - class conflict: all give the category of the majority
+    - badly placed: the units of an object become one
+    - split or merged: all draw the parts if at least half did, otherwise the whole only
+    - drawn twice by one: the second box is removed
+    """
+    return {kind: _repair(matched, kind) for kind in Kind}
+
+
+def _repair(matched: MatchedUnits, kind: Kind) -> Repair:
     objects, found = drawn_objects(matched), disagreements(matched)
-    return {
-        kind: _sums_of(matched, objects, repair(matched, objects, found, kind)) for kind in Kind
-    }
+    root, has = joined_objects(found, kind), found.has[:, kind]
+    changes = has.copy()
+    changes[root[has]] = True
+    index = np.flatnonzero(changes[root][objects.of])
+    of, unit, value = _drawn_cells(matched)[:, index]
+    author = matched.data.annotations.annotator[index].astype(np.int64)
+    before = after = np.stack([root[of], unit, value])
+    if kind == Kind.CLASS_CONFLICT:
+        after = np.stack([root[of], unit, objects.category[of]])
+    elif kind == Kind.BADLY_PLACED:
+        home = objects.unit[of]
+        # The unit may hold the second box of an annotator whose first box is moved there.
+        once = _once(home, author, (found.tied[of] != of).astype(np.int64))
+        after = np.stack([root[of], home, value])[:, once]
+    elif kind == Kind.MISSED:
+        most = has & (2 * objects.n_drawn >= objects.n_asked)
+        kept = before[:, (most | ~has)[of]]
+        after = _filled(kept, objects, np.where(most, found.n_missing, 0))
+    else:
+        home = np.where(_is_joined(found, kind), root, np.arange(len(root)))[of]
+        unit = np.where((home == of) & (found.stray[index] != kind), unit, objects.unit[home])
+        once = _once(home, author, np.where(home == of, -1, object_ranks(matched)[of]))
+        after = np.stack([root[of], unit, value])[:, once]
+    if kind == Kind.SPLIT:
+        stays = has & (root == np.arange(len(root)))
+        after = _filled(after, objects, np.where(stays, found.n_merged, 0))
+    return Repair(_agreement_sums(matched, before), _agreement_sums(matched, after), root)
 
 
-def settled_sums(matched: MatchedUnits) -> RepairSums:
-    """Return the sums of settling objects with all their kinds of disagreement at once."""
-    objects = drawn_objects(matched)
-    return _sums_of(matched, objects, settled(matched, objects, disagreements(matched)))
+def settled(matched: MatchedUnits) -> Repair:
+    """Return the sums before and after objects are settled as most annotators drew them.
+
+    All kinds of disagreement are repaired at once: all annotators asked draw the object once, in
+    one unit, with the category of the majority, if at least half drew it, and otherwise nobody
+    does. Objects that have parts, or share a unit with a second box of another object, are left
+    out.
+    """
+    objects, found = drawn_objects(matched), disagreements(matched)
+    of, n = objects.of, len(objects)
+    root = joined_objects(found, Kind.TWICE)
+    left_out = found.has[:, Kind.SPLIT] | (found.tied != np.arange(n)) | (found.n_merged > 0)
+    left_out[of[found.stray == Kind.SPLIT]] = True
+    changes = np.zeros(n, np.bool_)
+    changes[root[found.has.any(1)]] = True
+    changes[root[left_out]] = False
+    index = np.flatnonzero(changes[root[of]])
+    before = _drawn_cells(matched)[:, index]
+    before[0] = root[of[index]]
+    n_annotators = max(len(matched.data.annotator_names), 1)
+    authors = np.unique(before[0] * n_annotators + matched.data.annotations.annotator[index])
+    n_drawn = np.bincount(authors // n_annotators, minlength=n)
+    n_after = np.where(changes & (2 * n_drawn >= objects.n_asked), objects.n_asked, 0)
+    after = _filled(before[:, :0], objects, n_after)
+    return Repair(_agreement_sums(matched, before), _agreement_sums(matched, after), root)
 
 
-def _sums_of(matched: MatchedUnits, objects: DrawnObjects, change: Repair) -> RepairSums:
-    before, after = (
-        agreement_sums(matched, cells, objects.n_asked) for cells in (change.before, change.after)
-    )
-    return RepairSums(before, after, change.root)
+def _filled(cells: IndexArray, objects: DrawnObjects, n_more: IndexArray) -> IndexArray:
+    """Return cells and `n_more` further ones for each object, in its unit, of its category."""
+    more = np.repeat(np.arange(len(objects)), n_more)
+    return np.hstack([cells, np.stack([more, objects.unit[more], objects.category[more]])])
+
+
+def _once(home: IndexArray, author: IndexArray, rank: IndexArray) -> IndexArray:
+    """Return one cell for each annotator and object (`home`): the one of the lowest rank."""
+    order = np.lexsort((rank, author, home))
+    starts = (np.diff(home[order], prepend=-1) != 0) | (np.diff(author[order], prepend=-1) != 0)
+    return np.sort(order[starts])
 
 
 def gains(
-    whole: WholeSums, change: RepairSums, group: IndexArray, place: IndexArray, n_groups: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return the rise of alpha and F1 of the whole if a group of objects changes, (G,) each.
+    matched: MatchedUnits, change: Repair, group: IndexArray, place: IndexArray, n_groups: int
+) -> FloatArray:
+    """Return the rise of alpha and F1 of the whole if a group of objects changes, (2, G).
 
     `group` and `place` are the objects of each group, each once.
     """
-    n_values = len(whole.marginal)
-    keys, counts = [], []
+    marginal, whole = _whole_sums(matched)
+    n_values, keys, counts = len(marginal), [], []
     for sums, sign in ((change.after, 1), (change.before, -1)):
         ends = (np.searchsorted(sums.place, place, side) for side in ("left", "right"))
         entry, offsets = rows(*ends)
-        of_group = np.repeat(group, np.diff(offsets))
-        keys.append(of_group * n_values + sums.value[entry])
+        keys.append(np.repeat(group, np.diff(offsets)) * n_values + sums.value[entry])
         counts.append(sign * sums.count[entry])
     cell, at = compact(np.concatenate(keys), n_groups * n_values)
     more = sum_by(at, np.concatenate(counts), len(cell))
     of_group, value = np.divmod(cell, n_values)
-    squares = sum_by(of_group, more**2 + 2 * more * whole.marginal[value], n_groups)
-    agreeing, matched, possible = (
-        total + np.append(0.0, sum_by(group, (new - old)[place], n_groups))
-        for total, new, old in (
-            (whole.agreeing, change.after.agreeing, change.before.agreeing),
-            (whole.matched, change.after.matched, change.before.matched),
-            (whole.possible, change.after.possible, change.before.possible),
+    squares = sum_by(of_group, more**2 + 2 * more * marginal[value], n_groups)
+    agreeing, found, possible = (
+        total + np.append(0.0, sum_by(group, amount, n_groups))
+        for total, amount in zip(
+            whole, (change.after.of_object - change.before.of_object)[:, place], strict=True
         )
     )
     alpha = nominal_alpha(
-        whole.marginal.sum() + np.append(0.0, sum_by(of_group, more, n_groups)),
+        marginal.sum() + np.append(0.0, sum_by(of_group, more, n_groups)),
         agreeing,
-        (whole.marginal**2).sum() + np.append(0.0, squares),
+        (marginal**2).sum() + np.append(0.0, squares),
     )[0]
-    f1 = ratio(matched, possible)
-    return alpha[1:] - alpha[0], f1[1:] - f1[0]
+    f1 = ratio(found, possible)
+    return np.stack([alpha[1:] - alpha[0], f1[1:] - f1[0]])
 
 
-def gain_intervals(matched: MatchedUnits, values: FloatArray) -> FloatArray:
-    """Return the 95 % intervals over images of gains of alpha and of F1, (2, 5, 2).
+def _shown_gains(
+    matched: MatchedUnits, kind: Kind, group: IndexArray, place: IndexArray, n_groups: int
+) -> FloatArray:
+    """Return the gains of repairing a kind in groups of objects, (2, G); NaN without meaning."""
+    found = gains(matched, repairs(matched)[kind], group, place, n_groups)
+    if not alpha_has_meaning(matched):
+        found[0] = np.nan
+    return found
 
-    `values` are the gains of each `Kind`, (2, 5); NaN gains have no interval.
-    """
+
+def _gain_intervals(matched: MatchedUnits, values: FloatArray) -> FloatArray:
+    """Return the 95 % intervals over images of gains of each `Kind`, (2, 5) → (2, 5, 2)."""
     if not matched.bootstrap:
         return np.full((*values.shape, 2), np.nan)
     n_images, n_values = len(matched.data.image_names), len(matched.data.category_names) + 1
-    objects, whole, empty = drawn_objects(matched), drawn_sums(matched), empty_units(matched)
-    n_empty = np.bincount(matched.reliability.group[empty], minlength=n_images)
+    image, whole, n_empty = drawn_objects(matched).image, drawn_sums(matched), _n_empty(matched)
     keys, images, counts = [], [], []
-    for kind, repaired in repair_sums(matched).items():
+    changes = [np.zeros((3, 0))]
+    for kind, repaired in repairs(matched).items():
+        changes.append(repaired.after.of_object - repaired.before.of_object)
         for sums, sign in ((repaired.after, 1), (repaired.before, -1)):
             keys.append(kind * n_values + sums.value)
-            images.append(objects.image[sums.place])
+            images.append(image[sums.place])
             counts.append(sign * sums.count)
     changed, row = compact(np.concatenate(keys), len(Kind) * n_values)
     kinds, value = np.divmod(changed, n_values)
@@ -574,57 +528,26 @@ def gain_intervals(matched: MatchedUnits, values: FloatArray) -> FloatArray:
         f1 = ratio(found[0] + found[1:], possible[0] + possible[1:])
         return np.concatenate([after - before, f1 - ratio(found[0], possible[0])])
 
-    def by_image(name: str) -> FloatArray:
-        """Return a sum of each image, then its change by each repair, (6, I)."""
-        changes = (
-            getattr(each.after, name) - getattr(each.before, name)
-            for each in repair_sums(matched).values()
-        )
-        columns = (getattr(whole, name), *changes)
-        return np.stack([sum_by(objects.image, each, n_images) for each in columns])
-
-    agreeing = by_image("agreeing")
+    # The sums of each image, then their changes by each repair, (6, I).
+    agreeing, found, possible = (
+        np.stack([sum_by(image, each, n_images) for each in of_sum])
+        for of_sum in zip(whole.of_object, *changes[1:], strict=True)
+    )
     agreeing[0] += n_empty
     tables = (
         table_of(
             np.append(whole.value, np.full(n_images, n_values - 1)),
-            np.append(objects.image[whole.place], np.arange(n_images)),
+            np.append(image[whole.place], np.arange(n_images)),
             np.append(whole.count, n_empty),
             (n_values, n_images),
         ),
         table_of(row, np.concatenate(images), np.concatenate(counts), (len(changed), n_images)),
         agreeing,
-        by_image("matched"),
-        by_image("possible"),
+        found,
+        possible,
     )
     drawn = drawn_intervals(values.ravel(), tables, evaluate, matched.bootstrap, matched.seed)
     return drawn.reshape(*values.shape, 2)
-
-
-@frozen_arrays
-class CountedObjects:
-    """O objects of `drawn_objects`, of which C are counted."""
-
-    home: IndexArray
-    """(O,) int64. The object that each one is counted as."""
-    places: IndexArray
-    """(C,) int64. The objects that are counted, each its own home."""
-    has: BoolArray
-    """(O, 5) bool. The kinds of each object and of those that are counted as it."""
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-
-@remembered
-def counted_objects(matched: MatchedUnits) -> CountedObjects:
-    """Return which objects are counted, with the kinds of their parts and second boxes."""
-    found = disagreements(matched)
-    home = resolved(found.root)
-    has = np.zeros_like(found.has)
-    place, kind = np.nonzero(found.has)
-    has[home[place], kind] = True
-    return CountedObjects(home, np.flatnonzero(home == np.arange(len(home))), has)
 
 
 _NAMES = (ALL_AGREE, *KINDS)
@@ -646,52 +569,41 @@ def decomposition(matched: MatchedUnits) -> Table:
 
     Columns: kind; n_objects and share, of objects with this primary kind; n_any and share_any, of
     all objects with this kind; and alpha_gain and f1_gain, the rise of pooled alpha and F1 if only
-    this kind were repaired (see `repairs.repair`), where these have a meaning. Shares and gains
-    have 95 % intervals over images. Gains overlap, as those of TIDE [1]_: they do not add up to the
-    gain of repairing everything.
+    this kind were repaired (see `repairs`), where these have a meaning. Shares and gains have 95 %
+    intervals over images. Gains overlap, as those of TIDE [1]_: they do not add up to the gain of
+    repairing everything.
 
     References
     ----------
     .. [1] Bolya, D., Foley, S., Hays, J. and Hoffman, J. (2020). TIDE: A General Toolbox for
        Identifying Object Detection Errors. ECCV 2020. doi:10.1007/978-3-030-58580-8_33
     """
-    parts = _Parts.of(matched)
-    counted = parts.counted.places
-    n_objects, has = len(counted), parts.counted.has[counted]
-    kinds = (has * np.arange(1, len(_NAMES))).max(1, initial=0)
-    primary = np.bincount(kinds, minlength=len(_NAMES))
-    n_any = np.append(np.sum(~has.any(1)), has.sum(0))
-    gain = np.array([*map(parts.gain_of_all, Kind)]).T
-    gain_bounds = gain_intervals(matched, gain)
-    n_images = len(matched.data.image_names)
-    kind, place = np.nonzero(np.column_stack([~has.any(1), has]).T)
-    image = parts.objects.image[counted]
-    of_image = np.bincount(image, minlength=n_images)
-    row = np.append(kinds, len(_NAMES) + kind)
-    drawn = table_of(
-        row, np.append(image, image[place]), np.ones(len(row)), (2 * len(_NAMES), n_images)
-    )
-    bounds = ratio_intervals(
-        drawn, np.tile(of_image, (2 * len(_NAMES), 1)), matched.bootstrap, matched.seed
-    )
-    intervals, of_any = np.split(bounds, 2)
+    found, objects = disagreements(matched), drawn_objects(matched)
+    has, image = found.has_counted[found.counted], objects.image[found.counted]
+    has = np.column_stack([~has.any(1), has])
+    primary = (has * np.arange(len(_NAMES))).max(1, initial=0)
+    sums = RatioSums(matched, len(_NAMES))
+    kind, place = np.nonzero(has.T)
+    for name, row, where in (("share", primary, image), ("share_any", kind, image[place])):
+        sums.add(name, row, where, 1.0, 0.0)
+        for each in range(len(_NAMES)):
+            sums.add(name, np.full(len(image), each), image, 0.0, 1.0)
+    shares, every = sums.ratios(), np.arange(len(objects))
+    gain = np.hstack([_shown_gains(matched, kind, np.zeros_like(every), every, 1) for kind in Kind])
+    bounds = _gain_intervals(matched, gain)
+    # The gain of "all agree" is unknown.
+    gain, bounds = (np.insert(each, 0, np.nan, axis=1) for each in (gain, bounds))
     return Table(
         {
             "kind": Categorical(np.arange(len(_NAMES), dtype=np.int32), _NAMES),
-            "n_objects": primary,
-            **figure_columns("share", _share(primary, n_objects), intervals),
-            "n_any": n_any,
-            **figure_columns("share_any", _share(n_any, n_objects), of_any),
-            **_gain_columns("alpha_gain", gain[0], gain_bounds[0]),
-            **_gain_columns("f1_gain", gain[1], gain_bounds[1]),
+            "n_objects": shares["share"].n_counted,
+            **shares["share"].columns("share"),
+            "n_any": shares["share_any"].n_counted,
+            **shares["share_any"].columns("share_any"),
+            **figure_columns("alpha_gain", gain[0], bounds[0]),
+            **figure_columns("f1_gain", gain[1], bounds[1]),
         }
     )
-
-
-def _gain_columns(name: str, gain: FloatArray, interval: FloatArray) -> dict[str, FloatArray]:
-    """Return columns of the gain of each kind; the gain of "all agree" is 0."""
-    columns = {name: gain, f"{name}_low": interval[:, 0], f"{name}_high": interval[:, 1]}
-    return {key: np.append(np.nan, column) for key, column in columns.items()}
 
 
 def decomposition_by_category(matched: MatchedUnits) -> Table:
@@ -702,12 +614,11 @@ def decomposition_by_category(matched: MatchedUnits) -> Table:
     share, n_objects divided by the objects of the category; alpha_gain and f1_gain, the rise of
     alpha and F1 of all objects if the kind were repaired in this category only.
     """
-    parts = _Parts.of(matched)
-    names = matched.data.category_names
-    kind, place = np.nonzero(parts.found.has.T)
-    group = parts.objects.category[parts.counted.home[place]]
-    total = np.bincount(parts.objects.category[parts.counted.places], minlength=len(names))
-    return parts.by_group("category", names, kind, place, group, total)
+    found, category = disagreements(matched), drawn_objects(matched).category
+    kind, place = np.nonzero(found.has.T)
+    total = np.bincount(category[found.counted], minlength=len(matched.data.category_names))
+    group = category[found.home[place]]
+    return _by_group(matched, "category", np.stack([kind, place, group]), total)
 
 
 def decomposition_by_annotator(matched: MatchedUnits) -> Table:
@@ -720,13 +631,38 @@ def decomposition_by_annotator(matched: MatchedUnits) -> Table:
     n_objects divided by the objects in the images of the annotator; alpha_gain and f1_gain, the
     rise of alpha and F1 of all objects if the kind were repaired in these objects only.
     """
-    parts = _Parts.of(matched)
-    found, objects = parts.found, parts.objects
-    image = objects.image[parts.counted.places]
-    of_image = np.bincount(image, minlength=len(matched.data.image_names))
-    total = of_image @ matched.data.assigned
-    names = matched.data.annotator_names
-    return parts.by_group("annotator", names, found.kind, found.object, found.annotator, total)
+    found, image = disagreements(matched), drawn_objects(matched).image
+    of_image = np.bincount(image[found.counted], minlength=len(matched.data.image_names))
+    entries = np.stack([found.kind, found.object, found.annotator])
+    return _by_group(matched, "annotator", entries, of_image @ matched.data.assigned)
+
+
+def _by_group(matched: MatchedUnits, title: str, entries: IndexArray, total: IndexArray) -> Table:
+    """Return counts and gains by group; entries, (3, E), are kinds, objects and groups."""
+    found, (kind, place, group) = disagreements(matched), entries
+    n_objects, key = max(len(found.root), 1), group * len(Kind) + kind
+    keys = np.unique(key)
+    # An object may have several parts of one kind.
+    counted = np.unique(key * n_objects + found.home[place]) // n_objects
+    n = np.bincount(np.searchsorted(keys, counted), minlength=len(keys))
+    gain = np.full((2, len(keys)), np.nan)
+    for each in Kind:
+        own, rows_of = np.flatnonzero(kind == each), np.flatnonzero(keys % len(Kind) == each)
+        row = np.searchsorted(keys[rows_of] // len(Kind), group[own])
+        # Objects that are joined with another one are counted for that one.
+        chosen = np.unique(row * n_objects + repairs(matched)[each].root[place[own]])
+        gain[:, rows_of] = _shown_gains(matched, each, *np.divmod(chosen, n_objects), len(rows_of))
+    who = keys // len(Kind)
+    names = getattr(matched.data, f"{title}_names")
+    columns: dict[str, Column] = {
+        title: Categorical(who.astype(np.int32), names),
+        "kind": Categorical((keys % len(Kind)).astype(np.int32), KINDS),
+        "n_objects": n,
+        "share": ratio(n.astype(np.float64), total[who]),
+        "alpha_gain": gain[0],
+        "f1_gain": gain[1],
+    }
+    return Table(columns)
 
 
 def n_objects_of(matched: MatchedUnits, kind: Kind) -> IndexArray:
@@ -734,85 +670,9 @@ def n_objects_of(matched: MatchedUnits, kind: Kind) -> IndexArray:
 
     It is the column n_objects of `decomposition_by_annotator`, with 0 for the other annotators.
     """
-    found, counted = disagreements(matched), counted_objects(matched)
-    entries = np.flatnonzero(found.kind == kind)
-    n_objects = max(len(found.root), 1)
+    found = disagreements(matched)
+    entries, n_objects = np.flatnonzero(found.kind == kind), max(len(found.root), 1)
     # An object may have several parts of one kind.
-    keys = np.unique(found.annotator[entries] * n_objects + counted.home[found.object[entries]])
+    keys = np.unique(found.annotator[entries] * n_objects + found.home[found.object[entries]])
     n: IndexArray = np.bincount(keys // n_objects, minlength=len(matched.data.annotator_names))
     return n
-
-
-def _share(n: IndexArray, total: IndexArray | int) -> FloatArray:
-    with np.errstate(invalid="ignore"):
-        share: FloatArray = n / np.asarray(total, np.float64)
-    return share
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Parts:
-    """Objects, their disagreements, and the gains of repairs."""
-
-    matched: MatchedUnits
-    objects: DrawnObjects
-    found: Disagreements
-    counted: CountedObjects
-
-    @staticmethod
-    def of(matched: MatchedUnits) -> "_Parts":
-        found, counted = disagreements(matched), counted_objects(matched)
-        return _Parts(matched, drawn_objects(matched), found, counted)
-
-    def gains(
-        self, kind: Kind, group: IndexArray, place: IndexArray, n_groups: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the gains of repairing a kind in groups of objects, (G,) each."""
-        change = repair_sums(self.matched)[kind]
-        alpha, f1 = gains(whole_sums(self.matched), change, group, place, n_groups)
-        if not alpha_has_meaning(self.matched):
-            alpha[:] = np.nan
-        return alpha, f1
-
-    def gain_of_all(self, kind: Kind) -> tuple[float, float]:
-        """Return the gains of repairing a kind everywhere."""
-        n = len(self.objects)
-        alpha, f1 = self.gains(kind, np.zeros(n, np.int64), np.arange(n), 1)
-        return float(alpha[0]), float(f1[0])
-
-    def by_group(
-        self,
-        title: str,
-        names: tuple[str, ...],
-        kind: IndexArray,
-        place: IndexArray,
-        group: IndexArray,
-        total: IndexArray,
-    ) -> Table:
-        """Return counts and gains by group; `kind`, `place` and `group` are entries, (E,) each."""
-        n_objects = len(self.objects)
-        key = group * len(Kind) + kind
-        keys = np.unique(key)
-        # An object may have several parts of one kind.
-        counted = np.unique(key * n_objects + self.counted.home[place]) // max(n_objects, 1)
-        n = np.bincount(np.searchsorted(keys, counted), minlength=len(keys))
-        alpha, f1 = np.full((2, len(keys)), np.nan)
-        for each in Kind:
-            own, rows = np.flatnonzero(kind == each), np.flatnonzero(keys % len(Kind) == each)
-            row = np.searchsorted(keys[rows] // len(Kind), group[own])
-            # Objects that are joined with another one are counted for that one.
-            column = repair_sums(self.matched)[each].root[place[own]]
-            chosen = np.unique(row * n_objects + column)
-            alpha[rows], f1[rows] = self.gains(
-                each, *np.divmod(chosen, max(n_objects, 1)), len(rows)
-            )
-        who = keys // len(Kind)
-        return Table(
-            {
-                title: Categorical(who.astype(np.int32), names),
-                "kind": Categorical((keys % len(Kind)).astype(np.int32), KINDS),
-                "n_objects": n,
-                "share": _share(n, total[who]),
-                "alpha_gain": alpha,
-                "f1_gain": f1,
-            }
-        )

@@ -12,14 +12,12 @@ from bboxqa.diagnostics.decomposition import (
     KINDS,
     Disagreements,
     Kind,
-    RepairSums,
-    counted_objects,
+    Repair,
     disagreements,
     gains,
     joined_objects,
-    repair_sums,
-    settled_sums,
-    whole_sums,
+    repairs,
+    settled,
 )
 from bboxqa.diagnostics.object_cells import alpha_has_meaning
 from bboxqa.diagnostics.parts import DrawnObjects, drawn_objects
@@ -326,14 +324,14 @@ def _gains(matched: MatchedUnits, objects: DrawnObjects, found: Disagreements) -
     """Return the objects with a gain."""
     of_alpha = alpha_has_meaning(matched)
     both, root = np.full((2, len(Kind), len(objects)), -np.inf), {}
-    for kind, change in repair_sums(matched).items():
+    for kind, change in repairs(matched).items():
         root[kind] = change.root
         own = np.unique(change.root[found.has[:, kind]])
         both[:, kind, own] = _of_each(matched, change, own)
     kinds = both.argmax(1)
     whole = both.max(1)
-    change = settled_sums(matched)
-    own = np.flatnonzero(change.before.possible)
+    change = settled(matched)
+    own = np.flatnonzero(change.before.of_object[2])
     # Repetitions are settled with the object that they repeat.
     whole[:, np.isin(change.root, own)] = 0
     whole[:, own] = _of_each(matched, change, own)
@@ -345,9 +343,9 @@ def _gains(matched: MatchedUnits, objects: DrawnObjects, found: Disagreements) -
     return _Gains(place, best[place], gain[place], column, root)
 
 
-def _of_each(matched: MatchedUnits, change: RepairSums, own: IndexArray) -> FloatArray:
+def _of_each(matched: MatchedUnits, change: Repair, own: IndexArray) -> FloatArray:
     """Return the gains of alpha and F1 if each object of `own` alone changes, (2, K)."""
-    return np.nan_to_num(gains(whole_sums(matched), change, np.arange(len(own)), own, len(own)))
+    return np.nan_to_num(gains(matched, change, np.arange(len(own)), own, len(own)))
 
 
 @frozen_arrays
@@ -379,9 +377,8 @@ def object_list(matched: MatchedUnits, images: IndexArray) -> ObjectList:
     """
     objects = drawn_objects(matched)
     found = disagreements(matched)
-    counted = counted_objects(matched)
-    chosen = counted.places[np.isin(objects.image[counted.places], images)]
-    has = counted.has[chosen]
+    chosen = found.counted[np.isin(objects.image[found.counted], images)]
+    has = found.has_counted[chosen]
     kind = np.where(has.any(1), has.shape[1] - 1 - has[:, ::-1].argmax(1), -1)
     joined = {each: joined_objects(found, each) for each in Kind}
     differs = np.flatnonzero(kind >= 0)
@@ -389,7 +386,7 @@ def object_list(matched: MatchedUnits, images: IndexArray) -> ObjectList:
     reason = np.full(len(chosen), "", object)
     reason[differs] = [row.reason for row in words]
     pairs = matched.pairs
-    of = counted.home[objects.of]
+    of = found.home[objects.of]
     of_pairs = of[pairs.left]
     n_pairs = np.bincount(of_pairs, minlength=len(objects))[chosen]
     total = np.bincount(of_pairs, pairs.similarity, len(objects))[chosen]

@@ -12,7 +12,7 @@ from bboxqa.agreement.objects import has_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, ratio_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
-from bboxqa.diagnostics.decomposition import AgreementSums, Kind, counted_objects, drawn_sums
+from bboxqa.diagnostics.decomposition import AgreementSums, Kind, disagreements, drawn_sums
 from bboxqa.diagnostics.object_cells import pairs_of_units, summed_rows, unit_members
 from bboxqa.diagnostics.parts import DrawnObjects, drawn_objects
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
@@ -47,7 +47,7 @@ def agreement_by_size_quarter(matched: MatchedUnits) -> Table:
     If sizes repeat, quarters have unequal numbers of objects. See `_by_group` for the columns.
     """
     objects = drawn_objects(matched)
-    area, counted = _areas(matched, objects), counted_objects(matched).places
+    area, counted = _areas(matched, objects), disagreements(matched).counted
     bounds = np.quantile(area[counted], _QUARTERS) if len(counted) else np.zeros(3)
     low, middle, high = (f"{bound:,.0f}" for bound in bounds)
     names = (
@@ -64,7 +64,7 @@ def agreement_by_crowding(matched: MatchedUnits) -> Table:
     Overlaps below the lower threshold of matching do not count, and neither do second boxes of one
     object. The largest number of any annotator counts. See `_by_group` for the columns.
     """
-    objects, home = drawn_objects(matched), counted_objects(matched).home
+    objects, home = drawn_objects(matched), disagreements(matched).home
     left, right = (home[objects.of[side]] for side in (matched.own.left, matched.own.right))
     again = np.append(matched.own.left[left == right], matched.own.right[left == right])
     n_neighbours = matched.n_neighbours - np.bincount(again, minlength=len(objects.of))
@@ -111,13 +111,17 @@ def _by_group(
     group: IndexArray,
 ) -> Table:
     """Return agreement on groups of objects, one row for each that occurs."""
-    counted = counted_objects(matched)
+    counted = disagreements(matched)
     group = group[counted.home]
     # Objects of no group, -1, come last.
     occurs = np.unique(group[group >= 0])
     n_groups = len(occurs)
     place = np.where(group < 0, n_groups, np.searchsorted(occurs, group))
-    sums, has, own = drawn_sums(matched), counted.has[counted.places], place[counted.places]
+    sums, has, own = (
+        drawn_sums(matched),
+        counted.has_counted[counted.counted],
+        place[counted.counted],
+    )
     n = np.bincount(own, minlength=n_groups + 1)[:n_groups]
     columns: dict[str, Column] = {
         title: Categorical(occurs.astype(np.int32), tuple(names)),
@@ -144,7 +148,7 @@ def _ratios(
     named, placed = objects.of[left], objects.of[pairs.left]
     same = (category[left] == category[right]).astype(np.float64)
     figures = (
-        (np.arange(len(objects)), sums.matched, sums.possible),
+        (np.arange(len(objects)), *sums.of_object[1:]),
         (named, same, np.ones(len(named))),
         (placed, pairs.similarity, np.ones(len(placed))),
     )
@@ -181,7 +185,9 @@ def _alphas(
     inside = np.flatnonzero(place < n_groups)
     tables = (
         table_of(row, objects.image[of], sums.count[kept], (len(keys), n_images)),
-        table_of(place[inside], objects.image[inside], sums.agreeing[inside], (n_groups, n_images)),
+        table_of(
+            place[inside], objects.image[inside], sums.of_object[0, inside], (n_groups, n_images)
+        ),
     )
     group = keys // n_values
 
