@@ -1,13 +1,13 @@
 """S and E: lists and keys that a file needs, and values of a wrong type."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
+from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import first_few
 from bboxqa.formats.columns import Form, Kind
@@ -18,7 +18,6 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import (
     Edits,
-    no_edits,
     record_edit,
     record_hits,
     summary_hits,
@@ -45,7 +44,8 @@ _SCORE = "a number from 0 to 1"
 _PLACE = f"at most {MAX_COORDINATE:g} px from 0"
 _ANGLE = f"degrees, less than {FARTHEST:,.0f}"
 _OF_BOX = f"degrees or radians, at most {FARTHEST:,.0f}"
-_ANGLES = {_ANGLE: "attributes.rotation", _OF_BOX: "the angle of bbox"}
+# Angles of a million degrees are too large, those of boxes only above.
+_LAST_ANGLE = math.nextafter(FARTHEST, 0)
 
 
 def _typed(value: Any) -> str:
@@ -53,22 +53,33 @@ def _typed(value: Any) -> str:
     return "null" if value is None else _NAMES.get(type(value), "a number")
 
 
+def _is_object(values: Sequence[Any]) -> BoolArray:
+    return np.array([isinstance(value, dict) for value in values], np.bool_)
+
+
+def _lacking(document: Document, name: str, key: str) -> BoolArray:
+    """Return the records of a list that are objects without a key."""
+    if name == "annotations":
+        columns = document.annotations
+        lacks: BoolArray = (columns.record == Kind.DICT) & (columns.kind[key] == Kind.MISSING)
+        return lacks
+    values = dict(document.lists)[name].values
+    return np.array([isinstance(v, dict) and key not in v for v in values], np.bool_)
+
+
 def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """S001: lists that are missing, or of a wrong type."""
-    reading = document.reading
+    reading, founds = document.reading, []
     if not isinstance(reading.top, dict):
         return
-    founds, lists = [], kind_of(document).lists
+    lists = kind_of(document).lists
     missing = [name for name in lists if name not in reading.spans and not reading.stopped]
     if missing:
-        quoted = [f'"{name}"' for name in missing]
-        names = " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
-        there = ""
-        if len(missing) == len(lists) > 1 and reading.top:
-            there = f"; found {first_few([*reading.top], 3, shortened)}"
-        what = f"keys {names} are missing{there}; expected lists of records"
-        if len(missing) == 1:
-            what = f"key {names} is missing; expected a list of {missing[0]}"
+        names = ", ".join(f'"{name}"' for name in missing)
+        what = f"key {names} is missing; expected a list of {missing[0]}"
+        if len(missing) > 1:
+            there = f"; found {first_few([*reading.top], 3, shortened)}" if reading.top else ""
+            what = f"keys {names} are missing{there}; expected lists of records"
         founds.append(Defect(what, expected="a list"))
     for name in lists:
         value = reading.top.get(name)
@@ -87,189 +98,140 @@ def _wrong_container(document: Document, _settings: ValidateSettings) -> Iterato
     ]
     yield from described_hits(containers, Severity.WARNING)
     odd = {"annotations": document.annotations.record != Kind.DICT}
-    for name, records in document.lists:
-        odd[name] = np.array([not isinstance(v, dict) for v in records.values], np.bool_)
+    odd |= {name: ~_is_object(records.values) for name, records in document.lists}
     for name, where in odd.items():
-
-        def value(row: int, name: str = name) -> Any:
-            return document.locator.value(name, row)
-
-        yield from record_hits(
-            document,
-            where,
-            lambda row, value=value: f"record is {_typed(value(row))} ({shortened(value(row))})",  # type: ignore[misc]
-            name=name,
-            expected="an object",
-            found=value,
-            summary="{share} are not objects",
-            few=1,
-        )
-
-
-def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """S002: records without a key that they need."""
-    columns = document.annotations
-    objects = columns.record == Kind.DICT
-    wanted = [key for key in (*ID_KEYS, "bbox") if key in kind_of(document).required]
-    lacks = np.zeros((len(wanted), len(columns)), np.bool_)
-    for place, key in enumerate(wanted):
-        lacks[place] = objects & (columns.kind[key] == Kind.MISSING)
-    mild = np.zeros(len(columns), np.bool_)
-    if "bbox" in wanted:
-        outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
-        if document.reading.is_results:
-            # Results need only a box, a mask or keypoints.
-            lacks[-1] &= ~outlined
-            lacks[-1, columns.keypoints.row] = False
-        # A warning, since masks can still be evaluated, but only if other annotations have a box.
-        mild = lacks[-1] & ~lacks[:-1].any(axis=0) & outlined & bool((objects & ~lacks[-1]).any())
-    yield from _missing(document, "annotations", ["bbox"], mild, Severity.WARNING)
-    rows = np.flatnonzero(lacks.any(axis=0) & ~mild)
-    number = (1 << np.arange(len(wanted))) @ lacks[:, rows]
-    for each in np.unique(number).tolist():
-        keys = [key for place, key in enumerate(wanted) if each >> place & 1]
-        yield from _missing(document, "annotations", keys, rows[number == each])
-    for name, records in document.lists:
-        without = [isinstance(value, dict) and "id" not in value for value in records.values]
-        yield from _missing(document, name, ["id"], np.array(without, np.bool_))
-
-
-def _missing(
-    document: Document,
-    name: str,
-    keys: list[str],
-    where: BoolArray | IndexArray,
-    severity: Severity | None = None,
-) -> Iterator[Hits]:
-    """Yield the records of a list that lack keys."""
-    what, expected = f"{keys[0]} is missing", "a whole number"
-    if len(keys) > 1:
-        what = f"{', '.join(keys[:-1])} and {keys[-1]} are missing"
-        expected = "them in each record"
-    elif keys == ["bbox"]:
-        expected = "x, y, width, height"
-
-    yield from record_hits(
-        document,
-        where,
-        lambda _row: what,
-        *(keys if len(keys) == 1 else ()),
-        name=name,
-        expected=expected,
-        summary=f"{what} in {{share}}",
-        severity=severity,
-        few=1,
-    )
-
-
-def _info(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """S004: no info or licenses, or an empty year."""
-    reading = document.reading
-    # A file without any of COCO's lists is of another kind, so nothing is added to it.
-    if not isinstance(reading.top, dict) or not reading.spans.keys() & set(LISTS):
-        return
-    founds = []
-    for name, empty, expected in (("info", {}, "an object"), ("licenses", [], "a list")):
-        edit: Edit | None = None
-        if name not in reading.spans and not reading.stopped:
-            what, edit = "missing", Edit(pointer_to(name), "add", empty)
-        elif name in reading.top and reading.top[name] is None:
-            what, edit = "null", Edit(pointer_to(name), "replace", empty)
-        if edit:
-            message = f"{name} is {what}; expected {expected}"
-            founds.append(Defect(message, pointer_to(name), expected=expected, edits=(edit,)))
-    info = reading.top.get("info")
-    if isinstance(info, dict) and info.get("year") == "":
-        pointer, message = pointer_to("info", "year"), 'year is ""; expected a number, or no year'
-        edits = (Edit(pointer, "remove"),)
-        founds.append(Defect(message, pointer, found="", expected="a number", edits=edits))
-    yield from described_hits(founds)
-
-
-def _year(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """S013: years that are no numbers; S004 reports the empty year."""
-    info = document.top.get("info")
-    year, pointer = info.get("year") if isinstance(info, dict) else None, pointer_to("info", "year")
-    if year in (None, "", 0) or (type(year) is int and year in _YEARS):
-        return
-    is_text = isinstance(year, str) and year.strip().isdecimal() and int(year) in _YEARS
-    expected = "a number such as 2026"
-    found = Defect(
-        f"year is {shortened(year)}; expected {expected}",
-        pointer,
-        found=year,
-        expected=expected,
-        edits=(Edit(pointer, "replace", int(year)),) if is_text else (),
-    )
-    yield from described_hits([found])
+        what = "record is {} ({}); expected an object"
+        yield from _whole_records(document, name, where, what, "{share} are not objects")
 
 
 def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """S012: records with none of the keys that they need."""
-    columns = document.annotations
-    lacks = (columns.record == Kind.DICT) & (columns.form == Form.ABSENT)
-    for key in _KEYS["annotations"]:
-        lacks &= columns.kind[key] == Kind.MISSING
-    yield from _without_keys(document, "annotations", lacks)
-    for name, records in document.lists:
-        without = [
-            isinstance(value, dict) and value.keys().isdisjoint(_KEYS[name])
-            for value in records.values
-        ]
-        yield from _without_keys(document, name, np.array(without, np.bool_))
+    for name in ("annotations", *dict(document.lists)):
+        lacks = np.logical_and.reduce([_lacking(document, name, key) for key in _KEYS[name]])
+        if name == "annotations":
+            lacks &= document.annotations.form == Form.ABSENT
+        what = "have none of the keys that they need"
+        needs = f"with none of the keys that it needs; expected {', '.join(_KEYS[name])}"
+        says = f"record is {{1}}, {needs}"
+        yield from _whole_records(document, name, lacks, says, f"{{share}} {what}", empty=True)
 
 
-def _without_keys(document: Document, name: str, where: BoolArray) -> Iterator[Hits]:
+def _whole_records(
+    document: Document, name: str, where: BoolArray, what: str, summary: str, *, empty: bool = False
+) -> Iterator[Hits]:
+    """Yield records that are wrong as a whole; the edits remove the `empty` ones."""
+
     def value(row: int) -> Any:
         return document.locator.value(name, row)
 
     yield from record_hits(
         document,
         where,
-        lambda row: f"record is {shortened(value(row))}, with none of the keys that it needs",
+        lambda row: what.format(_typed(value(row)), shortened(value(row))),
         name=name,
-        expected=", ".join(_KEYS[name]),
         found=value,
-        edits=lambda row: () if value(row) else record_edit(name, row),
-        summary="{share} have none of the keys that they need",
+        edits=lambda row: record_edit(name, row) if empty and not value(row) else (),
+        summary=summary,
         few=1,
     )
 
 
-def _writing(key: str, missing: BoolArray, values: Callable[[int], Any]) -> Callable[..., Any]:
+def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S002: records without a key that they need."""
+    columns = document.annotations
+    wanted = [key for key in (*ID_KEYS, "bbox") if key in kind_of(document).required]
+    lacks = np.zeros((len(wanted), len(columns)), np.bool_)
+    for place, key in enumerate(wanted):
+        lacks[place] = _lacking(document, "annotations", key)
+    mild = np.zeros(len(columns), np.bool_)
+    if "bbox" in wanted and lacks[-1].any():
+        outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
+        if document.reading.is_results:
+            # Results need only a box, a mask or keypoints.
+            lacks[-1] &= ~outlined
+            lacks[-1, columns.keypoints.row] = False
+        # A warning, since masks can still be evaluated, but only if other annotations have a box.
+        are_boxed = bool(((columns.record == Kind.DICT) & ~lacks[-1]).any())
+        mild = lacks[-1] & ~lacks[:-1].any(axis=0) & outlined & are_boxed
+    found: list[tuple[str, list[str], IndexArray, Severity | None]]
+    found = [("annotations", ["bbox"], np.flatnonzero(mild), Severity.WARNING)]
+    rows = np.flatnonzero(lacks.any(axis=0) & ~mild)
+    number = (1 << np.arange(len(wanted))) @ lacks[:, rows]
+    for each in np.unique(number).tolist():
+        keys = [key for place, key in enumerate(wanted) if each >> place & 1]
+        found.append(("annotations", keys, rows[number == each], None))
+    for name, _ in document.lists:
+        found.append((name, ["id"], np.flatnonzero(_lacking(document, name, "id")), None))
+    for name, keys, where, severity in found:
+        is_one = len(keys) == 1
+        expected = "x, y, width, height" if keys == ["bbox"] else "a whole number"
+        what = f"{keys[0]} is missing"
+        if not is_one:
+            what, expected = f"{' and '.join(keys)} are missing", "them in each record"
+        yield from record_hits(
+            document,
+            where,
+            lambda _row, what=what: what,  # type: ignore[misc]
+            *(keys if is_one else ()),
+            name=name,
+            expected=expected,
+            summary=f"{what} in {{share}}",
+            severity=severity,
+            few=1,
+        )
+
+
+def _info(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S004: no info or licenses, or an empty year."""
+    reading, founds = document.reading, []
+    # A file without any of COCO's lists is of another kind, so nothing is added to it.
+    if not isinstance(reading.top, dict) or not reading.spans.keys() & set(LISTS):
+        return
+    for name, empty, expected in (("info", {}, "an object"), ("licenses", [], "a list")):
+        is_missing = name not in reading.spans and not reading.stopped
+        if is_missing or (name in reading.top and reading.top[name] is None):
+            edit = Edit(pointer_to(name), "add" if is_missing else "replace", empty)
+            message = f"{name} is {'missing' if is_missing else 'null'}; expected {expected}"
+            founds.append(Defect(message, pointer_to(name), expected=expected, edits=(edit,)))
+    if _year_of(document) == "":
+        pointer, message = pointer_to("info", "year"), 'year is ""; expected a number, or no year'
+        edits = (Edit(pointer, "remove"),)
+        founds.append(Defect(message, pointer, found="", expected="a number", edits=edits))
+    yield from described_hits(founds)
+
+
+def _year_of(document: Document) -> Any:
+    info = document.top.get("info")
+    return info.get("year") if isinstance(info, dict) else None
+
+
+def _year(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """S013: years that are no numbers; S004 reports the empty year."""
+    year, pointer = _year_of(document), pointer_to("info", "year")
+    if year in (None, "", 0) or (type(year) is int and year in _YEARS):
+        return
+    is_text = isinstance(year, str) and year.strip().isdecimal() and int(year) in _YEARS
+    edits = (Edit(pointer, "replace", int(year)),) if is_text else ()
+    expected = "a number such as 2026"
+    message = f"year is {shortened(year)}; expected {expected}"
+    yield from described_hits(
+        [Defect(message, pointer, found=year, expected=expected, edits=edits)]
+    )
+
+
+def _writing(key: str, missing: BoolArray, values: Callable[[int], Any]) -> Edits:
     """Return the edits that add or replace the value of a key; None is for no value."""
 
     def edits(row: int, _value: object) -> tuple[Edit, ...]:
         value, pointer = values(row), pointer_to("annotations", row, key)
-        if value is None:
-            return ()
-        return (Edit(pointer, "add" if missing[row] else "replace", value),)
+        return (
+            () if value is None else (Edit(pointer, "add" if missing[row] else "replace", value),)
+        )
 
     return edits
 
 
-class _Wrong(NamedTuple):
-    """The records in which a value is wrong, and what is expected of it."""
-
-    where: BoolArray | IndexArray
-    expected: str
-    edits: Edits = no_edits
-    severity: Severity | None = None
-
-
-def _values(
-    name: str,
-    key: str,
-    wrong: Callable[[Document], Iterable[_Wrong]],
-    document: Document,
-    _settings: ValidateSettings,
-) -> Iterator[Hits]:
-    """Yield the records of a list with a wrong value of a key; a rule binds the first three."""
-    for each in wrong(document):
-        yield from value_hits(document, name, key, *each)
-
-
-def _crowd(document: Document) -> Iterator[_Wrong]:
+def _crowd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """S005: crowd flags that are missing, or not 0 or 1."""
     columns = document.annotations
     kind, objects = columns.kind["iscrowd"], columns.record == Kind.DICT
@@ -284,8 +246,8 @@ def _crowd(document: Document) -> Iterator[_Wrong]:
         return int(columns.iscrowd[row]) if columns.iscrowd[row] >= 0 else None
 
     edits = _writing("iscrowd", kind == Kind.MISSING, number)
-    yield _Wrong(absent, "0 or 1", edits)
-    yield _Wrong(wrong, "0 or 1", edits)
+    for where in (absent, wrong):
+        yield from value_hits(document, "annotations", "iscrowd", where, "0 or 1", edits)
 
 
 def _number(value: Any) -> float:
@@ -301,17 +263,18 @@ def _plain(number: float) -> int | float:
     return int(number) if number.is_integer() else number
 
 
-def _readable_box(value: Any, bounds: FloatArray) -> list[int | float] | None:
-    """Return four numbers from a list of numbers or texts, or else the bounds of the outline."""
-    box = [_number(part) for part in value] if isinstance(value, list) else []
-    if len(box) != 4 or not all(map(math.isfinite, box)):
-        left, top, right, bottom = bounds.tolist()
-        box = [left, top, right - left, bottom - top]
-    sound = all(map(math.isfinite, box)) and min(box[2:]) > 0
-    return list(map(_plain, box)) if sound else None
+def _sound_box(box: Sequence[float]) -> list[int | float] | None:
+    is_sound = len(box) == 4 and all(abs(n) <= MAX_COORDINATE for n in box) and min(box[2:]) > 0
+    return list(map(_plain, box)) if is_sound else None
 
 
-def _box(document: Document) -> Iterator[_Wrong]:
+def _outline_box(document: Document, row: int) -> list[int | float] | None:
+    """Return the bounds of an outline as a box; None if they are not sound."""
+    left, top, right, bottom = document.outline_bounds[row].tolist()
+    return _sound_box([left, top, right - left, bottom - top])
+
+
+def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """S006: boxes that are not four numbers, or as many as most boxes have."""
     columns = document.annotations
     n_numbers = columns.rotations.n_numbers
@@ -321,32 +284,36 @@ def _box(document: Document) -> Iterator[_Wrong]:
         is_five = np.count_nonzero(n_numbers == 5) >= np.count_nonzero(n_numbers == 8)
         what = "five finite numbers, the last an angle" if is_five else "the eight of four corners"
         # There is no fix, as four numbers would differ from the other boxes.
-        yield _Wrong(wrong, f"{what}, as most boxes here have")
+        expected = f"{what}, as most boxes here have"
+        yield from value_hits(document, "annotations", "bbox", wrong, expected)
         return
 
     def edits(row: int, value: Callable[[], Any]) -> tuple[Edit, ...]:
-        box = _readable_box(value(), document.outline_bounds[row])
+        written = value()
+        box = _sound_box(list(map(_number, written))) if isinstance(written, list) else None
+        box = box or _outline_box(document, row)
         return () if box is None else record_edit("annotations", row, "bbox", value=box)
 
-    yield _Wrong(wrong, _FOUR, edits)
+    yield from value_hits(document, "annotations", "bbox", wrong, _FOUR, edits)
 
 
-def _outline(document: Document) -> Iterator[_Wrong]:
+def _outline(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """S010: outlines of a wrong type, and missing ones where most annotations have one."""
     form, objects = document.annotations.form, document.annotations.record == Kind.DICT
     none, other = objects & np.isin(form, (Form.ABSENT, Form.EMPTY)), form == Form.OTHER
-    yield _Wrong(other, _OUTLINE)
-    if 2 * np.count_nonzero(objects & ~none & ~other) > len(form):
-        yield _Wrong(none, f"{_OUTLINE}, as most annotations here have")
+    most = 2 * np.count_nonzero(objects & ~none & ~other) > len(form)
+    expected = f"{_OUTLINE}, as most annotations here have"
+    yield from value_hits(document, "annotations", "segmentation", other, _OUTLINE)
+    yield from value_hits(document, "annotations", "segmentation", none & most, expected)
 
 
-def _area(document: Document) -> Iterator[_Wrong]:
+def _area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """S011: areas that are missing or not numbers."""
     columns = document.annotations
     kind, objects = columns.kind["area"], columns.record == Kind.DICT
-    absent = np.flatnonzero(objects & np.isin(kind, (Kind.MISSING, Kind.NULL)))
-    wrong = np.flatnonzero(np.isin(kind, (Kind.BOOL, Kind.TEXT, Kind.LIST, Kind.DICT)))
-    if not len(absent) and not len(wrong):
+    absent = objects & np.isin(kind, (Kind.MISSING, Kind.NULL))
+    wrong = np.isin(kind, (Kind.BOOL, Kind.TEXT, Kind.LIST, Kind.DICT))
+    if not (absent.any() or wrong.any()):
         return
     with np.errstate(all="ignore"):
         of_box = np.where(document.has_box, columns.bbox[:, 2:].prod(axis=1), np.nan)
@@ -357,12 +324,14 @@ def _area(document: Document) -> Iterator[_Wrong]:
         return None if np.isnan(areas[row]) else _plain(float(areas[row]))
 
     edits = _writing("area", kind == Kind.MISSING, number)
-    for rows in (absent, wrong):
-        yield _Wrong(rows, "a number of square pixels", edits)
+    for where in (absent, wrong):
+        expected = "a number of square pixels"
+        yield from value_hits(document, "annotations", "area", where, expected, edits)
 
 
 def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """S007: sizes of images that are no whole numbers above 0, or far too small."""
+    values = document.images.values
     for key in ("width", "height"):
 
         def edits(row: int, value: Callable[[], Any], key: str = key) -> tuple[Edit, ...]:
@@ -370,31 +339,24 @@ def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             is_side = number is not None and number >= 1
             return record_edit("images", row, key, value=number) if is_side else ()
 
-        odd = [
-            row
-            for row, value in enumerate(document.images.values)
-            if isinstance(value, dict) and not (type(side := value.get(key)) is int and side > 0)
-        ]
-        rows, expected = np.array(odd, np.int64), "a whole number above 0"
-        yield from value_hits(document, "images", key, rows, expected, edits)
-    yield from _too_small(document)
-
-
-def _too_small(document: Document) -> Iterator[Hits]:
-    """Yield the images that are far too small for their boxes."""
+        sides = (value.get(key) if isinstance(value, dict) else 1 for value in values)
+        odd = np.array([type(side) is not int or side <= 0 for side in sides], np.bool_)
+        yield from value_hits(document, "images", key, odd, "a whole number above 0", edits)
     too_small = document.is_too_small
     if document.disk is not None:
         # M003 compares the sizes of image files.
         too_small = too_small & ~(document.disk.shown[:, 0] > 0)
     rows = np.flatnonzero(too_small)
-    if len(rows) == 0:
+    if not len(rows):
         return
     ends = document.annotations.bbox[np.append(too_small, False)[document.image]]
-    (width, height), n_boxes = document.image_size[rows[0]], len(ends)
-    right, bottom = (ends[:, :2] + ends[:, 2:]).max(axis=0)
+    (width, height), (right, bottom) = (
+        document.image_size[rows[0]],
+        (ends[:, :2] + ends[:, 2:]).max(0),
+    )
     yield from summary_hits(
-        f"{len(rows):,} of {len(document.images):,} images are a few pixels large, such as "
-        f"{width:g} x {height:g}, and all their boxes ({n_boxes:,}) end far outside, up "
+        f"{len(rows):,} of {len(values):,} images are a few pixels large, such as "
+        f"{width:g} x {height:g}, and all their boxes ({len(ends):,}) end far outside, up "
         f"to x {figure(right)}, y {figure(bottom)}; expected the sizes of the image files",
         "images",
         rows,
@@ -402,27 +364,25 @@ def _too_small(document: Document) -> Iterator[Hits]:
     )
 
 
-def _name(document: Document) -> Iterator[_Wrong]:
+def _name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """S008: images without a name; those of LVIS have a coco_url."""
-    nameless: list[int] = []
-    with_url: list[int] = []
-    for row, record in enumerate(document.images.values):
-        if isinstance(record, dict):
-            name, url = record.get("file_name"), record.get("coco_url")
-            has_url = "file_name" not in record and isinstance(url, str) and bool(url)
-            if not isinstance(name, str) or not name.strip():
-                (with_url if has_url else nameless).append(row)
-    yield _Wrong(np.array(nameless, np.int64), "non-empty text")
-    rows = np.array(with_url, np.int64)
-    yield _Wrong(rows, "it besides coco_url", severity=Severity.INFO)
+    values = document.images.values
+    named = np.array([bool(name) for name in document.images.texts("file_name")], np.bool_)
+    urls = np.array([bool(url) for url in document.images.texts("coco_url")], np.bool_)
+    urls &= _lacking(document, "images", "file_name") if document.lists else False
+    nameless = _is_object(values) & ~named
+    yield from value_hits(document, "images", "file_name", nameless & ~urls, "non-empty text")
+    yield from value_hits(
+        document, "images", "file_name", nameless & urls, "it besides coco_url",
+        severity=Severity.INFO,
+    )  # fmt: skip
 
 
-def _captions(document: Document) -> Iterator[_Wrong]:
+def _captions(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """S014: captions that are missing or empty."""
-    columns = document.annotations
-    if "caption" in kind_of(document).required:
-        lacks = (columns.record == Kind.DICT) & ~columns.has_caption
-        yield _Wrong(lacks, "a text that is not empty")
+    lacks = (document.annotations.record == Kind.DICT) & ~document.annotations.has_caption
+    lacks &= "caption" in kind_of(document).required
+    yield from value_hits(document, "annotations", "caption", lacks, "a text that is not empty")
 
 
 def _too_large(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -430,65 +390,52 @@ def _too_large(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     columns = document.annotations
     rings, turns = columns.rings, columns.rotations
     owner = np.repeat(rings.row, np.diff(rings.offsets))
-    far = np.abs(turns.angle) >= FARTHEST
-    turned = (turns.n_numbers == 5) & (np.abs(turns.values[:, 4]) > FARTHEST)
-    for key, (rows, values), expected in (
-        ("bbox", _largest(np.arange(len(columns)), columns.bbox), _PLACE),
-        ("segmentation", _largest(owner, rings.xy), _PLACE),
-        ("attributes", (turns.row[far], turns.angle[far]), _ANGLE),
-        ("bbox", (turns.row[turned], turns.values[turned, 4]), _OF_BOX),
+    angles, turned = turns.angle[:, None], np.where(turns.n_numbers == 5, turns.values[:, 4], 0)
+    for key, what, expected, row, values, most in (
+        ("bbox", "a number of bbox", _PLACE, np.arange(len(columns)), columns.bbox, MAX_COORDINATE),
+        ("segmentation", "a number of segmentation", _PLACE, owner, rings.xy, MAX_COORDINATE),
+        ("attributes", "attributes.rotation", _ANGLE, turns.row, angles, _LAST_ANGLE),
+        ("bbox", "the angle of bbox", _OF_BOX, turns.row, turned[:, None], FARTHEST),
     ):
-        yield from _large_hits(document, key, rows, values, expected)
-
-
-def _largest(row: IndexArray, values: FloatArray) -> tuple[IndexArray, FloatArray]:
-    """Return the annotations with a coordinate that is too large, and the first such value."""
-    at, column = np.nonzero(np.abs(values) > MAX_COORDINATE)
-    first = run_starts(row[at])
-    return row[at][first], values[at, column][first]
+        at, column = np.nonzero(np.abs(values) > most)
+        # Of several numbers of an annotation, the first is reported.
+        of = dict(zip(row[at][::-1].tolist(), values[at, column][::-1].tolist(), strict=True))
+        yield from _large_hits(document, key, dict(sorted(of.items())), what, expected)
 
 
 def _large_hits(
-    document: Document, key: str, rows: IndexArray, values: FloatArray, expected: str
+    document: Document, key: str, of: dict[int, float], what: str, expected: str
 ) -> Iterator[Hits]:
-    of = dict(zip(rows.tolist(), values.tolist(), strict=True))
+    """Yield the annotations with a number that is too large, by their rows."""
 
     def edits(row: int) -> tuple[Edit, ...]:
-        """Return the edit that replaces a box by the bounds of its outline, if these are sound."""
-        left, top, right, bottom = bounds = document.outline_bounds[row].tolist()
-        is_sound = (np.abs(bounds) <= MAX_COORDINATE).all() and right > left and bottom > top
-        if expected != _PLACE or not is_sound:
-            return ()
-        box = [left, top, right - left, bottom - top]
-        return record_edit("annotations", row, "bbox", value=box)
+        box = _outline_box(document, row) if expected == _PLACE else None
+        return () if box is None else record_edit("annotations", row, "bbox", value=box)
 
     def says(row: int) -> str:
-        value = "more than a float can hold" if np.isinf(of[row]) else figure(of[row])
-        return f"{_ANGLES.get(expected, f'a number of {key}')} is {value}"
+        is_infinite = math.isinf(of[row])
+        return f"{what} is {'more than a float can hold' if is_infinite else figure(of[row])}"
 
     yield from record_hits(
         document,
-        rows,
+        np.array([*of], np.int64),
         says,
         key,
         expected=expected,
-        found=lambda row: None if np.isinf(of[row]) else of[row],
+        found=lambda row: None if math.isinf(of[row]) else of[row],
         edits=edits,
         summary=f"{key} is too large in {{share}}",
     )
 
 
-def _unscored(document: Document) -> Iterator[_Wrong]:
-    """E001: results whose score is no finite number."""
-    scores, unscored = document.annotations.scores, document.annotations.record == Kind.DICT
-    unscored[scores.row[~np.isnan(scores.value)]] = False
-    yield _Wrong(unscored, _SCORE)
-
-
-def _out_of_range(document: Document) -> Iterator[_Wrong]:
-    """E002: results whose score is outside of 0 to 1."""
-    scores = document.annotations.scores
-    yield _Wrong(scores.row[(scores.value < 0) | (scores.value > 1)], _SCORE)
+def _score(document: Document, _settings: ValidateSettings, *, are_wrong: bool) -> Iterator[Hits]:
+    """E001 and E002: results whose score is no finite number, or outside of 0 to 1."""
+    scores, where = document.annotations.scores, document.annotations.record == Kind.DICT
+    where[scores.row[~np.isnan(scores.value)]] = False
+    if are_wrong:
+        where[:] = False
+        where[scores.row[(scores.value < 0) | (scores.value > 1)]] = True
+    yield from value_hits(document, "annotations", "score", where, _SCORE)
 
 
 def _one(**annotation: Any) -> dict[str, Any]:
@@ -562,7 +509,7 @@ RULES: tuple[Rule, ...] = (
             if it is missing or null, and 0 or 1 for values such as true, 1.0 or "1".""",
         bad=_one(iscrowd=ABSENT),
         good=_one(iscrowd=0),
-        check=partial(_values, "annotations", "iscrowd", _crowd),
+        check=_crowd,
         fix="safe",
         requires=("S012",),
     ),
@@ -576,7 +523,7 @@ RULES: tuple[Rule, ...] = (
             writes the bounds of a valid outline; it changes no file of rotated boxes.""",
         bad=_one(bbox=["10", "10", "20", "30"], area=600),
         good=_one(bbox=[10.0, 10, 2e1, 30]),
-        check=partial(_values, "annotations", "bbox", _box),
+        check=_box,
         fix="unsafe",
         requires=("F004",),
     ),
@@ -604,7 +551,7 @@ RULES: tuple[Rule, ...] = (
             finding if there is a coco_url instead, as in LVIS.""",
         bad={"images": [{"file_name": ""}]},
         good={"images": [{"file_name": "0"}]},
-        check=partial(_values, "images", "file_name", _name),
+        check=_name,
         requires=("S012",),
     ),
     Rule(
@@ -628,7 +575,7 @@ RULES: tuple[Rule, ...] = (
             outline, or train on boxes only.""",
         bad=_one(segmentation=7),
         good=_one(segmentation=_RING),
-        check=partial(_values, "annotations", "segmentation", _outline),
+        check=_outline,
         requires=("S012",),
     ),
     Rule(
@@ -640,7 +587,7 @@ RULES: tuple[Rule, ...] = (
             from the outline, or from the box if there is none.""",
         bad=_one(area=ABSENT),
         good=_one(area=600.0),
-        check=partial(_values, "annotations", "area", _area),
+        check=_area,
         fix="safe",
         requires=("S012",),
     ),
@@ -678,7 +625,7 @@ RULES: tuple[Rule, ...] = (
             the annotation.""",
         bad=_captioned(["a cat", ""]),
         good=_captioned(["a cat", "a cat on a mat"]),
-        check=partial(_values, "annotations", "caption", _captions),
+        check=_captions,
     ),
     Rule(
         code="S015",
@@ -704,7 +651,7 @@ RULES: tuple[Rule, ...] = (
             the detector.""",
         bad=_result('"0.9"'),
         good=_result("0.9"),
-        check=partial(_values, "annotations", "score", _unscored),
+        check=partial(_score, are_wrong=False),
     ),
     Rule(
         code="E002",
@@ -715,7 +662,7 @@ RULES: tuple[Rule, ...] = (
             negative scores logits. Convert them.""",
         bad=_result("90"),
         good=_result("0.9"),
-        check=partial(_values, "annotations", "score", _out_of_range),
+        check=partial(_score, are_wrong=True),
         needs=("scores",),
     ),
 )

@@ -363,6 +363,6 @@ def test_the_size_is_the_cause_where_images_are_a_few_pixels_large():
 def test_a_file_without_any_list_of_coco_is_told_by_its_keys():
     [found] = findings('{"foo": 1, "bar": {}, "b": 2, "c": 3}')
     assert found.message == (
-        'keys "images", "annotations" and "categories" are missing; found "foo", "bar", "b" and 1 '
+        'keys "images", "annotations", "categories" are missing; found "foo", "bar", "b" and 1 '
         "more; expected lists of records"
     )
