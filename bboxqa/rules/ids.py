@@ -1,6 +1,5 @@
 """S and I: ids, references to images and categories, and videos and tracks."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,9 +10,8 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, find
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.core.text import count
+from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Kind
-from bboxqa.formats.records import id_number
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import (
@@ -25,7 +23,7 @@ from bboxqa.rules.base.reporting import (
     summary_hits,
     value_hits,
 )
-from bboxqa.rules.base.rule import Defect, Hits, Rule
+from bboxqa.rules.base.rule import Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document, Records
 from bboxqa.rules.facts.file_kinds import kind_of
 
@@ -225,74 +223,60 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         rows = np.flatnonzero(document.annotations.named(key) & (found.target < 0))
         if not document.complete(found.name) or not len(rows):
             continue
-        expected = f"the id of one of the {found.name}"
-        if shift := _shift(found):
-            first, other = ("0", "1") if shift > 0 else ("1", "0")
+        name, expected = found.name, f"the id of one of the {found.name}"
+        if first := _first_number(found):
             yield from summary_hits(
-                f"{key} of {count(len(rows), 'annotation')} matches none of the {found.name}; all "
-                f"match if {key} counts from {first} and the ids of {found.name} from {other}",
+                f"{key} of {count(len(rows), 'annotation')} matches none of the {name}; all match "
+                f"if {key} counts from {first[0]} and the ids of {name} from {first[1]}",
                 "annotations",
                 rows,
                 key,
                 expected=expected,
             )
-        else:
-            yield from _without_target(document, key, found, rows, expected)
+            continue
+        # If most references fail, records are missing rather than annotations wrong.
+        is_most = len(rows) >= 2 and 2 * len(rows) > len(document.annotations)
+        value = _value_of(document, key)
+        but = f"which none of the {name} has" if len(found.records) else f"but {name} is empty"
+        yield from record_hits(
+            document,
+            rows,
+            lambda row, key=key, value=value, but=but: (  # type: ignore[misc]
+                f"{key} is {shortened(value(row))}, {but}"
+            ),
+            key,
+            expected=expected,
+            found=value,
+            edits=None if is_most else lambda row: record_edit("annotations", row),
+            summary=f"{key} of {{share}} matches none of the {name}",
+            key=key,
+            few=1,
+        )
 
 
-def _shift(found: _Link) -> int:
-    """Return the number to add to all references so that they match; 0 if there is none."""
+def _first_number(found: _Link) -> tuple[int, int] | None:
+    """Return from which numbers references and ids count if they differ by 1; None otherwise."""
     ids, used = found.records.id[found.records.whole], found.ids[found.whole]
     if not len(ids) or not found.whole.all():
-        return 0
-    from_zero, from_one = bool(used.min() == 0), bool(used.min() > 0)
-    for shift, fits in ((1, ids.min() == 1 and from_zero), (-1, ids.min() == 0 and from_one)):
-        if fits and (find(ids, used + shift) >= 0).all():
-            return shift
-    return 0
+        return None
+    first = int(used.min() > 0), 1 - int(used.min() > 0)
+    fits = ids.min() == first[1] and (find(ids, used + first[1] - first[0]) >= 0).all()
+    return first if fits and (first[0] or used.min() == 0) else None
 
 
-def _without_target(
-    document: Document, key: str, found: _Link, rows: IndexArray, expected: str
-) -> Iterator[Hits]:
-    none = not len(found.records)
-    but = f"but {found.name} is empty" if none else f"which none of the {found.name} has"
-    # If most references fail, records are missing rather than annotations wrong.
-    is_most = len(rows) >= 2 and 2 * len(rows) > len(document.annotations)
-
-    def value(row: int) -> Any:
-        return document.record(row).get(key)
-
-    def summary(_rows: IndexArray, share: str) -> str:
-        if none:
-            return f"{found.name} is empty, but {key} is set in {share}; expected the {found.name}"
-        return f"{key} of {share} matches none of the {found.name}; expected {expected}"
-
-    yield from record_hits(
-        document,
-        rows,
-        lambda row: f"{key} is {shortened(value(row))}, {but}",
-        key,
-        expected=expected,
-        found=value,
-        edits=lambda row: () if is_most else record_edit("annotations", row),
-        summary=summary,
-        key=key,
-        few=1,
-    )
+def _value_of(document: Document, key: str) -> Callable[[int], Any]:
+    return lambda row: document.record(row).get(key)
 
 
 def _mixed_types(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """I005: references of another type than the ids."""
     for key in _references(document):
-        found = document.once(_link, key)
-        if found.mixed.any():
+        if (found := document.once(_link, key)).mixed.any():
             yield from _of_other_type(document, key, found)
 
 
 def _of_other_type(document: Document, key: str, found: _Link) -> Iterator[Hits]:
-    def value(row: int) -> Any:
-        return document.record(row).get(key)
+    value = _value_of(document, key)
 
     def record_id(row: int) -> Any:
         return found.records.get(int(found.target[row]), "id")
@@ -307,21 +291,16 @@ def _of_other_type(document: Document, key: str, found: _Link) -> Iterator[Hits]
             if not found.records.exact[target]:
                 yield from record_edit(found.name, target, "id", value=number)
 
+    what = f"but the id in {found.name} is"
     yield from record_hits(
         document,
         found.mixed,
-        lambda row: (
-            f"{key} is {shortened(value(row))}, but the id in {found.name} is "
-            f"{shortened(record_id(row))}"
-        ),
+        lambda row: f"{key} is {shortened(value(row))}, {what} {shortened(record_id(row))}",
         key,
         expected="the same type",
         found=value,
         edits=edits,
-        summary=lambda some, share: (
-            f"{key} of {share} has another type than the ids in {found.name} (the first is "
-            f"{shortened(value(int(some[0])))}); expected the same type"
-        ),
+        summary=f"{key} of {{share}} has another type than the ids in {found.name}",
         key=key,
         few=1,
     )
@@ -333,37 +312,28 @@ def _shared_files(document: Document, _settings: ValidateSettings) -> Iterator[H
     for row, name in enumerate(images.texts("file_name")):
         if name:
             names.setdefault(name, []).append(row)
-    several = [rows for rows in names.values() if len(rows) > 1]
-    # In ascending order, since records may be decoded window by window.
-    shared = sorted(row for rows in several for row in rows)
-    ids = {row: shortened(images.get(row, "id")) for row in shared}
-    repeated = [rows for rows in several if len({ids[row] for row in rows}) > 1]
-    is_named = all(
-        images.get(row, "annotator") is not None
-        for row in sorted(row for rows in repeated for row in rows)
-    )
+    ids = {name: [shortened(images.get(row, "id")) for row in rows] for name, rows in names.items()
+           if len(rows) > 1}  # fmt: skip
+    repeated = [name for name, own in ids.items() if len({*own}) > 1]
+    of_people = all(images.get(row, "annotator") is not None for n in repeated for row in names[n])
     is_regular = len({len(rows) for rows in names.values()}) == 1
-
-    def describe(place: int) -> Defect:
-        rows = repeated[place]
-        name = images.get(rows[0], "file_name")
-        listed = ", ".join(ids[row] for row in rows[:3]) + (", …" if len(rows) > 3 else "")
-        return summary_defect(
-            f"file_name {shortened(name)} is used by {count(len(rows), 'image')} (ids {listed}); "
-            "expected one image per file, unless each belongs to another annotator",
+    founds = [
+        summary_defect(
+            f"file_name {shortened(name)} is used by {count(len(names[name]), 'image')} (ids "
+            f"{first_few(ids[name], 3)}); expected one image per file, unless each belongs to "
+            "another annotator",
             "images",
-            rows,
+            names[name],
             "file_name",
-            pointer=pointer_to("images", rows[1], "file_name"),
+            pointer=pointer_to("images", names[name][1], "file_name"),
             found=name,
             expected="each file once",
             key=shortened(name),
-            ids=ids_of(document, "images", rows[1]),
+            ids=ids_of(document, "images", names[name][1]),
         )
-
-    severity = Severity.INFO if is_named or is_regular else None
-    if repeated:
-        yield Hits(np.zeros(len(repeated), np.int64), describe, severity, name="")
+        for name in repeated
+    ]
+    yield from described_hits(founds, Severity.INFO if of_people or is_regular else None)
 
 
 def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -382,79 +352,14 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         return
     # If all annotations refer to other images, I004 reports it.
     if len(rows) and (used.any() or not len(document.annotations)):
-        which = f"{len(rows):,} of {count(len(images), 'image')}"
-        if not used.any():
-            which = f"any of {len(images):,} images" if len(images) > 1 else "the one image"
         # A file without a single object is probably a failed export.
         severity = None if used.any() else Severity.WARNING
+        which = f"{len(rows):,} of {count(len(images), 'image')}"
         message = f"no annotations on {which}; expected only on images that show no objects"
         yield from summary_hits(message, "images", rows, severity=severity)
 
 
-def _listed(document: Document, name: str) -> list[Any]:
-    """Return the records of a top-level list; empty if there is none."""
-    reading = document.reading
-    if name in ("images", "categories"):
-        return list((document.images if name == "images" else document.categories).values)
-    _, begin, stop = reading.spans.get(name, (0, 0, 0))
-    try:
-        # Reading a file keeps only COCO's lists, so others are decoded here.
-        found = json.loads(reading.text[begin:stop])
-    except (ValueError, RecursionError):
-        return []
-    return found if isinstance(found, list) else []
-
-
-def _numbers(document: Document, name: str, key: str) -> IndexArray:
-    """Return the value of a key of each record of a list as an id; 0 for none."""
-    records = _listed(document, name)
-    values = (record.get(key) if isinstance(record, dict) else None for record in records)
-    return np.array([0 if v is None else id_number(v) for v in values], np.int64)
-
-
-def _without_video(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """I011: references to videos, and categories of tracks, that do not exist."""
-    if document.reading.stopped or "videos" not in document.reading.spans:
-        return
-    for name, target in (("images", "videos"), ("tracks", "videos"), ("tracks", "categories")):
-        key = "video_id" if target == "videos" else "category_id"
-        used, ids = _numbers(document, name, key), _numbers(document, target, "id")
-        rows = np.flatnonzero((used != 0) & (find(ids, used) < 0) & (len(ids) > 0))
-        says = f"matches none of the {target}", f"the id of one of the {target}"
-        yield from _of_list(name, key, used, rows, says)
-
-
-def _videos_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """I012: ids of videos and tracks that an earlier record already has."""
-    for name in ("videos", "tracks"):
-        if name in document.reading.spans:
-            used = _numbers(document, name, "id")
-            first = first_occurrence(used, used != 0)
-            rows = np.flatnonzero((first >= 0) & (first != np.arange(len(used))))
-            yield from _of_list(name, "id", used, rows, ("is that of an earlier one", "unique ids"))
-
-
-def _of_list(
-    name: str, key: str, used: IndexArray, rows: IndexArray, says: tuple[str, str]
-) -> Iterator[Hits]:
-    """Yield a single finding about records of a list, if there are any."""
-    if len(rows):
-        what, expected = says
-        share = f"{len(rows):,} of {count(len(used), name.removesuffix('s'))}"
-        first = int(used[rows[0]])
-        yield from summary_hits(
-            f"{key} of {share} {what} (the first is {first}); expected {expected}",
-            name,
-            rows,
-            key,
-            pointer=pointer_to(name, int(rows[0]), key),
-            found=first,
-            expected=expected,
-        )
-
-
 _TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
-_VIDEOS = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -561,27 +466,5 @@ RULES: tuple[Rule, ...] = (
         bad={"images": [{}, {}]},
         good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
         check=_unannotated,
-    ),
-    Rule(
-        code="I011",
-        title="reference to a missing video, or to a missing category of a track",
-        severity=Severity.ERROR,
-        breaks="TAO's tools stop with a KeyError, or leave the images and tracks out.",
-        explanation="""An image or a track names a video that is not in the list, or a track a
-            category. Add it to the list, or correct the reference.""",
-        bad={"videos": _VIDEOS, "images": [{"video_id": 3}]},
-        good={"videos": _VIDEOS, "images": [{"video_id": 2}]},
-        check=_without_video,
-    ),
-    Rule(
-        code="I012",
-        title="video or track id is used twice",
-        severity=Severity.ERROR,
-        breaks="Images and annotations of two videos or objects are merged into one.",
-        explanation="""Two videos or two tracks have the same id, usually because files were joined.
-            Renumber them and the references to them.""",
-        bad={"videos": [_VIDEOS[0], {**_VIDEOS[1], "id": 1}]},
-        good={"videos": _VIDEOS},
-        check=_videos_twice,
     ),
 )

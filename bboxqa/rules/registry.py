@@ -54,8 +54,8 @@ FAMILIES = {
 
 RESERVED = frozenset(
     {
-        "A005", "B013", "I008", "I009", "I010", "K005", "K007", "K008", "M013", "O002", "O003",
-        "O005", "O007", "O008", "R005", "R006",
+        "A005", "B013", "I008", "I009", "I010", "I011", "I012", "K005", "K007", "K008", "M013",
+        "O002", "O003", "O005", "O007", "O008", "R005", "R006",
     }
 )  # fmt: skip
 """Codes of rules that are gone; they are never used for others."""

@@ -322,8 +322,6 @@ MUTATIONS = {
     "I007": lambda d, rng: d["images"].append(
         {"id": 99, "file_name": "z.jpg", "width": 9, "height": 9}
     ),
-    "I011": lambda d, rng: [d.update(videos=[{"id": 1}]), image(d, rng).update(video_id=2)],
-    "I012": lambda d, rng: d.update({pick(rng, "videos", "tracks"): [{"id": 1}] * 2}),
     "M005": update(
         image,
         {"file_name": "../x.jpg"},

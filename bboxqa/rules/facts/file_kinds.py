@@ -64,7 +64,7 @@ LABELS = FileKind(
     required=("id", "image_id", "category_id"),
 )  # fmt: skip
 VIDEOS = FileKind(
-    "YouTube-VIS", ("F", "S004", "C", "I011", "I012"), ("C004",),
+    "YouTube-VIS", ("F", "S004", "C"), ("C004",),
     lists=("annotations", "categories"),
 )  # fmt: skip
 RESULTS = FileKind(

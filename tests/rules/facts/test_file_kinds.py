@@ -384,33 +384,3 @@ def with_lists(**lists):
 )
 def test_lists_of_lvis_that_fit_the_file(lists):
     assert "I009" not in codes(with_lists(**lists))
-
-
-@pytest.mark.parametrize(
-    ("change", "pointer", "message"),
-    [
-        ({"images": {"video_id": 7}}, "/images/2/video_id",
-         "video_id of 1 of 3 images matches none of the videos (the first is 7); expected the id"),
-        ({"tracks": {"video_id": 7}}, "/tracks/0/video_id",
-         "video_id of 1 of 1 track matches none of the videos (the first is 7); expected the id"),
-        ({"tracks": {"category_id": 7}}, "/tracks/0/category_id",
-         "category_id of 1 of 1 track matches none of the categories (the first is 7); expected"),
-    ],
-)  # fmt: skip
-def test_references_to_videos_that_do_not_exist(change, pointer, message):
-    content = json.loads(tao())
-    assert not {"I011", "I012"} & codes(exact(content))
-    for name, values in change.items():
-        content[name][-1].update(values)
-    (found,) = findings(exact(content), code="I011")
-    assert (found.pointer, found.message[: len(message)]) == (pointer, message)
-
-
-@pytest.mark.parametrize("name", ["videos", "tracks"])
-def test_videos_and_tracks_of_one_id(name):
-    content = json.loads(tao())
-    content[name].append({**content[name][0], "name": "other"})
-    (found,) = findings(exact(content), code="I012")
-    assert found.pointer == f"/{name}/1/id"
-    noun = name.removesuffix("s")
-    assert found.message.startswith(f"id of 1 of 2 {noun}s is that of an earlier one (the first is")

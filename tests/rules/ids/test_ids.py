@@ -191,7 +191,7 @@ def test_a_file_without_a_single_annotation_is_a_warning():
     found = only({"images": [{}, {}, {}], "annotations": []}, "I007")
     assert found.severity is Severity.WARNING
     assert found.message == (
-        "no annotations on any of 3 images; expected only on images that show no objects"
+        "no annotations on 3 of 3 images; expected only on images that show no objects"
     )
     assert only({"images": [{}, {}, {}]}, "I007").severity is Severity.INFO
 
@@ -201,7 +201,8 @@ def test_references_to_an_empty_list_are_of_one_cause(name, key):
     content = {name: [], "annotations": [{"bbox": [5, 5 * n, 20, 30]} for n in range(1, 5)]}
     (found,) = findings(content, code="I004")
     assert found.message == (
-        f"{name} is empty, but {key} is set in 4 of 4 annotations; expected the {name}"
+        f"{key} of 4 of 4 annotations matches none of the {name}; expected the id of one of the "
+        f"{name}"
     )
     (found,) = findings({name: [], "annotations": [{}]}, code="I004")
     assert found.message.startswith(f"{key} is 1, but {name} is empty; ")
