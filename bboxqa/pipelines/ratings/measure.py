@@ -1,6 +1,6 @@
 """Measuring ratings: each coefficient with its uncertainty, and notes on the numbers."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import isnan, nan
 
@@ -15,7 +15,7 @@ from bboxqa.agreement.registry import (
     default_coefficients,
     named_coefficients,
 )
-from bboxqa.agreement.uncertainty.estimator import FEWEST, ROUNDING, Estimator
+from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
     covering_intervals,
@@ -31,7 +31,7 @@ from bboxqa.core.text import count, names_in_words, unknown_name
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.influence import alpha_without_annotators, alpha_without_values
 from bboxqa.model.labels import number_of
-from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates
+from bboxqa.model.ratings import Estimate, Ratings, TaskEstimates
 from bboxqa.model.settings import MAX_BOOTSTRAP, MIN_BOOTSTRAP
 from bboxqa.model.units import Cell
 from bboxqa.pipelines.notes import FEW_CLUSTERS, shift_note
@@ -131,7 +131,7 @@ def _described(
     values = _values(inputs, names)
     of_pairs = any(coefficient(name).of_pairs for name in names)
     drawn = data.state == Cell.CATEGORY
-    notes = notes_of(inputs, estimators, estimates, values, bootstrap)
+    notes = notes_of(inputs, estimators, estimates, bootstrap)
     return TaskEstimates(
         task=task,
         n_units=len(np.unique(data.unit[drawn])),
@@ -254,20 +254,15 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
     bounds, shift, error = np.full(2, nan), 0.0, estimator.standard_error
     if drawn is not None:
         n_clusters = np.array([len(estimator.clusters)])
-        bounds = expanded_interval(drawn[None], n_clusters)[0]
-        if interval == "bca" or isnan(error):
-            without = np.full(1, nan)
-            if estimator.sums.shape[0] * len(estimator.clusters) <= _JACKKNIFE:
-                without = jackknife(estimator)
-            error = jackknife_error(without) if isnan(error) else error
-            if interval == "bca":
-                shifted = np.minimum(drawn + estimator.bias, 1.0) if estimator.bias else drawn
-                drawn, bounds = (
-                    shifted,
-                    bca_interval(
-                        estimator.value, shifted, without, float(expanded_level(n_clusters)[0])
-                    ),
-                )
+        bounds, without = expanded_interval(drawn[None], n_clusters)[0], np.full(1, nan)
+        is_small = estimator.sums.shape[0] * len(estimator.clusters) <= _JACKKNIFE
+        if is_small and (interval == "bca" or isnan(error)):
+            without = jackknife(estimator)
+        error = jackknife_error(without) if isnan(error) else error
+        if interval == "bca":
+            drawn = np.minimum(drawn + estimator.bias, 1.0) if estimator.bias else drawn
+            level = float(expanded_level(n_clusters)[0])
+            bounds = bca_interval(estimator.value, drawn, without, level)
         covering, moved = covering_intervals(np.array([estimator.value]), drawn[None], bounds[None])
         bounds, shift = covering[0], float(moved[0])
     return Estimate(
@@ -284,61 +279,32 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
     )
 
 
-# A bias of more standard errors is reported.
-_NOTABLE = 0.25
-# Fewest clusters for which the jackknife's bias is reported.
-_KNOWN_BIAS = 20
+# A bias of more standard errors is reported, if at least so many clusters were drawn.
+_NOTABLE, _KNOWN_BIAS = 0.25, 20
 
 
 def notes_of(
     inputs: CoefficientInputs,
     estimators: Mapping[str, Estimator],
     estimates: Mapping[str, Estimate],
-    values: Mapping[str, Mapping[str, float]],
     bootstrap: int,
 ) -> Iterator[str]:
-    """Yield notes on coefficients.
-
-    `estimators` and `estimates` are the computed and the reported coefficients by name; `values`
-    are the reported figures of each value, and `bootstrap` is the number of draws.
-    """
+    """Yield notes on coefficients, of which `estimators` are computed and `estimates` reported."""
     if "krippendorff_alpha" in estimates and isinstance(inputs.level, str):
         yield f"krippendorff_alpha is of {inputs.level} data"
     if isinstance(inputs.weights, str) and inputs.weights != "identity":
         yield f"{inputs.weights} weights in kappas, gwet_ac2 and percent agreement"
-    yield from _asymmetry_note(inputs, estimates)
-    if inputs.repeated:
-        yield (
-            "an annotator answered a unit several times; if these are different questions, "
-            "name their column with --by"
-        )
-    yield from _unit_notes(inputs, estimates)
-    yield from _interval_notes(inputs, estimators, estimates, bootstrap)
-    if not inputs.anonymous and any(coefficient(name).of_pairs for name in estimates):
-        yield from _pair_notes(inputs.pairs.table)
-    if any(
-        isnan(row.get("low", 0.0)) and not isnan(row["fleiss_kappa"]) for row in values.values()
-    ):
-        yield (
-            f"values without an interval occur in fewer than {FEWEST} clusters, or are absent from "
-            "fewer, or do not vary"
-        )
-    if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
-        yield CRONBACH_WARNING
-
-
-def _asymmetry_note(inputs: CoefficientInputs, names: Collection[str]) -> Iterator[str]:
-    """Yield coefficients that ignore the order of two annotators, if the weights depend on it."""
-    unordered = [name for name in names if coefficient(name).averages_weights]
+    unordered = [name for name in estimates if coefficient(name).averages_weights]
     if unordered and inputs.matrix is not None and (inputs.matrix != inputs.matrix.T).any():
         yield (
             f"weights are not symmetric: {', '.join(unordered)} use the mean of both directions, "
             "since they do not depend on who gave which value"
         )
-
-
-def _unit_notes(inputs: CoefficientInputs, estimates: Mapping[str, Estimate]) -> Iterator[str]:
-    """Yield notes on the numbers of units, annotators and ratings."""
+    if inputs.repeated:
+        yield (
+            "an annotator answered a unit several times; if these are different questions, "
+            "name their column with --by"
+        )
     sizes = inputs.counts.size[inputs.counts.size > 0]
     if len(sizes) and sizes.min() != sizes.max():
         yield f"units have {sizes.min():.0f} to {sizes.max():.0f} ratings"
@@ -348,34 +314,15 @@ def _unit_notes(inputs: CoefficientInputs, estimates: Mapping[str, Estimate]) ->
             f"more annotators ({people:,}) than units ({len(sizes):,}): if it is the other way "
             "round, swap unit and annotator"
         )
-    single = int((sizes == 1).sum())
-    if single:
+    if single := int((sizes == 1).sum()):
         yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
-        counted = [
-            name
-            for name, found in estimates.items()
-            if coefficient(name).counts_singles and not isnan(found.standard_error)
-        ]
-        if counted:
-            yield (
-                f"these widen the standard errors of {', '.join(counted)} (Gwet 2014 counts them "
-                "as units); their intervals do not"
-            )
-
-
-def _pair_notes(pairs: PairTable) -> Iterator[str]:
-    """Yield notes on the kappas of several pairs."""
-    if len(pairs) < 2:
-        return
-    certain = int((pairs.expected >= 1 - ROUNDING).sum())
-    if 0 < certain < len(pairs):
-        yield f"{count(certain, 'pair')} gave one same value only: kappa is 1 there by convention"
-    # The note names no number, so that several tasks share it.
-    if (np.isnan(pairs.interval[:, 0]) & ~np.isnan(pairs.kappa)).any():
-        yield (
-            f"pairs without an interval share fewer than {FEWEST} clusters, or do not vary: "
-            "they always agree, they never do, or one annotator gave one value only"
-        )
+    yield from _interval_notes(inputs, estimators, estimates, bootstrap)
+    if not inputs.anonymous and any(coefficient(name).of_pairs for name in estimates):
+        certain = int((inputs.pairs.table.expected >= 1 - ROUNDING).sum())
+        if 0 < certain < len(inputs.pairs.table):
+            yield f"{count(certain, 'pair')} gave one same value only: kappa is 1 by convention"
+    if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
+        yield CRONBACH_WARNING
 
 
 def _interval_notes(
@@ -385,24 +332,19 @@ def _interval_notes(
     bootstrap: int,
 ) -> Iterator[str]:
     """Yield notes on the draws of intervals, or why there are no intervals."""
-    used = max((len(estimator.clusters) for estimator in estimators.values()), default=0)
-    few = {
-        name: len(estimators[name].clusters)
-        for name, found in estimates.items()
-        if not isnan(found.interval[0]) and len(estimators[name].clusters) < FEW_CLUSTERS
-    }
-    several = sum(not isnan(found.interval[0]) for found in estimates.values()) > len(few)
-    data = inputs.data
-    what = "unit" if data.units_alone else "cluster"
+    n_clusters = {name: len(estimator.clusters) for name, estimator in estimators.items()}
+    drawn = [name for name, found in estimates.items() if not isnan(found.interval[0])]
+    few = [name for name in drawn if n_clusters[name] < FEW_CLUSTERS]
+    what = "unit" if inputs.data.units_alone else "cluster"
+    used = max(n_clusters.values(), default=0)
     if bootstrap and used == 1:
         yield f"no intervals: they come from resampling, and there is one {what} only"
     elif few:
-        of = f" of {', '.join(few)}" if several else ""
-        least = count(min(few.values()), what)
+        of = f" of {', '.join(few)}" if len(drawn) > len(few) else ""
+        least = count(min(n_clusters[name] for name in few), what)
         yield f"intervals{of} come from resampling, and are somewhat too narrow with {least} only"
     if bootstrap and used > 1:
-        yield from missing_intervals(estimators, estimates)
-        yield from moved_intervals(estimates)
+        yield from missing_intervals(estimates)
     for name, estimator in estimators.items():
         enough = len(estimator.clusters) >= _KNOWN_BIAS
         if enough and abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
@@ -412,37 +354,21 @@ def _interval_notes(
             )
 
 
-def moved_intervals(estimates: Mapping[str, Estimate]) -> Iterator[str]:
-    """Yield notes on intervals that were shifted because they did not contain the value."""
+def missing_intervals(estimates: Mapping[str, Estimate]) -> Iterator[str]:
+    """Yield which coefficients have no interval although clusters were drawn, or a moved one."""
+    bare = {
+        name: found.n_clusters
+        for name, found in estimates.items()
+        if not isnan(found.value) and isnan(found.interval[0])
+    }
+    lost, few = ([name for name in bare if (bare[name] <= 2) == is_few] for is_few in (False, True))
+    if lost:
+        yield (
+            f"no interval for {', '.join(lost)}: too many resamples leave it undefined, or all lie "
+            "on one side of it"
+        )
+    if few:
+        yield f"no interval for {', '.join(few)}: two clusters are too few"
     for name, found in estimates.items():
         if found.interval_shift:
             yield shift_note(name, found.interval_shift)
-
-
-def missing_intervals(
-    estimators: Mapping[str, Estimator], estimates: Mapping[str, Estimate]
-) -> Iterator[str]:
-    """Yield which coefficients have no interval although there are clusters to draw, and why."""
-    bare = [
-        name
-        for name, found in estimates.items()
-        if not isnan(found.value) and isnan(found.interval[0])
-    ]
-    few = [name for name in bare if len(estimators[name].clusters) <= 2]
-    lost = [
-        name
-        for name in bare
-        if name not in few
-        and (without := estimators[name].without) is not None
-        and np.isnan(without).any()
-    ]
-    for names, why in (
-        (
-            [name for name in bare if name not in (*few, *lost)],
-            "too many resamples leave it undefined, or all lie on one side of it",
-        ),
-        (lost, "it is undefined without some of them"),
-        (few, "two clusters are too few"),
-    ):
-        if names:
-            yield f"no interval for {', '.join(names)}: {why}"

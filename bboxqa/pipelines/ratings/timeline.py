@@ -1,6 +1,6 @@
 """Agreement on segments of time: coefficients of recordings, for each tier."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 from typing import Literal, TypedDict
@@ -14,12 +14,10 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.model.ratings import Estimate, LabelAgreement, Ratings, Segments, TaskEstimates
-from bboxqa.pipelines.notes import FEW_CLUSTERS
 from bboxqa.pipelines.ratings.measure import (
     estimates_of,
     measure,
     missing_intervals,
-    moved_intervals,
 )
 
 COEFFICIENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
@@ -92,7 +90,12 @@ def measure_segments(
     >>> tier.estimates.coefficients["percent_agreement"].value
     0.6
     """
-    _check_resolution(segments, resolution_ms)
+    longest = int(segments.duration.max(initial=0))
+    if 0 < longest < resolution_ms:
+        raise ConfigError(
+            f"resolution is {resolution_ms:,} ms, and the longest recording has {longest:,} ms; "
+            "expected several points in each"
+        )
     tiers: list[str | None] = [*segments.tier_names]
     if len(tiers) > 1:
         tiers.append(None)
@@ -106,15 +109,6 @@ def measure_segments(
         measured = _measure_tier(ratings, name, segments.notes, resampling, progress)
         found.append(_noting_overlaps(measured, segments, tier, overlaps))
     return found
-
-
-def _check_resolution(segments: Segments, resolution_ms: int) -> None:
-    longest = int(segments.duration.max(initial=0))
-    if 0 < longest < resolution_ms:
-        raise ConfigError(
-            f"resolution is {resolution_ms:,} ms, and the longest recording has {longest:,} ms; "
-            "expected several points in each"
-        )
 
 
 def _noting_overlaps(
@@ -156,10 +150,7 @@ def _measure_tier(
     notes = [STRETCHES, *notes_of_segments, *estimates.notes]
     n_recordings = ratings.data.n_groups
     if resampling["bootstrap"] and n_recordings > 1:
-        notes += missing_intervals(estimators, estimated)
-        notes += moved_intervals(estimated)
-    if n_recordings >= FEW_CLUSTERS:
-        notes += _rare(labels)
+        notes += missing_intervals(estimated)
     notes += [POINTS, CRONBACH_WARNING]
     coefficients = {**estimates.coefficients, "cronbach_alpha": estimated["cronbach_alpha"]}
     named = replace(estimates, coefficients=coefficients, notes=tuple(notes))
@@ -174,17 +165,3 @@ def _label(name: str, share: Estimator, agreement: Estimate) -> LabelAgreement:
     return LabelAgreement(
         name, agreement, int(both.sum()), int(either.sum()), int(np.count_nonzero(either))
     )
-
-
-def _rare(labels: Sequence[LabelAgreement]) -> Iterator[str]:
-    """Yield which labels occur in too few recordings for a reliable interval."""
-    few = [
-        label.label
-        for label in labels
-        if label.n_recordings < FEW_CLUSTERS and not isnan(label.agreement.interval[0])
-    ]
-    if few:
-        yield (
-            f"intervals of labels in fewer than {FEW_CLUSTERS} recordings are somewhat too narrow: "
-            + ", ".join(few)
-        )
