@@ -13,9 +13,8 @@ from typing import NamedTuple, TypeVar
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_split
 from bboxqa.core.text import clean, one_line
-from bboxqa.formats.coco.heads import LOOKED_AT, is_coco
 from bboxqa.formats.coco.reader import COCO
-from bboxqa.formats.content_kinds import CLASS_NAMES
+from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, is_coco
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import format_of, is_source, suffixes
 from bboxqa.formats.sources import list_files

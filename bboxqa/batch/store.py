@@ -22,7 +22,7 @@ from bboxqa.batch.discovery import (
 )
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.text import clean
-from bboxqa.formats.coco.heads import LOOKED_AT
+from bboxqa.formats.heads import LOOKED_AT
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.model.settings_files import read_reading_settings
 

@@ -19,7 +19,7 @@ from typing import IO, cast
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, own_name
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.content_kinds import TABLES
+from bboxqa.formats.heads import TABLES
 from bboxqa.formats.member import (
     AGAIN,
     LIMIT,

@@ -23,10 +23,10 @@ OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos
 """Names of folders of pictures."""
 INSIDE = re.compile(rf"{OF_CONTENT}|{SPLIT}", re.IGNORECASE)
 """Names of folders that belong to the data set of their parent folder."""
-_OF_OTHERS = {".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip"}
+_OF_OTHERS = (".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip")
 LOOKED_AT = 5000
 """The most files of a folder that are looked at."""
-_DEPTH, _SAMPLE, _SAMPLE_OF_ARCHIVE = 6, 8, 20
+_DEPTH, _SAMPLE = 6, 8
 _NO_LABELS = {
     f"{name}.txt"
     for name in (
@@ -42,20 +42,10 @@ LISTS = re.compile(_LIST, re.IGNORECASE)
 _NO_LABEL = re.compile(rf"readme|license|requirements|notes|(?:\A|[-_])logs?\.txt|\A{_LIST}\Z")
 
 
-def is_of_labels(name: str) -> bool:
-    """Return whether a folder holds labels, by its name."""
-    return _OF_LABELS.fullmatch(name) is not None
-
-
 def is_label_name(name: str) -> bool:
     """Return whether a file may be a label file, by its name."""
     last = name.rpartition("/")[2].lower()
     return last.endswith(".txt") and last not in _NO_LABELS and not _NO_LABEL.search(last)
-
-
-def may_have_labels(name: str) -> bool:
-    """Return whether a file may have the labels of an image in any format, by its name."""
-    return is_label_name(name) or name.lower().endswith((".json", ".xml"))
 
 
 def holds_labels(name: str, head: Callable[[], bytes], is_label: Callable[[bytes], bool]) -> bool:
@@ -73,16 +63,15 @@ def holds_labels(name: str, head: Callable[[], bytes], is_label: Callable[[bytes
         return False
     text = as_utf8(head())
     # Files without labels are empty.
-    is_empty = not text.strip() and is_of_labels(PurePosixPath(name).parent.name)
+    is_empty = not text.strip() and bool(_OF_LABELS.fullmatch(PurePosixPath(name).parent.name))
     return is_empty or is_label(text)
 
 
 @dataclass(frozen=True, slots=True)
 class LabelFolders:
-    """Recognises the folders of a format."""
+    """Recognises folders and archives of a format with a label file for each image."""
 
-    is_name: Callable[[str], bool]
-    """Returns whether a file may be a label file, by its name."""
+    suffix: str
     is_label: Callable[[bytes, bool], bool]
     """Called with the beginning of a file, and with whether nothing else indicates the format;
     returns whether the file holds labels.
@@ -95,23 +84,17 @@ class LabelFolders:
 
         `is_marked` says whether another file indicates the format.
         """
-        try:
-            inside = [each for each in islice(os.scandir(folder), LOOKED_AT) if each.name[0] != "."]
-        except OSError:
-            return False
-        files = [each.name for each in inside if not is_folder(each)]
+        inside, files = folders_and_files(folder, LOOKED_AT)
         if self._has_labels(folder, files, strict=not is_marked):
             return True
-        folders = [folder / each.name for each in inside if is_folder(each)]
-        known = [each for each in folders if INSIDE.fullmatch(each.name)]
-        if any(self._holds_labels(each, strict=not is_marked) for each in known):
+        known = [each for each in inside if INSIDE.fullmatch(each)]
+        if any(self._holds_labels(folder / each, strict=not is_marked) for each in known):
             return True
-        others = [each for each in folders if each not in known]
         # Several folders may be by a person each, also in other formats.
         held = [
-            each
-            for each in others
-            if any(may_have_labels(name) for _, files in files_by_folder(each) for name in files)
+            folder / each
+            for each in inside
+            if each not in known and any(may_have_labels(folder / each))
         ]
         return is_marked and len(held) == 1 and self._holds_labels(held[0])
 
@@ -124,20 +107,11 @@ class LabelFolders:
             return False
         members = readable_members(path)
         is_marked = is_mark is not None and any(is_mark(each.name) for each in members)
-        are_named = (each for each in members if self._is_named(each.name, each.head))
-        labels = list(islice(are_named, _SAMPLE_OF_ARCHIVE))
+        labels = list(islice((each for each in members if self._is_named(each.name)), _SAMPLE))
         heads = [head for each in labels if (head := as_utf8(each.head())).strip()]
         if not heads:
             return self.may_be_empty and is_marked and bool(labels)
         return 2 * sum(self.is_label(head, not is_marked) for head in heads) > len(heads)
-
-    def _may_be_label(self, folder: Path, name: str) -> bool:
-        return self._is_named(name, lambda: head_of(folder / name))
-
-    def _is_named(self, name: str, head: Callable[[], bytes]) -> bool:
-        if self.is_name(name):
-            return True
-        return holds_labels(name, head, lambda data: self.is_label(data, True))
 
     def folders_in_parts(self, folder: Path) -> list[Path]:
         """Return the folders of labels in a data set, each of which may be by one person.
@@ -154,25 +128,30 @@ class LabelFolders:
                 return [] if any(is_split(each.name) for each in held) else held
             folder = held[0]
 
+    def _is_named(self, name: str) -> bool:
+        is_text = self.suffix == ".txt"
+        return is_label_name(name) if is_text else name.lower().endswith(self.suffix)
+
     def _holds_labels(self, folder: Path, *, strict: bool = False) -> bool:
         """Return whether a folder has labels, directly or in folders that belong to it."""
         is_empty = False
         for path, files in files_by_folder(folder):
-            if (has_labels := self._filled_have_labels(path, files, strict=strict)) is not None:
+            has_labels = self._filled_have_labels(path, files, strict=strict)
+            if has_labels is not None:
                 # Empty files beside labels of another format are of that format.
                 return has_labels
-            is_empty = is_empty or self._may_be_empty(path, files)
+            is_empty = is_empty or self._may_be_empty(files)
         return is_empty
 
     def _has_labels(self, folder: Path, files: Sequence[str], *, strict: bool) -> bool:
         """Return whether files are labels; files that are all empty may be."""
         found = self._filled_have_labels(folder, files, strict=strict)
-        return self._may_be_empty(folder, files) if found is None else found
+        return self._may_be_empty(files) if found is None else found
 
-    def _may_be_empty(self, folder: Path, files: Sequence[str]) -> bool:
-        """Return whether files are named like labels in a folder that has nothing but images."""
-        is_named = any(self._may_be_label(folder, each) for each in files)
-        return self.may_be_empty and is_named and _has_images_only(folder)
+    def _may_be_empty(self, files: Sequence[str]) -> bool:
+        """Return whether files are named like labels, with nothing but images beside them."""
+        others = any(each.lower().endswith(_OF_OTHERS) for each in files)
+        return self.may_be_empty and not others and any(map(self._is_named, files))
 
     def _filled_have_labels(
         self, folder: Path, files: Sequence[str], *, strict: bool
@@ -181,17 +160,24 @@ class LabelFolders:
 
         One file is enough if another file indicates the format and `strict` is False.
         """
-        ordered = sorted(files)
+        named = sorted(filter(self._is_named, files))
         # Logs and the like have similar names, so that the first files may all be such.
-        step = max(1, len(ordered) // _SAMPLE)
-        spread = chain.from_iterable(ordered[first::step] for first in range(step))
-        named = (each for each in spread if self._may_be_label(folder, each))
-        heads = (as_utf8(head_of(folder / each)) for each in named)
+        step = max(1, len(named) // _SAMPLE)
+        spread = chain.from_iterable(named[first::step] for first in range(step))
+        heads = (as_utf8(head_of(folder / each)) for each in spread)
         filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
         if not filled:
             return None
         n_labels = sum(self.is_label(head, strict) for head in filled)
         return 2 * n_labels > len(filled) if strict else n_labels > 0
+
+
+def may_have_labels(folder: Path) -> Iterator[str]:
+    """Yield the files below a folder that may have the labels of an image, by their names."""
+    for _, files in files_by_folder(folder):
+        for name in files:
+            if is_label_name(name) or name.lower().endswith((".json", ".xml")):
+                yield name
 
 
 def has_empty_labels_only(folder: Path) -> bool:
@@ -237,10 +223,6 @@ def folders_and_files(folder: Path, most: int) -> tuple[list[str], list[str]]:
             elif each.name[0] != ".":
                 folders.append(each.name)
     return sorted(folders), files
-
-
-def _has_images_only(folder: Path) -> bool:
-    return not {PurePosixPath(each.name).suffix.lower() for each in os.scandir(folder)} & _OF_OTHERS
 
 
 _Found = TypeVar("_Found")

@@ -13,8 +13,9 @@ from typing import IO, NamedTuple
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.text import one_line
-from bboxqa.formats.content_kinds import HEAD
 
+HEAD = 1 << 16
+"""Number of bytes from which formats recognise a file."""
 ZIP, GZIP = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b"
 """The first bytes of archives, also of a zip archive without files."""
 NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"

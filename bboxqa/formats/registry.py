@@ -1,65 +1,196 @@
 """The registry of formats: to add one, write a module and add a line here."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 
-from bboxqa.core.file_names import folders_in
+from bboxqa.core.file_names import folders_in, is_file
 from bboxqa.core.files import Identity, identity_of
 from bboxqa.core.plugins import plugins
-from bboxqa.formats.box_tables.box_table import BOX_TABLE, has_columns
 from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, is_surely_coco
-from bboxqa.formats.cvat.format import CVAT
-from bboxqa.formats.darwin.format import DARWIN
-from bboxqa.formats.datumaro.format import DATUMARO
 from bboxqa.formats.document import RawDocument
-from bboxqa.formats.dota.dota import DOTA
-from bboxqa.formats.format import Format
-from bboxqa.formats.label_studio.format import LABEL_STUDIO
-from bboxqa.formats.labelme.labelme import LABELME
+from bboxqa.formats.format import Format, translated_format
+from bboxqa.formats.heads import (
+    TABLES,
+    begins,
+    is_dota_head,
+    is_label_head,
+    is_meta_head,
+    is_names_file,
+    is_names_head,
+    is_shape_head,
+    is_via_head,
+)
+from bboxqa.formats.label_folders import LabelFolders
 from bboxqa.formats.member import is_archive
 from bboxqa.formats.records import WHOLE
-from bboxqa.formats.source import archive_around, head_of
-from bboxqa.formats.supervisely.format import SUPERVISELY
-from bboxqa.formats.via.format import VIA
-from bboxqa.formats.voc.voc import VOC
-from bboxqa.formats.yolo.yolo import YOLO
+from bboxqa.formats.source import (
+    archive_around,
+    are_subsets,
+    head_of,
+    members_of,
+    members_with,
+    readable_members,
+)
 from bboxqa.model.choices import NO_CHOICES, Choices
 
 GROUP = "bboxqa.formats"
 """The group of entry points by which other packages add formats."""
+# The number of files examined in an archive, and in a folder.
+_LOOKED_AT, _SAMPLE = 50, 5
 
-FORMATS: dict[str, Format] = {
-    "coco": COCO,
-    "coco-archive": COCO_ARCHIVE,
-    "label-studio": LABEL_STUDIO,
-    "cvat": CVAT,
-    "supervisely": SUPERVISELY,
-    "dota": DOTA,
-    "yolo": YOLO,
-    "via": VIA,
-    "darwin": DARWIN,
-    "datumaro": DATUMARO,
-    "table": BOX_TABLE,
-    "voc": VOC,
-    "labelme": LABELME,
-}
 
+def _recognises(kind: str, ends: str | tuple[str, ...], path: Path) -> bool:
+    """Return whether a file begins like a kind of text, or an archive holds such a file."""
+    looks_right = is_via_head if kind == "VIA" else partial(begins, kind)
+    head = head_of(path)
+    if not is_archive(head):
+        return looks_right(head)
+    named = islice(members_with(readable_members(path), ends), _LOOKED_AT)
+    return any(looks_right(each.head()) for each in named)
+
+
+def _all_begin(kind: str, folder: Path) -> bool:
+    """Return whether a folder has JSON files directly inside, and a few of them are of a kind."""
+    files = [*islice(_json_in(folder), _SAMPLE)]
+    return bool(files) and all(begins(kind, head_of(each)) for each in files)
+
+
+def _json_in(folder: Path) -> Iterator[Path]:
+    """Yield the JSON files directly in a folder, unsorted; none if it cannot be read."""
+    with suppress(OSError), os.scandir(folder) as found:
+        for each in found:
+            if each.name.lower().endswith(".json") and is_file(each):
+                yield Path(each.path)
+
+
+def _is_darwin(folder: Path) -> bool:
+    # Releases have their files directly inside; "latest" may be a link to another release.
+    releases = [each for each in folder.glob("releases/*/") if not each.is_symlink()]
+    folders = (folder, *(releases if len(releases) == 1 else ()))
+    inside = (below for each in folders for below in (each, each / "annotations"))
+    return any(_all_begin("Darwin", each) for each in inside)
+
+
+def _is_datumaro(folder: Path) -> bool:
+    """Return whether a folder is one data set; files with other names belong to annotators."""
+    if _all_begin("Datumaro", folder / "annotations"):
+        return True
+    names = [file.name for file in _json_in(folder)]
+    return bool(names) and are_subsets(names) and _all_begin("Datumaro", folder)
+
+
+def _is_supervisely(folder: Path) -> bool:
+    """Return whether a folder is a project, a dataset, or the annotations of a dataset.
+
+    Annotations in `ann` and in a folder beside it are those of two people.
+    """
+    own = folder / "ann"
+    if _all_begin("Supervisely", own):
+        others = (each for each in folder.glob("*/") if each != own)
+        return not any(_all_begin("Supervisely", each) for each in others)
+    named = (each for each in _json_in(folder) if each.name.lower() == "meta.json")
+    return any(is_meta_head(head_of(each)) for each in named) or _all_begin("Supervisely", folder)
+
+
+def _is_yolo(folder: Path) -> bool:
+    """Return whether a folder is one YOLO data set, rather than a folder of several."""
+    names = [each.name for each in folder.iterdir() if is_names_file(each.name)]
+    heads = {each: head_of(folder / each) for each in names}
+    is_marked = any(is_names_head(*each) or is_shape_head(*each) for each in heads.items())
+    return _YOLO.is_one_source(folder, is_marked=is_marked)
+
+
+def _is_table(path: Path) -> bool:
+    """Return whether a file is a table of boxes, or an archive has such a table."""
+    if is_archive(head_of(path)):
+        from bboxqa.formats.box_tables.reader import tables_in
+
+        return bool(tables_in(path))
+    return _has_boxes(path, {})
+
+
+def _has_boxes(path: Path, said: Mapping[str, str]) -> bool:
+    """Return whether a table has columns of boxes; True for any if the user names its columns."""
+    if not path.name.lower().endswith(TABLES):
+        return False
+    from bboxqa.formats.box_tables.columns import columns_of
+    from bboxqa.formats.box_tables.reader import header_in
+
+    header = header_in(members_of(path)[0])
+    return bool(header) and (bool(said) or not columns_of(header, {}).problem)
+
+
+_VOC = LabelFolders(".xml", lambda head, _strict: begins("VOC", head))
+_LABELME = LabelFolders(".json", lambda head, _strict: begins("LabelMe", head))
+_DOTA = LabelFolders(".txt", lambda head, _strict: is_dota_head(head))
+_YOLO = LabelFolders(
+    ".txt", lambda head, strict: is_label_head(head, strict=strict), may_be_empty=True
+)
+
+
+def _format(
+    name: str,
+    suffixes: tuple[str, ...],
+    recognises: Callable[[Path], int],
+    recognises_folder: Callable[[Path], int] | None = None,
+    folders: LabelFolders | None = None,
+) -> Format:
+    """Return a format whose reader is the function `translate` in the folder of its name."""
+    if folders is not None:
+        recognises_folder = recognises_folder or folders.is_one_source
+    folder = "box_tables" if name == "table" else name.replace("-", "_")
+    return translated_format(
+        name,
+        suffixes,
+        recognises,
+        f"bboxqa.formats.{folder}.reader:translate",
+        recognises_folder=recognises_folder,
+        folders_in_parts=None if folders is None else folders.folders_in_parts,
+    )
+
+
+def _text(
+    name: str,
+    kind: str,
+    ends: tuple[str, ...] = (".json",),
+    recognises_folder: Callable[[Path], int] | None = None,
+) -> Format:
+    """Return a format of files of one kind of text."""
+    return _format(name, ends, partial(_recognises, kind, ends), recognises_folder)
+
+
+_BUILT_IN = (
+    COCO,
+    COCO_ARCHIVE,
+    _text("label-studio", "Label Studio"),
+    _text("cvat", "CVAT", (".xml",)),
+    _text("supervisely", "Supervisely", recognises_folder=_is_supervisely),
+    _format("dota", (), _DOTA.is_archive, folders=_DOTA),
+    _format("yolo", (), partial(_YOLO.is_archive, is_mark=is_names_file), _is_yolo, _YOLO),
+    _text("via", "VIA", (".json", ".csv")),
+    _text("darwin", "Darwin", recognises_folder=_is_darwin),
+    _text("datumaro", "Datumaro", recognises_folder=_is_datumaro),
+    _format("table", TABLES, _is_table),
+    _format("voc", (), partial(_recognises, "VOC", ".xml"), folders=_VOC),
+    _format("labelme", (), partial(_recognises, "LabelMe", ".json"), folders=_LABELME),
+)
+FORMATS: dict[str, Format] = {each.name: each for each in _BUILT_IN}
 _TITLES = {
     "coco": "COCO JSON", "coco-archive": "COCO JSON", "label-studio": "Label Studio",
     "cvat": "CVAT", "supervisely": "Supervisely", "dota": "DOTA", "yolo": "YOLO", "via": "VIA",
     "darwin": "Darwin", "datumaro": "Datumaro", "table": "tables of boxes", "voc": "Pascal VOC",
     "labelme": "LabelMe",
 }  # fmt: skip
-OF_ONE_IMAGE = (DARWIN, VOC, LABELME)
+OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
 """Formats with one image per file."""
 SURE = 2
-# The number of archives whose formats are kept, more than annotators usually are.
-_ARCHIVES = 32
-# The number of files in archives whose formats are kept: each is asked about several times.
-_FOLDERS = 256
-_FILES_INSIDE = 1 << 15
+# Archives and folders whose formats are kept, and files in archives: each is asked about often.
+_ARCHIVES, _FOLDERS, _FILES_INSIDE = 32, 256, 1 << 15
 
 
 def names() -> tuple[str, ...]:
@@ -78,7 +209,7 @@ def title_of(found: Format) -> str:
 
     Examples
     --------
-    >>> title_of(LABEL_STUDIO)
+    >>> title_of(FORMATS["label-studio"])
     'Label Studio'
     """
     return _TITLES.get(found.name, found.name)
@@ -117,7 +248,8 @@ def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
     if is_archive(head_of(path)):
         return [*_formats_of_archive(path, identity_of(path))]
     found = _most_sure(path)
-    return found if found or not choices.columns or not has_columns(path) else [BOX_TABLE]
+    is_table = not found and bool(choices.columns) and _has_boxes(path, choices.columns)
+    return [FORMATS["table"]] if is_table else found
 
 
 def short_name(found: Format) -> str:
@@ -160,11 +292,6 @@ def confidence(found: Format, path: Path) -> int:
 def is_source(folder: Path) -> bool:
     """Return whether a folder is one source, rather than a folder of several sources."""
     return bool(_formats_of_folder(folder))
-
-
-def is_of_one_image(file: Path) -> bool:
-    """Return whether the format of a file has one file per image."""
-    return format_of(file) in OF_ONE_IMAGE
 
 
 def _formats_of_folder(folder: Path) -> list[Format]:

@@ -11,9 +11,9 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
 from bboxqa.formats.box_tables.columns import NAMES, columns_of, plain_name
 from bboxqa.formats.coco.reader import COCO_ARCHIVE, text_of
-from bboxqa.formats.content_kinds import TABLES
 from bboxqa.formats.document import BYTE_ORDER_MARK
 from bboxqa.formats.format import Format
+from bboxqa.formats.heads import TABLES
 from bboxqa.formats.images import size_of_picture
 from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.member import is_picture

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from operator import attrgetter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import is_file
+from bboxqa.core.file_names import is_file, is_split
 from bboxqa.core.files import Identity, digest_of, identity_of
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.archives import (
@@ -22,6 +22,7 @@ from bboxqa.formats.archives import (
     unzipped,
     zip_members,
 )
+from bboxqa.formats.heads import begins
 from bboxqa.formats.member import (
     GZIP,
     MAX_MEMBERS,
@@ -179,6 +180,31 @@ def _listed(path: Path) -> list[Member]:
 def members_with(members: Iterable[Member], suffixes: str | tuple[str, ...]) -> Iterator[Member]:
     """Yield the files with a suffix, in upper or lower case, or the only file of a source."""
     return (each for each in members if each.name.lower().endswith(suffixes) or not each.name)
+
+
+def members_like(path: Path, kind: str, suffix: str) -> list[Member]:
+    """Return the files of a source that have a suffix and begin like a kind of text."""
+    # In an archive with images, only named files are opened.
+    named = members_with(readable_members(path), suffix)
+    return [each for each in named if begins(kind, each.head())]
+
+
+def are_subsets(names: Sequence[str]) -> bool:
+    """Return whether paths of files are those of the subsets of one Datumaro data set.
+
+    Examples
+    --------
+    >>> are_subsets(["train.json", "val.json"]), are_subsets(["ann.json", "bob.json"])
+    (True, False)
+    >>> are_subsets(["x/annotations/day1.json"]), are_subsets(["ann/train.json", "bob/train.json"])
+    (True, False)
+    """
+    paths = [PurePosixPath(each) for each in names]
+    folders = {each.parent for each in paths}
+    of_one = {each.name for each in folders} == {"annotations"} or all(
+        each.stem == "default" or is_split(each.stem) for each in paths
+    )
+    return len(folders) == 1 and of_one
 
 
 def files_in(folder: Path) -> list[Member]:

@@ -15,16 +15,11 @@ from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in, own_name
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
-from bboxqa.formats.box_tables.box_table import BOX_TABLE
-from bboxqa.formats.coco.heads import has_nothing_of_coco
-from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, is_surely_coco
+from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.commands import typed_paths
-from bboxqa.formats.content_kinds import CLASS_NAMES, TABLES, WHAT, json_kind_of
-from bboxqa.formats.cvat.format import CVAT
-from bboxqa.formats.datumaro.format import DATUMARO, are_subsets
 from bboxqa.formats.format import Format
+from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, WHAT, is_without_coco, json_kind_of
 from bboxqa.formats.label_folders import has_empty_labels_only
-from bboxqa.formats.label_studio.format import LABEL_STUDIO
 from bboxqa.formats.member import ARCHIVES, READABLE, is_archive, is_picture
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import (
@@ -38,7 +33,7 @@ from bboxqa.formats.registry import (
     suffixes,
     title_of,
 )
-from bboxqa.formats.source import head_of, members_of, members_with
+from bboxqa.formats.source import are_subsets, head_of, members_of, members_with
 from bboxqa.formats.unreadable import (
     RESULT_FILES,
     foreign_kind,
@@ -53,7 +48,7 @@ from bboxqa.model.choices import NO_CHOICES, Choices
 
 _OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 # Formats of one file for all images, several of which may be in an archive.
-_OF_FILES = (COCO_ARCHIVE, LABEL_STUDIO, DATUMARO, BOX_TABLE, CVAT)
+_OF_FILES = ("coco-archive", "label-studio", "datumaro", "table", "cvat")
 _NOT_READ = ("CVAT backup", "CreateML", "FiftyOne", "VOC as json")
 _UNPACK = "Unpack it into a folder of its own, and name the folder."
 _SHOWN, _LOOKED_AT, _DEPTH = 3, 50, 12
@@ -430,7 +425,13 @@ def _is_unrelated(file: Path) -> bool:
     if not file.name.lower().endswith(".json") or format_of(file) is not COCO:
         return False
     kind = foreign_kind(file)
-    return kind == "Hugging Face" or (kind is None and has_nothing_of_coco(file))
+    if kind is not None:
+        return kind == "Hugging Face"
+    with suppress(OSError), file.open("rb") as stream:
+        head = stream.read(LOOKED_AT)
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - LOOKED_AT))
+        return is_without_coco(head, stream.read())
+    return False
 
 
 def _is_foreign(path: Path) -> bool:
@@ -542,7 +543,7 @@ def sources_in(path: Path, choices: Choices = NO_CHOICES) -> list[Path]:
         return [path]
     found = format_of(path, choices)
     is_mixed = len(formats_of(path)) > 1 and choices.from_format is None
-    if found not in _OF_FILES or is_mixed:
+    if found.name not in _OF_FILES or is_mixed:
         return [path]
     members = [each for each in members_of(path) if each.name and not is_picture(each.name)]
     formats = {each.name: format_inside(path / each.name) for each in members}
@@ -550,7 +551,9 @@ def sources_in(path: Path, choices: Choices = NO_CHOICES) -> list[Path]:
     known = {each.name for each in read}
     named = members_with(members, (".json", ".xml", *TABLES))
     refuse_damaged_others(path, read, [each for each in named if each.name not in known])
-    is_one = len(read) < 2 or (found is DATUMARO and are_subsets([each.name for each in read]))
+    is_one = len(read) < 2 or (
+        found.name == "datumaro" and are_subsets([each.name for each in read])
+    )
     return [path] if is_one else [path / each.name for each in read]
 
 

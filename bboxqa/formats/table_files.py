@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.content_kinds import PARQUET
+from bboxqa.formats.heads import PARQUET
 from bboxqa.formats.opening import decoded, named_errors, read_whole
 from bboxqa.formats.tables.rows import Delimited, JsonLines, Parquet, TableFile
 from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign

@@ -11,23 +11,23 @@ from pathlib import Path, PurePath, PurePosixPath
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.coco.heads import LOOKED_AT, is_without_coco
-from bboxqa.formats.content_kinds import (
-    HEAD,
+from bboxqa.formats.heads import (
     IS_COCO,
+    LOOKED_AT,
     PARQUET,
     TABLES,
     WHAT,
     absence_of,
+    is_dota_head,
+    is_label_head,
+    is_without_coco,
     json_kind_of,
     kind_of,
 )
-from bboxqa.formats.dota.dota import is_dota_head
-from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, Member, as_utf8, is_archive
+from bboxqa.formats.member import AGAIN, ARCHIVES, HEAD, READABLE, Member, as_utf8, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV
 from bboxqa.formats.source import head_of, members_of, members_with
 from bboxqa.formats.xml_elements import xml_damage
-from bboxqa.formats.yolo.yolo import is_label_head
 
 REVIEW_QUEUE = "review.json"
 """The name of the annotations to review first, which `agree --out` writes."""

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from bboxqa.formats.content_kinds import absence_of
+from bboxqa.formats.heads import absence_of
 
 _MOST_DEEP, _MOST_ELEMENTS = 100, 1_000_000
 _INVALID = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]

@@ -6,8 +6,8 @@ import numpy as np
 
 from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.formats.content_kinds import absence_of, content_words
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
+from bboxqa.formats.heads import absence_of, content_words
 from bboxqa.formats.records import LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings

@@ -21,13 +21,20 @@ from bboxqa.formats.box_tables.boxes import (
     plain_boxes,
 )
 from bboxqa.formats.box_tables.columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
-from bboxqa.formats.box_tables.rows import Part, class_names, parts_of, table_in
-from bboxqa.formats.content_kinds import CLASS_NAMES
+from bboxqa.formats.box_tables.rows import Part, class_names, header_of, parts_of, table_in
 from bboxqa.formats.document import Where
+from bboxqa.formats.heads import CLASS_NAMES, PARQUET, TABLES
 from bboxqa.formats.images import given_size
-from bboxqa.formats.member import Member
+from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.records import whole_number
-from bboxqa.formats.source import archive_around, files_in, members_of
+from bboxqa.formats.source import (
+    archive_around,
+    files_in,
+    head_of,
+    members_of,
+    only_file,
+    readable_members,
+)
 from bboxqa.formats.tables.rows import QUOTES, Delimited, Parquet, TableFile
 from bboxqa.formats.translation.collector import (
     UNLABELLED,
@@ -58,8 +65,29 @@ _ONE_CATEGORY = "no column of categories: all boxes are of one; --columns catego
 _SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
 
 
-def translate_table(path: Path, member: Member, add: Add, wanted: Wanted) -> Translated:
+def header_in(member: Member) -> Sequence[str]:
+    """Return the column names of a table; empty if it is none."""
+    head = member.head()
+    if not head.startswith(PARQUET):
+        return header_of(head)
+    try:
+        return table_in(member).header
+    except DatasetError:
+        # Reading then raises an error that says what is wrong, or what to install.
+        return ["image", "bbox"]
+
+
+def tables_in(path: Path) -> list[Member]:
+    """Return the tables of boxes in an archive."""
+    members = readable_members(path)
+    named = [each for each in members if (each.name or path.stem).lower().endswith(TABLES)]
+    return [each for each in named if not columns_of(header_in(each), {}).problem]
+
+
+def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate a table; raises DatasetError if it has no boxes, or their layout is ambiguous."""
+    inside = tables_in(path) if is_archive(head_of(path)) else members_of(path)
+    member = only_file(path, inside, "boxes as a table")
     table = table_in(member)
     columns = columns_of(table.header, wanted.choices.columns)
     if columns.problem:

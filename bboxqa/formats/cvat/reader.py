@@ -7,13 +7,12 @@ from pathlib import Path
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Steps
-from bboxqa.formats.cvat.format import cvat_members
 from bboxqa.formats.cvat.header import Header, Job, header_of
 from bboxqa.formats.cvat.shapes import UnknownSizeError, attributes_of, plain_box_of, shape_of
 from bboxqa.formats.document import Where
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import whole_number
-from bboxqa.formats.source import archive_around, members_of, members_with, only_file
+from bboxqa.formats.source import archive_around, members_like, members_of, members_with, only_file
 from bboxqa.formats.translation.collector import (
     SESSIONS,
     SIDES,
@@ -78,7 +77,7 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
 
     Raises BrokenTextError if the file is not XML, and DatasetError if it has no images.
     """
-    member = only_file(path, cvat_members(path), "CVAT XML")
+    member = only_file(path, members_like(path, "CVAT", ".xml"), "CVAT XML")
     records = _Records(member.name, Collector("CVAT XML", add), wanted)
     for element in _elements(member, wanted.progress):
         records.add(element)

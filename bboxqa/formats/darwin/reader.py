@@ -11,8 +11,8 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line, such_as
-from bboxqa.formats.darwin.format import looks_right
 from bboxqa.formats.document import Where
+from bboxqa.formats.heads import begins
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
@@ -28,7 +28,7 @@ from bboxqa.formats.translation.collector import (
     Wanted,
     tally_notes,
 )
-from bboxqa.formats.translation.json_files import NoObject, begins, decoded_parts, json_objects
+from bboxqa.formats.translation.json_files import NoObject, decoded_parts, json_objects
 from bboxqa.formats.translation.masks import Masks, RowMask, Size, checked_size
 from bboxqa.formats.translation.untrusted import (
     MaskProblemError,
@@ -59,7 +59,7 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     Raises DatasetError if none is about an image, nor has defects.
     """
     named = [*members_with(members_of(path), ".json")]
-    files = [each for each in named if not each.name or begins(looks_right, each.head())]
+    files = [each for each in named if not each.name or begins("Darwin", each.head())]
     records = _Records(add, wanted, is_named=_is_named(files))
     for number, (member, content) in enumerate(json_objects(files, records.into), start=1):
         records.add_file(member, content)

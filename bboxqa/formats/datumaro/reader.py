@@ -10,8 +10,8 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.datumaro.format import looks_right
 from bboxqa.formats.document import Where
+from bboxqa.formats.heads import begins
 from bboxqa.formats.label_folders import path_below, without_suffix
 from bboxqa.formats.records import WRITTEN_ANGLE
 from bboxqa.formats.source import members_of, members_with
@@ -24,7 +24,7 @@ from bboxqa.formats.translation.collector import (
     Translated,
     Wanted,
 )
-from bboxqa.formats.translation.json_files import begins, json_objects
+from bboxqa.formats.translation.json_files import json_objects
 from bboxqa.formats.translation.masks import checked_size
 from bboxqa.formats.translation.shapes import turned_box
 from bboxqa.formats.translation.untrusted import (
@@ -47,7 +47,7 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     Raises DatasetError if they have no images.
     """
     named = [*members_with(members_of(path), ".json")]
-    files = [each for each in named if not each.name or begins(looks_right, each.head())]
+    files = [each for each in named if not each.name or begins("Datumaro", each.head())]
     records = _Records(add, wanted)
     for number, (member, content) in enumerate(json_objects(files, records.into), start=1):
         records.add_subset(member.name, content)

@@ -11,7 +11,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.document import Where
-from bboxqa.formats.dota.dota import is_dota_head
+from bboxqa.formats.heads import is_dota_head
 from bboxqa.formats.images import FileImages, pictures_of
 from bboxqa.formats.label_folders import by_place, holds_labels, is_label_name, spelled_as
 from bboxqa.formats.member import Member
@@ -39,7 +39,7 @@ _WORDS = (
 )
 
 
-def translate_dota(path: Path, add: Add, wanted: Wanted) -> Translated:
+def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate a folder or archive of label files.
 
     Raises DatasetError if it has no label files.

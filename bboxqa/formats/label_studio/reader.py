@@ -14,7 +14,6 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.document import Where
 from bboxqa.formats.images import given_size, given_words
-from bboxqa.formats.label_studio.format import studio_members
 from bboxqa.formats.label_studio.images import image_names, images_of, short_path
 from bboxqa.formats.label_studio.regions import (
     Region,
@@ -28,7 +27,7 @@ from bboxqa.formats.label_studio.regions import (
 )
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import whole_number
-from bboxqa.formats.source import only_file
+from bboxqa.formats.source import members_like, only_file
 from bboxqa.formats.translation.collector import (
     SESSIONS,
     SIDES,
@@ -83,7 +82,7 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
 
     Raises BrokenTextError if the file is not JSON, and DatasetError if it has no images.
     """
-    member = only_file(path, studio_members(path), "Label Studio")
+    member = only_file(path, members_like(path, "Label Studio", ".json"), "Label Studio")
     text, number = member.text(), 0
     records = _Records(member, add, wanted)
     try:

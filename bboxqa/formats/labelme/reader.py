@@ -15,9 +15,9 @@ import numpy as np
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document import Where
+from bboxqa.formats.heads import begins
 from bboxqa.formats.images import FileImages, pictures_of, size_in, size_of_picture
 from bboxqa.formats.label_folders import by_place, path_below, place_of, without_suffix
-from bboxqa.formats.labelme.labelme import is_labelme_head
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
@@ -31,7 +31,7 @@ from bboxqa.formats.translation.collector import (
     Wanted,
     tally_notes,
 )
-from bboxqa.formats.translation.json_files import begins, json_damage
+from bboxqa.formats.translation.json_files import json_damage
 from bboxqa.formats.translation.masks import Masks, checked_size, picture_mask
 from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
 from bboxqa.formats.translation.untrusted import (
@@ -77,14 +77,14 @@ class _File(msgspec.Struct, gc=False, rename="camel"):
 _decode = msgspec.json.Decoder(_File).decode
 
 
-def translate_labelme(path: Path, add: Add, wanted: Wanted) -> Translated:
+def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate the files of a folder or archive, or one file.
 
     Raises DatasetError if there are no files, and BrokenTextError if the only file is not JSON.
     """
     members = members_of(path)
     named = [*members_with(members, ".json")]
-    files = [each for each in named if begins(is_labelme_head, each.head())]
+    files = [each for each in named if begins("LabelMe", each.head())]
     if not files:
         raise DatasetError([f"{path}: has no JSON of LabelMe"])
     # A full disk or a crash leaves empty files; reading them reports each one.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
-from bboxqa.formats.content_kinds import PARQUET
+from bboxqa.formats.heads import PARQUET
 from bboxqa.formats.opening import decoded, named_errors, read_whole
 from bboxqa.formats.recordings.times import TimeUnit, milliseconds
 from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign

@@ -13,10 +13,10 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.document import Where
+from bboxqa.formats.heads import begins
 from bboxqa.formats.label_folders import short_names
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
-from bboxqa.formats.supervisely.format import META, looks_right
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
     BY_NOBODY,
@@ -30,7 +30,7 @@ from bboxqa.formats.translation.collector import (
     Wanted,
     tally_notes,
 )
-from bboxqa.formats.translation.json_files import NoObject, begins, decoded_parts, json_objects
+from bboxqa.formats.translation.json_files import NoObject, decoded_parts, json_objects
 from bboxqa.formats.translation.masks import Masks, checked_size, picture_mask
 from bboxqa.formats.translation.untrusted import (
     MaskProblemError,
@@ -72,7 +72,7 @@ def _annotations_of(members: Sequence[Member]) -> list[Member]:
     inside = [each for each in named if PurePosixPath(each.name).parent.name == "ann"]
     if not all(map(_is_meta, inside)):
         return [each for each in inside if not _is_meta(each)]
-    return [each for each in named if not each.name or begins(looks_right, each.head())]
+    return [each for each in named if not each.name or begins("Supervisely", each.head())]
 
 
 class _Object(msgspec.Struct, rename="camel"):
@@ -189,7 +189,7 @@ class _Records:
         if not name:
             self.into.defect("T004", f"{label}: has no classTitle", where, row)
         elif self._classes and name not in self._classes:
-            problem = f"{label}: {one_line(name)!r} is not a class of {META}"
+            problem = f"{label}: {one_line(name)!r} is not a class of meta.json"
             self.into.defect("T050", problem, where, row)
 
     def _shared(self, figure: dict[str, Any], image: Record, label: str, where: Where) -> Record:
@@ -226,7 +226,7 @@ class _Records:
 
 
 def _is_meta(member: Member) -> bool:
-    return PurePosixPath(member.name).name.lower() == META
+    return PurePosixPath(member.name).name.lower() == "meta.json"
 
 
 def _without_suffix(name: str, suffix: str) -> str:

@@ -1,21 +1,16 @@
 """JSON sources with one file per image: in a folder, in an archive, or a single file."""
 
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from bboxqa.core.file_names import is_file
-from bboxqa.formats.content_kinds import absence_of
 from bboxqa.formats.document import Where
-from bboxqa.formats.member import Member, is_archive, plain_head
-from bboxqa.formats.source import head_of, members_with, readable_members
+from bboxqa.formats.heads import absence_of
+from bboxqa.formats.member import Member
 from bboxqa.formats.translation.collector import BrokenTextError, Collector
 
 _BYTE = re.compile(r"\s*\(byte (\d+)\)")
@@ -23,34 +18,10 @@ _NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 AGAIN = "Export it again; the file may be cut off."
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding a text raises that is no JSON."""
-# The number of files examined in an archive, and in a folder.
-_LOOKED_AT, _SAMPLE = 50, 5
 
 Part = TypeVar("Part")
 NoObject = list[Any] | str | float | int | bool | None
 """What a list may have in place of an object."""
-LooksRight = Callable[[bytes], bool]
-"""Returns whether a text, without blanks and byte order marks, begins like a format."""
-
-
-def recognises_text(
-    looks_right: LooksRight, suffixes: tuple[str, ...] = (".json",)
-) -> Callable[[Path], bool]:
-    """Return a function that recognises files of a format, and archives with such a file."""
-    return partial(_recognises, looks_right, suffixes)
-
-
-def _recognises(looks_right: LooksRight, suffixes: tuple[str, ...], path: Path) -> bool:
-    head = head_of(path)
-    if not is_archive(head):
-        return begins(looks_right, head)
-    named = islice(members_with(readable_members(path), suffixes), _LOOKED_AT)
-    return any(begins(looks_right, each.head()) for each in named)
-
-
-def begins(looks_right: LooksRight, head: bytes) -> bool:
-    """Return whether the beginning of a file belongs to a format."""
-    return looks_right(plain_head(head))
 
 
 def json_damage(text: bytes, error: Exception, title: str = "") -> str:
@@ -99,14 +70,6 @@ def json_stop(text: bytes, error: Exception) -> tuple[int, str]:
     return place, "text follows the document"
 
 
-def json_in(folder: Path) -> Iterator[Path]:
-    """Yield the JSON files directly in a folder, unsorted; none if it cannot be read."""
-    with suppress(OSError), os.scandir(folder) as found:
-        for each in found:
-            if each.name.lower().endswith(".json") and is_file(each):
-                yield Path(each.path)
-
-
 def json_objects(
     members: Iterable[Member], into: Collector
 ) -> Iterator[tuple[Member, dict[str, Any]]]:
@@ -139,9 +102,3 @@ def decoded_parts(files: Iterable[Member], part: type[Part]) -> Iterator[Part]:
     for file in files:
         with suppress(*NOT_JSON):
             yield decoder.decode(file.text())
-
-
-def all_begin(looks_right: LooksRight, folder: Path) -> bool:
-    """Return whether a folder has JSON files directly inside, and a few of them are of a format."""
-    files = [*islice(json_in(folder), _SAMPLE)]
-    return bool(files) and all(begins(looks_right, head_of(file)) for file in files)

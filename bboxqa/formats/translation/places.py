@@ -14,8 +14,8 @@ from bboxqa.core.arrays import IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.formats.column_builder import ColumnsBuilder
-from bboxqa.formats.content_kinds import PARQUET
 from bboxqa.formats.document import OwnPlace, Where
+from bboxqa.formats.heads import PARQUET
 from bboxqa.formats.positions import JsonPlaces, spots
 from bboxqa.formats.records import WRITTEN_ANGLE, ReadSettings
 from bboxqa.formats.source import members_of

@@ -16,6 +16,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.document import Where
+from bboxqa.formats.heads import is_via_head
 from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.records import ANNOTATOR_KEYS
@@ -31,7 +32,7 @@ from bboxqa.formats.translation.collector import (
     Wanted,
     tally_notes,
 )
-from bboxqa.formats.translation.json_files import AGAIN, begins, json_damage
+from bboxqa.formats.translation.json_files import AGAIN, json_damage
 from bboxqa.formats.translation.untrusted import (
     ValueProblemError,
     items,
@@ -41,7 +42,6 @@ from bboxqa.formats.translation.untrusted import (
     plain_text,
     points_of,
 )
-from bboxqa.formats.via.format import looks_right
 from bboxqa.model.choices import Choices
 
 _NOTES = (
@@ -79,7 +79,7 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     Raises BrokenTextError if it cannot be read, and DatasetError if it has no images, or does not
     say which attribute holds the labels.
     """
-    found = [each for each in members_of(path) if not each.name or begins(looks_right, each.head())]
+    found = [each for each in members_of(path) if not each.name or is_via_head(each.head())]
     member = only_file(path, found, "VIA")
     text = member.text()
     is_json = text[:4096].lstrip().startswith(b"{")

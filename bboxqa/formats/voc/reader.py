@@ -11,6 +11,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count, one_line
 from bboxqa.formats.document import Where
+from bboxqa.formats.heads import begins
 from bboxqa.formats.images import FileImages, pictures_of, size_of_picture
 from bboxqa.formats.label_folders import by_place, path_below
 from bboxqa.formats.member import Member, is_picture
@@ -30,7 +31,6 @@ from bboxqa.formats.translation.collector import (
 from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
 from bboxqa.formats.translation.shapes import turned_box
 from bboxqa.formats.translation.untrusted import ValueProblemError, number_in
-from bboxqa.formats.voc.voc import is_voc_head
 from bboxqa.formats.xml_elements import Element, XmlError, tree_of
 
 _MARKS = ("difficult", "truncated", "occluded")
@@ -53,7 +53,7 @@ _WORDS = (
 )
 
 
-def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
+def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate the files of a folder or archive, or one file.
 
     Raises DatasetError if there are no files.
@@ -61,13 +61,13 @@ def translate_voc(path: Path, add: Add, wanted: Wanted) -> Translated:
     members = members_of(path)
     named = by_place([*members_with(members, ".xml")])
     heads = {place: member.head() for place, member in named.items()}
-    if not any(map(is_voc_head, heads.values())):
+    if not any(begins("VOC", each) for each in heads.values()):
         raise DatasetError([f"{path}: has no XML of Pascal VOC"])
     # A full disk or a crash leaves empty files; reading them reports each one.
     files = {
         place: named[place]
         for place, head in heads.items()
-        if is_voc_head(head) or not head.strip()
+        if begins("VOC", head) or not head.strip()
     }
     pictures = by_place(pictures_of(path, members, files))
     authors = {name for member in files.values() for name in _authors_in(member.read())}

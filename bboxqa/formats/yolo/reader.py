@@ -13,6 +13,13 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.document import Where
+from bboxqa.formats.heads import (
+    is_label_head,
+    is_names_file,
+    is_names_head,
+    is_shape_head,
+    is_yaml,
+)
 from bboxqa.formats.images import FileImages, pictures_of, shared_folders
 from bboxqa.formats.label_folders import (
     LISTS,
@@ -44,13 +51,6 @@ from bboxqa.formats.translation.label_batches import (
 from bboxqa.formats.translation.other_files import NO_LABELS, add_others, json_or_xml_of_tools
 from bboxqa.formats.translation.untrusted import LEAST_PIXELS, MOST_BEYOND
 from bboxqa.formats.yolo.names import ClassNames, class_names_of
-from bboxqa.formats.yolo.yolo import (
-    is_label_head,
-    is_names_file,
-    is_names_head,
-    is_shape_head,
-    is_yaml,
-)
 
 TITLE = "YOLO labels"
 _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt")
@@ -63,7 +63,7 @@ _WORDS = (
 )
 
 
-def translate_labels(path: Path, add: Add, wanted: Wanted) -> Translated:
+def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate a folder or archive of label files.
 
     Raises DatasetError if it has no label files.

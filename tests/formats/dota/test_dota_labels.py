@@ -7,7 +7,7 @@ from support.tool_files import alone, asked, drawn, found, write
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.choices import choices_of
-from bboxqa.formats.dota.reader import translate_dota as translate
+from bboxqa.formats.dota.reader import translate
 from bboxqa.formats.translation.collector import Wanted
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats/dota"

@@ -12,7 +12,7 @@ from PIL import Image
 from support.tool_files import translation_of
 
 from bboxqa import validate
-from bboxqa.formats.labelme.reader import translate_labelme as translate
+from bboxqa.formats.labelme.reader import translate
 from bboxqa.model.shapes.masks import decode_counts
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"

@@ -9,7 +9,7 @@ from support.tool_files import drawn, found, translation_of
 
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.voc.reader import translate_voc as translate
+from bboxqa.formats.voc.reader import translate
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of VOC here")

@@ -13,7 +13,7 @@ import bboxqa
 from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.registry import is_source
-from bboxqa.formats.yolo.reader import translate_labels as translate
+from bboxqa.formats.yolo.reader import translate
 
 SHARED = Path(__file__).parents[4] / "shared/data/formats"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of YOLO here")

@@ -1,0 +1,385 @@
+"""What files are, by how they begin: those that are read, and those of other programs.
+
+A line of `_SIGNATURES` is all that a kind of file costs: its name, how it begins, what it is
+called, and what to do with it.
+"""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from bboxqa.formats.member import HEAD, NUMBER, as_utf8, plain_head
+
+PARQUET = b"PAR1"
+"""The first bytes of Parquet files."""
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
+"""Suffixes of tables."""
+CLASS_NAMES = "*class-descriptions*.csv"
+"""The pattern of tables of Open Images with the names of classes by code."""
+
+_MEASURED = "`bboxqa agree` measures its boxes."
+_SAVE = "Save the annotations as JSON or CSV in the program that wrote it."
+_EXPORT = "Export COCO JSON from the tool that wrote it."
+_COLUMNS = (
+    "Say what its columns hold: --columns image=NAME,x=NAME,…; `bboxqa stats` measures labels."
+)
+_LABELS = "Name the folder that has them and data.yaml or classes.txt, one for each annotator."
+_BYTES, _ARCHIVE, _XML, _JSON, _NAMED = "bytes", "archive", "xml", "json", "named"
+_NO_COCO = rb'(?!.*"images"\s*:)'
+
+
+class _Signature(NamedTuple):
+    kind: str
+    group: str
+    """Where the pattern applies: to bytes, XML without blanks, or JSON without blanks. Kinds that
+    are "named" are recognised elsewhere."""
+    pattern: bytes
+    what: str
+    advice: str
+
+
+# Of each group, the first pattern that matches counts.
+_SIGNATURES = tuple(
+    _Signature(*each)
+    for each in (
+        (
+            "image", _BYTES, (rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|II\*\0|MM\0\*|RIFF....WEBP"
+            rb"|BM.{4}\0\0\0\0"),
+            "an image", "Name the JSON file that holds its annotations.",
+        ),
+        ("NumPy", _BYTES, rb"\x93NUMPY|PK\x03\x04.{26}[^/]{1,200}?\.npy",
+         "a file of NumPy arrays", _SAVE),
+        ("PyTorch", _BYTES, rb"PK\x03\x04.{26}[^/]{1,200}/(?:data\.pkl|\.format_version|byteorder)",
+         "a file of PyTorch", _SAVE),
+        ("office", _BYTES, rb"PK\x03\x04.*(?:\[Content_Types\]\.xml|opendocument)",
+         "an office document",
+         "Name the JSON file with the annotations; `bboxqa stats` measures tables saved as CSV."),
+        ("archive", _BYTES, (rb"PK\x03\x04|PK\x05\x06|\x1f\x8b|7z\xbc\xaf|Rar!|BZh|\xfd7zXZ"
+         rb"|.{257}ustar"),
+         "a compressed archive", "Unpack it into a folder of its own, and name the folder."),
+        ("HDF5", _BYTES, rb"\x89HDF\r\n", "HDF5", _SAVE),
+        ("MATLAB", _BYTES, rb"MATLAB ", "a file of MATLAB", _SAVE),
+        ("pickle", _BYTES, rb"\x80[\x02-\x05]",
+         "pickled Python objects, which could run any code", _SAVE),
+        ("Parquet", _BYTES, PARQUET, "a Parquet table", _COLUMNS),
+        ("SQLite", _BYTES, rb"SQLite format 3\0", "an SQLite database", _EXPORT),
+        ("PDF", _BYTES, rb"%PDF-", "a PDF", "Name the JSON file that holds the annotations."),
+        ("pointer", _BYTES, rb"version https://git-lfs",
+         "a Git LFS pointer", "Fetch its content first: git lfs pull"),
+        ("zeros", _BYTES, rb"\0+\Z",
+         "zero bytes only, so its content is lost", "Download or export the file again."),
+        ("ELAN", _XML, rb".*<ANNOTATION_DOCUMENT\b",
+         "ELAN's own file", "In ELAN: File, Export As, Tab-delimited Text; give that file."),
+        ("CVAT", _XML, rb"(?=<).*<annotations\b[^>]*>.*?<(?:version|meta|image|track)\b",
+         "XML of CVAT", _MEASURED),
+        (
+            "VOC", _XML, (rb"(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>\s*)?"
+            rb"(?:<!--.*?-->\s*)*<annotation(?:\s[^>]*)?>(?=.*<(?:filename|object|size|folder)\b)"),
+            "XML of Pascal VOC", "`bboxqa agree` measures its boxes: name its folder.",
+        ),
+        ("HTML", _XML, rb"(?i:.*<(?:!doctype html|html)\b)", "a web page",
+         "Open it in a browser: it may be a login or error page instead of the requested file."),
+        ("XML", _XML, rb"", "XML of neither CVAT nor Pascal VOC", _EXPORT),
+        (
+            "Label Studio", _JSON, rb"(?:\[\s*\{|\{" + _NO_COCO + rb")(?:"
+            rb'(?=.*"(?:annotations|completions|predictions)"\s*:)'
+            rb'(?=.*"(?:from_name|completed_by|result|data)"\s*:)'
+            rb'|(?=.*"result"\s*:\s*\[)(?=.*"(?:from_name|original_width)"\s*:)'
+            rb'|(?=.*"(?:rectangle|polygon|ellipse|brush|keypoint)labels"\s*:\s*\[)'
+            rb'(?=.*"(?:original_width|annotation_id|lead_time)"\s*:)'
+            rb'|(?=.*"annotation_id"\s*:)(?=.*"lead_time"\s*:))',
+            "Label Studio's own JSON",
+            ("`bboxqa agree` measures its boxes. For choices and ratings, export the project as "
+            "CSV, and name the column of answers: bboxqa stats FILE.csv --value COLUMN"),
+        ),
+        ("CreateML", _JSON,
+         rb'\[\s*\{(?=.*"image(?:filename)?"\s*:\s*")(?=.*"coordinates"\s*:\s*\{)',
+         "JSON of CreateML", _EXPORT),
+        ("CVAT backup", _JSON, rb'\[\s*\{(?=.*"tags"\s*:\s*\[)(?=.*"shapes"\s*:\s*\[)',
+         "JSON of a CVAT backup", "In CVAT, export the task or job as CVAT for images 1.1."),
+        ("Labelbox", _JSON,
+         rb'(?:\[\s*)?\{(?:\s*"data_row"\s*:\s*\{|(?=.*"Labeled Data"\s*:).*"Label"\s*:)',
+         "JSON of Labelbox", "Convert it to COCO JSON first."),
+        (
+            # An image embedded before the shapes may be larger than the examined beginning.
+            "LabelMe", _JSON, rb"\{" + _NO_COCO + rb'(?:(?=.*"shapes"\s*:\s*\[)'
+            rb'(?=.*"(?:version|imagePath|imageData|flags|points|shape_type)"\s*:)'
+            rb'|(?=.*"(?:version|imagePath|flags|lineColor)"\s*:)(?=.*"imageData"\s*:\s*")'
+            rb'|\s*"imageData"\s*:\s*")',
+            "JSON of LabelMe", "`bboxqa agree` measures its boxes: name its folder.",
+        ),
+        (
+            "VIA", _JSON, (rb'\{(?!\s*"images"\s*:)(?:.*"_via_(?:settings|img_metadata)"\s*:'
+            rb'|\s*"(?:[^"\\]|\\.)*"\s*:\s*\{(?=.{0,4000}"filename"\s*:)'
+            rb'.{0,4000}"(?:regions|file_attributes|base64_img_data)"\s*:)'),
+            "JSON of VIA", _MEASURED,
+        ),
+        (
+            "Supervisely", _JSON, rb"\{" + _NO_COCO + rb'(?=.*"objects"\s*:\s*\[)'
+            rb'(?=.*"(?:classTitle|tags)"\s*:)(?=.*"(?:size|classTitle|figures|frames)"\s*:)',
+            "Supervisely's own JSON", _MEASURED,
+        ),
+        (
+            "Datumaro", _JSON, rb"\{" + _NO_COCO + rb'(?=.*"categories"\s*:\s*\{\s*(?:"|\}))'
+            rb'(?:.*"items"\s*:\s*\[|.*"dm_format_version"\s*:'
+            rb'|.*"categories"\s*:\s*\{\s*"label"\s*:\s*\{)',
+            "Datumaro's own JSON", _MEASURED,
+        ),
+        (
+            "FiftyOne", _JSON, rb"\{" + _NO_COCO + rb'(?:(?=.*"samples"\s*:\s*\[).*"filepath"\s*:'
+            rb'|\s*"classes"\s*:.*"labels"\s*:\s*\{.*"bounding_box"\s*:)',
+            "FiftyOne's own JSON",
+            ("In Python, load it and call bboxqa.agree(bboxqa.read_coco(dataset)); or export COCO "
+            "JSON."),
+        ),
+        ("Hugging Face", _JSON,
+         rb'\{(?!.*"images"\s*:\s*\[)(?=.*"features"\s*:\s*\{).*"_type"\s*:\s*"',
+         "the description of a Hugging Face data set",
+         'Save the data set as Parquet, in Python: dataset.to_parquet("a.parquet")'),
+        ("GeoJSON", _JSON, rb"\{" + _NO_COCO + rb'.*"type"\s*:\s*"FeatureCollection"', "GeoJSON",
+         ("Its coordinates are geographic: export COCO JSON, in pixels, from the tool that wrote "
+         "it.")),
+        ("YOLOv6", _JSON,
+         rb"\{" + _NO_COCO + rb'(?=\s*"information"\s*:).*"shape"\s*:.*"labels"\s*:\s*\[\[',
+         "YOLOv6's cache of labels",
+         "Name the folder of the labels that it was made from, with data.yaml or classes.txt."),
+        ("VOC as json", _JSON,
+         rb"[\[{]" + _NO_COCO + rb'(?=.*"annotation"\s*:\s*\{).*"bndbox"\s*:\s*\{\s*"[xy]m',
+         "XML of Pascal VOC turned into JSON",
+         "Name the folder of the XML files that it was made from."),
+        ("Darwin", _JSON,
+         rb"\{" + _NO_COCO + rb'(?:.*"item"\s*:\s*\{.*"slots"\s*:\s*\['
+         rb'|\s*"annotations"\s*:\s*\[\s*\{.*"slot_names"\s*:\s*\[)',
+         "JSON of V7 Darwin", _MEASURED),
+        ("binary", _NAMED, b"", "not text",
+         "Open it in the tool that wrote it, and export COCO JSON from there."),
+        ("COCO", _NAMED, b"", "COCO JSON", _MEASURED),
+        ("table", _NAMED, b"", "a table", _COLUMNS),
+        ("notebook", _NAMED, b"", "a Jupyter notebook",
+         "Name the JSON file that holds the annotations."),
+        ("YAML", _NAMED, b"", "YAML",
+         "Name the folder that has the annotations; labels of YOLO are read with its data.yaml."),
+        ("YOLO", _NAMED, b"", "labels of YOLO", _LABELS),
+        ("DOTA", _NAMED, b"", "labels of DOTA",
+         "Name the folder that has them, one for each annotator."),
+    )
+)  # fmt: skip
+WHAT = {each.kind: (each.what, each.advice) for each in _SIGNATURES}
+"""The description of each kind of content, and advice on how to go on."""
+TEXT = re.compile(rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff|\0{0,3}[\s\0]*[\[{]")
+"""Byte order marks, and the first character of JSON in each encoding."""
+_ELEMENT = re.compile(rb"<(?:\?xml|!--|!doctype|[a-z])", re.IGNORECASE)
+_CONTROL = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
+# Text has hardly any control characters; in binary content they are as frequent as other bytes.
+_MOST_CONTROL = 0.02
+
+
+@cache
+def _pattern(kind: str) -> re.Pattern[bytes]:
+    pattern = next(each.pattern for each in _SIGNATURES if each.kind == kind)
+    return re.compile(pattern, re.DOTALL)
+
+
+def begins(kind: str, head: bytes) -> bool:
+    """Return whether a text begins like JSON or XML of a kind.
+
+    Examples
+    --------
+    >>> begins("LabelMe", b'{"version": "5.2", "shapes": []}'), begins("LabelMe", b'{"images": 1}')
+    (True, False)
+    >>> begins("VOC", b"<annotation><filename>a.jpg"), begins("VOC", b"<annotations><image>")
+    (True, False)
+    """
+    return _pattern(kind).match(plain_head(head)) is not None
+
+
+def _first(group: str, head: bytes) -> str | None:
+    of_group = (each.kind for each in _SIGNATURES if each.group == group)
+    return next((kind for kind in of_group if _pattern(kind).match(head)), None)
+
+
+def json_kind_of(head: bytes) -> str | None:
+    """Return the kind of JSON of another program than COCO's; None if it is not recognised.
+
+    Examples
+    --------
+    >>> json_kind_of(b'{"version": "5.2", "shapes": []}')
+    'LabelMe'
+    """
+    return _first(_JSON, plain_head(head))
+
+
+def kind_of(head: bytes) -> str | None:
+    """Return the key in `WHAT` for the beginning of a file; None if it may be JSON."""
+    if head[:1] in (b"", b"{", b"["):
+        return None
+    if found := _first(_BYTES, head):
+        return found
+    plain = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if _ELEMENT.match(plain):
+        return _first(_XML, plain)
+    if TEXT.match(head):
+        return None
+    n_control = len(head) - len(head.translate(None, _CONTROL))
+    return "binary" if n_control > _MOST_CONTROL * len(head) else None
+
+
+def content_words(head: bytes) -> str:
+    """Return the description of a file by its beginning; "" if it may be JSON.
+
+    Examples
+    --------
+    >>> content_words(b"%PDF-1.7"), content_words(b'{"images": []}')
+    ('a PDF', '')
+    """
+    kind = kind_of(head[:HEAD])
+    return WHAT[kind][0] if kind else ""
+
+
+def absence_of(head: bytes) -> str:
+    """Return why a file has no content, by its beginning; "" if it has any.
+
+    Examples
+    --------
+    >>> absence_of(b" "), absence_of(b"<a/>")
+    ('is empty', '')
+    """
+    if not head.strip():
+        return "is empty"
+    is_pointer = kind_of(head[:HEAD]) == "pointer"
+    return "is a Git LFS pointer; its content is fetched by: git lfs pull" if is_pointer else ""
+
+
+IS_COCO = re.compile(rb'\s*\{.*"(?:images|annotations|categories)"\s*:\s*\[\s*[{\]]', re.DOTALL)
+"""The beginning of COCO JSON, for commands that read tables only."""
+LOOKED_AT = 1 << 16
+"""Bytes read at either end of a file to recognise COCO, whose lists begin there."""
+_LISTS = re.compile(rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s*(?:\{|\]|$)')
+# A list of results: the content of the first record, one level deep.
+_OF_RECORD = rb"(?:[^{}]|\{[^{}]*\})*?"
+_RESULTS_LIST = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*\[\s*\{"
+    + rb"(?=%b\"image_id\"\s*:)(?=%b\"(?:score|caption)\"\s*:)" % (_OF_RECORD, _OF_RECORD)
+)
+_ANY_KEY = re.compile(
+    rb'"(?:images|annotations|categories|image_id|category_id|bbox|segmentation|keypoints)"'
+)
+_SOMETHING = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]\s*[^\s\[\]{}]")
+# A list of categories and nothing else, such as panoptic_coco_categories.json.
+_OF_CATEGORY = (
+    rb'"(?:id|name|supercategory|isthing|color)"\s*:\s*(?:"[^"]*"|\[[\d,\s]*\]|[\w.-]+)\s*'
+)
+_CATEGORIES_LIST = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*\[\s*\{\s*(?=[^{}]*\"name\")%b(?:,\s*%b)*\}"
+    % (_OF_CATEGORY, _OF_CATEGORY)
+)
+
+
+def is_without_coco(head: bytes, end: bytes = b"") -> bool:
+    """Return whether the beginning and the end of a file are JSON with no key of COCO.
+
+    A file that is empty, cut off before its first key, or has zero bytes, as UTF-16 does, may be
+    annotations and gives False.
+
+    Examples
+    --------
+    >>> is_without_coco(b'{"line": 1}'), is_without_coco(b'{"images": []}'), is_without_coco(b"{")
+    (True, False, False)
+    >>> is_without_coco(b'[{"id": 1, "name": "cat"}]'), is_without_coco(b'[{"name": "a", "x": 1}]')
+    (True, False)
+    """
+    is_something = _SOMETHING.match(head) or _CATEGORIES_LIST.match(head)
+    is_text = is_something is not None and b"\0" not in head
+    return is_text and not _ANY_KEY.search(head + end)
+
+
+def is_coco(name: str, end: bytes) -> bool:
+    """Return whether a file has a list of images, annotations or categories near one of its ends.
+
+    Lists of results, which begin with a record of an image and a score or caption, count as COCO.
+    So does a file that is cut off or in UTF-16, so that `validate` reports the defect.
+    """
+    text = end.replace(b"\0", b"")
+    is_known = _LISTS.search(text) is not None or _RESULTS_LIST.match(text) is not None
+    return is_known and not name.lower().endswith(".fixed.json")
+
+
+_LINE = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+" + NUMBER + rb"){4,}[ \t]*(?:[\r\n]|\Z)")
+_SHARES = re.compile(rb"\s*\d+(?:\.0*)?(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}")
+_NAMES_KEY = re.compile(rb"^[\"']?names[\"']?\s*:", re.MULTILINE)
+_SHAPE_KEY = re.compile(rb"^[\"']?kpt_shape[\"']?\s*:", re.MULTILINE)
+_DOTA_HEADER = rb"\s*(?:imagesource|gsd)\s*:[^\n]*(?:\n|\Z)"
+# A category contains a character other than digits, since lines of numbers only may be YOLO labels.
+# A quoted character at the end of a line means ICDAR text, which has colours, centres and boxes
+# before it.
+_REST = rb"(?![-+.\deE \t]+(?:\r?\n|\Z))(?![^\n]*\"[ \t]*(?:\r?\n|\Z))[^\s:]"
+_DOTA_LABEL = rb"\s*" + rb"[ \t]+".join([NUMBER] * 8) + rb"[ \t]+" + _REST
+_DOTA = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:(?:%b)+(?:\s*\Z|%b)|%b)" % (_DOTA_HEADER, _DOTA_LABEL, _DOTA_LABEL),
+    re.IGNORECASE,
+)
+_VIA_CSV = re.compile(
+    rb'#?"?filename"?,"?file_size"?,"?file_attributes"?,"?region_count"?,"?region_id"?,'
+    rb'"?region_shape_attributes"?,"?region_attributes"?\s'
+)
+_META = re.compile(rb'\{.*"classes"\s*:\s*\[(?:\s*\]|\s*\{.*"(?:title|shape)"\s*:)', re.DOTALL)
+
+
+def is_yaml(name: str) -> bool:
+    """Return whether a file is YAML, by its name."""
+    return name.lower().endswith((".yaml", ".yml"))
+
+
+def is_names_file(name: str) -> bool:
+    """Return whether a file may describe a YOLO data set: its class names, or its key points."""
+    last = name.rpartition("/")[2].lower()
+    return is_yaml(last) or last.endswith(".names") or last == "classes.txt"
+
+
+def is_names_head(name: str, head: bytes) -> bool:
+    """Return whether a file has class names, by its name and beginning."""
+    text = as_utf8(head).strip()
+    if is_yaml(name):
+        return _NAMES_KEY.search(text) is not None
+    return b"\0" not in text and bool(text)
+
+
+def is_shape_head(name: str, head: bytes) -> bool:
+    """Return whether a file says how many key points there are, by its name and beginning."""
+    return is_yaml(name) and _SHAPE_KEY.search(as_utf8(head)) is not None
+
+
+def is_label_head(head: bytes, *, strict: bool = False) -> bool:
+    """Return whether a file begins with a label of YOLO.
+
+    With `strict`, its numbers have to be relative to the image.
+
+    Examples
+    --------
+    >>> is_label_head(b"0 0.5 0.5 0.1 0.2"), is_label_head(b"cat 1 2 3 4")
+    (True, False)
+    """
+    return (_SHARES if strict else _LINE).match(head) is not None and _LINE.match(head) is not None
+
+
+def is_dota_head(head: bytes) -> bool:
+    r"""Return whether a file begins with a label of DOTA, or with its header lines.
+
+    Examples
+    --------
+    >>> is_dota_head(b"1 1 5 1 5 3 1 3 plane 0"), is_dota_head(b"0 .1 .1 .5 .1 .5 .3 .1 .3")
+    (True, False)
+    >>> is_dota_head(b"imagesource:GoogleEarth\ngsd:0.146\n")
+    True
+    """
+    return _DOTA.match(head) is not None
+
+
+def is_via_head(head: bytes) -> bool:
+    """Return whether a file begins like JSON or CSV of VIA."""
+    return begins("VIA", head) or _VIA_CSV.match(plain_head(head)) is not None
+
+
+def is_meta_head(head: bytes) -> bool:
+    """Return whether a file begins like the list of classes of a Supervisely project."""
+    return _META.match(plain_head(head)) is not None
