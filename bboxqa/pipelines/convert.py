@@ -150,8 +150,11 @@ def convert(
     are_refused = not lossy and not all(map(is_review_queue, _given(source)))
     _refuse(content, to_format, losses if are_refused else ())
     n_files = _write(path, to_format, to_format.files(content, options))
-    example = _example_of_sizes(source, choices)
-    notes = (*notes, *notes_on(content, to_format), *_size_notes(content, to_format, example))
+    notes = (*notes, *notes_on(content, to_format))
+    if "image sizes" not in to_format.holds and any(each.get("width") for each in content.images):
+        beside = "put the pictures beside it in the folder images"
+        by_file = "read it with --image-size FILE, such as the input"
+        notes += (f"{to_format.title} has no sizes of images: {beside}, or {by_file}",)
     held = content.held(to_format.holds)
     sizes = n_files, len(content.images), len(content.annotations) + len(held)
     return Conversion(path, *sizes, tuple(content.annotators), losses, notes)
@@ -159,40 +162,18 @@ def convert(
 
 def _refuse(content: Content, to_format: Writer, losses: Iterable[Loss]) -> None:
     """Raise DatasetError with all losses, and images without the size that the format needs."""
-    unsized, lost = [], [str(each) for each in losses]
+    problems, advice = [], []
     if to_format.needs_sizes is not None:
         names = content.without_size(drawn=to_format.needs_sizes == "drawn images")
         if names:
             some = f"{count(len(names), 'image')} without width and height, such as {names[0]!r}"
-            unsized = [f"{some}; {to_format.title} needs them"]
-    if unsized or lost:
-        add = (
-            "Add the size of each image to the input files, or give it for all of them: "
-            "--image-size 1920x1080"
-        )
-        leave_out = "Nothing was written. To write the rest: --lossy"
-        advice = [*[add] * bool(unsized), *[leave_out] * bool(lost)]
-        raise DatasetError([*unsized, *lost], "\n".join(advice))
-
-
-def _size_notes(content: Content, to_format: Writer, example: str) -> Iterator[str]:
-    """Yield a note on sizes of images, which the pictures hold as well."""
-    n_known = sum(bool(each.get("width")) for each in content.images)
-    if n_known and "image sizes" not in to_format.holds:
-        what = count(n_known, "size of an image", "sizes of images")
-        is_ = "is" if n_known == 1 else "are"
-        yield (
-            f"{what} {is_} not in the labels of {to_format.title}: put the pictures beside them in "
-            "the folder images, or read them with --image-size FILE"
-            f"{example}"
-        )
-
-
-def _example_of_sizes(source: Files, choices: Choices) -> str:
-    """Return a file that has the sizes of images, as the end of a sentence; "" if there is none."""
-    if choices.image_size is not None or len(_given(source)) != 1:
-        return ""
-    return ", such as the input"
+            problems = [f"{some}; {to_format.title} needs them"]
+            advice = ["Add the sizes to the input, or give one for all: --image-size 1920x1080"]
+    if lost := [str(each) for each in losses]:
+        problems += lost
+        advice.append("Nothing was written. To write the rest: --lossy")
+    if problems:
+        raise DatasetError(problems, "\n".join(advice))
 
 
 def gather(
@@ -254,19 +235,21 @@ def _refuse_inputs(path: Path, source: Files) -> None:
 
 
 def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:
-    """Refuse an output that exists, before anything is read."""
-    is_file = _is_file(path, to_format)
-    if is_file and path.is_dir():
-        raise OutputError(f"{path}: is a folder; {to_format.title} is one file: name it")
-    if not is_file and path.exists() and not path.is_dir():
-        raise OutputError(f"{path}: is a file; {to_format.title} is a folder: name it")
-    _refuse_ending(path, to_format, is_file=is_file)
-    if to_format.is_known_by_suffix and not path.name.lower().endswith(to_format.suffixes):
-        end = to_format.suffixes[0]
-        better = path.with_name(path.name + end)
-        raise OutputError(f"{path}: is a table, whose name ends in {end}; try: {better}")
+    """Refuse an output that exists, or has the name of another kind, before anything is read."""
+    is_file, title = _is_file(path, to_format), to_format.title
+    layout, end = ("one file", to_format.suffixes[0]) if is_file else ("a folder", "")
     if path.is_symlink():
         raise OutputError(f"{path}: is a link, which would be replaced; name what it leads to")
+    if path.exists() and path.is_dir() == is_file:
+        found = "a folder" if is_file else "a file"
+        raise OutputError(f"{path}: is {found}; {title} is {layout}: name it")
+    # Programs do not open an archive that is none, and readers know tables by their names.
+    of_files = () if is_file else (end for each in WRITERS.values() for end in each.suffixes)
+    wrong = (*ARCHIVES, *of_files)
+    is_known = not to_format.is_known_by_suffix or path.name.lower().endswith(to_format.suffixes)
+    if (path.name.lower().endswith(wrong) and not path.is_dir()) or not is_known:
+        better = shlex.quote(clean(str(path.with_name(path.name.partition(".")[0] or "out")) + end))
+        raise OutputError(f"{path}: is no name of {title}, which is {layout}; try: {better}")
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not force:
@@ -276,27 +259,6 @@ def _check_output(path: Path, to_format: Writer, *, force: bool) -> None:
     other = next((each for each in files if each.suffix not in to_format.suffixes), None)
     if other is not None:
         raise OutputError(f"{path}: has other files, such as {other.name}; name another folder")
-
-
-def _refuse_ending(path: Path, to_format: Writer, *, is_file: bool) -> None:
-    """Refuse the name of an archive, or of a file for a folder, which programs do not open."""
-    of_files = () if is_file else tuple(end for each in WRITERS.values() for end in each.suffixes)
-    wrong = (*ARCHIVES, *of_files)
-    if path.is_dir() or not path.name.lower().endswith(wrong):
-        return
-    stem = path.name
-    while stem.lower().endswith(wrong):
-        stem = stem.rpartition(".")[0]
-    stem, end = stem or "out", to_format.suffixes[0]
-    names, layout = [stem], "a folder"
-    if is_file:
-        names, layout = [stem if stem.lower().endswith(end) else stem + end], "one file"
-    elif to_format.layout == "folder or file":
-        names, layout = [stem, stem + end], "a folder, or one file of one annotator"
-    typed = " or ".join(shlex.quote(clean(str(path.with_name(each)))) for each in names)
-    is_packed = path.name.lower().endswith(ARCHIVES)
-    kind = "an archive, which is not written" if is_packed else "a file"
-    raise OutputError(f"{path}: is the name of {kind}; {to_format.title} is {layout}; try: {typed}")
 
 
 def _is_file(path: Path, to_format: Writer) -> bool:
@@ -310,10 +272,8 @@ def _write(path: Path, to_format: Writer, files: Iterator[Written]) -> int:
     if _is_file(path, to_format):
         every = list(files)
         if len(every) != 1:
-            raise ConfigError(
-                f"{path}: is the name of one file; {to_format.title} has one for each of "
-                f"{len(every):,} annotators: name a folder"
-            )
+            why = f"{to_format.title} has one for each of {len(every):,} annotators"
+            raise ConfigError(f"{path}: is the name of one file; {why}: name a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, every[0].data)
         return 1

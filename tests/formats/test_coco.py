@@ -624,7 +624,7 @@ def test_numbers_that_json_does_not_have_are_named_with_their_place(tmp_path, te
     (finding,) = [each for each in validate(path).findings if each.code == "F001"]
     place = text.index("NUMBER")
     assert finding.message == (
-        f"not JSON at byte {place:,}: {number}, which JSON does not have; "
+        f"not JSON at byte {place:,}: the number {number}, which JSON does not have; "
         "the rest of the file is not read"
     )
     assert (finding.spot.line, finding.spot.column) == (2, place - text.index("\n"))

@@ -40,7 +40,7 @@ def json_problem(text: bytes, error: Exception) -> str:
     Examples
     --------
     >>> json_problem(b'[1,\n NaN]', ValueError("invalid character (byte 5)"))
-    'line 2: NaN, which JSON does not have'
+    'line 2: the number NaN, which JSON does not have'
     """
     place, why = json_stop(text, error)
     line = text.count(b"\n", 0, place) + 1
@@ -61,7 +61,7 @@ def json_stop(text: bytes, error: Exception) -> tuple[int, str]:
     # The reader has passed the first of the wrong characters.
     place = max(0, int(said[1]) - 1)
     if found := _NO_NUMBER.search(text, place, place + 12):
-        return found.start(), f"{found[0].decode()}, which JSON does not have"
+        return found.start(), f"the number {found[0].decode()}, which JSON does not have"
     why = str(error)[: said.start()].removeprefix("JSON is malformed: ")
     if why != "trailing characters":
         return place + 1, why

@@ -49,17 +49,14 @@ class Content:
     """Top-level keys of COCO files that differ."""
     own_names: Mapping[int, str] = field(default_factory=dict)
     """By id, the names of categories with control characters, which are escaped in `name`."""
-
     masks: RowMasks = field(default_factory=RowMasks)
     """Converts masks, within a limit for all of them."""
 
     @cached_property
     def annotators(self) -> list[str]:
         """The names of annotators, sorted."""
-        named = {name for names in self.asked for name in names}
-        return sorted(
-            named | {each["annotator"] for each in self.annotations if "annotator" in each}
-        )
+        drew = {each["annotator"] for each in self.annotations if "annotator" in each}
+        return sorted(drew.union(*self.asked))
 
     @cached_property
     def category_names(self) -> dict[int, str]:
@@ -129,9 +126,7 @@ class Content:
     def works(self, place: int) -> list[tuple[str, list[Record]]]:
         """Return the annotators asked about the image at index `place`, with their annotations."""
         drawn = self.by_image.get(self.images[place]["id"], {})
-        names = list(dict.fromkeys((*self.asked[place], *drawn)))
-        if not names and not self.annotators:
-            names = [""]
+        names = {*self.asked[place], *drawn} or ({""} if not self.annotators else set())
         return [(name, drawn.get(name, [])) for name in sorted(names)]
 
     def check_labels(self, title: str, n_bytes: int) -> None:
@@ -170,13 +165,16 @@ def without_categories(content: Content, names: Container[str]) -> Content:
     """
     kept = [each for each in content.categories if each["name"] not in names]
     ids = {each["id"] for each in kept}
-    annotations = [each for each in content.annotations if each["category_id"] in ids]
-    apart = [each for each in content.apart if each.get("label") not in names]
-    images = [
-        {**image, "annotators": [*asked]} if asked else image
-        for image, asked in zip(content.images, content.asked, strict=True)
-    ]
-    return replace(content, images=images, categories=kept, annotations=annotations, apart=apart)
+    return replace(
+        content,
+        images=[
+            {**image, "annotators": [*asked]} if asked else image
+            for image, asked in zip(content.images, content.asked, strict=True)
+        ],
+        categories=kept,
+        annotations=[each for each in content.annotations if each["category_id"] in ids],
+        apart=[each for each in content.apart if each.get("label") not in names],
+    )
 
 
 def image_name(image: Record) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.raw_values import degrees
 from bboxqa.formats.translation.masks import runs_of
 from bboxqa.formats.translation.shapes import SIDES, bounds, ellipse, rotated
@@ -16,11 +16,9 @@ from bboxqa.model.shapes.rotated_boxes import corners, from_corners, turned_to, 
 Record = dict[str, Any]
 Kind = Literal["box", "rotation", "polygon", "holes", "mask"]
 
-_CORNERS = 4
 _SAME, _SAME_ANGLE = 1e-3, 1e-5
 # The four corners from each of them on, in both directions.
-_ORDERS = np.array([[*range(4)], [*range(3, -1, -1)]])[:, (np.arange(4)[:, None] + range(4)) % 4]
-_ORDERS = _ORDERS.reshape(-1, _CORNERS)
+_ORDERS = [[(first + step * k) % 4 for k in range(4)] for step in (1, -1) for first in range(4)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,12 +54,10 @@ def four_corners(annotation: Record) -> list[float] | None:
     [0, 0, 9, 0, 9, 9, 0, 9]
     """
     rings = flat_rings(annotation)
-    if len(rings) != 1:
-        return None
-    (ring,) = rings
-    if len(ring) == 2 * _CORNERS + 2 and ring[:2] == ring[-2:]:
+    ring = rings[0] if len(rings) == 1 else []
+    if len(ring) == 10 and ring[:2] == ring[-2:]:
         return ring[:-2]
-    return ring if len(ring) == 2 * _CORNERS else None
+    return ring if len(ring) == 8 else None
 
 
 def corners_of(annotation: Record) -> FloatArray | None:
@@ -88,10 +84,8 @@ def bounds_of(annotation: Record) -> tuple[float, float, float, float] | None:
         runs, height, _ = runs_of(annotation)
         return run_bounds(runs, height)
     flat = [each for ring in flat_rings(annotation) for each in ring]
-    if not flat:
-        return None
     x, y = flat[::2], flat[1::2]
-    return min(x), min(y), max(x), max(y)
+    return (min(x), min(y), max(x), max(y)) if flat else None
 
 
 def area_of(annotation: Record) -> float:
@@ -137,7 +131,7 @@ def outlines_of(annotations: Sequence[Record]) -> dict[int, Outline]:
             kinds: tuple[Kind, ...] = ("box", "polygon", "holes")
             found[each["id"]] = Outline(kinds[min(len(flat_rings(each)), 2)])
     if four:
-        points = np.array([flat for _, flat in four], np.float64).reshape(-1, _CORNERS, 2)
+        points = np.array([flat for _, flat in four], np.float64).reshape(-1, 4, 2)
         drawn = [each for each, _ in four]
         found |= zip((each["id"] for each in drawn), _of_corners(drawn, points), strict=True)
     return found
@@ -146,20 +140,8 @@ def outlines_of(annotations: Sequence[Record]) -> dict[int, Outline]:
 def _of_corners(annotations: Sequence[Record], points: FloatArray) -> list[Outline]:
     """Return the outlines of N annotations of four corners, (N, 4, 2)."""
     bbox = np.array([each["bbox"] for each in annotations], np.float64)
+    said = np.array([*map(said_angle, annotations)])
     is_box = _distances(points, corners(upright(bbox))) <= _SAME
-    boxes, is_rectangle = _rectangles(points, np.array([*map(said_angle, annotations)]))
-    boxes.setflags(write=False)
-    moves = _distances(points, corners(boxes)).tolist()
-    return [
-        Outline("box" if is_box[row] else "polygon")
-        if is_box[row] or not is_rectangle[row]
-        else Outline("rotation", boxes[row], moves[row])
-        for row in range(len(points))
-    ]
-
-
-def _rectangles(points: FloatArray, said: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return the rotated boxes of N quadrilaterals, and which of these are rectangles."""
     boxes, is_rectangle = from_corners(points)
     is_rectangle &= boxes[:, 2] * boxes[:, 3] != 0
     rows = np.flatnonzero(~np.isnan(said))
@@ -169,7 +151,14 @@ def _rectangles(points: FloatArray, said: FloatArray) -> tuple[FloatArray, BoolA
     is_said = off * np.hypot(turned[:, 2], turned[:, 3]) <= _SAME_ANGLE
     turned[is_said, 4] = own[is_said] % 360
     boxes[rows] = turned
-    return boxes, is_rectangle
+    boxes.setflags(write=False)
+    moves = _distances(points, corners(boxes)).tolist()
+    return [
+        Outline("box" if is_box[row] else "polygon")
+        if is_box[row] or not is_rectangle[row]
+        else Outline("rotation", boxes[row], moves[row])
+        for row in range(len(points))
+    ]
 
 
 def _distances(points: FloatArray, own: FloatArray) -> FloatArray:

@@ -55,18 +55,6 @@ class Written:
     data: bytes
 
 
-def _no_losses(_content: Content, _options: Options) -> Iterator[Loss]:
-    return iter(())
-
-
-def _no_keys(_content: Content) -> Collection[str]:
-    return ()
-
-
-def _never(_name: str, _value: object) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Writer:
     """A format in which annotations can be written.
@@ -114,10 +102,10 @@ class Writer:
     suffixes: tuple[str, ...]
     files: Callable[[Content, Options], Iterator[Written]]
     holds: frozenset[str] = frozenset()
-    keys: Callable[[Content], Collection[str]] = _no_keys
-    losses: Callable[[Content, Options], Iterator[Loss]] = _no_losses
+    keys: Callable[[Content], Collection[str]] = lambda _: ()
+    losses: Callable[[Content, Options], Iterator[Loss]] = lambda *_: iter(())
     folder: str = ""
     read_name: Callable[[str, str], str] = from_place
     needs_sizes: Literal["all images", "drawn images"] | None = None
     is_known_by_suffix: bool = False
-    becomes_text: Callable[[str, object], bool] = _never
+    becomes_text: Callable[[str, object], bool] = lambda *_: False

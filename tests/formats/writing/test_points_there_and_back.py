@@ -105,9 +105,12 @@ def test_a_skeleton_of_cvat_has_its_labels_and_says_what_is_hidden(tmp_path):
 @pytest.mark.parametrize(
     ("to", "problem"),
     [
-        ("label-studio", r"1 joint that is hidden \(in annotation 100\): .* written as visible"),
-        ("labelme", r"1 joint that is hidden .* LabelMe has no visibility: written as visible"),
-        ("cvat", r"1 box around key points .*have neither box nor outline"),
+        ("label-studio", r"1 annotation with hidden joints .*: .* written as visible"),
+        (
+            "labelme",
+            r"1 annotation with hidden joints .* LabelMe has no visibility",
+        ),
+        ("cvat", r"1 box around key points .*have no place for it"),
         ("csv", "1 annotation with 'keypoints'"),
         ("voc", "1 annotation with 'keypoints'"),
     ],

@@ -209,7 +209,7 @@ def test_what_a_format_cannot_hold_is_counted_and_refused(tmp_path):
         bboxqa.convert(source, tmp_path / "out.csv", to="csv")
     (problem,) = error.value.problems
     assert problem == (
-        "2 polygons (such as annotation 100): csv holds no polygon; their boxes are written"
+        "2 polygons (such as annotation 100): csv holds no polygon: the box is written"
     )
     assert not (tmp_path / "out.csv").exists()
     found = bboxqa.convert(source, tmp_path / "out.csv", to="csv", lossy=True)
@@ -235,8 +235,7 @@ def test_unknown_sizes_and_losses_are_refused_at_once(tmp_path, to, n_without):
     assert re.match(f"{images} without width and height, such as 'a.jpg'; .* needs them", sizes)
     assert any("1 annotation with 'my_note'" in loss for loss in losses)
     assert caught.value.advice == (
-        "Add the size of each image to the input files, or give it for all of them: "
-        "--image-size 1920x1080\n"
+        "Add the sizes to the input, or give one for all: --image-size 1920x1080\n"
         "Nothing was written. To write the rest: --lossy"
     )
     with bboxqa.reading(image_size=(200, 100)):
@@ -319,7 +318,7 @@ def test_tracks_of_a_video_are_a_column_and_other_attributes_are_named_as_losses
         assert {each.what: each.n for each in lost}.items() >= {
             "annotations with 'attributes.keyframe'": 4,
             "annotations with 'attributes.track_id'": 4,
-            "annotations with 'source = file'": 4,
+            "annotations with 'source'": 4,
         }.items()
 
 
@@ -327,9 +326,9 @@ def test_tracks_of_a_video_are_a_column_and_other_attributes_are_named_as_losses
     ("to", "lost"),
     [
         ("coco", ""),
-        ("csv", "the ids of 1 image and 1 category: csv"),
-        ("label-studio", "the ids of 1 image and 1 category: Label Studio"),
-        ("cvat", "the ids of 1 image, 1 annotation and 1 category: CVAT"),
+        ("csv", "the ids of 1 image, the ids of 1 category: csv"),
+        ("label-studio", "the ids of 1 image, the ids of 1 category: Label Studio"),
+        ("cvat", "the ids of 1 image, the ids of 1 annotation, the ids of 1 category: CVAT"),
     ],
 )
 def test_ids_that_are_texts_are_kept_or_noted(to, lost, tmp_path):
