@@ -58,16 +58,9 @@ def test_renamed_categories_are_refused_with_the_options_that_join_them(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("names", "kept"),
-    [
-        (["cat", "CAT", "cat"], "cat"),
-        (["CAT", "cat", "cat"], "cat"),
-        (["cat", "CAT"], "cat"),
-        (["cat ", "CAT", "cat"], "cat "),
-        (["Cat", "CAT", "cat", "cat"], "cat"),
-    ],
+    "names", [["cat", "CAT", "cat"], ["CAT", "cat"], ["cat ", "CAT", "cat"], ["Cat", "CAT", "cat"]]
 )
-def test_the_options_that_join_renamed_categories_lead_to_one_name(names, kept, tmp_path):
+def test_the_options_that_join_renamed_categories_lead_to_the_first_name(names, tmp_path):
     paths = [tmp_path / f"{place}.json" for place in range(len(names))]
     for path, name in zip(paths, names, strict=True):
         write(path, document([annotation(1)], [image(1)], [{"id": 1, "name": name}]))
@@ -75,7 +68,7 @@ def test_the_options_that_join_renamed_categories_lead_to_one_name(names, kept, 
         read_coco(paths)
     options = shlex.split(caught.value.advice.partition(": ")[2])
     assert options[::2] == ["--map"] * (len({*names}) - 1)
-    assert {each.partition("=")[2] for each in options[1::2]} == {kept}
+    assert {each.partition("=")[2] for each in options[1::2]} == {names[0]}
     assert run("agree", *paths, *options, "--bootstrap", "0").returncode == 0
 
 

@@ -1,7 +1,6 @@
 """Category names: renaming and leaving out, and variants of one name."""
 
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -80,49 +79,28 @@ def renamed_categories(
 ) -> Iterator[tuple[AnnotationFile, dict[str, str], list[str]]]:
     """Yield files whose category ids have other names in another file, if neither has both names.
 
-    Of files with the same categories, only the first is looked at. Each comes with the other name
-    of each such name, and with a problem per category.
+    Each comes with the other name of each such name, and with a problem per category.
     """
     tables: list[tuple[str, dict[int | str, str]]] = []
     for file in (each for each in files if not each.numbers_categories):
         table = {category.id: clean(category.name) for category in file.categories}
-        if any(table == before for _, before in tables):
-            continue
-        for name, before in tables:
-            names, names_before = set(table.values()), set(before.values())
+        # Of files with the same categories, only the first is looked at.
+        before = () if any(table == each for _, each in tables) else tables
+        for name, known in before:
+            names = {*table.values()}
             other = {
-                number: label
+                label: (number, known[number])
                 for number, label in table.items()
-                if label not in names_before
-                and before.get(number, label) not in names | {label}
-            }  # fmt: skip
+                if number in known and known[number] not in names and label not in known.values()
+            }
             problems = [
-                f"category {number} is {label!r}; in {name} it is {before[number]!r}, and "
-                "neither file has both names"
-                for number, label in other.items()
+                f"category {number} is {label!r}; in {name} it is {was!r}, and neither file has "
+                "both names"
+                for label, (number, was) in other.items()
             ]
-            yield file, {label: before[number] for number, label in other.items()}, problems
-        tables.append((file.source.name, table))
-
-
-def joining_map(
-    pairs: Iterable[tuple[str, str]], files: Sequence[AnnotationFile]
-) -> dict[str, str]:
-    """Return the map that joins the names of each pair, and of pairs with a common name.
-
-    The name in most files is kept; of several, the first.
-    """
-    groups: dict[str, list[str]] = {}
-    for name, other in pairs:
-        kept, joining = groups.setdefault(other, [other]), groups.setdefault(name, [name])
-        if kept is not joining:
-            kept += joining
-            groups |= dict.fromkeys(joining, kept)
-    n_files = Counter(
-        name for file in files for name in {clean(category.name) for category in file.categories}
-    )
-    most = {name: max(group, key=n_files.__getitem__) for name, group in groups.items()}
-    return {name: kept for name, kept in most.items() if name != kept}
+            yield file, {label: was for label, (_, was) in other.items()}, problems
+        if before or not tables:
+            tables.append((file.source.name, table))
 
 
 def list_notes(files: Sequence[AnnotationFile]) -> Iterator[str]:

@@ -10,7 +10,6 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import alike, clean, count, first_few, in_natural_order
 from bboxqa.formats.dataset.categories import (
-    joining_map,
     left_out_by,
     map_options,
     renamed_categories,
@@ -173,10 +172,11 @@ def _add_tables(joined: _Joined, files: Sequence[AnnotationFile]) -> dict[str, s
                 problem = f"image {label!r} is {size[0]} × {size[1]}; another record of it says "
                 joined.add(file, [f"{problem}{before[0]} × {before[1]}"], shared=True)
         joined.categories |= dict.fromkeys((clean(each.name) for each in file.categories), 0)
-    renamed: list[tuple[str, str]] = []
+    renamed: dict[str, str] = {}
     for file, other_names, problems in renamed_categories(files):
         joined.add(file, problems, shared=True)
-        renamed += other_names.items()
+        for name, other in other_names.items():
+            renamed.setdefault(name, renamed.get(other, other))
     for noun, names in (
         ("images", (image.file_name or "" for file in files for image in file.images)),
         ("categories", (category.name for file in files for category in file.categories)),
@@ -184,7 +184,7 @@ def _add_tables(joined: _Joined, files: Sequence[AnnotationFile]) -> dict[str, s
         joined.add(files[0], (f"{noun} {each}" for each in alike(names)), shared=True)
     joined.images = {name: place for place, name in enumerate(sorted(joined.images))}
     joined.categories = {name: place for place, name in enumerate(sorted(joined.categories))}
-    return joining_map(renamed, files)
+    return {name: kept for name, kept in renamed.items() if name != kept}
 
 
 def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> IndexedAnnotations:

@@ -112,7 +112,11 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
             _refuse_unnamed(files, several)
         return several
     # The field of a tool counts even where it names one person.
-    of_tool = next((each for each in found if _is_of_tool(files, each)), None)
+    is_own = all(file.named_by for file in files)
+    of_tool = next(
+        (each for each in found if is_own and each.key == ANNOTATOR_KEYS[0] and _is_named(each)),
+        None,
+    )
     are_several = len({*sources.names}) > 1 or reading.min_annotators == 1
     is_asked = way is None and of_tool is None and _may_be_people(files, sources, reading)
     if is_asked or (way == "files" and are_several):
@@ -126,10 +130,9 @@ def _refuse_unnamed(files: Sequence[AnnotationFile], found: Attribution) -> None
     """Refuse files in which a tool names only some annotators."""
     if UNNAMED not in found.names:
         return
-    nobody = found.names.index(UNNAMED)
     problems = []
     for file, author in zip(files, found.author, strict=True):
-        rows = np.flatnonzero(author == nobody)
+        rows = np.flatnonzero(author == found.names.index(UNNAMED))
         lacking = unnamed(file.shown_ids[rows], len(author), "annotation")
         problems += [f"{file.source.name}: {each}" for each in lacking]
     if problems:
@@ -141,24 +144,18 @@ def _is_named(found: Attribution) -> bool:
     return found.names != (UNNAMED,)
 
 
-def _is_of_tool(files: Sequence[AnnotationFile], found: Attribution) -> bool:
-    is_own = found.key == ANNOTATOR_KEYS[0] and all(file.named_by for file in files)
-    return is_own and _is_named(found)
-
-
 def _may_be_people(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> bool:
     """Return whether files are taken as people, where nothing in them names anybody."""
-    if len({*sources.names}) < 2:
-        return False
-    if reading.min_annotators > 1 or reading.by_files == "all":
-        return True
-    is_asked = reading.by_files == "any" or (reading.by_files == "typed" and sources.is_typed)
+    by = reading.by_files
+    if len({*sources.names}) < 2 or reading.min_annotators > 1 or by == "all":
+        return len({*sources.names}) > 1
     images = [
-        (name, image.file_name)
-        for file, name in zip(files, sources.names, strict=True)
-        for image in {each.file_name: each for each in file.images}.values()
+        (name, image)
+        for own, name in zip(names_of_images(files), sources.names, strict=True)
+        for image in own
     ]
     is_once = len({*images}) == len(images) or reading.session_key == "file"
+    is_asked = by == "any" or (by == "typed" and sources.is_typed)
     return is_asked and is_once and len(_groups(files, sources.names)) == 1
 
 
@@ -238,12 +235,9 @@ def _by_records(
     files: Sequence[AnnotationFile], session_key: str | None, *, chosen: bool
 ) -> list[Attribution]:
     """Return the attribution by repeated image records."""
-    repeated = [
-        any(count > 1 for name, count in Counter(i.file_name for i in file.images).items() if name)
-        for file in files
-    ]
     named = [all(image.annotator is not None for image in file.images) for file in files]
-    if not chosen and not (repeated[0] if len(files) == 1 else all(named)):
+    names = [image.file_name for image in files[0].images if image.file_name]
+    if not chosen and not (len({*names}) < len(names) if len(files) == 1 else all(named)):
         return []
     _check_records(files, session_key)
     labels: list[list[str]] = []
@@ -253,16 +247,13 @@ def _by_records(
         for place in sorted(range(len(file.images)), key=lambda place: file.images[place].id):
             image = file.images[place]
             times[image.file_name] += 1
-            label[place] = (
-                f"annotator {times[image.file_name]}"
-                if image.annotator is None
-                else annotator_name(image.annotator)
-            )
+            number = f"annotator {times[image.file_name]}"
+            label[place] = number if image.annotator is None else annotator_name(image.annotator)
         labels.append(label)
-    names = tuple(sorted({label for part in labels for label in part}))
-    number = {name: place for place, name in enumerate(names)}
+    people = tuple(sorted({label for part in labels for label in part}))
+    code = {label: place for place, label in enumerate(people)}
     authors = [
-        np.array([*(number[label] for label in part), -1], np.int32)[
+        np.array([*map(code.__getitem__, part), -1], np.int32)[
             find(ids_of(file.images), file.columns.image_id)
         ]
         for file, part in zip(files, labels, strict=True)
@@ -271,7 +262,7 @@ def _by_records(
     way = "repeated image records with one file_name"
     if not all(named):
         way += ", numbered, since they do not name their annotator"
-    return [Attribution(way, authors, asked, names, numbered=not all(named))]
+    return [Attribution(way, authors, asked, people, numbered=not all(named))]
 
 
 def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> None:
@@ -282,22 +273,19 @@ def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> 
     session = image_field(session_key or "session")
     problems = []
     for file in files:
-        name = file.source.name
-        named = [image for image in file.images if image.annotator is not None]
-        if named and len(named) < len(file.images):
-            lacking = [image.id for image in file.images if image.annotator is None]
-            found = unnamed(lacking, len(file.images), "image record")
-            problems += [f"{name}: {each}" for each in found]
-        authors = Counter(
+        lacking = [image.id for image in file.images if image.annotator is None]
+        found = [*unnamed(lacking, len(file.images), "image record")]
+        times = Counter(
             (image.file_name, annotator_name(image.annotator), repr(getattr(image, session, None)))
-            for image in named
+            for image in file.images
+            if image.annotator is not None
         )
-        problems += [
-            f"{name}: image {label!r}: {count} records of it name the annotator {author!r}; "
-            "expected one"
-            for (label, author, _), count in authors.items()
-            if label and count > 1
+        repeated = [
+            f"image {label!r}: {n} records of it name the annotator {author!r}; expected one"
+            for (label, author, _), n in times.items()
+            if label and n > 1
         ]
+        problems += [f"{file.source.name}: {each}" for each in [*found * bool(times), *repeated]]
     if problems:
         raise DatasetError(problems, "Name every annotator by the key `annotator` on its records.")
 
@@ -316,52 +304,38 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading
     annotators fall into groups that share no image, unless the user says that files are people; or
     if two files of one folder have the same annotations.
     """
-    of_file = sources.names
     is_chosen = sources.is_named or reading.attribution == "files"
     if not is_chosen and reading.min_annotators > 1:
         _refuse_groups(files, sources)
     if reading.session_key != "file":
-        _refuse_shared_image(files, of_file, is_named=sources.is_named)
+        _refuse_shared_image(files, sources)
     if not (sources.is_named or sources.is_typed) and (is_chosen or reading.min_annotators > 1):
-        _refuse_equal(files, of_file, reading.choices)
-    names = tuple(sorted({*of_file}))
-    authors = [
-        np.full(len(file.columns.id), names.index(name), np.int32)
-        for file, name in zip(files, of_file, strict=True)
-    ]
-    asked: list[_Asked] = [
-        [(name,)] * len(file.images) for file, name in zip(files, of_file, strict=True)
-    ]
-    is_each = len(names) == len(of_file)
-    are_files = is_each and not all(each.is_dir() for each in sources.files)
-    way = "one file per annotator" if are_files else "one folder per annotator"
-    if not is_each and reading.session_key == "file":
+        _refuse_equal(files, sources.names, reading.choices)
+    names = tuple(sorted({*sources.names}))
+    pairs = [*zip(files, sources.names, strict=True)]
+    authors = [np.full(len(f.columns.id), names.index(name), np.int32) for f, name in pairs]
+    asked: list[_Asked] = [[(name,)] * len(file.images) for file, name in pairs]
+    way = "one folder per annotator"
+    if len(names) == len(pairs) and not all(each.is_dir() for each in sources.files):
+        way = "one file per annotator"
+    elif len(names) < len(pairs) and reading.session_key == "file":
         way = "several files per annotator, each a session"
     return Attribution(way, authors, asked, names, of_files=names != (UNNAMED,))
 
 
 def _groups(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[list[str]]:
     """Return the people in groups that share images, directly or by others."""
-    leader = {name: name for name in names}
-
-    def first(name: str) -> str:
-        while leader[name] != name:
-            name = leader[name]
-        return name
-
-    seen: dict[str, str] = {}
-    for file, name in zip(files, names, strict=True):
-        for image in file.images:
-            other = seen.setdefault(image.file_name or "", name) if image.file_name else name
-            leader[first(other)] = first(name)
-    groups: dict[str, list[str]] = {}
-    for name in leader:
-        groups.setdefault(first(name), []).append(name)
-    return [*groups.values()]
+    groups: list[tuple[set[str], set[str]]] = []
+    for images, name in zip(names_of_images(files), names, strict=True):
+        joined = [each for each in groups if name in each[0] or images & each[1]]
+        apart = [each for each in groups if each not in joined]
+        people = {name}.union(*(each for each, _ in joined))
+        groups = [*apart, (people, images.union(*(each for _, each in joined)))]
+    return [sorted(people, key=names.index) for people, _ in groups]
 
 
 def _refuse_groups(files: Sequence[AnnotationFile], sources: Sources) -> None:
-    groups = _groups(files, sources.names)
+    groups = sorted(_groups(files, sources.names), key=lambda each: sources.names.index(each[0]))
     # Images without a name are refused later.
     if len(groups) < 2 or not all(image.file_name for file in files for image in file.images):
         return
@@ -375,26 +349,22 @@ def _refuse_groups(files: Sequence[AnnotationFile], sources: Sources) -> None:
     raise NothingToCompareError([problem], "\n".join([*advice, _lines(files), _NEVERTHELESS]))
 
 
-def _refuse_shared_image(
-    files: Sequence[AnnotationFile], names: Sequence[str], *, is_named: bool
-) -> None:
+def _refuse_shared_image(files: Sequence[AnnotationFile], sources: Sources) -> None:
     """Refuse several files by one annotator if an image is in two of them."""
     seen: dict[tuple[str, str], str] = {}
-    for file, name in zip(files, names, strict=True):
-        for image in sorted({image.file_name for image in file.images if image.file_name}):
+    for file, images, name in zip(files, names_of_images(files), sources.names, strict=True):
+        for image in sorted(images):
             before = seen.setdefault((name, image), file.source.name)
-            if before == file.source.name:
-                continue
-            problem = (
-                f"annotator {one_line(name)!r}: image {one_line(image)!r} is in {one_line(before)} "
-                f"and in {one_line(file.source.name)}; expected one file, or files about different "
-                "images"
-            )
-            sessions = "If a person annotated the images again and each file is a session:"
-            advice = f"{sessions} --session-key file"
-            if not is_named:
-                advice = f"{_lines(files)}\n{advice}"
-            raise NothingToCompareError([problem], advice)
+            if before != file.source.name:
+                problem = (
+                    f"annotator {one_line(name)!r}: image {one_line(image)!r} is in "
+                    f"{one_line(before)} and in {one_line(file.source.name)}; expected one file, "
+                    "or files about different images"
+                )
+                again = "If a person annotated the images again and each file is a session:"
+                lines = [] if sources.is_named else [_lines(files)]
+                advice = "\n".join([*lines, f"{again} --session-key file"])
+                raise NothingToCompareError([problem], advice)
 
 
 def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str], choices: Choices) -> None:

@@ -1,7 +1,6 @@
 """Lists of results as annotators, with the images and categories of other files."""
 
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from bboxqa.core.arrays import find
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, first_few, one_line
@@ -17,7 +15,7 @@ from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, begins_as_results, re
 from bboxqa.formats.dataset.people import Attribution, attribute
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.opening import named_errors, read_whole
-from bboxqa.formats.records import AnnotationFile, Category, Image, ReadSettings, id_number, ids_of
+from bboxqa.formats.records import AnnotationFile, Category, Image, ReadSettings, id_number
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import begins_with_results, read_bytes
 from bboxqa.formats.source import head_of
@@ -97,32 +95,6 @@ def with_tables(
         replace(file, images=images, categories=categories) if are_results(file) else file
         for file in files
     ]
-
-
-def refuse_unknown_ids(files: Sequence[AnnotationFile], tables: Sequence[AnnotationFile]) -> None:
-    """Refuse lists of results with ids that no file has; `files` have the tables by now."""
-    names = first_few(tables, _NAMED, lambda each: each.source.name)
-    problems: list[str] = []
-    lists = [file for file in files if are_results(file) and file.source.role == "annotations"]
-    for file in lists:
-        problems += _unknown(file, (file.images, file.categories), names)
-    if problems:
-        truth = one_line(tables[0].source.name) if tables else "ANNOTATIONS"
-        typed = ("bboxqa", "validate", one_line(lists[0].source.name), "--ground-truth", truth)
-        command = shlex.join(typed)
-        raise DatasetError(problems, f"For all findings: {command}", command=command)
-
-
-def _unknown(file: AnnotationFile, tables: _Tables, names: str) -> Iterator[str]:
-    """Yield a problem for each result whose image or category is not in the tables."""
-    columns, shown = file.columns, file.shown_ids
-    for key, values, records in (
-        ("image_id", columns.image_id, tables[0]),
-        ("category_id", columns.category_id, tables[1]),
-    ):
-        what = "an image" if key == "image_id" else "a category"
-        for row in np.flatnonzero(find(ids_of(records), values) < 0).tolist():
-            yield f"{shown[row]}: {key} is {values[row]}; expected the id of {what} in {names}"
 
 
 def _by_id(files: Sequence[AnnotationFile], name: str) -> list[_Record]:

@@ -19,7 +19,6 @@ from bboxqa.formats.dataset.predictions import (
     attribution_of,
     is_results_list,
     read_predictions,
-    refuse_unknown_ids,
     result_notes,
     with_tables,
     without_empty,
@@ -139,7 +138,6 @@ def _with_results(
     if reading.predictions is not None:
         read = [*read, read_predictions(reading.predictions, options)]
     found = with_tables(read, tables)
-    refuse_unknown_ids(found, tables)
     return found, tables
 
 
