@@ -60,46 +60,34 @@ def read_coco(
         The key of annotations that names the annotator; ``"a.b"`` means b inside of a.
     attribution : {"annotator-key", "image-records", "files"}, optional
         How to find out who annotated what. By default the first way that finds two annotators.
-    segmentation : bool
-        Whether to read the outlines and rotated boxes; upright boxes alone are read much faster.
-    keypoints : bool
-        Whether to read key points, also of annotations that have no box; similarity "keypoints"
-        needs them.
+    segmentation, keypoints, tracks : bool
+        Whether to read outlines and rotated boxes; key points, also of annotations without a box;
+        and which annotations of a video show one object.
     pattern : str, optional
         A glob that the names of files in folders, or in an archive of several, have to match.
     join : {"path", "name", "stem", "none"}
-        The part of the file name by which images of several files are joined: the whole path, the
-        name without folders, or the name without suffix and Roboflow's hash. With "none", no image
-        is in two files: their names begin with that of the file.
+        The part of the file name by which images of several files are joined; "stem" is the name
+        without suffix and Roboflow's hash. With "none", no image is in two files.
     category_map : mapping of str to str, optional
-        New names of categories, such as ``{"Cat": "cat"}``. Annotations of categories whose new
-        name is empty are left out.
+        New names of categories; annotations of categories whose new name is empty are left out.
     min_annotators : int
-        The number of annotators that at least one image must have: 2 to measure agreement. 1 also
-        reads files that name no annotator, for `bboxqa.compare`.
+        The number of annotators that at least one image must have. 1 also reads files that name no
+        annotator, for `bboxqa.compare`.
     asked : {"authors", "all"}
-        Who was asked about an image that does not list it: those who annotated it, or all
-        annotators. With "all", annotators who drew nothing there missed its objects.
-    session_key : str, optional
-        The key of annotations, or of image records, that names the session, for annotators who
-        annotated an image in several; ``"file"`` where each file is one. The first session of each
-        annotator in an image is the data set, all of them are its `repeats`.
-    time_key : str, optional
-        The key of annotations that says when they were made, in ISO 8601, or in seconds or
-        milliseconds since 1970.
-    tracks : bool
-        Whether to read which annotations of a video show one object, from the keys ``track_id`` or
-        ``instance_id`` of annotations or their attributes ``track_id`` or ``track``.
+        Who was asked about an image that does not list it: those who annotated it, or all.
+    session_key, time_key : str, optional
+        The key of annotations, or of image records, that names the session (``"file"`` where each
+        file is one), and that of annotations that says when they were made, in ISO 8601, or in
+        seconds or milliseconds since 1970. The first session of each annotator in an image is the
+        data set, all of them are its `repeats`.
     predictions : path, optional
-        COCO results of a model, with the ids of the images and categories of the source: one more
-        annotator, with the name of the file, who was asked about all images. One annotator is
-        then enough.
+        COCO results of a model, with the ids of the source: one more annotator, with the name of
+        the file, who was asked about all images. One annotator is then enough.
     score : float
-        Results with a lower score are left out, of predictions and of lists of results among the
-        files.
+        Results with a lower score are left out.
     pseudonyms : path, optional
         The key: a JSON file with a pseudonym for each annotator, which replaces the name. Missing
-        pseudonyms are added to the file, which is created if necessary. Keep it apart from results.
+        pseudonyms are added. Keep it apart from results.
     digest : bool
         Whether to compute the digest of a single file; with several files it is always computed.
     progress : callable, optional
@@ -114,8 +102,6 @@ def read_coco(
     DatasetError
         With everything that would falsify a result: what `bboxqa.validate` finds in the file, or,
         where that finds nothing, why the file cannot be measured.
-    OutputError
-        If there is no room for temporary files, or so many annotations need more memory.
 
     Examples
     --------

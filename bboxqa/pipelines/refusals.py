@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,8 +73,7 @@ class _Causes:
     lines: list[str]
     n_found: int
     fix: "Fix | None" = None
-    """The kind of fixes that remove all described findings."""
-    is_complete: bool = True
+    """The kind of fixes that remove all findings."""
 
 
 def check_files(
@@ -98,26 +97,51 @@ def check_files(
         layout = layout_of(read_boxes) if boxes else None
         codes = _suspect_codes(path, file, read_boxes, boxes=boxes)
         codes += _LAYOUTS if layout is not None else ()
-        names = _composed_names(path, file, attribution.key)
-        causes = _Causes([], 0)
         read = document_of(path, choices) if codes else None
+        causes = _Causes([], 0)
         if read is not None:
             causes = _causes(Document(read), codes, errors_only=True)
         if not causes.lines and layout is not None:
             # The rules know the common annotator keys only.
             causes = _Causes([f"{path}: {layout.layout.code} error {layout.message}"], 1)
+        key, names = attribution.key, []
+        if key and file.records != "results":
+            named = (file.named_by if key == ANNOTATOR_KEYS[0] else "") or key
+            composed = composed_names(file.shown_ids, named, file.columns.authors[key])
+            names = [f"{path}: {each}" for each in composed]
         if names or causes.lines:
             fix = None if names else causes.fix
             found[path] = _Causes([*names, *causes.lines], len(names) + causes.n_found, fix)
     if found:
-        truth = paths[0] if attribution.n_beside and paths[-1] in found else None
-        advice, command = _advice(found, truth, choices)
-        lines = [line for each in found.values() for line in each.lines]
-        n_found = sum(each.n_found for each in found.values())
-        raise DatasetError(lines, f"{advice}\n{_ANYWAY}", command=command, total=n_found)
+        command = _validate_command(found, choices)
+        if attribution.n_beside and paths[-1] in found:
+            command += f" --ground-truth {shlex.quote(str(paths[0]))}"
+        raise _refused(found, [], command, _ANYWAY)
     if not sessions:
         refuse_other_rounds(files, attribution.author, attribution.names, _ANYWAY)
     return ()
+
+
+def _refused(
+    found: Mapping[Path, _Causes], rest: Sequence[str], command: str, more: str = ""
+) -> DatasetError:
+    """Return the error with the findings in files, other problems, and how to go on."""
+    fixes = {None if rest else each.fix for each in found.values()}
+    advice = f"For all findings, and what to do about them: {command}"
+    if None not in fixes:
+        command += " --fix" if fixes == {"safe"} else " --fix --unsafe-fixes"
+        words = "If an image shows that the finding is right, this fixes a copy"
+        words = "Safe fixes, written to a copy" if fixes == {"safe"} else words
+        path = next(iter(found))
+        advice = (
+            f"{words}: {command}\nThe copy will be {one_line(str(fixed_path(path)))}; bboxqa reads "
+            "the copy only if you name it. --in-place fixes the file itself and keeps "
+            f"{one_line(str(path))}.bak."
+        )
+    lines = [*(line for each in found.values() for line in each.lines), *rest]
+    total = sum(each.n_found for each in found.values()) + len(rest)
+    advice = "\n".join(filter(None, (advice, more)))
+    return DatasetError(lines[:_LISTED], advice, command=command, total=total)
 
 
 def _suspect_codes(
@@ -125,13 +149,12 @@ def _suspect_codes(
 ) -> tuple[str, ...]:
     """Return the codes of rules that the boxes of a file seem to break."""
     is_coco = format_of(path) in COCO_JSON and file.records == "annotations"
-    codes: tuple[str, ...] = (
-        _LAYOUTS if boxes and is_coco and _is_sample_suspect(path, file) else ()
-    )
+    codes: tuple[str, ...] = ()
+    if boxes and is_coco and _is_sample_suspect(path, file):
+        codes = _LAYOUTS
     step = max(1, len(read) // _SAMPLE)
     if file.records == "annotations":
-        rows = np.flatnonzero(read.image % step == 0)
-        of = file.columns
+        rows, of = np.flatnonzero(read.image % step == 0), file.columns
         columns = (read.image, of.category_id, read.author, of.iscrowd, *read.bbox.T)
         first = first_equal([column[rows] for column in columns])
         if are_many(int((first != np.arange(len(rows))).sum()), len(rows)):
@@ -166,15 +189,6 @@ def _is_sample_suspect(path: Path, file: AnnotationFile) -> bool:
     ]
     document = Document(RawDocument(str(path), b"", 0, images=images, annotations=annotations))
     return diagnose(document) is not None or lie_elsewhere(document)
-
-
-def _composed_names(path: Path, file: AnnotationFile, key: str) -> list[str]:
-    """Return the problems of annotators under the key that are lists or objects."""
-    if not key or file.records == "results":
-        return []
-    named = (file.named_by if key == ANNOTATOR_KEYS[0] else "") or key
-    problems = composed_names(file.shown_ids, named, file.columns.authors[key])
-    return [f"{path}: {each}" for each in problems]
 
 
 def doubts_of(
@@ -223,13 +237,24 @@ def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = F
     """
     from bboxqa.model.findings import Severity
     from bboxqa.model.settings import ValidateSettings
+    from bboxqa.report.findings.report import concise_line, content, place
     from bboxqa.rules.runner import validate_documents
 
     if _are_ids_read(document):
         codes = tuple(code for code in codes if code != "S003")
     report = validate_documents([document], ValidateSettings(select=codes), _DESCRIBED)
     all_errors = [each for each in report.findings if each.severity is Severity.ERROR]
-    errors = [each for each in all_errors if not _is_measured(each)]
+    # A box with a side of 0 is compared like others.
+    errors = [
+        each
+        for each in all_errors
+        if not (
+            each.code == "B001"
+            and isinstance(each.found, list)
+            and len(each.found) == 4
+            and min(each.found[2:]) >= 0
+        )
+    ]
     # A missing value is only a warning if readers can do without it.
     warnings = [
         each
@@ -239,29 +264,21 @@ def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = F
     of_code: dict[str, list[Finding]] = {}
     for each in errors or warnings:
         of_code.setdefault(each.code, []).append(each)
-    lines = [_line(each) for some in of_code.values() for each in some[:_LISTED_OF_A_RULE]]
+    # What stops a run is not called a warning.
+    lines = [
+        concise_line(each)
+        if each.severity is Severity.ERROR
+        else f"{place(each)}: {each.code} {content(each)}"
+        for some in of_code.values()
+        for each in some[:_LISTED_OF_A_RULE]
+    ]
     n_found = sum(report.counts[code] for code in of_code)
     n_found -= len(all_errors) - len(errors) if "B001" in of_code else 0
     fixes = {each.fix for each in (*errors, *warnings)}
+    if not errors_only and any(report.counts[code] > _DESCRIBED for code in of_code):
+        fixes.add(None)
     fix: Fix | None = None if None in fixes else "unsafe" if "unsafe" in fixes else "safe"
-    is_complete = all(report.counts[code] <= _DESCRIBED for code in of_code)
-    return _Causes(lines, n_found, fix, is_complete)
-
-
-def _is_measured(finding: "Finding") -> bool:
-    """Return whether an error is about a box with a side of 0, which is compared like others."""
-    box = finding.found
-    return finding.code == "B001" and isinstance(box, list) and len(box) == 4 and min(box[2:]) >= 0
-
-
-def _line(finding: "Finding") -> str:
-    """Return a finding in one line; what stops a run is not called a warning."""
-    from bboxqa.model.findings import Severity
-    from bboxqa.report.findings.report import concise_line, content, place
-
-    if finding.severity is Severity.ERROR:
-        return concise_line(finding)
-    return f"{place(finding)}: {finding.code} {content(finding)}"
+    return _Causes(lines, n_found, fix)
 
 
 def _are_ids_read(document: Document) -> bool:
@@ -287,37 +304,6 @@ def _validate_command(paths: Iterable[Path], said: Choices) -> str:
         word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value)
     ]
     return shlex.join(["bboxqa", "validate", *map(str, islice(paths, _FILES_NAMED)), *words])
-
-
-def _advice(found: Mapping[Path, _Causes], truth: Path | None, choices: Choices) -> tuple[str, str]:
-    """Return how to go on, and the command in it."""
-    command = _validate_command(found, choices)
-    if truth is not None:
-        command += f" --ground-truth {shlex.quote(str(truth))}"
-    fixes = {each.fix for each in found.values()}
-    if None in fixes:
-        return f"For all findings, and what to do about them: {command}", command
-    if fixes == {"safe"}:
-        return _fix_advice("Safe fixes, written to a copy", f"{command} --fix", found)
-    words = "If an image shows that the finding is right, this fixes a copy"
-    return _fix_advice(words, f"{command} --fix --unsafe-fixes", found)
-
-
-def _fix_advice(words: str, command: str, paths: Iterable[Path]) -> tuple[str, str]:
-    """Return how to fix files with a command that writes copies, and that command.
-
-    Copies beside files in a folder are not read; where there is one already, the command changes
-    the files themselves.
-    """
-    copies = [(path, fixed_path(path)) for path in paths]
-    file, copy = next((each for each in copies if each[1].exists()), copies[0])
-    name, kept = one_line(str(copy)), f"keeps {one_line(str(file))}.bak"
-    if copy.exists():
-        command += " --in-place"
-        found = f"There is a fixed copy, {name}, which bboxqa reads only if you name it."
-        return f"{found}\nTo fix the file itself, which {kept}: {command}", command
-    how = f"The copy will be {name}; bboxqa reads the copy only if you name it. --in-place fixes "
-    return f"{words}: {command}\n{how}the file itself and {kept}.", command
 
 
 def with_findings(error: DatasetError, choices: Choices) -> DatasetError:
@@ -347,16 +333,9 @@ def with_findings(error: DatasetError, choices: Choices) -> DatasetError:
     of_files = zip(error.problems, error.files, strict=True)
     rest = [problem for problem, path in of_files if path not in found]
     command = _validate_command(found, choices) + _GROUND_TRUTH * of_truth
-    advice = f"For all findings, and what to do about them: {command}"
-    if not rest and all(each.fix == "safe" and each.is_complete for each in found.values()):
-        words = "Safe fixes, written to a copy"
-        advice, command = _fix_advice(words, f"{command} --fix", found)
-    if are_points:
-        advice += f"\n{_POINTS}"
-    lines = [*(line for each in found.values() for line in each.lines), *rest]
-    total = sum(each.n_found for each in found.values()) + len(rest)
-    explained = DatasetError(lines[:_LISTED], advice, command=command, total=total)
-    return explained.with_advice(error.added)
+    if any(each.fix != "safe" for each in found.values()):
+        found = {path: replace(each, fix=None) for path, each in found.items()}
+    return _refused(found, rest, command, _POINTS * are_points).with_advice(error.added)
 
 
 def of_predictions(
@@ -372,21 +351,17 @@ def of_predictions(
     kind = kind_of(document)
     if kind is not RESULTS and isinstance(document.reading.top, list):
         return DatasetError(error.problems, f"Expected a list of COCO results, {_A_RESULT}")
-    command = _validate_command([path], choices)
     if kind is not RESULTS:
         held = kind.name or ("annotations" if len(document.annotations) else "no results")
-        advice = f"What can be checked of it: {command}"
-        if kind.is_measured:
-            advice = f"Annotations of a model are one more file: --annotator NAME={path}"
-            command = ""
+        advice = f"Annotations of a model are one more file: --annotator NAME={path}"
         problem = f"{path}: holds {held}; expected a list of COCO results, {_A_RESULT}"
-        return OtherKindError([problem], advice, command=command, files=[path])
+        return OtherKindError([problem], advice, files=[path])
     found = _causes(document, STOPPING)
     if not found.lines:
         return error
+    command = _validate_command([path], choices)
     command += f" --ground-truth {shlex.quote(str(named))}" * (truth is not None)
-    advice = f"For all findings, and what to do about them: {command}"
-    return DatasetError(found.lines[:_LISTED], advice, command=command, total=found.n_found)
+    return _refused({path: replace(found, fix=None)}, [], command)
 
 
 def _unmeasured(kinds: Mapping[Path, FileKind], choices: Choices) -> OtherKindError:
