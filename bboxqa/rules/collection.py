@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Kind
@@ -18,7 +18,7 @@ from bboxqa.rules.base.reporting import (
     record_defect,
     record_edit,
     record_hits,
-    summary_defect,
+    summary_hits,
 )
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.authorship import authorship
@@ -32,7 +32,6 @@ from bboxqa.rules.facts.oriented_boxes import (
     other_numbers,
     written_boxes,
 )
-from bboxqa.rules.facts.robust import deviations
 
 # Categories with fewer annotations are rare, with a larger share dominant.
 _FEW, _MOST = 10, 0.9
@@ -56,12 +55,10 @@ class _Earlier(NamedTuple):
 def _in_equal_boxes(document: Document) -> IndexArray:
     """Return the rows of annotations whose box equals that of another one of their image."""
     boxes, columns = document.once(written_boxes), document.annotations
-    rows = np.flatnonzero((columns.record == Kind.DICT) & np.isfinite(boxes).all(axis=1))
-    missing = columns.record == Kind.DICT
-    missing[rows] = False
-    if missing.any():
+    is_object = columns.record == Kind.DICT
+    if (is_object & ~np.isfinite(boxes).all(axis=1)).any():
         boxes = np.where(np.isfinite(boxes), boxes, document.outline_bounds)
-        rows = np.flatnonzero((columns.record == Kind.DICT) & np.isfinite(boxes).all(axis=1))
+    rows = np.flatnonzero(is_object & np.isfinite(boxes).all(axis=1))
     return _with_equals(rows, [*boxes.T, columns.image_id])
 
 
@@ -80,15 +77,10 @@ def _repeats(document: Document) -> IndexArray:
     if not len(rows):
         return result
     # These columns distinguish many records without decoding them.
-    rows = _with_equals(
-        rows,
-        [
-            *map(np.nan_to_num, document.once(written_boxes).T),
-            *(columns.image_id, columns.category_id, document.annotator, columns.iscrowd),
-            *(columns.form, np.nan_to_num(columns.area)),
-            *map(np.nan_to_num, (*document.once(other_numbers), *document.outline_bounds.T)),
-        ],
-    )
+    numbers = (*document.once(written_boxes).T, columns.area, *document.once(other_numbers))
+    codes = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd)
+    plain = map(np.nan_to_num, (*numbers, *document.outline_bounds.T))
+    rows = _with_equals(rows, [*codes, columns.form, *plain])
     first: dict[str, int] = {}
     # Annotation tools have ids of their own.
     ids = {"id"} if document.reading.origin is None else {"id", "own_id"}
@@ -104,33 +96,22 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
     kind, none = document.annotations.category_id, len(document.annotations)
     same, other = np.full(none, none), np.full(none, none)
     bbox, lowest = compared_boxes(document, threshold)
-    regions = document.once(_regions)
-    for found in overlapping(bbox, _drawer(document), kind, lowest):
-        left, right = found.left, found.right
-        before = np.where(kind[left] == kind[right], same[right], other[right])
-        left, right = left[left < before], right[left < before]
+    regions, origin = None, document.reading.origin
+    if origin is not None:
+        # Some tools allow several labels of one region.
+        regions, rows = np.arange(none), document.once(_in_equal_boxes)
+        regions[rows] = origin.regions_of(rows)
+    for left, right in overlapping(bbox, _drawer(document), kind, lowest):
+        alike = kind[left] == kind[right]
+        kept = left < np.where(alike, same[right], other[right])
         if lowest < threshold:
             # Rotated boxes that cross each other may have equal bounds.
-            kept = box_iou(document, left, right) >= threshold
-            left, right = left[kept], right[kept]
-        alike = kind[left] == kind[right]
-        np.minimum.at(same, right[alike], left[alike])
+            kept &= box_iou(document, left, right) >= threshold
+        np.minimum.at(same, right[alike & kept], left[alike & kept])
         if regions is not None:
-            # Some tools allow several labels of one region.
             alike |= regions[left] == regions[right]
-        np.minimum.at(other, right[~alike], left[~alike])
-    same[same == none] = -1
-    other[other == none] = -1
-    return _Earlier(same, other)
-
-
-def _regions(document: Document) -> IndexArray | None:
-    """Return the region of each annotation, (N,); None if no region has several labels."""
-    if document.reading.origin is None:
-        return None
-    regions, rows = np.arange(len(document.annotations)), document.once(_in_equal_boxes)
-    regions[rows] = document.reading.origin.regions_of(rows)
-    return regions
+        np.minimum.at(other, right[~alike & kept], left[~alike & kept])
+    return _Earlier(*(np.where(each == none, -1, each) for each in (same, other)))
 
 
 def _drawer(document: Document) -> IndexArray:
@@ -155,14 +136,14 @@ def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     if not repeats.any():
         return
     same_id = columns.whole["id"] & (columns.id == columns.id[earlier])
-    ambiguous = document.once(_of_ambiguous_records)
+    ambiguous = _of_ambiguous_records(document)
 
     def says(row: int) -> str:
         first = int(earlier[row])
-        what = f"annotation {shortened(document.ids(first).get('annotation'))} in all but the id"
         if same_id[row]:
-            what = f"an earlier one, {pointer_to('annotations', first)}"
-        return f"annotation is equal to {what}"
+            return f"annotation is equal to an earlier one, {pointer_to('annotations', first)}"
+        name = shortened(document.ids(first).get("annotation"))
+        return f"annotation is equal to annotation {name} in all but the id"
 
     # With equal ids, pycocotools keeps one in some places and both in others.
     wrong = repeats & (same_id | are_many(int(repeats.sum()), len(earlier)))
@@ -175,7 +156,7 @@ def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             found=lambda row: document.record(row).get("id"),
             edits=lambda row: () if ambiguous[row] else record_edit("annotations", row),
             mark=lambda row: _key(document, int(earlier[row]), row),
-            summary="{share} are equal to an earlier one; expected each once",
+            summary="{share} are equal to an earlier one",
             severity=severity,
         )
 
@@ -199,21 +180,20 @@ def _key(document: Document, *rows: int) -> str:
 
 def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iterator[Hits]:
     """D002 and D003: boxes that nearly coincide, of the same or of different categories."""
-    found = document.once(_earlier, settings.duplicate_iou)
-    earlier, least = found.same if same else found.other, settings.duplicate_iou
+    found, least = document.once(_earlier, settings.duplicate_iou), settings.duplicate_iou
+    earlier = found.same if same else found.other
 
     def describe(row: int) -> Defect:
         first = int(earlier[row])
         iou = float(box_iou(document, np.array([first]), np.array([row]))[0])
-        kinds = [_category(document, each) for each in (first, row)]
-        what = f"of the same category {kinds[0]}"
-        if not same:
-            what = f"which is {kinds[0]} and not {kinds[1]}"
+        kinds = [_category(document, int(document.category[each]), each) for each in (first, row)]
+        what = f"which is {kinds[0]} and not {kinds[1]}"
         return record_defect(
             document,
             ("annotations", row, "bbox"),
             f"bbox has an IoU of {figure_unlike(iou, least, 3)} with annotation "
-            f"{shortened(document.ids(first).get('annotation'))}, {what}; expected less than "
+            f"{shortened(document.ids(first).get('annotation'))}, "
+            f"{f'of the same category {kinds[0]}' if same else what}; expected less than "
             f"{least:g} for one annotator",
             found=document.record(row).get("bbox"),
             expected=f"an IoU below {least:g}",
@@ -224,10 +204,12 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
     yield from hits(earlier >= 0, describe)
 
 
-def _category(document: Document, row: int) -> str:
-    place = int(document.category[row])
+def _category(document: Document, place: int, row: int = -1) -> str:
+    """Return the name of a category; of one without a name, the id in a row."""
     name = document.categories.get(place, "name") if place >= 0 else None
-    return shortened(document.annotations.category_id[row].item() if name is None else name)
+    if name is None and row >= 0:
+        name = document.annotations.category_id[row].item()
+    return shortened(name)
 
 
 def _balance(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -236,41 +218,48 @@ def _balance(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     if not (document.complete("categories") and document.complete("annotations")):
         return
     number = np.bincount(document.category[document.category >= 0], minlength=len(categories))
-    used, founds = np.flatnonzero(number), []
+    used = np.flatnonzero(number)
     few = used[number[used] < _FEW]
     if len(few):
-        names = ", ".join(
-            f"{shortened(categories.get(row, 'name'))} ({number[row]})"
-            for row in few[np.argsort(number[few], kind="stable")][:3].tolist()
-        )
+        rarest = few[np.argsort(number[few], kind="stable")][:3].tolist()
+        names = ", ".join(f"{_category(document, row)} ({number[row]})" for row in rarest)
         first = int(few[0])
-        founds.append(
-            summary_defect(
-                f"fewer than {_FEW} annotations in {len(few):,} of {len(used):,} used "
-                f"categories: {names}{', …' if len(few) > 3 else ''}",
-                "categories",
-                few,
-                pointer=pointer_to("categories", first),
-                expected=f"{_FEW} annotations or more",
-                ids={"category": categories.get(first, "id")},
-            )
+        yield from summary_hits(
+            f"fewer than {_FEW} annotations in {len(few):,} of {len(used):,} used "
+            f"categories: {names}{', …' if len(few) > 3 else ''}",
+            "categories",
+            few,
+            pointer=pointer_to("categories", first),
+            expected=f"{_FEW} annotations or more",
+            ids={"category": categories.get(first, "id")},
         )
     top, total = int(number.argmax()) if len(used) > 1 else -1, int(number.sum())
     if top >= 0 and number[top] > _MOST * total:
-        name = shortened(categories.get(top, "name"))
-        founds.append(
-            record_defect(
-                document,
-                ("categories", top),
-                f"category {name} has {number[top]:,} of {count(total, 'annotation')}; expected "
-                f"at most {_MOST:.0%}",
-                found=int(number[top]),
-                expected=f"at most {_MOST:.0%} of the annotations",
-                key=name,
-                count=int(number[top]),
-            )
+        name, expected = _category(document, top), f"at most {_MOST:.0%}"
+        message = (
+            f"category {name} has {number[top]:,} of {count(total, 'annotation')}; expected "
+            f"{expected}"
         )
-    yield from described_hits(founds)
+        place, n = ("categories", top), int(number[top])
+        expected += " of the annotations"
+        more = {"found": n, "expected": expected, "key": name, "count": n}
+        yield from described_hits([record_defect(document, place, message, **more)])
+
+
+def _deviations(
+    values: FloatArray, group: IndexArray, floor: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the robust z-score of each value within its group, and the median of the group.
+
+    The score is the distance to the median in units of 1.4826 times the median absolute
+    deviation, which estimates the standard deviation of normal values; `floor` is the least spread.
+    """
+    middle, spread = np.empty(len(values)), np.empty(len(values))
+    order = np.argsort(group, kind="stable")
+    for here in np.split(order, run_starts(group[order])[1:]) if len(values) else ():
+        middle[here] = median = np.median(values[here])
+        spread[here] = 1.4826 * np.median(np.abs(values[here] - median))
+    return (values - middle) / np.maximum(spread, floor), middle
 
 
 def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -282,15 +271,14 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     rows, category = rows[enough], category[enough]
     # The sum of two logarithms, since a product might overflow.
     area = np.log(bbox[rows, 2]) + np.log(bbox[rows, 3])
-    score, middle = deviations(area, category, _MIN_SIZE_SPREAD)
+    score, middle = _deviations(area, category, _MIN_SIZE_SPREAD)
 
     def says(place: int) -> str:
-        row = int(rows[place])
-        name = document.categories.get(int(document.category[row]), "name")
-        width, height = bbox[row, 2:]
+        width, height = bbox[rows[place], 2:]
+        name = _category(document, int(category[place]))
         return (
             f"bbox is {figure(width)} × {figure(height)} px, {figure(width * height)} px²; the "
-            f"median area of boxes of {shortened(name)} is {figure(np.exp(middle[place]))} px²"
+            f"median area of boxes of {name} is {figure(np.exp(middle[place]))} px²"
         )
 
     yield from record_hits(
@@ -309,8 +297,7 @@ def _numbers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     rows = np.flatnonzero(number)
     if len(rows) < _ENOUGH_IMAGES:
         return
-    group = np.zeros(len(rows), np.int64)
-    score, _ = deviations(np.log1p(number[rows]), group, _MIN_NUMBER_SPREAD)
+    score, _ = _deviations(np.log1p(number[rows]), rows * 0, _MIN_NUMBER_SPREAD)
     middle, odd = float(np.median(number[rows])), np.abs(score) > _FAR
     # If most images have the same number, the spread is 0, so many others would be unusual.
     if odd.sum() <= max(1, _RARE * len(rows)):
@@ -328,27 +315,21 @@ def _numbers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 def _tracks(document: Document) -> IndexArray:
     """Return the track of each annotation in a track, (T,) int64, per annotator and video."""
-    tracks = document.annotations.tracks
+    tracks, images = document.annotations.tracks, document.images
     is_file = document.reading.origin is None
     is_file = is_file or Path(document.name).suffix.lower() in (".json", ".xml")
     if not is_file or not len(tracks.row):
         return np.zeros(0, np.int64)
-    videos: dict[Any, int] = {}
-    images = range(len(document.images))
-    of_image = [videos.setdefault(_video(document, row), len(videos)) for row in images]
-    video = np.array([*of_image, -1], np.int64)[document.image[tracks.row]]
+    # The video of an image is that of its id, or the folder of its frames.
+    videos = [
+        str(images.get(row, "video_id") or PurePosixPath(name).parent)
+        for row, name in enumerate(images.texts("file_name"))
+    ]
+    video = np.append(np.unique(videos, return_inverse=True)[1], -1)[document.image[tracks.row]]
     author = document.once(authorship).author[tracks.row]
     keys = np.stack([tracks.code, author, video], 1)
     found: IndexArray = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     return found
-
-
-def _video(document: Document, row: int) -> tuple[str, str]:
-    """Return the identity of an image's video: its id, or the folder of its frames."""
-    number = document.images.get(row, "video_id")
-    name = document.images.get(row, "file_name")
-    folder = str(PurePosixPath(name).parent) if isinstance(name, str) else ""
-    return (str(number), "") if number is not None else ("", folder)
 
 
 def _track_name(document: Document, place: int) -> str:
@@ -361,22 +342,15 @@ def _track_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     track, rows = document.once(_tracks), document.annotations.tracks.row
     if not len(track):
         return
-    keys = np.stack([track, document.image[rows]], 1)
-    _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    first = first[number.reshape(-1)]
+    first = first_equal([track, document.image[rows]])
 
     def says(place: int) -> str:
         other = shortened(document.ids(int(rows[first[place]])).get("annotation"))
         name = _track_name(document, place)
         return f"track {name} has annotation {other} in this image already"
 
-    yield from record_hits(
-        document,
-        (first != np.arange(len(track))) & (document.image[rows] >= 0),
-        says,
-        expected="one in each image",
-        owner=rows,
-    )
+    where = (first != np.arange(len(track))) & (document.image[rows] >= 0)
+    yield from record_hits(document, where, says, expected="one in each image", owner=rows)
 
 
 def _of_several_categories(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -385,26 +359,23 @@ def _of_several_categories(document: Document, _settings: ValidateSettings) -> I
     if not len(track) or "tracks" in document.reading.spans:
         return
     category = document.category[rows]
-    keys, number = np.unique(np.stack([track, category], 1), axis=0, return_inverse=True)
-    sizes = np.bincount(number.reshape(-1), minlength=len(keys))
+    keys, sizes = np.unique(np.stack([track, category], 1), axis=0, return_counts=True)
     # The most frequent category of each track, or the first if tied.
     order = np.lexsort((np.arange(len(keys)), -sizes, keys[:, 0]))
-    _, begin = np.unique(keys[order, 0], return_index=True)
-    most = keys[order[begin], 1][track]
+    most = keys[order[run_starts(keys[order, 0])], 1][track]
 
-    def name(categories: IndexArray, place: int) -> str:
-        return shortened(document.categories.get(int(categories[place]), "name"))
+    def says(place: int) -> str:
+        own, usual = (_category(document, int(each[place])) for each in (category, most))
+        name = _track_name(document, place)
+        return f"category is {own}, but {usual} in most images of track {name}"
 
     yield from record_hits(
         document,
         (category != most) & (category >= 0) & (most >= 0),
-        lambda place: (
-            f"category is {name(category, place)}, but {name(most, place)} in most images of track "
-            f"{_track_name(document, place)}"
-        ),
+        says,
         "category_id",
         expected="one category for a track",
-        found=lambda place: name(category, place),
+        found=lambda place: _category(document, int(category[place])),
         owner=rows,
         key="category_id",
     )

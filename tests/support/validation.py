@@ -5,6 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
 from bboxqa.formats.coco.reader import COCO
+from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.settings import ValidateSettings
@@ -40,7 +41,7 @@ def document_of(content, name="export.json", disk=None):
         for below, text in content.items():
             (path / below).parent.mkdir(parents=True, exist_ok=True)
             (path / below).write_text(text)
-        return Document(format_of(path).document(path), disk)
+        return Document(format_of(path).document(path, WHOLE), disk)
     if isinstance(content, dict):
         content = whole_file(content)
     if isinstance(content, str):
@@ -49,7 +50,7 @@ def document_of(content, name="export.json", disk=None):
         path.write_bytes(content)
         # Of other formats than COCO, findings stand in the file itself.
         if (found := format_of(path)) is not COCO:
-            return Document(found.document(path), disk)
+            return Document(found.document(path, WHOLE), disk)
     return Document(read_bytes(content, name), disk)
 
 

@@ -5,7 +5,7 @@ import pytest
 from support.validation import findings
 
 from bboxqa.model.findings import Severity
-from bboxqa.rules.facts.robust import deviations
+from bboxqa.rules.collection import _deviations as deviations
 
 
 def found(code, annotations, **more):
