@@ -1,14 +1,12 @@
 """Reading YOLO label files: boxes, oriented boxes, outlines and key points."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Literal
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.commands import typed_paths
@@ -17,7 +15,6 @@ from bboxqa.formats.heads import (
     is_label_head,
     is_names_file,
     is_names_head,
-    is_shape_head,
     is_yaml,
 )
 from bboxqa.formats.images import FileImages, pictures_of, shared_folders
@@ -55,8 +52,9 @@ from bboxqa.formats.yolo.names import ClassNames, class_names_of
 TITLE = "YOLO labels"
 _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt")
 _MOST_CLASSES = 1 << 20
-_WORDS = (
+_NOTES = (
     ("nameless", "image", "without a picture: named as the label file, without suffix"),
+    ("oriented", "rectangular outline", "of four points taken as oriented"),
     ("sizeless", "label", "left out: the size of the image is not known"),
     ("pose", "label", "with key points, which are not compared"),
     ("score", "label", "with a further number, taken as the confidence of a model"),
@@ -73,8 +71,6 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     if not files.labels and not files.pictures:
         raise DatasetError([f"{path}: has no label files of YOLO"])
     records = _LabelRecords(files, add, wanted)
-    records.add_classes()
-    records.add_key_points()
     for batch in label_batches(source, files.labels, wanted.progress):
         records.take(batch)
     return records.done()
@@ -88,14 +84,12 @@ class _Files:
     pictures: dict[str, Member]
     others: list[Member]
     """Files of other tools in label folders."""
-    inside: list[Member]
-    """The files of class names inside the source, where findings can point to them."""
     listed: dict[str, str] = field(default_factory=dict)
     """Image names in lists such as train.txt, by place."""
-    names: Member | None = None
-    n_names: int = 0
-    shape: Member | None = None
-    """The file that says how many key points there are, with or without names of classes."""
+    described: list[tuple[Member, ClassNames]] = field(default_factory=list)
+    """The files with class names, or the number of key points, the first the one that counts."""
+    inside: list[Member] = field(default_factory=list)
+    """Those inside of the source, where findings can point to them."""
 
 
 def _files_of(path: Path, members: list[Member]) -> _Files:
@@ -105,81 +99,37 @@ def _files_of(path: Path, members: list[Member]) -> _Files:
     for each in members:
         is_label = is_label_name(each.name) or holds_labels(each.name, each.head, is_label_head)
         (texts if is_label else others).append(each)
-    names, shapes_inside = _names_and_shapes(others)
-    longest = _longest_names(path, names, {each.folder for each in texts})
-    inside, n_names, key_point_shapes = [*names, *shapes_inside], len(names), shapes_inside
-    for folder in shared_folders(path):
-        beside, shapes_beside = _names_and_shapes(files_in(folder))
-        names, key_point_shapes = names or beside, key_point_shapes or shapes_beside
     # If there are label folders, other text files describe the data set.
-    texts = [each for each in texts if "labels" in each.folder.lower().split("/")] or texts
-    labels = by_place(texts)
-    pictures = spelled_as(by_place(pictures_of(path, others, labels)), labels)
-    found = _Files(labels, pictures, json_or_xml_of_tools(others, labels, pictures), inside)
-    found.names, found.n_names = longest or min(names, key=_rank, default=None), n_names
-    found.shape = min(key_point_shapes, key=_rank, default=None)
-    known = {*labels, *pictures}
+    labels = [each for each in texts if "labels" in each.folder.lower().split("/")] or texts
+    of_images = by_place(labels)
+    pictures = spelled_as(by_place(pictures_of(path, others, of_images)), of_images)
+    tools = json_or_xml_of_tools(others, of_images, pictures)
+    found = _Files(of_images, pictures, tools)
+    found.described = _described(others)
+    found.inside = [member for member, _ in found.described]
+    _check_classes(path, found.described, {each.folder for each in texts})
+    for folder in shared_folders(path):
+        found.described += _described(files_in(folder))
+    known = {*of_images, *pictures}
     for each in others:
         if LISTS.fullmatch(each.name.rpartition("/")[2]):
             found.listed |= spelled_as(_listed_images(each, known), known)
     return found
 
 
-def _names_and_shapes(members: Iterable[Member]) -> tuple[list[Member], list[Member]]:
-    """Return the files with class names, and those that say how many key points there are.
-
-    Without class names, these are the files that should have them and cannot be read.
-    """
-    heads = [(each, each.head()) for each in members if is_names_file(each.name)]
-    names = [each for each, head in heads if is_names_head(each.name, head)]
-    key_point_shapes = [each for each, head in heads if is_shape_head(each.name, head)]
-    yamls = [each for each, _ in heads if is_yaml(each.name)]
-    if not names:
-        names = [
-            each
-            for each, _ in heads
-            if yamls == [each] or PurePosixPath(each.name).name.lower() in _ORDER
-            if each not in key_point_shapes and _is_damaged(each)
-        ]
-    return names, key_point_shapes
-
-
-def _is_damaged(member: Member) -> bool:
-    try:
-        return class_names_of(member).problem != ""
-    except DatasetError:
-        return True
-
-
-def _longest_names(
-    path: Path, names: Sequence[Member], label_folders: Collection[str]
-) -> Member | None:
-    """Return the longest of several lists of class names in folders with labels.
-
-    LabelImg appends classes to a list when they occur, so one list may be the beginning of another.
-    Folders with others are refused, as they are data sets of their own.
-    """
-    inside = {str(above) for each in label_folders for above in PurePosixPath(each, "x").parents}
-    held = sorted((each for each in names if (each.folder or ".") in inside - {"."}), key=_rank)
-    alike = [each for each in held if _rank(each)[:2] == _rank(held[0])[:2]]
-    if len(alike) < 2 or min(names, key=_rank) not in alike:
-        return None
-    classes = {each.name: class_names_of(each).names for each in alike}
-    longest = max(alike, key=lambda each: len(classes[each.name]))
-    for each in alike:
-        if (
-            not classes[each.name]
-            or not classes[each.name].items() <= classes[longest.name].items()
-        ):
-            first, other = sorted((longest, each), key=alike.index)
-            problem = f"{path}: {first.name} and {other.name} have different classes"
-            problem += "; expected the same in all folders that are read as one annotator"
-            is_packed = path.is_file()
-            around = Path("FOLDER") if is_packed else path
-            typed = typed_paths([around / each.folder for each in (first, other)])
-            todo = "Unpack the archive into FOLDER, and name" if is_packed else "Name"
-            raise DatasetError([problem], f"{todo} each of these folders: {typed}")
-    return longest
+def _described(members: Sequence[Member]) -> list[tuple[Member, ClassNames]]:
+    """Return the files with class names, or that should have them and cannot be read."""
+    named = sorted((each for each in members if is_names_file(each.name)), key=_rank)
+    n_yamls = sum(is_yaml(each.name) for each in named)
+    found = []
+    for member in named:
+        is_known = PurePosixPath(member.name).name.lower() in _ORDER
+        if is_names_head(member.name, member.head()) or is_yaml(member.name):
+            names = class_names_of(member)
+            is_broken = names.problem and (is_known or n_yamls == 1)
+            if names.names or names.keypoints or is_broken:
+                found.append((member, names))
+    return found
 
 
 def _rank(member: Member) -> tuple[int, int, str]:
@@ -188,19 +138,41 @@ def _rank(member: Member) -> tuple[int, int, str]:
     return member.name.count("/"), known, member.name
 
 
+def _check_classes(
+    path: Path, described: list[tuple[Member, ClassNames]], label_folders: Collection[str]
+) -> None:
+    """Put the longest of several lists of class names in folders with labels first.
+
+    LabelImg appends classes to a list when they occur, so one list may be the beginning of another.
+    Folders with others are refused, as they are data sets of their own.
+    """
+    inside = {str(above) for each in label_folders for above in PurePosixPath(each, "x").parents}
+    held = [each for each in described if each[1].names and each[0].folder in inside]
+    alike = [each for each in held if _rank(each[0])[:2] == _rank(described[0][0])[:2]]
+    if len(alike) < 2:
+        return
+    longest = max(alike, key=lambda each: len(each[1].names))
+    for member, classes in alike:
+        if not classes.names.items() <= longest[1].names.items():
+            first, other = sorted((longest[0], member), key=_rank)
+            problem = f"{path}: {first.name} and {other.name} have different classes"
+            problem += "; expected the same in all folders that are read as one annotator"
+            around = Path("FOLDER") if path.is_file() else path
+            typed = typed_paths([around / each.folder for each in (first, other)])
+            todo = "Unpack the archive into FOLDER, and name" if path.is_file() else "Name"
+            raise DatasetError([problem], f"{todo} each of these folders: {typed}")
+    described.insert(0, longest)
+
+
 def _listed_images(member: Member, known: Collection[str]) -> dict[str, str]:
     """Return the image names in a list such as train.txt, by place."""
     lines = member.text().decode("utf-8", "replace").splitlines()
     paths = [each for line in lines if is_picture(each := line.strip().replace("\\", "/"))]
-    found = [dict(_by_place(paths, each)) for each in (member.inner.rpartition("/")[0], "")]
+    found = []
+    for folder in (member.inner.rpartition("/")[0], ""):
+        whole = (p if PureWindowsPath(p).drive else str(PurePosixPath(folder, p)) for p in paths)
+        found.append({(at := place_of(each)): at + PurePosixPath(each).suffix for each in whole})
     return max(found, key=lambda each: len(each.keys() & known))
-
-
-def _by_place(paths: list[str], folder: str) -> Iterator[tuple[str, str]]:
-    for path in paths:
-        is_of_windows = PureWindowsPath(path).drive != ""
-        place = place_of(path if is_of_windows else str(PurePosixPath(folder, path)))
-        yield place, place + PurePosixPath(path).suffix
 
 
 class LineError(ValueError):
@@ -213,28 +185,22 @@ class Label:
 
     number: int
     """The number of the class."""
-    kind: Literal["box", "outline", "quadrangle", "pose"]
-    values: list[float]
+    shares: list[float]
+    """A box, as its centre and size, or the points of an outline."""
+    points: list[float] = field(default_factory=list)
+    """Key points."""
     score: float | None = None
 
 
 def label_of(line: str, keypoints: tuple[int, int] | None) -> Label:
-    """Parse a line.
+    """Parse a line; raises LineError if the line is not as YOLO writes it.
 
-    Raises LineError if the line is not as YOLO writes it.
-
-    Parameters
-    ----------
-    line : str
-    keypoints : tuple of int or None
-        Number of key points, and number of values per key point, if known.
+    `keypoints` is the number of key points, and of values per key point, if known.
 
     Examples
     --------
     >>> label_of("3 0.5 0.5 0.25 0.5", None)
-    Label(number=3, kind='box', values=[0.5, 0.5, 0.25, 0.5], score=None)
-    >>> label_of("0 0.1 0.1 0.3 0.1 0.3 0.2 0.1 0.2", None).kind
-    'quadrangle'
+    Label(number=3, shares=[0.5, 0.5, 0.25, 0.5], points=[], score=None)
     """
     first, *rest = line.split()
     try:
@@ -249,46 +215,18 @@ def label_of(line: str, keypoints: tuple[int, int] | None) -> Label:
     n = len(values)
     n_pose = 4 + keypoints[0] * keypoints[1] if keypoints else 0
     if keypoints and n in (n_pose, n_pose + 1):
-        return Label(int(number), "pose", values[:n_pose], *values[n_pose:])
+        return Label(int(number), values[:4], values[4:n_pose], *values[n_pose:])
     if n in (4, 5):
-        return Label(int(number), "box", values[:4], *values[4:])
+        return Label(int(number), values[:4], [], *values[4:])
     if n < 6:
         some = f"{count(n, 'number')} after the class"
         raise LineError(f"the line has {some}; expected 4 for a box, or more points")
-    seen = {*values[6::3]}
-    if keypoints is None and (n - 4) % 3 == 0 and 2 in seen <= {0, 1, 2}:
+    if keypoints is None and (n - 4) % 3 == 0 and 2 in {*values[6::3]} <= {0, 1, 2}:
         shape = f"kpt_shape: [{(n - 4) // 3}, 3]"
         raise LineError(f"the line seems to be a box and key points; expected {shape} in data.yaml")
     if n % 2 and not 0 <= values[-1] <= 1:
         raise LineError(f"the line has {n} numbers after the class; expected pairs of x and y")
-    kind: Literal["outline", "quadrangle"] = "quadrangle" if n in (8, 9) else "outline"
-    return Label(int(number), kind, values[: n - n % 2], *values[n - n % 2 :])
-
-
-def _shape_of(
-    label: Label, size: tuple[int, int], keypoints: tuple[int, int] | None, *, outlines: bool
-) -> Record:
-    """Return the COCO geometry keys of a label, in pixels."""
-    width, height = size
-    if label.kind in ("box", "pose"):
-        x, y, w, h = label.values[:4]
-        record: Record = {
-            "bbox": [(x - w / 2) * width, (y - h / 2) * height, w * width, h * height]
-        }
-        if keypoints is not None and label.kind == "pose":
-            points = np.array(label.values[4:]).reshape(keypoints)
-            seen = points[:, 2] if keypoints[1] == 3 else 2.0 * points.any(1)
-            is_seen = np.greater(seen, 0)
-            whole = np.column_stack([points[:, :2] * size * is_seen.reshape(-1, 1), seen])
-            record |= {"keypoints": whole.ravel().tolist(), "num_keypoints": int(is_seen.sum())}
-        return record
-    points = np.array(label.values).reshape(-1, 2) * size
-    record = {"bbox": shapes.bounds(points)}
-    if outlines:
-        record["segmentation"] = [shapes.ring(points)]
-    if label.kind == "quadrangle" and (degrees := shapes.rotation_of(points)) is not None:
-        record["attributes"] = {"rotation": degrees}
-    return record
+    return Label(int(number), values[: n - n % 2], [], *values[n - n % 2 :])
 
 
 class _LabelRecords:
@@ -300,21 +238,25 @@ class _LabelRecords:
         is_said = wanted.choices.missing_txt == "not-asked"
         self._into = Collector(TITLE, add, lists_images=is_said)
         self._images = FileImages(self._into, files.pictures, files.listed, choices=wanted.choices)
-        self._classes = ClassNames()
-        self._ids: dict[int, int] = {}
         self._tally = self._images.tally
-        # One finding says so; that labels need `kpt_shape` follows from it.
-        self._is_shape_unread = False
+        self._ids: dict[int, int] = {}
+        described = files.described
+        named = (each for each in described if each[1].names or not each[1].keypoints)
+        self._named = next(named, None)
+        self._classes = self._named[1] if self._named else ClassNames()
+        self._shape = next((each for each in described if each[1].keypoints), None)
+        self._keypoints = self._shape[1].keypoints if self._shape else None
+        self._is_unread = False
+        for member, found in described[:1]:
+            if found.problem:
+                self._is_unread = True
+                problem = f"{member.name}: {found.problem}"
+                self._into.defect("T001", problem, self._where(member, found.problem_line))
+        if self._named:
+            self._add_classes(*self._named)
 
-    def add_classes(self) -> None:
+    def _add_classes(self, member: Member, found: ClassNames) -> None:
         """Add the categories in the file of class names, in its order."""
-        member = self._files.names
-        if member is None:
-            return
-        self._classes = found = class_names_of(member)
-        if found.problem:
-            problem = f"{member.name}: class names cannot be read: {found.problem}"
-            self._into.defect("T001", problem, self._where(member, found.problem_line))
         seen: dict[str, int] = {}
         for number, name in sorted(found.names.items()):
             where = self._where(member, found.lines[number])
@@ -323,30 +265,13 @@ class _LabelRecords:
                 self._into.defect("T024", problem, where)
             seen.setdefault(name, number)
             self._ids[number] = self._into.category(name, where)
-        if found.n_classes is not None and found.n_classes != len(found.names):
+        if found.n_classes not in (None, len(found.names)):
             problem = f"nc is {found.n_classes}, but there are {len(found.names)} names"
             self._into.defect("T021", problem, self._where(member, found.nc_line))
 
     def _where(self, member: Member, line: int) -> Where:
         """Return a place in a file of class names or key points."""
         return Where(member.name if member in self._files.inside else "", line)
-
-    def add_key_points(self) -> None:
-        """Take the number of key points from the file that says it."""
-        member = self._files.shape
-        if member is None:
-            return
-        found = self._classes
-        if member is not self._files.names:
-            found = class_names_of(member)
-            self._classes.keypoints, self._classes.joints = found.keypoints, found.joints
-            if found.problem:
-                problem = f"{member.name}: kpt_shape cannot be read: {found.problem}"
-                self._into.defect("T001", problem, self._where(member, found.problem_line))
-        if found.shape_problem:
-            problem = f"{member.name}: {found.shape_problem}"
-            self._into.defect("T001", problem, self._where(member, found.shape_line))
-        self._is_shape_unread = bool(found.problem or found.shape_problem)
 
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
@@ -363,10 +288,11 @@ class _LabelRecords:
             return False
         n_boxes, rows = found
         shares, number = rows[:, 1:], rows[:, 0].astype(np.int64)
-        if not _are_plain(rows[:, 0], shares):
+        is_near = shares.min(initial=0) >= -MOST_BEYOND and shares.max(initial=1) <= 1 + MOST_BEYOND
+        if not is_near or (rows[:, 0] != number).any() or number.max(initial=0) >= _MOST_CLASSES:
             return False
         numbers = np.flatnonzero(np.bincount(number))
-        if self._files.names is not None and not {*numbers.tolist()} <= {*names}:
+        if self._named is not None and not {*numbers.tolist()} <= {*names}:
             return False
         lines = lines_of(files, n_boxes, np.ones(len(files), np.int64))
         for row in np.sort(np.unique(number, return_index=True)[1]).tolist():
@@ -380,20 +306,18 @@ class _LabelRecords:
         image_id = np.repeat(images, n_boxes)
         nobody = np.full(len(bbox), -1)
         self._into.boxes(Boxes(image_id, ids[number], bbox, lines, nobody), add_boxes)
-        self._tally["box"] += len(bbox)
         return True
 
     def _add_file(self, file: LabelFile) -> None:
         member, image, data = file
         try:
-            text = data.decode()
+            lines = enumerate(data.decode().splitlines(), start=1)
         except UnicodeDecodeError:
             self._into.defect("T001", "the file is not text in UTF-8", Where(member.name, 1))
             return
-        size = (image["width"], image["height"]) if "width" in image else None
-        lines = enumerate(text.splitlines(), start=1)
         filled = [(number, line) for number, line in lines if line.strip()]
-        if filled and size is None and is_label_head(data):
+        has_size = "width" in image
+        if filled and not has_size and is_label_head(data):
             self._refuse_size(member, Where(member.name, filled[0][0]))
             self._tally["sizeless"] += len(filled)
             return
@@ -401,56 +325,70 @@ class _LabelRecords:
         for number, line in filled:
             where = Where(member.name, number)
             try:
-                label = label_of(line, self._classes.keypoints)
+                label = label_of(line, self._keypoints)
             except LineError as error:
-                if not (self._is_shape_unread and "kpt_shape" in str(error)):
+                # That labels need `kpt_shape` follows from its problem.
+                if not (self._is_unread and "kpt_shape" in str(error)):
                     self._into.defect("T001", f"{error}{todo}", where)
                     todo = ""
                 continue
-            largest = max(_shares_in(label), key=abs)
+            largest = max(label.shares, key=abs)
             if abs(largest) > LEAST_PIXELS:
                 problem = f"a coordinate is {largest:g}, which is in pixels; expected 0 to 1"
                 self._into.defect("T001", f"{problem}, relative to the image", where)
-            elif size is not None:
-                self._add_label(label, image["id"], size, where)
+            elif has_size:
+                self._add_label(label, image, where)
 
     def _refuse_size(self, member: Member, where: Where) -> None:
-        reason, place = "there is no image file next to it", place_of(member.inner)
-        if place in self._files.pictures:
-            reason = "its image file cannot be opened, or belongs to several label files"
-        elif (elsewhere := self._images.alike(place)) is not None:
-            reason = f"a picture of its name is in another folder, {one_line(elsewhere.name)}"
-        elif self._files.pictures:
-            reason = "no image file has its name"
-        if self._wanted.choices.image_size is not None:
-            reason += ", and the given sizes do not include it, or have several of its name"
-        problem = f"{member.name}: the size of its image is not known: {reason}"
+        problem = f"{member.name}: the size of its image is not known"
+        if (elsewhere := self._images.alike(place_of(member.inner))) is not None:
+            problem += f", though there is {one_line(elsewhere.name)}"
         todo = "--image-size gives it: 1920x1080, or the folder of images"
         self._into.defect("T002", f"{problem}; {todo}", where)
 
-    def _add_label(self, label: Label, image: int, size: tuple[int, int], where: Where) -> None:
-        record = _shape_of(label, size, self._classes.keypoints, outlines=self._wanted.outlines)
-        record["image_id"], record["category_id"] = image, self._category(label.number, where)
-        joints = self._classes.joints.get(label.number)
-        if self._wanted.keypoints and joints and "keypoints" in record:
+    def _add_label(self, label: Label, image: Record, where: Where) -> None:
+        record = self._shape_of(label, (image["width"], image["height"]))
+        record["image_id"] = image["id"]
+        record["category_id"] = self._category(label.number, where)
+        joints = self._shape[1].joints.get(label.number) if self._shape else None
+        if self._wanted.keypoints and joints and label.points:
             record["joints"] = joints
         if label.score is not None:
             record["score"] = label.score
             self._tally["score"] += 1
-        kind: str = label.kind
-        if kind == "quadrangle":
-            kind = "oriented" if "attributes" in record else "outline"
-        # Key points are only noted if they are not compared.
-        self._tally[kind] += kind != "pose" or not self._wanted.keypoints
         row = self._into.annotation(record, where)
-        if label.number not in self._classes.names and self._files.names is not None:
+        if label.number not in self._classes.names and self._named is not None:
             last = max(self._classes.names, default=-1)
             problem = f"class {label.number} has no name; the last class with a name is {last}"
             self._into.defect("T020", problem, where, row)
-        farthest = max(_shares_in(label), key=lambda share: abs(share - 0.5))
+        farthest = max(label.shares, key=lambda share: abs(share - 0.5))
         if not -MOST_BEYOND <= farthest <= 1 + MOST_BEYOND:
             problem = f"a coordinate is {farthest:g}; expected 0 to 1, relative to the image"
             self._into.defect("T003", problem, where, row)
+
+    def _shape_of(self, label: Label, size: tuple[int, int]) -> Record:
+        """Return the COCO geometry keys of a label, in pixels."""
+        if len(label.shares) > 4:
+            points = np.array(label.shares).reshape(-1, 2) * size
+            record: Record = {"bbox": shapes.bounds(points)}
+            if self._wanted.outlines:
+                record["segmentation"] = [shapes.ring(points)]
+            degrees = shapes.rotation_of(points) if len(points) == 4 else None
+            if degrees is not None:
+                record["attributes"] = {"rotation": degrees}
+                self._tally["oriented"] += 1
+            return record
+        (x, y, w, h), (width, height) = label.shares, size
+        record = {"bbox": [(x - w / 2) * width, (y - h / 2) * height, w * width, h * height]}
+        if self._keypoints is not None and label.points:
+            points = np.array(label.points).reshape(self._keypoints)
+            seen = points[:, 2] if self._keypoints[1] == 3 else 2.0 * points.any(1)
+            is_seen = np.greater(seen, 0)
+            whole = np.column_stack([points[:, :2] * size * is_seen.reshape(-1, 1), seen])
+            record |= {"keypoints": whole.ravel().tolist(), "num_keypoints": int(is_seen.sum())}
+            # Key points are only noted if they are not compared.
+            self._tally["pose"] += not self._wanted.keypoints
+        return record
 
     def _category(self, number: int, where: Where) -> int:
         if number not in self._ids:
@@ -465,38 +403,11 @@ class _LabelRecords:
         return self._into.done([*self._notes(), *notes])
 
     def _notes(self) -> Iterator[str]:
-        files, tally = self._files, self._tally
-        if files.names is None and files.shape is not None:
-            file = one_line(files.shape.name)
-            needs = "has no names of classes, which training needs"
-            yield f"{file} {needs}: categories are class numbers"
-        elif files.names is None:
-            yield "no data.yaml or classes.txt: categories are class numbers"
-        elif files.n_names > 1:
-            several = f"{count(files.n_names, 'file')} with class names"
-            yield f"{several}: {one_line(files.names.name)} is used"
+        names = {member.name for member, found in self._files.described if found.names}
+        if self._named is None:
+            yield "no data.yaml or classes.txt has names: categories are class numbers"
+        elif len(names) > 1:
+            several = f"{count(len(names), 'file')} with class names"
+            yield f"{several}: {one_line(self._named[0].name)} is used"
         yield from self._images.notes_on_given()
-        yield from tally_notes(tally, _WORDS[:1])
-        if number := tally["oriented"]:
-            are = "are rectangular: taken as oriented boxes"
-            are = "is rectangular: taken as an oriented box" if number == 1 else are
-            yield f"{count(number, 'outline')} of four points {are}"
-        if tally["box"] and tally["outline"]:
-            boxes = count(tally["box"], "box", "boxes")
-            yield f"{boxes} and {count(tally['outline'], 'polygon')} mixed"
-        yield from tally_notes(tally, _WORDS[1:])
-
-
-def _shares_in(label: Label) -> list[float]:
-    """Return the coordinates of a label that are relative to the image, without key points."""
-    return label.values[:4] if label.kind == "pose" else label.values
-
-
-def _are_plain(classes: FloatArray, shares: FloatArray) -> bool:
-    """Return whether all classes are whole numbers, and all shares near the image."""
-    return bool(
-        (classes == np.floor(classes)).all()
-        and classes.max(initial=0) < _MOST_CLASSES
-        and shares.min(initial=0) >= -MOST_BEYOND
-        and shares.max(initial=1) <= 1 + MOST_BEYOND
-    )
+        yield from tally_notes(self._tally, _NOTES)

@@ -16,7 +16,7 @@ from bboxqa.formats.writing.names import people_paths, safe_paths, without_endin
 from bboxqa.formats.writing.outlines import Record, bbox_corners, corners_of, rings_of
 from bboxqa.formats.writing.writer import Loss, Noun, Options, Writer, Written
 
-Points = Callable[[Record], FloatArray]
+Points = Callable[[Content, Record], FloatArray]
 """Returns the (K, 2) pixel coordinates of an annotation, to be written relative to the image."""
 
 
@@ -30,23 +30,11 @@ def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
         yield Loss(len(fewer), noun, why, repr(fewer[0]))
 
 
-def _boxes(content: Content, _options: Options) -> Iterator[Written]:
-    return _files(content, _box)
-
-
-def _outlines(content: Content, _options: Options) -> Iterator[Written]:
-    return _files(content, partial(_ring, content))
-
-
-def _corners(content: Content, _options: Options) -> Iterator[Written]:
-    return _files(content, _four_corners)
-
-
-def _poses(content: Content, _options: Options) -> Iterator[Written]:
-    return _files(content, _box, _n_joints(content))
-
-
-def _files(content: Content, points: Points, n_joints: int = 0) -> Iterator[Written]:
+def _files(
+    points: Points, has_joints: bool, content: Content, _options: Options
+) -> Iterator[Written]:
+    """Yield the files of a content, whose shapes `points` returns in pixels."""
+    n_joints = _n_joints(content) if has_joints else 0
     settings = _settings(content, n_joints).encode()
     content.check_labels("YOLO", len(settings))
     paths = _paths(content)
@@ -57,7 +45,13 @@ def _files(content: Content, points: Points, n_joints: int = 0) -> Iterator[Writ
         *folders, last = paths[image_name(image)]
         ending = image_name(image)[len(without_ending(image_name(image))) :]
         for name, drawn in content.works(place):
-            lines = [_line(each, image, classes, points, n_joints) for each in drawn]
+            sides = (image.get("width", 1), image.get("height", 1))
+            lines = []
+            for each in drawn:
+                shares = (points(content, each) / sides).ravel().tolist()
+                shares += _joints(each, sides, n_joints) if n_joints else []
+                values = " ".join(f"{share:.10g}" for share in shares)
+                lines.append(f"{classes[each['category_id']]} {values}\n")
             parts = (*people[name], "labels", *folders, f"{last}.txt")
             yield Written(parts, "".join(lines).encode())
             listed[name].append("/".join(("./images", *folders, last + ending)))
@@ -85,29 +79,15 @@ def _n_joints(content: Content) -> int:
 
 def _settings(content: Content, n_joints: int) -> str:
     # JSON strings are valid YAML.
-    names = [
-        f"  {place}: {json.dumps(each['name'], ensure_ascii=False)}\n"
-        for place, each in enumerate(content.categories)
-    ]
-    shape = [f"kpt_shape: [{n_joints}, 3]\n"] if n_joints else []
-    joints = [
-        f"  {place}: {json.dumps(content.joint_names[each['id']], ensure_ascii=False)}\n"
-        for place, each in enumerate(content.categories)
-        if n_joints and len(content.joint_names[each["id"]]) == n_joints
-    ]
-    named = ["kpt_names:\n", *joints] if joints else []
-    return "".join(["train: train.txt\nval: train.txt\n", *shape, "names:\n", *names, *named])
-
-
-def _line(
-    annotation: Record, image: Record, classes: dict[int, int], points: Points, n_joints: int
-) -> str:
-    sides = image["width"], image["height"]
-    shares = (points(annotation) / sides).ravel().tolist()
-    if n_joints:
-        shares += _joints(annotation, sides, n_joints)
-    values = " ".join(f"{each:.10g}" for each in shares)
-    return f"{classes[annotation['category_id']]} {values}\n"
+    names, joints = "", ""
+    for place, each in enumerate(content.categories):
+        names += f"  {place}: {json.dumps(each['name'], ensure_ascii=False)}\n"
+        own = content.joint_names[each["id"]]
+        if n_joints and len(own) == n_joints:
+            joints += f"  {place}: {json.dumps(own, ensure_ascii=False)}\n"
+    shape = f"kpt_shape: [{n_joints}, 3]\n" if n_joints else ""
+    joints = f"kpt_names:\n{joints}" if joints else ""
+    return f"train: train.txt\nval: train.txt\n{shape}names:\n{names}{joints}"
 
 
 def _joints(annotation: Record, sides: tuple[float, float], n_joints: int) -> list[float]:
@@ -120,7 +100,7 @@ def _joints(annotation: Record, sides: tuple[float, float], n_joints: int) -> li
     return found
 
 
-def _box(annotation: Record) -> FloatArray:
+def _box(_content: Content, annotation: Record) -> FloatArray:
     """Return the centre and the size of a box, (2, 2)."""
     x, y, width, height = annotation["bbox"]
     return np.array([[x + width / 2, y + height / 2], [width, height]])
@@ -133,7 +113,7 @@ def _ring(content: Content, annotation: Record) -> FloatArray:
     return bbox_corners(annotation)
 
 
-def _four_corners(annotation: Record) -> FloatArray:
+def _four_corners(_content: Content, annotation: Record) -> FloatArray:
     """Return the four corners of an annotation, or of its box for other outlines."""
     found = corners_of(annotation)
     return bbox_corners(annotation) if found is None else found
@@ -148,17 +128,21 @@ _write = partial(
 )
 _CLASSES = frozenset({"unused categories"})
 
-YOLO = _write("YOLO detect", files=_boxes, holds=_CLASSES)
+YOLO = _write("YOLO detect", files=partial(_files, _box, False), holds=_CLASSES)
 """Boxes."""
 YOLO_SEGMENT = _write(
-    "YOLO segment", files=_outlines, holds=_CLASSES | {"polygon", "rotation", "corners"}
+    "YOLO segment",
+    files=partial(_files, _ring, False),
+    holds=_CLASSES | {"polygon", "rotation", "corners"},
 )
 """Outlines; a box is an outline of four points."""
-YOLO_OBB = _write("YOLO OBB", files=_corners, holds=_CLASSES | {"corners"})
+YOLO_OBB = _write(
+    "YOLO OBB", files=partial(_files, _four_corners, False), holds=_CLASSES | {"corners"}
+)
 """Four corners."""
 YOLO_POSE = _write(
     "YOLO pose",
-    files=_poses,
+    files=partial(_files, _box, True),
     holds=_CLASSES | {"keypoints", "keypoint box", "visibility"},
     losses=_pose_losses,
 )

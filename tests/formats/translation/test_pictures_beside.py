@@ -60,7 +60,7 @@ def test_pictures_of_rarer_formats_give_their_size(tmp_path):
     # Pillow does not open it by itself.
     (tmp_path / "a.TGA").rename(tmp_path / "a.heic")
     (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic")
-    with pytest.raises(DatasetError, match="its image file cannot be opened"):
+    with pytest.raises(DatasetError, match=r"though there is a\.heic"):
         read_coco(tmp_path, min_annotators=1)
 
 
