@@ -12,8 +12,6 @@ from bboxqa.diagnostics.offsets import (
     SIZE_OF,
     UNITS,
     compared_pairs,
-    measures,
-    sizes,
 )
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.shapes.rotated_boxes import beyond_rounding
@@ -96,9 +94,9 @@ def reference_offsets(found: ReferenceMatches) -> Table:
     of, placed = found.data.annotations, found.placed
     names = found.data.annotator_names[:-1]
     if is_rotated := found.compared == "rotated boxes":
-        pairs = compared_pairs(found.data, *placed.T)
+        pairs = compared_pairs(found.data, placed.T)
         kept = ~pairs.is_across
-        placed, apart, size = placed[kept], measures(pairs)[kept], sizes(pairs.right_sides[kept])
+        placed, apart, size = placed[kept], pairs.differences[kept], pairs.sizes[1][kept]
     else:
         drawn, expected = placed.T
         apart, size = edges_of(of.bbox[drawn]) - edges_of(of.bbox[expected]), of.bbox[expected, 2:]

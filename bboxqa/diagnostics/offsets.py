@@ -1,6 +1,6 @@
 """How far the edges and rotations of annotators are off, systematically."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -66,41 +66,36 @@ def edge_differences(matched: MatchedUnits) -> BoxDifferences:
 
     Boxes that show parts of objects, or several objects, are left out.
     """
-    bbox = matched.data.annotations.bbox
+    bbox, ends = matched.data.annotations.bbox, _shared_boxes(matched)
     edges = edges_of(bbox)
-    left, right = shared_boxes(matched)
-    difference = edges[left] - edges[right]
-    return box_differences(
-        matched, left, right, difference, (bbox[left, 2:], bbox[right, 2:]), np.array([0, 1, 0, 1])
-    )
+    difference, sizes = edges[ends[0]] - edges[ends[1]], bbox[ends][..., 2:]
+    return _box_differences(matched, ends, difference, sizes, np.array([0, 1, 0, 1]))
 
 
-def shared_boxes(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
-    """Return the pairs of annotations of one object by two annotators, without odd boxes."""
+def _shared_boxes(matched: MatchedUnits) -> IndexArray:
+    """Return the pairs of annotations of one object by two annotators, not odd ones, (2, P)."""
     cells = object_cells(matched)
     odd_boxes = np.append(parts(matched).odd_boxes, True)
     drawn = np.flatnonzero(~odd_boxes[cells.annotation])
-    left, right = (drawn[side] for side in pairs_within(cells.object[drawn]))
-    return cells.annotation[left], cells.annotation[right]
+    ends: IndexArray = cells.annotation[drawn[np.stack(pairs_within(cells.object[drawn]))]]
+    return ends
 
 
-def box_differences(
+def _box_differences(
     matched: MatchedUnits,
-    left: IndexArray,
-    right: IndexArray,
+    ends: IndexArray,
     difference: FloatArray,
-    sizes: tuple[FloatArray, FloatArray],
+    sizes: FloatArray,
     size_of: IndexArray,
     *,
     sign: int = -1,
 ) -> BoxDifferences:
-    """Return the differences of pairs of annotations and, negated, of the reversed pairs."""
+    """Return the differences of pairs of annotations and, times `sign`, of the reversed pairs."""
     of, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
-    own, other = np.concatenate([left, right]), np.concatenate([right, left])
+    own, other = ends.ravel(), ends[::-1].ravel()
     key = of.annotator[own].astype(np.int64) * n_annotators + of.annotator[other]
     keys, pair = compact(key, n_annotators**2)
-    shared = np.zeros(len(of), np.bool_)
-    shared[own] = True
+    shared = np.unique(own)
     return BoxDifferences(
         annotator=keys // n_annotators,
         pair=pair,
@@ -112,55 +107,6 @@ def box_differences(
     )
 
 
-@frozen_arrays
-class PairGroup:
-    """The P ordered pairs of G annotators with all others."""
-
-    annotator: IndexArray
-    start: IndexArray
-    stop: IndexArray
-    """(G,) int64. The annotators, and where the pairs of each begin and end."""
-    differences: Any
-    sizes: Any
-    counts: Any
-    """(K P, I), (S P, I) and (P, I) arrays or sparse arrays. The sums in each image of differences,
-    of sizes of the others' boxes, and of objects."""
-
-    @property
-    def each(self) -> Iterator[tuple[int, slice]]:
-        """Yield the index of each annotator, and the slice of the pairs."""
-        yield from enumerate(map(slice, self.start.tolist(), self.stop.tolist()))
-
-
-def pair_groups(found: BoxDifferences, n_images: int) -> Iterator[PairGroup]:
-    """Yield the sums of a group of annotators at a time."""
-    annotators, n_pairs = np.unique(found.annotator, return_counts=True)
-    stop = np.cumsum(n_pairs)
-    start = stop - n_pairs
-    group = start // _AT_ONCE
-    ends = np.searchsorted(group, np.unique(group)).tolist()
-    for first, last in pairwise([*ends, len(annotators)]):
-        low, high = int(start[first]), int(stop[last - 1])
-        inside = np.flatnonzero((found.pair >= low) & (found.pair < high))
-        of = found.pair[inside] - low, found.image[inside], (high - low, n_images)
-        yield PairGroup(
-            annotator=annotators[first:last],
-            start=start[first:last] - low,
-            stop=stop[first:last] - low,
-            differences=_table(*of, found.differences[inside]),
-            sizes=_table(*of, found.others[inside]),
-            counts=_table(*of, np.ones((len(inside), 1))),
-        )
-
-
-def _table(pair: IndexArray, image: IndexArray, shape: tuple[int, int], amounts: FloatArray) -> Any:
-    """Return the sums of (E, N) amounts by pair and image, stacked to N blocks of rows."""
-    n_amounts = amounts.shape[1]
-    row = pair + np.arange(n_amounts)[:, None] * shape[0]
-    shape = n_amounts * shape[0], shape[1]
-    return table_of(row.ravel(), np.tile(image, n_amounts), amounts.T.ravel(), shape)
-
-
 def of_others(
     found: BoxDifferences, statistic: Callable[[FloatArray], FloatArray], sign: int
 ) -> FloatArray:
@@ -169,12 +115,11 @@ def of_others(
     The statistic reduces the second axis, (P, n, K) → (P, K). `sign` is its factor if the two
     annotators of a pair are exchanged.
     """
-    n_annotators, n_measures = len(found.n_shared), found.differences.shape[1]
-    half = len(found.pair) // 2
     # The second half repeats the pairs of the first in the other direction.
+    half = len(found.pair) // 2
     pair, mirrored = found.pair[:half], found.pair[half:]
     order = np.argsort(pair, kind="stable")
-    of_pairs = np.empty((len(found.annotator), n_measures))
+    of_pairs = np.empty((len(found.annotator), found.differences.shape[1]))
     starts = run_starts(pair[order])
     n_rows = np.diff(starts, append=half)
     # Pairs with equal numbers of objects are computed together: many annotators are many pairs.
@@ -184,7 +129,7 @@ def of_others(
         of_pairs[pair[rows[:, 0]]] = value
         of_pairs[mirrored[rows[:, 0]]] = sign * value
     counts = np.bincount(found.pair, minlength=len(of_pairs)).astype(np.float64)[:, None]
-    result = np.full((n_annotators, n_measures), np.nan)
+    result = np.full((len(found.n_shared), of_pairs.shape[1]), np.nan)
     starts = run_starts(found.annotator)
     for start, stop in pairwise([*starts.tolist(), len(of_pairs)]):
         weights = np.broadcast_to(counts[start:stop], of_pairs[start:stop].shape)
@@ -196,11 +141,14 @@ def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the value nearest to 0 that 60 % of the weight confirm, per column, (M, B) → (B,).
 
     With three equal weights this is the median; with two the value nearer to 0, or 0 if their signs
-    differ. NaN without weight.
+    differ. Weights are capped at the second largest of each column. NaN without weight.
     """
+    if len(weights) > 1:
+        second = np.partition(weights, -2, axis=0)[-2]
+        weights = np.minimum(weights, np.where(second > 0, second, np.inf))
     order = np.argsort(values, axis=0)
     ordered = np.take_along_axis(values, order, axis=0)
-    reached = np.cumsum(np.take_along_axis(_capped(weights), order, axis=0), axis=0)
+    reached = np.cumsum(np.take_along_axis(weights, order, axis=0), axis=0)
     total = reached[-1]
     last = len(values) - 1
     low, high = (
@@ -210,12 +158,18 @@ def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
     return np.where(total > 0, np.clip(0, low, high), np.nan)
 
 
-def _capped(weights: FloatArray) -> FloatArray:
-    """Return weights capped at the second largest of each column."""
-    if len(weights) < 2:
-        return weights
-    second = np.partition(weights, -2, axis=0)[-2]
-    return np.minimum(weights, np.where(second > 0, second, np.inf))
+def medians(differences: FloatArray) -> FloatArray:
+    """Return the medians of differences of pairs, (P, n, K) → (P, K)."""
+    found: FloatArray = np.median(differences, axis=1)
+    return found
+
+
+def _spreads(differences: FloatArray) -> FloatArray:
+    """Return standard deviations from median absolute deviations, (P, n, K) → (P, K)."""
+    deviation = np.abs(differences - np.median(differences, axis=1, keepdims=True))
+    # A normal standard deviation is 1.4826 median absolute deviations.
+    found: FloatArray = 1.4826 * np.median(deviation, axis=1)
+    return found
 
 
 ALARM = 0.05
@@ -224,6 +178,110 @@ ALARM = 0.05
 MOST_DRAWN = 20_000
 """With more pairs of annotators who share objects, counted both ways, offsets have no intervals:
 each pair takes as long as a small data set."""
+
+
+def _figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, IndexArray]:
+    """Return offsets with their bounds, in px and in percent of a size, (2, 3, A K).
+
+    Also return the number of images in which each annotator has differences, (A,).
+    """
+    n_annotators, n_images = len(found.n_shared), len(matched.data.image_names)
+    own_images, _ = compact(
+        found.annotator[found.pair] * n_images + found.image, n_annotators * n_images
+    )
+    in_images = np.bincount(own_images // max(n_images, 1), minlength=n_annotators)
+    figures = np.full((2, 3, n_annotators, len(found.size_of)), np.nan)
+    if len(found.annotator) > MOST_DRAWN:
+        matched = replace(matched, bootstrap=0)
+    # The pairs of an annotator are not parted.
+    starts = run_starts(found.annotator)
+    cuts = starts[run_starts(starts // _AT_ONCE)].tolist()
+    for low, high in pairwise([*cuts, len(found.annotator)]):
+        who = np.unique(found.annotator[low:high])
+        figures[:, :, who] = _of_pairs(found, low, high, in_images[who], matched)
+    return figures.reshape(2, 3, -1), in_images
+
+
+def _of_pairs(
+    found: BoxDifferences, low: int, high: int, in_images: IndexArray, matched: MatchedUnits
+) -> FloatArray:
+    """Return offsets in px and in percent of the G annotators of some pairs, (2, 3, G, K)."""
+    inside = np.flatnonzero((found.pair >= low) & (found.pair < high))
+    pair, image, n_pairs = found.pair[inside] - low, found.image[inside], high - low
+    ends = [*pairwise([*run_starts(found.annotator[low:high]).tolist(), n_pairs])]
+
+    def table(amounts: FloatArray) -> Any:
+        """Return the sums of (E, N) amounts by pair and image, stacked to N blocks of rows."""
+        n = amounts.shape[1]
+        row = (pair + np.arange(n)[:, None] * n_pairs).ravel()
+        shape = n * n_pairs, len(matched.data.image_names)
+        return table_of(row, np.tile(image, n), amounts.T.ravel(), shape)
+
+    def evaluate(sums: FloatArray, sizes: FloatArray, counts: FloatArray) -> FloatArray:
+        n_columns, n_measures = counts.shape[1], len(found.size_of)
+        differences = ratio(sums.reshape(-1, n_pairs, n_columns), counts)
+        sizes = sizes.reshape(-1, n_pairs, n_columns)
+        result = np.empty((2, len(ends), n_measures, n_columns))
+        for place, (start, stop) in enumerate(ends):
+            own = slice(start, stop)
+            size = ratio(sizes[:, own].sum(1), counts[own].sum(0))
+            # All measures side by side, as columns.
+            values = np.moveaxis(differences[:, own], 0, 1).reshape(stop - start, -1)
+            offset = confirmed(values, np.tile(counts[own], (1, n_measures)))
+            result[0, place] = offset.reshape(n_measures, n_columns)
+            result[1, place] = 100 * result[0, place] / size[found.size_of]
+        return result.reshape(-1, n_columns)
+
+    tables = [
+        table(each)
+        for each in (found.differences[inside], found.others[inside], np.ones((len(inside), 1)))
+    ]
+    whole = (np.asarray(each.sum(1), np.float64).reshape(-1, 1) for each in tables)
+    offset = evaluate(*whole)[:, 0]
+    made_of = np.tile(np.repeat(in_images, len(found.size_of)), 2)
+    drawn = drawn_intervals(
+        offset, tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
+    )
+    figures = np.column_stack([offset, centred_intervals(offset, drawn)])
+    return np.moveaxis(figures.reshape(2, len(ends), len(found.size_of), 3), 3, 1)
+
+
+def p_values(figures: FloatArray, n_images: IndexArray) -> FloatArray:
+    """Return the p-values of t-tests over images against 0, (3, R) → (R,).
+
+    The figures are values and their 95 % intervals, from which the errors are.
+    """
+    value, low, high = figures
+    freedom = n_images - 1.0
+    error = (high - low) / (2 * t_quantile(freedom, 0.975))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: FloatArray = 2 * t_tail(freedom, value / error)
+    found[value == 0] = 1.0
+    found[np.isnan(error)] = np.nan
+    return found
+
+
+def _row_columns(
+    found: BoxDifferences, matched: MatchedUnits, title: str, measures: Sequence[str]
+) -> dict[str, Column]:
+    """Return the columns that identify each row, and the numbers of objects and annotators."""
+    names, n_measures = matched.data.annotator_names, len(measures)
+    n_others = np.bincount(found.annotator, minlength=len(names))
+    return {
+        "annotator": Categorical(
+            np.repeat(np.arange(len(names)), n_measures).astype(np.int32), names
+        ),
+        title: Categorical(
+            np.tile(np.arange(n_measures), len(names)).astype(np.int32), tuple(measures)
+        ),
+        "n": np.repeat(found.n_shared, n_measures),
+        "n_others": np.repeat(n_others, n_measures),
+    }
+
+
+def with_bounds(name: str, figures: FloatArray) -> dict[str, Column]:
+    """Return the columns of a figure, (3, R): the value and its bounds."""
+    return {f"{name}{end}": row for end, row in zip(("", "_low", "_high"), figures, strict=True)}
 
 
 def offsets(matched: MatchedUnits) -> Table:
@@ -247,12 +305,11 @@ def offsets(matched: MatchedUnits) -> Table:
     """
     matched = independent(matched)
     found = edge_differences(matched)
-    figures, in_images = offset_figures(found, matched)
-    px, percent = figures
-    p_value = p_values(px[0], px[1], px[2], np.repeat(in_images, len(EDGES)))
+    (px, percent), in_images = _figures(found, matched)
+    p_value = p_values(px, np.repeat(in_images, len(EDGES)))
     return Table(
         {
-            **row_columns(found, matched, "edge", EDGES),
+            **_row_columns(found, matched, "edge", EDGES),
             **with_bounds("offset_px", px),
             "median_px": of_others(found, medians, -1).ravel(),
             **with_bounds("offset_percent", percent),
@@ -260,125 +317,6 @@ def offsets(matched: MatchedUnits) -> Table:
             "systematic": (holm(p_value) < ALARM) & beyond_rounding(px[0], percent[0]),
         }
     )
-
-
-def n_sharing(tables: Mapping[str, Table]) -> int:
-    """Return how many pairs of annotators share objects, counted both ways; 0 without offsets."""
-    table = tables.get("offsets")
-    if table is None:
-        return 0
-    return int(table["n_others"][:: len(EDGES)].sum())
-
-
-def row_columns(
-    found: BoxDifferences, matched: MatchedUnits, title: str, measures: Sequence[str]
-) -> dict[str, Column]:
-    """Return the columns that identify each row, and the numbers of objects and annotators."""
-    names = matched.data.annotator_names
-    n_annotators, n_measures = len(names), len(measures)
-    annotator = np.repeat(np.arange(n_annotators), n_measures).astype(np.int32)
-    measure = np.tile(np.arange(n_measures), n_annotators).astype(np.int32)
-    n_others = np.bincount(found.annotator, minlength=n_annotators)
-    return {
-        "annotator": Categorical(annotator, names),
-        title: Categorical(measure, tuple(measures)),
-        "n": np.repeat(found.n_shared, n_measures),
-        "n_others": np.repeat(n_others, n_measures),
-    }
-
-
-def with_bounds(name: str, figures: FloatArray) -> dict[str, Column]:
-    """Return the columns of a figure, (3, R): the value and its bounds."""
-    return {f"{name}{end}": row for end, row in zip(("", "_low", "_high"), figures, strict=True)}
-
-
-def medians(differences: FloatArray) -> FloatArray:
-    """Return the medians of differences of pairs, (P, n, K) → (P, K)."""
-    found: FloatArray = np.median(differences, axis=1)
-    return found
-
-
-def offset_figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, IndexArray]:
-    """Return offsets with their bounds, in px and in percent of a size, (2, 3, A K).
-
-    Also return the number of images in which each annotator has differences, (A,).
-    """
-    n_annotators, n_images = len(found.n_shared), len(matched.data.image_names)
-    own_images, _ = compact(
-        found.annotator[found.pair] * n_images + found.image, n_annotators * n_images
-    )
-    in_images = np.bincount(own_images // max(n_images, 1), minlength=n_annotators)
-    figures = np.full((2, 3, n_annotators, len(found.size_of)), np.nan)
-    if len(found.annotator) > MOST_DRAWN:
-        matched = replace(matched, bootstrap=0)
-    for group in pair_groups(found, n_images):
-        amounts = (
-            np.asarray(table.sum(1), np.float64).reshape(-1, 1)
-            for table in (group.differences, group.sizes, group.counts)
-        )
-        offset = _offsets(group, found.size_of, *amounts)[..., 0]
-        of_group = in_images[group.annotator]
-        figures[:, 0, group.annotator] = offset
-        figures[:, 1:, group.annotator] = _intervals(
-            group, found.size_of, offset, of_group, matched
-        )
-    return figures.reshape(2, 3, -1), in_images
-
-
-def _offsets(
-    group: PairGroup,
-    size_of: IndexArray,
-    sums: FloatArray,
-    size_sums: FloatArray,
-    counts: FloatArray,
-) -> FloatArray:
-    """Return offsets in px and in percent, (2, G, K, B), of sums of B columns."""
-    n_pairs, n_columns = counts.shape
-    differences = ratio(sums.reshape(-1, n_pairs, n_columns), counts)
-    sizes = size_sums.reshape(-1, n_pairs, n_columns)
-    found = np.empty((2, len(group.annotator), len(size_of), n_columns))
-    for place, own in group.each:
-        size = ratio(sizes[:, own].sum(1), counts[own].sum(0))
-        # All measures side by side, as columns.
-        of_pairs = np.moveaxis(differences[:, own], 0, 1).reshape(len(counts[own]), -1)
-        weights = np.tile(counts[own], (1, len(size_of)))
-        found[0, place] = confirmed(of_pairs, weights).reshape(len(size_of), n_columns)
-        found[1, place] = 100 * found[0, place] / size[size_of]
-    return found
-
-
-def _intervals(
-    group: PairGroup,
-    size_of: IndexArray,
-    offset: FloatArray,
-    in_images: IndexArray,
-    matched: MatchedUnits,
-) -> FloatArray:
-    """Return the bounds of offsets over images, (2, 2, G, K): low and high of both."""
-    tables = group.differences, group.sizes, group.counts
-
-    def evaluate(*sums: FloatArray) -> FloatArray:
-        return _offsets(group, size_of, *sums).reshape(offset.size, -1)
-
-    made_of = np.tile(np.repeat(in_images, len(size_of)), 2)
-    drawn = drawn_intervals(
-        offset.ravel(), tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
-    )
-    bounds = centred_intervals(offset.ravel(), drawn)
-    return np.moveaxis(bounds.reshape(*offset.shape, 2), 3, 1)
-
-
-def p_values(
-    value: FloatArray, low: FloatArray, high: FloatArray, n_images: IndexArray
-) -> FloatArray:
-    """Return the p-values of t-tests over images against 0, with errors from 95 % intervals."""
-    freedom = n_images - 1.0
-    error = (high - low) / (2 * t_quantile(freedom, 0.975))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found: FloatArray = 2 * t_tail(freedom, value / error)
-    found[value == 0] = 1.0
-    found[np.isnan(error)] = np.nan
-    return found
 
 
 # Fewer pairs, or a lower share of them, may differ alike by chance.
@@ -426,6 +364,12 @@ def pixel_bases(matched: MatchedUnits) -> list[PixelBase]:
 
 # Boxes whose sides differ by less say nothing about quarter turns.
 _ELONGATED = 1.25
+_QUARTER = 90.0
+
+MEASURES = ("centre x", "centre y", "long side", "short side", "angle")
+UNITS = ("px", "degrees")
+SIZE_OF = np.array([0, 0, 1, 2, 3])
+"""The size by which each measure is divided: the root of the area, a side, or a quarter turn."""
 
 
 @frozen_arrays
@@ -433,20 +377,16 @@ class TurnedPairs:
     """P pairs of annotations of one object, described with angles as near as possible.
 
     Rectangles are the same with width and height exchanged and a quarter turn. Those of a pair are
-    described with angles that differ by at most 45 degrees.
+    described with angles that differ by at most 45 degrees. The sides of nearly square boxes cannot
+    be distinguished: both count with their mean.
     """
 
-    left: IndexArray
-    right: IndexArray
-    """(P,) int64. Indices of the annotations."""
-    centre: FloatArray
-    """(P, 2) float64. The centre of the left box minus that of the right box, in px."""
-    angle: FloatArray
-    """(P,) float64. The clockwise angle from the right box to the left box, in degrees."""
-    left_sides: FloatArray
-    right_sides: FloatArray
-    """(P, 2) float64. The long and the short side; their mean twice if a pair is nearly square, as
-    the sides cannot be distinguished."""
+    ends: IndexArray
+    """(2, P) int64. The left and the right annotations."""
+    differences: FloatArray
+    """(P, 5) float64. The `MEASURES` of the left box minus those of the right box."""
+    sizes: FloatArray
+    """(2, P, 4) float64. The sizes of both, by `SIZE_OF`."""
     is_elongated: BoolArray
     """(P,) bool. Whether the sides of both differ enough to recognise a quarter turn."""
     is_across: BoolArray
@@ -457,57 +397,39 @@ class TurnedPairs:
 
 
 @remembered
-def turned_pairs(matched: MatchedUnits) -> TurnedPairs:
-    """Return the pairs of annotations of one object by two annotators, without odd boxes."""
-    return compared_pairs(matched.data, *shared_boxes(matched))
+def _turned_pairs(matched: MatchedUnits) -> TurnedPairs:
+    return compared_pairs(matched.data, _shared_boxes(matched))
 
 
-def compared_pairs(data: Dataset, left: IndexArray, right: IndexArray) -> TurnedPairs:
-    """Return pairs of annotations, described with angles as close as possible."""
+def compared_pairs(data: Dataset, ends: IndexArray) -> TurnedPairs:
+    """Return pairs of annotations, (2, P), described with angles as close as possible."""
     boxes = data.annotations.rotated_box
     if boxes is None:
         raise ValueError("the rotated boxes were not read")
-    one, two = boxes[left], boxes[right]
-    turns = np.rint((two[:, 4] - one[:, 4]) / 90)
+    one, two = boxes[ends]
+    turns = np.rint((two[:, 4] - one[:, 4]) / _QUARTER)
     is_odd = np.mod(turns, 2) == 1
-    sides = np.where(is_odd[:, None], one[:, [3, 2]], one[:, 2:4]), two[:, 2:4]
-    ways = np.stack([_way(each) for each in sides])
+    sides = np.stack([np.where(is_odd[:, None], one[:, [3, 2]], one[:, 2:4]), two[:, 2:4]])
+    # 1 where the first side is clearly longer, −1 where the second is.
+    first, second = sides[..., 0], sides[..., 1]
+    ways = (first > _ELONGATED * second) * 1 - (second > _ELONGATED * first) * 1
     is_elongated: BoolArray = (ways != 0).all(0)
     # If sides of nearly square boxes were compared in order of length, annotators with more scatter
     # would seem to draw longer long sides.
-    long_first = [
-        np.where(is_elongated[:, None], np.sort(each, 1)[:, ::-1], each.mean(1, keepdims=True))
-        for each in sides
-    ]
+    mean = sides.mean(2, keepdims=True)
+    long_first = np.where(is_elongated[:, None], np.sort(sides, 2)[..., ::-1], mean)
     is_across = is_elongated & (ways[0] != ways[1])
+    angle = one[:, 4] + _QUARTER * turns - two[:, 4]
+    centre, longer = one[:, :2] - two[:, :2], long_first[0] - long_first[1]
+    root, quarter = np.sqrt(long_first.prod(2)), np.full((2, ends.shape[1]), _QUARTER)
     return TurnedPairs(
-        left=left,
-        right=right,
-        centre=one[:, :2] - two[:, :2],
-        angle=one[:, 4] + 90 * turns - two[:, 4],
-        left_sides=long_first[0],
-        right_sides=long_first[1],
+        ends=ends,
+        differences=np.column_stack([centre, longer, angle]),
+        sizes=np.dstack([root, long_first, quarter]),
         is_elongated=is_elongated,
         is_across=is_across,
         is_renamed=is_elongated & ~is_across & is_odd,
     )
-
-
-def _way(sides: FloatArray) -> IndexArray:
-    """Return 1 where the first side is clearly longer, -1 where the second is, and 0 elsewhere."""
-    first, second = sides.T
-    way: IndexArray = (first > _ELONGATED * second) * 1 - (second > _ELONGATED * first) * 1
-    return way
-
-
-MEASURES = ("centre x", "centre y", "long side", "short side", "angle")
-UNITS = ("px", "degrees")
-# A normal standard deviation is 1.4826 median absolute deviations.
-_NORMAL = 1.4826
-SIZE_OF = np.array([0, 0, 1, 2, 3])
-"""The size by which each measure is divided: the root of the area, a side, or a quarter turn."""
-
-_QUARTER = 90.0
 
 
 def rotated_offsets(matched: MatchedUnits) -> Table:
@@ -529,52 +451,29 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
     rows, and beyond rounding (0.01 px, degrees).
     """
     matched = independent(matched)
-    pairs = turned_pairs(matched)
+    pairs = _turned_pairs(matched)
     kept = ~pairs.is_across
-    left, right = pairs.left_sides[kept], pairs.right_sides[kept]
-    difference = measures(pairs)[kept]
-    of_both = sizes(left), sizes(right)
-    found = box_differences(
-        matched, pairs.left[kept], pairs.right[kept], difference, of_both, SIZE_OF
+    found = _box_differences(
+        matched, pairs.ends[:, kept], pairs.differences[kept], pairs.sizes[:, kept], SIZE_OF
     )
-    (offset, percent), in_images = offset_figures(found, matched)
-    p_value = p_values(offset[0], offset[1], offset[2], np.repeat(in_images, len(MEASURES)))
-    rows = row_columns(found, matched, "measure", MEASURES)
-    n_annotators = len(matched.data.annotator_names)
-    is_angle = np.tile([measure == "angle" for measure in MEASURES], n_annotators)
-    of_size = np.where(is_angle, np.nan, percent)
+    (offset, percent), in_images = _figures(found, matched)
+    p_value = p_values(offset, np.repeat(in_images, len(MEASURES)))
+    rows = _row_columns(found, matched, "measure", MEASURES)
+    is_angle = np.tile([measure == "angle" for measure in MEASURES], len(found.n_shared))
+    percent[:, is_angle] = np.nan
     return Table(
         {
-            **{name: rows[name] for name in ("annotator", "measure")},
+            **{name: rows.pop(name) for name in ("annotator", "measure")},
             "unit": Categorical(is_angle.astype(np.int32), UNITS),
-            **{name: rows[name] for name in ("n", "n_others")},
+            **rows,
             **with_bounds("offset", offset),
             "median": of_others(found, medians, -1).ravel(),
             "spread": of_others(found, _spreads, 1).ravel(),
-            **with_bounds("offset_percent", of_size),
+            **with_bounds("offset_percent", percent),
             "p_value": p_value,
-            "systematic": (holm(p_value) < ALARM) & beyond_rounding(offset[0], of_size[0]),
+            "systematic": (holm(p_value) < ALARM) & beyond_rounding(offset[0], percent[0]),
         }
     )
-
-
-def measures(pairs: TurnedPairs) -> FloatArray:
-    """Return the differences of centre, sides and angle, (P, 5)."""
-    larger = pairs.left_sides - pairs.right_sides
-    return np.column_stack([pairs.centre, larger, pairs.angle])
-
-
-def sizes(sides: FloatArray) -> FloatArray:
-    """Return the sizes by which measures are divided, (P, 4)."""
-    quarter = np.full(len(sides), _QUARTER)
-    return np.column_stack([np.sqrt(sides.prod(1)), sides, quarter])
-
-
-def _spreads(differences: FloatArray) -> FloatArray:
-    """Return standard deviations from median absolute deviations, (P, n, K) → (P, K)."""
-    deviation = np.abs(differences - np.median(differences, axis=1, keepdims=True))
-    found: FloatArray = _NORMAL * np.median(deviation, axis=1)
-    return found
 
 
 ACROSS, RENAMED = "across the others'", "the other side is the width"
@@ -597,31 +496,14 @@ def quarter_turns(matched: MatchedUnits) -> Table:
     number of these others; share with its 95 % interval over images.
     """
     matched = independent(matched)
-    pairs = turned_pairs(matched)
+    pairs, boxes = _turned_pairs(matched), matched.data.annotations.rotated_box
     kept = pairs.is_elongated
     kinds = np.column_stack([pairs.is_across[kept], pairs.is_renamed[kept]]).astype(np.float64)
-    one = np.ones((len(kinds), 1))
-    found = box_differences(
-        matched,
-        pairs.left[kept],
-        pairs.right[kept],
-        kinds,
-        (one, one),
-        np.zeros(len(TURNS), np.int64),
-        sign=1,
-    )
-    (figures, _), _ = offset_figures(found, matched)
+    one, size_of = np.ones((2, len(kinds), 1)), np.zeros(len(TURNS), np.int64)
+    found = _box_differences(matched, pairs.ends[:, kept], kinds, one, size_of, sign=1)
+    (figures, _), _ = _figures(found, matched)
     figures[1:] = np.clip(figures[1:], 0, 1)
-    if not _tell_width(matched, pairs):
+    quarters = () if boxes is None else np.unique(np.mod(boxes[pairs.ends, 4], 180) >= _QUARTER)
+    if len(quarters) < 2:
         figures[:, TURNS.index(RENAMED) :: len(TURNS)] = np.nan
-    return Table({**row_columns(found, matched, "kind", TURNS), **with_bounds("share", figures)})
-
-
-def _tell_width(matched: MatchedUnits, pairs: TurnedPairs) -> bool:
-    """Return whether angles lie in both quarters of a half turn."""
-    boxes = matched.data.annotations.rotated_box
-    rows = np.concatenate([pairs.left, pairs.right])
-    if boxes is None or not len(rows):
-        return False
-    is_second = np.mod(boxes[rows, 4], 180) >= 90
-    return bool(is_second.any() and not is_second.all())
+    return Table({**_row_columns(found, matched, "kind", TURNS), **with_bounds("share", figures)})

@@ -142,7 +142,7 @@ def test_an_annotator_who_shares_few_objects_with_each_of_many_others_is_found()
 
 def test_p_values_by_hand():
     # With 5 images, an interval of ±2.776 around 2 has an error of 1.
-    data = np.array([2.0]), np.array([-0.776]), np.array([4.776]), np.array([5])
-    assert p_values(*data)[0] == pytest.approx(2 * stdtr(4, -2), abs=1e-4)
-    assert p_values(np.zeros(1), *data[1:]).tolist() == [1]
-    assert np.isnan(p_values(data[0], data[1] * np.nan, *data[2:])).all()
+    figures, n_images = np.array([[2.0], [-0.776], [4.776]]), np.array([5])
+    assert p_values(figures, n_images)[0] == pytest.approx(2 * stdtr(4, -2), abs=1e-4)
+    assert p_values(figures * [[0.0], [1], [1]], n_images).tolist() == [1]
+    assert np.isnan(p_values(figures * [[1.0], [np.nan], [1]], n_images)).all()
