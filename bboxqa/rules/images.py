@@ -1,7 +1,7 @@
 """M: names, sizes and contents of image files."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray
 from bboxqa.core.file_names import is_foreign, normalised_name
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
@@ -37,20 +37,30 @@ _FORMATS = {
 }  # fmt: skip
 
 
+_image_hits = partial(record_hits, name="images")
+
+
 def _names(document: Document) -> list[str]:
     return document.images.texts("file_name")
 
 
+def _on_disk(check: Callable[..., Iterator[Hits]]) -> Callable[..., Iterator[Hits]]:
+    """Return the check of a rule that is called with the names and the image files, if any."""
+
+    def of_document(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+        if document.disk is not None:
+            yield from check(document, document.once(_names), document.disk)
+
+    return of_document
+
+
 def _rename(row: int, name: str) -> tuple[Edit, ...]:
-    return record_edit("images", row, "file_name", value=name)
+    return record_edit("images", row, "file_name", value=name) if name else ()
 
 
-def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+@_on_disk
+def _missing(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
     """M001: records whose file is not in the image folder."""
-    disk = document.disk
-    if disk is None:
-        return
-    names = document.once(_names)
     targets = _targets(names, disk)
     lost = np.isin(disk.state, [ImageState.MISSING, ImageState.OUTSIDE])
     has_target = np.array([bool(target) for target in targets], np.bool_)
@@ -58,30 +68,19 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
     def says(row: int) -> str:
         is_outside = disk.state[row] == ImageState.OUTSIDE
-        near = disk.suggestions[row]
-        hint = f"; did you mean {' or '.join(map(shortened, near))}?" if near else ""
-        hint = hint or (_LED_OUT if is_outside else elsewhere)
+        near = " or ".join(map(shortened, disk.suggestions[row]))
+        hint = f"; did you mean {near}?" if near else _LED_OUT if is_outside else elsewhere
         what = "outside" if is_outside else "not found in"
         return f"image file {shortened(names[row])} is {what} the image folder{hint}"
 
-    def summary(some: IndexArray, share: str) -> str:
-        first, target = shortened(names[some[0]]), targets[some[0]]
-        are_outside = bool(np.all(disk.state[some] == ImageState.OUTSIDE))
-        hint = f"; {first} may be {shortened(target)}" if target else ""
-        hint = hint or (_LED_OUT if are_outside else elsewhere)
-        where = "outside" if are_outside else "not in"
-        return f"files of {share} are {where} the image folder, such as {first}{hint}"
-
     for where in (lost & has_target, lost & ~has_target):
-        yield from record_hits(
+        yield from _image_hits(
             document,
             where,
             says,
             "file_name",
-            name="images",
             found=names.__getitem__,
-            edits=lambda row: _rename(row, targets[row]) if targets[row] else (),
-            summary=summary,
+            edits=lambda row: _rename(row, targets[row]),
         )
 
 
@@ -95,56 +94,55 @@ def _targets(names: list[str], disk: "ImageFolder") -> list[str]:
     return [near[0] if len(near) == 1 == len(owners[near[0]]) else "" for near in disk.suggestions]
 
 
-def _undecodable(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+@_on_disk
+def _undecodable(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
     """M002: files that cannot be decoded."""
-    disk = document.disk
-    if disk is None:
-        return
-    names = document.once(_names)
 
     def says(row: int) -> str:
-        what, problem = "cannot be decoded", disk.problem[row]
-        if disk.truncated[row]:
-            # Pillow begins its reason with the same words.
-            what, problem = "is truncated", problem.removeprefix("image file is truncated").strip()
-            problem = problem.removeprefix("(").removesuffix(")")
+        # Pillow begins its reason with the same words.
+        problem = disk.problem[row].removeprefix("image file is truncated").strip(" ()")
+        what = "is truncated" if disk.truncated[row] else "cannot be decoded"
         return f"image file {shortened(names[row])} {what}{f': {problem}' if problem else ''}"
 
-    yield from record_hits(
-        document,
-        disk.state == ImageState.UNREADABLE,
-        says,
-        "file_name",
-        name="images",
-        found=names.__getitem__,
-        apart=True,
-    )
+    where, found = disk.state == ImageState.UNREADABLE, names.__getitem__
+    yield from _image_hits(document, where, says, "file_name", found=found, apart=True)
 
 
-def _unnamed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+@_on_disk
+def _unnamed(document: Document, _names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
     """M007: image files that no record names."""
-    disk = document.disk
-    if disk is None or not disk.unnamed or not document.complete("images"):
-        return
-    n_files = len(disk.unnamed)
-    examples = ", ".join(shortened(path) for path in disk.unnamed[:3])
-    found = Defect(
-        f"{count(n_files, 'image file')} in the image folder without an image record, such as "
-        f"{examples}",
-        pointer=pointer_to("images"),
-        found=list(disk.unnamed),
-        expected="a record for each image file",
-        count=n_files,
-    )
-    yield from described_hits([found])
+    if disk.unnamed and document.complete("images"):
+        n_files = len(disk.unnamed)
+        message = (
+            f"{count(n_files, 'image file')} in the image folder without an image record, such as "
+            f"{', '.join(map(shortened, disk.unnamed[:3]))}"
+        )
+        found = Defect(
+            message,
+            pointer_to("images"),
+            found=list(disk.unnamed),
+            expected="a record for each image file",
+            count=n_files,
+        )
+        yield from described_hits([found])
 
 
-def _sizes(document: Document, _settings: ValidateSettings, *, are_swapped: bool) -> Iterator[Hits]:
-    """M003 and M004: sizes that differ from the image files, or are swapped."""
-    disk, size = document.disk, document.image_size
-    if disk is None:
-        return
-    names, fits = document.once(_names), document.once(_fits)
+@_on_disk
+def _other_size(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
+    """M003: sizes that differ from the image files."""
+    yield from _size_hits(document, names, disk, are_swapped=False)
+
+
+@_on_disk
+def _swapped_size(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
+    """M004: sizes that are swapped compared with the image files."""
+    yield from _size_hits(document, names, disk, are_swapped=True)
+
+
+def _size_hits(
+    document: Document, names: list[str], disk: "ImageFolder", *, are_swapped: bool
+) -> Iterator[Hits]:
+    size, fits = document.image_size, document.once(_fits)
     differs = (disk.shown[:, 0] > 0) & ~np.isnan(size).any(1) & (size != disk.shown).any(1)
     swapped = (size == disk.shown[:, ::-1]).all(1)
 
@@ -161,38 +159,25 @@ def _sizes(document: Document, _settings: ValidateSettings, *, are_swapped: bool
             if fits[row] and value != old:
                 yield from record_edit("images", row, key, value=value)
 
-    yield from record_hits(
-        document,
-        differs & (swapped == are_swapped),
-        says,
-        name="images",
-        found=lambda row: size[row].tolist(),
-        edits=edits,
-        summary=lambda some, share: f"sizes of {share} differ from the files; {says(int(some[0]))}",
-    )
+    where = differs & (swapped == are_swapped)
+    yield from _image_hits(document, where, says, found=lambda row: size[row].tolist(), edits=edits)
 
 
 def _fits(document: Document) -> BoolArray:
     """Return the images whose annotations all fit into the size of the file, (I,) bool."""
     disk, columns = document.disk, document.annotations
-    if disk is None:
-        return np.zeros(len(document.images), np.bool_)
-    fits = np.asarray((_extent(document) <= disk.shown).all(axis=1), np.bool_)
-    owner = document.image[columns.rles.row]
-    image, size = owner[owner >= 0], columns.rles.size[owner >= 0]
-    fits[image[(size[:, ::-1] != disk.shown[image]).any(axis=1)]] = False
-    return fits
-
-
-def _extent(document: Document) -> FloatArray:
-    """Return the extent of boxes and outlines on each image in pixels, (I, 2) float64."""
-    extent, bbox = np.zeros((len(document.images), 2)), document.annotations.bbox
+    shown = np.full((len(document.images), 2), -1) if disk is None else disk.shown
+    extent = np.zeros(shown.shape)
     with np.errstate(over="ignore"):
-        far_corner = bbox[:, :2] + bbox[:, 2:]
+        far_corner = columns.bbox[:, :2] + columns.bbox[:, 2:]
     for corner in (far_corner, document.outline_bounds[:, 2:]):
         sound = (document.image >= 0) & ~np.isnan(corner).any(1)
         np.maximum.at(extent, document.image[sound], corner[sound])
-    return extent
+    fits = np.asarray((extent <= shown).all(axis=1), np.bool_)
+    owner = document.image[columns.rles.row]
+    image, size = owner[owner >= 0], columns.rles.size[owner >= 0]
+    fits[image[(size[:, ::-1] != shown[image]).any(axis=1)]] = False
+    return fits
 
 
 def _oddity(name: str) -> str:
@@ -217,39 +202,26 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iter
         is_safe = odd[row] == _BACKSLASHES and meant[slashed] == 1
         return _rename(row, slashed) if is_safe else ()
 
-    def summary(some: IndexArray, share: str) -> str:
-        kind = Counter(odd[row] for row in some.tolist()).most_common(1)[0][0]
-        return (
-            f"file names of {share} are not plain paths, mostly {kind}, such as "
-            f"{shortened(names[some[0]])}; expected paths below the folder of the images"
-        )
-
-    yield from record_hits(
+    yield from _image_hits(
         document,
         np.array([*odd], np.int64),
         lambda row: f"file name {shortened(names[row])} is {odd[row]}",
         "file_name",
-        name="images",
         expected="a path below the folder of the images, with slashes",
         found=names.__getitem__,
         edits=edits,
-        summary=summary,
     )
 
 
 def _escaped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """M012: names with URL escapes; if files are searched, M001 reports missing files."""
-    names = document.once(_names)
-    if document.disk is not None or not any("%" in name for name in names):
-        return
-    plain = [name if is_foreign(name) else unquote(name) for name in names]
+    names = document.once(_names) if document.disk is None else []
+    plain = [unquote(name) if "%" in name and not is_foreign(name) else name for name in names]
     taken = Counter(plain)
-    escaped = [
-        row
-        for row, (name, text) in enumerate(zip(names, plain, strict=True))
-        if text != name and text.isprintable() and "\ufffd" not in text
-    ]
-    yield from record_hits(
+    pairs = enumerate(zip(names, plain, strict=True))
+    escaped = [row for row, (name, text) in pairs
+               if text != name and text.isprintable() and "\ufffd" not in text]  # fmt: skip
+    yield from _image_hits(
         document,
         np.array(escaped, np.int64),
         lambda row: (
@@ -257,7 +229,6 @@ def _escaped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             f"{shortened(plain[row])}, unless the file has that name"
         ),
         "file_name",
-        name="images",
         found=names.__getitem__,
         edits=lambda row: _rename(row, plain[row]) if taken[plain[row]] == 1 else (),
         key="file_name",
@@ -278,12 +249,11 @@ def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         return f"file name {shortened(name)} {how} {shortened(earlier)}; expected {expected}"
 
     same = [row for row, earlier in enumerate(other) if names[row] != names[earlier]]
-    yield from record_hits(
+    yield from _image_hits(
         document,
         np.array(same, np.int64),
         says,
         "file_name",
-        name="images",
         found=names.__getitem__,
         mark=lambda row: _plain(names[row]),
     )
@@ -294,12 +264,10 @@ def _plain(name: str) -> str:
     return str(PurePosixPath(plain)) if "//" in plain or "./" in plain else plain
 
 
-def _twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+@_on_disk
+def _twice(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
     """M009: images with the same bytes as an earlier image with another name."""
-    disk = document.disk
-    if disk is None:
-        return
-    names, first = document.once(_names), dict[bytes, int]()
+    first: dict[bytes, int] = {}
     repeated = [
         row
         for row, digest in enumerate(disk.digest)
@@ -312,35 +280,29 @@ def _twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         how = "is the same file as" if disk.file[row] == disk.file[other] else "has the bytes of"
         return f"image {shortened(names[row])} {how} {shortened(names[other])}"
 
-    yield from record_hits(
+    yield from _image_hits(
         document,
         np.array(repeated, np.int64),
         says,
-        name="images",
         expected="each image once",
         found=names.__getitem__,
         mark=lambda row: " ".join(sorted((names[row], names[first[disk.digest[row]]]))),
     )
 
 
-def _other_format(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+@_on_disk
+def _other_format(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
     """M011: files whose first bytes show a different format than their name."""
-    disk = document.disk
-    if disk is None:
-        return
-    names = document.once(_names)
     said = [_FORMATS.get(PurePosixPath(path).suffix.lower(), "") for path in disk.path]
-    differ = [found and named and found != named
-              for found, named in zip(disk.format, said, strict=True)]  # fmt: skip
-    yield from record_hits(
+    pairs = zip(disk.format, said, strict=True)
+    yield from _image_hits(
         document,
-        np.array(differ, np.bool_),
+        np.array([bool(found and named and found != named) for found, named in pairs], np.bool_),
         lambda row: (
             f"image file {shortened(names[row])} is a {disk.format[row]} file; expected "
             f"{said[row]}, as its name says"
         ),
         "file_name",
-        name="images",
         found=disk.format.__getitem__,
         key="file_name",
     )
@@ -390,7 +352,7 @@ RULES = (
             first make sure that they were drawn on it.""",
         bad=_one("of-640-x-480.jpg", width=1280, height=960),
         good=_one("of-640-x-480.jpg", width=640, height=480),
-        check=partial(_sizes, are_swapped=False),
+        check=_other_size,
         fix="unsafe",
     ),
     Rule(
@@ -405,7 +367,7 @@ RULES = (
             image.""",
         bad=_one("upright.jpg", width=4032, height=3024),
         good=_one("upright.jpg", width=3024, height=4032),
-        check=partial(_sizes, are_swapped=True),
+        check=_swapped_size,
         fix="unsafe",
     ),
     Rule(
