@@ -3,12 +3,10 @@
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, find
 from bboxqa.core.json_values import shortened
@@ -17,8 +15,9 @@ from bboxqa.core.text import clean, count
 from bboxqa.formats.columns import Kind, Segments
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_hits
+from bboxqa.rules.base.reporting import record_hits, value_hits
 from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
@@ -39,36 +38,35 @@ def _name(segment: dict[str, Any]) -> str:
 
 
 def _segment_hits(
-    document: Document, where: BoolArray, says: Callable[[int], str], *keys: str, **more: Any
+    document: Document,
+    where: BoolArray,
+    key: str,
+    expected: str,
+    says: Callable[[int], str] | None = None,
 ) -> Iterator[Hits]:
-    """Yield segments where a mask is True; `keys` lead to their value."""
+    """Yield the segments where the value of a key, or the segment itself, is wrong."""
     segments = document.annotations.segments
-    yield from record_hits(
-        document,
-        where,
-        says,
-        "segments_info",
-        inner=lambda which: (int(segments.place[which]), *keys),
-        owner=segments.row,
-        **more,
-    )
 
-
-def _values(document: Document, where: BoolArray, key: str, expected: str) -> Iterator[Hits]:
-    """Yield the segments where the value of a key is wrong."""
-
-    def says(which: int) -> str:
+    def value(which: int) -> Any:
         segment = _segment(document, which)
-        value = shortened(segment[key]) if key in segment else "missing"
-        return f"{key} of {_name(segment)} is {value}"
+        return segment.get(key) if key else segment
 
-    yield from _segment_hits(
+    def what(which: int) -> str:
+        segment = _segment(document, which)
+        if not key:
+            return f"segment is {shortened(segment)}"
+        written = shortened(segment[key]) if key in segment else "missing"
+        return f"{key} of {_name(segment)} is {written}"
+
+    return record_hits(
         document,
         where,
-        says,
-        key,
+        says or what,
+        "segments_info",
+        inner=lambda which: (int(segments.place[which]), *filter(None, [key])),
+        owner=segments.row,
         expected=expected,
-        found=lambda which: _segment(document, which).get(key),
+        found=value,
     )
 
 
@@ -80,14 +78,9 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     unlisted = np.flatnonzero((columns.record == Kind.DICT) & ~listed)
     # An empty list has no segments either, but is valid.
     wrong = [row for row in unlisted.tolist() if document.record(row).get("segments_info") != []]
-
-    def says(row: int) -> str:
-        record = document.record(row)
-        value = shortened(record["segments_info"]) if "segments_info" in record else "missing"
-        return f"segments_info is {value}"
-
-    rows, expected = np.array(wrong, np.int64), "a list of segments"
-    yield from record_hits(document, rows, says, "segments_info", expected=expected)
+    yield from value_hits(
+        document, "annotations", "segments_info", np.array(wrong, np.int64), "a list of segments"
+    )
     lacks = {
         ("id", _WHOLE): segments.id < 0,
         ("category_id", _WHOLE): segments.category_id < 0,
@@ -99,16 +92,11 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hit
         lacks = dict(list(lacks.items())[:2])
     left = segments.place >= 0
     empty = left & np.logical_and.reduce(list(lacks.values()))
-    yield from _segment_hits(
-        document,
-        empty,
-        lambda which: f"segment is {shortened(_segment(document, which))}",
-        expected=f"an object with {', '.join(key for key, _ in lacks)}",
-        found=lambda which: _segment(document, which),
-    )
+    expected = f"an object with {', '.join(key for key, _ in lacks)}"
+    yield from _segment_hits(document, empty, "", expected)
     left &= ~empty
     for (key, expected), lacking in lacks.items():
-        yield from _values(document, left & lacking, key, expected)
+        yield from _segment_hits(document, left & lacking, key, expected)
         left &= ~lacking
 
 
@@ -117,13 +105,10 @@ def _impossible_id(document: Document, _settings: ValidateSettings) -> Iterator[
     segments = document.annotations.segments
     beyond = (segments.id == 0) | (segments.id >= _N_COLOURS)
     expected = f"1 to {_N_COLOURS - 1:,}, as red + 256 green + 65536 blue"
-    yield from _values(document, beyond, "id", expected)
-    order = np.lexsort((segments.id, segments.row))
-    same = (np.diff(segments.row[order]) == 0) & (np.diff(segments.id[order]) == 0)
-    repeated = np.zeros(len(order), np.bool_)
-    repeated[order[1:][same]] = True
+    yield from _segment_hits(document, beyond, "id", expected)
+    repeated = first_equal([segments.row, segments.id]) != np.arange(len(segments.id))
     unique = "an id that no other segment of the image has"
-    yield from _values(document, repeated & (segments.id > 0), "id", unique)
+    yield from _segment_hits(document, repeated & (segments.id > 0), "id", unique)
 
 
 def _unknown_category(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -132,24 +117,23 @@ def _unknown_category(document: Document, _settings: ValidateSettings) -> Iterat
     if document.complete("categories"):
         unknown = find(categories.id[categories.whole], segments.category_id) < 0
         where, expected = unknown & (segments.category_id >= 0), "the id of one of the categories"
-        yield from _values(document, where, "category_id", expected)
+        yield from _segment_hits(document, where, "category_id", expected)
 
 
 def _impossible_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """G004: areas that exceed their box, or together exceed their image."""
     segments = document.annotations.segments
     area, inside = segments.area, segments.bbox[:, 2] * segments.bbox[:, 3]
-    yield from _values(document, area <= 0, "area", "1 pixel or more")
+    yield from _segment_hits(document, area <= 0, "area", "1 pixel or more")
     yield from _segment_hits(
         document,
         (area > 0) & (area > inside),
+        "area",
+        "no more than in the bbox",
         lambda which: (
             f"area of {_name(_segment(document, which))} is {figure(area[which])} px, but its bbox "
             f"holds {figure(inside[which])}"
         ),
-        "area",
-        expected="no more than in the bbox",
-        found=lambda which: _segment(document, which).get("area"),
     )
     areas = np.where(area > 0, area, 0)
     total = np.bincount(segments.row, areas, minlength=len(document.annotations))
@@ -166,23 +150,20 @@ def _impossible_area(document: Document, _settings: ValidateSettings) -> Iterato
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PngSegments:
+class _Png(NamedTuple):
     """The segments in one PNG."""
 
     problem: str = ""
     """Why the PNG cannot be compared with the annotation; "" if it can."""
-    id: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    id: IndexArray = np.zeros(0, np.int64)
     """(S,) int64. The ids of the segments, ascending, without 0 for unlabelled pixels."""
-    area: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    area: IndexArray = np.zeros(0, np.int64)
     """(S,) int64. The number of pixels of each segment."""
-    bounds: IndexArray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
-    """(S, 4) int64. Left, top, right and bottom of each segment in pixels; right and bottom are
-    exclusive.
-    """
+    bounds: IndexArray = np.zeros((0, 4), np.int64)
+    """(S, 4) int64. Left, top, right and bottom of each segment in pixels."""
 
 
-def _pngs(document: Document) -> list[PngSegments | None]:
+def _pngs(document: Document) -> list[_Png | None]:
     """Return the content of the PNG of each annotation; None for annotations without a file name.
 
     They are searched in the folders of the images and of the document, and in folders there with
@@ -199,71 +180,47 @@ def _pngs(document: Document) -> list[PngSegments | None]:
     ]
     places = find_files(names, [root for root in dict.fromkeys(roots) if root.is_dir()])
     with ThreadPoolExecutor(threads()) as pool:
-        return list(pool.map(_of_place, places, document.size))
+        return list(pool.map(_read_png, places, document.size))
 
 
-def _of_place(place: Place, size: Any) -> PngSegments | None:
+def _read_png(place: Place, size: FloatArray) -> _Png | None:
+    """Return the segments of a PNG, which should be as large as its image."""
+    from PIL import Image
+
     if place.state == ImageState.NOT_ASKED:
         return None
     if place.state != ImageState.FOUND:
         why = "is not found in the folders of the images and beside the file"
-        return PngSegments(place.problem or why)
-    return read_segments(Path(place.file), tuple(size.tolist()))
-
-
-def read_segments(path: Path, size: tuple[float, float]) -> PngSegments:
-    """Return the segments of a PNG; `size` is the size of its image in pixels."""
-    from PIL import Image
-
+        return _Png(place.problem or why)
     try:
-        with Image.open(path, formats=["PNG"]) as image:
-            width, height = image.size
-            if (width, height) != size and not np.isnan(size).any():
+        with Image.open(place.file, formats=["PNG"]) as image:
+            if image.size != tuple(size.tolist()) and not np.isnan(size).any():
                 expected = f"{size[0]:g} x {size[1]:g}"
-                return PngSegments(f"has {width} x {height} px; its image has {expected}")
+                return _Png(f"has {image.width} x {image.height} px; its image has {expected}")
             if image.mode not in ("RGB", "RGBA"):
-                return PngSegments(f"has mode {image.mode}; expected RGB, the colours of segments")
-            colours = np.asarray(image)
+                return _Png(f"has mode {image.mode}; expected RGB, the colours of segments")
+            red, green, blue = np.moveaxis(np.asarray(image, np.uint32)[..., :3], -1, 0)
     # Decoders may raise any exception for broken files.
     except Exception as error:  # noqa: BLE001
-        return PngSegments(f"cannot be read: {clean(str(error).partition(chr(10))[0])}")
-    red, green, blue = (colours[..., part].ravel() for part in range(3))
-    return _counted(red | green.astype(np.uint32) << 8 | blue.astype(np.uint32) << 16, width)
-
-
-def _counted(pixels: NDArray[np.uint32], width: int) -> PngSegments:
-    """Return the segments in flat pixels; runs of equal pixels are counted at once."""
-    is_start = np.ones(len(pixels), np.bool_)
-    np.not_equal(pixels[1:], pixels[:-1], out=is_start[1:])
-    is_start[::width] = True
-    starts = np.flatnonzero(is_start)
-    ids, of_run = np.unique(pixels[starts], return_inverse=True)
-    lengths = np.diff(np.append(starts, len(pixels)))
-    areas = np.bincount(of_run, lengths, minlength=len(ids)).astype(np.int64)
-    top, left = np.divmod(starts, width)
-    order = np.argsort(of_run, kind="stable")
-    first = np.searchsorted(of_run[order], np.arange(len(ids)))
-    edges = np.stack([-left, -top, left + lengths, top + 1], axis=1)[order]
-    bounds = np.maximum.reduceat(edges, first) * [-1, -1, 1, 1]
-    return PngSegments("", ids[ids > 0].astype(np.int64), areas[ids > 0], bounds[ids > 0])
+        return _Png(f"cannot be read: {clean(str(error).partition(chr(10))[0])}")
+    y, x = np.nonzero(pixels := red | green << 8 | blue << 16)
+    ids, of_pixel, areas = np.unique(pixels[y, x], return_inverse=True, return_counts=True)
+    bounds = np.full((4, len(ids)), -np.inf)
+    for edge, values in zip(bounds, (-x, -y, x + 1, y + 1), strict=True):
+        np.maximum.at(edge, of_pixel, values)
+    edges = (bounds.T * (-1, -1, 1, 1)).astype(np.int64)
+    return _Png("", ids.astype(np.int64), areas.astype(np.int64), edges)
 
 
 def _unusable(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """G005: annotations whose PNG is missing, or cannot be compared."""
     problems = ["" if png is None else png.problem for png in document.once(_pngs)]
-
-    def says(row: int) -> str:
-        return f"PNG {shortened(document.record(row).get('file_name'))} {problems[row]}"
-
     yield from record_hits(
         document,
         np.array([bool(problem) for problem in problems], np.bool_),
-        says,
+        lambda row: f"PNG {shortened(document.record(row).get('file_name'))} {problems[row]}",
         "file_name",
         found=lambda row: document.record(row).get("file_name"),
-        summary=lambda rows, share: (
-            f"PNG files of {share} cannot be used; the first: {says(int(rows[0]))}"
-        ),
         few=1,
     )
 
@@ -290,7 +247,7 @@ def _different(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     )
 
 
-def _difference(segments: Segments, own: slice, png: PngSegments) -> str:
+def _difference(segments: Segments, own: slice, png: _Png) -> str:
     """Return how the segments in the file differ from the PNG; "" if they do not."""
     ids, first = np.unique(segments.id[own], return_index=True)
     areas, bbox = segments.area[own][first], segments.bbox[own][first]
@@ -299,6 +256,10 @@ def _difference(segments: Segments, own: slice, png: PngSegments) -> str:
     areas, bbox, pixels, bounds = areas[ours], bbox[ours], png.area[theirs], png.bounds[theirs]
     # Results may omit areas.
     differ = np.flatnonzero(~np.isnan(areas) & (areas != pixels))
+    apart = np.hstack([bbox[:, :2], bbox[:, :2] + bbox[:, 2:]]) - bounds
+    misplaced = np.flatnonzero(
+        (np.abs(apart[:, :2]) >= 1).any(axis=1) | (np.abs(apart[:, 2:]) > 1).any(axis=1)
+    )
     parts = []
     if len(lacking):
         listed = count(len(lacking), "listed segment")
@@ -312,24 +273,15 @@ def _difference(segments: Segments, own: slice, png: PngSegments) -> str:
             f"{count(len(differ), 'wrong area')}, such as {figure(areas[at])} of segment "
             f"{shared[at]}, which has {pixels[at]:,} px"
         )
-    if len(misplaced := _misplaced(bbox, bounds)):
+    if len(misplaced):
         at = misplaced[0]
         left, top, right, bottom = bounds[at].tolist()
         parts.append(
-            f"{len(misplaced):,} wrong bbox{'' if len(misplaced) == 1 else 'es'}, such as "
+            f"{count(len(misplaced), 'wrong bbox', 'wrong bboxes')}, such as "
             f"{', '.join(map(figure, bbox[at]))} of segment {shared[at]}, whose pixels have "
             f"{left}, {top}, {right - left}, {bottom - top}"
         )
     return ", ".join(parts)
-
-
-def _misplaced(bbox: FloatArray, bounds: IndexArray) -> IndexArray:
-    """Return which boxes are not the bounds of their pixels."""
-    start, stop = bbox[:, :2] - bounds[:, :2], bbox[:, :2] + bbox[:, 2:] - bounds[:, 2:]
-    off: IndexArray = np.flatnonzero(
-        (np.abs(start) >= 1).any(axis=1) | (np.abs(stop) > 1).any(axis=1)
-    )
-    return off
 
 
 def panoptic_example(**segment: object) -> str:
