@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.formats.columns import (
     Columns,
     Form,
@@ -29,7 +29,6 @@ from bboxqa.formats.raw_values import (
     Missing,
     are_numbers,
     boxes_of,
-    captioned,
     count_marks,
     degrees,
     floats,
@@ -50,40 +49,32 @@ from bboxqa.formats.records import (
     whole_number,
 )
 
-"""The options with which all is read that rules examine."""
 MOST_NUMBERS = 8
 """The most numbers of a box: x and y of four corners."""
 
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
 _LENGTHS = (5, MOST_NUMBERS)
-_MISSING_ALONE: set[type] = {Missing}
-_SEGMENT_KEYS = ("id", "category_id", "area", "iscrowd", "bbox")
 # Type, width and value for missing keys of columns.
-_COLUMNS: dict[str, tuple[type, int, Any]] = {
-    "record": (np.uint8, 0, 0), "id": (np.int64, 0, 0), "image_id": (np.int64, 0, 0),
-    "category_id": (np.int64, 0, 0), "bbox": (np.float64, 4, np.nan),
-    "area": (np.float64, 0, np.nan), "iscrowd": (np.int8, 0, -1),
-    "num_keypoints": (np.int64, 0, -1), "has_caption": (np.bool_, 0, False),
-    "form": (np.uint8, 0, Form.ABSENT),
+_COLUMNS: dict[str, tuple[str, int, Any]] = {
+    "record": ("u1", 0, 0), "id": ("i8", 0, 0), "image_id": ("i8", 0, 0),
+    "category_id": ("i8", 0, 0), "bbox": ("f8", 4, np.nan), "area": ("f8", 0, np.nan),
+    "iscrowd": ("i1", 0, -1), "num_keypoints": ("i8", 0, -1), "has_caption": ("?", 0, False),
+    "form": ("u1", 0, Form.ABSENT),
 }  # fmt: skip
-_PARTS: dict[str, tuple[type, int]] = {
-    "rings.row": (np.int64, 0), "rings.place": (np.int64, 0), "rings.n_numbers": (np.int64, 0),
-    "rings.xy": (np.float64, 2),
-    "rles.row": (np.int64, 0), "rles.size": (np.int64, 2), "rles.total": (np.int64, 0),
-    "rles.area": (np.int64, 0), "rles.bounds": (np.float64, 4), "rles.compressed": (np.bool_, 0),
-    "rles.problem": (np.int32, 0),
-    "keypoints.row": (np.int64, 0), "keypoints.n_numbers": (np.int64, 0),
-    "keypoints.numbers": (np.float64, 0),
-    "scores.row": (np.int64, 0), "scores.value": (np.float64, 0),
-    "segments.row": (np.int64, 0), "segments.place": (np.int64, 0), "segments.id": (np.int64, 0),
-    "segments.category_id": (np.int64, 0), "segments.area": (np.float64, 0),
-    "segments.iscrowd": (np.int8, 0), "segments.bbox": (np.float64, 4),
-    "rotations.row": (np.int64, 0), "rotations.n_numbers": (np.int64, 0),
-    "rotations.values": (np.float64, MOST_NUMBERS), "rotations.angle": (np.float64, 0),
-    "tracks.row": (np.int64, 0), "tracks.code": (np.int64, 0),
+_PARTS: dict[str, tuple[type, dict[str, tuple[str, int]]]] = {
+    "rings": (Rings, {"row": ("i8", 0), "place": ("i8", 0), "n_numbers": ("i8", 0),
+                      "xy": ("f8", 2)}),
+    "rles": (Rles, {"row": ("i8", 0), "size": ("i8", 2), "total": ("i8", 0), "area": ("i8", 0),
+                    "bounds": ("f8", 4), "compressed": ("?", 0), "problem": ("i4", 0)}),
+    "keypoints": (Keypoints, {"row": ("i8", 0), "n_numbers": ("i8", 0), "numbers": ("f8", 0)}),
+    "scores": (Scores, {"row": ("i8", 0), "value": ("f8", 0)}),
+    "segments": (Segments, {"row": ("i8", 0), "place": ("i8", 0), "id": ("i8", 0),
+                            "category_id": ("i8", 0), "area": ("f8", 0), "iscrowd": ("i1", 0),
+                            "bbox": ("f8", 4)}),
+    "rotations": (Rotations, {"row": ("i8", 0), "n_numbers": ("i8", 0),
+                              "values": ("f8", MOST_NUMBERS), "angle": ("f8", 0)}),
+    "tracks": (Tracks, {"row": ("i8", 0), "code": ("i8", 0)}),
 }  # fmt: skip
-
-
 _UNTYPED = msgspec.json.Decoder(list[Any])
 
 
@@ -94,23 +85,33 @@ class RecordDecoder:
     """
 
     def __init__(self, settings: ReadSettings) -> None:
-        self._keys = [] if settings.whole else _keys_read(settings)
-        kind = list[_record_type(self._keys)] if self._keys else list[Any]  # type: ignore[misc]
-        self._decoder = msgspec.json.Decoder(kind)
+        # Without need, outlines and key points are not decoded, as they are most of the text.
+        kinds: dict[str, Any] = {
+            "segmentation": Any if settings.outlines or settings.rotated else msgspec.Raw,
+            "keypoints": Any if settings.keypoints else msgspec.Raw,
+        }
+        firsts = (key.partition(".")[0] for key in settings.keys)
+        more = ["area"] if settings.keypoints else []
+        keys = dict.fromkeys((*ID_KEYS, "bbox", "iscrowd", "attributes", "score", "segments_info",
+                              *MARKS, *firsts, *kinds, *more))  # fmt: skip
+        fields = [
+            (f"key_{n}", kinds.get(key, Any), msgspec.field(default=MISSING, name=key))
+            for n, key in enumerate(keys)
+        ]
+        self._keys = [*keys]
+        record: Any = msgspec.defstruct("Record", fields, gc=False)
+        self._decoder = msgspec.json.Decoder(list[record])
 
     def decode(self, text: bytes) -> Sequence[Any] | None:
         """Return the records in the text of a list; None if it is not plain JSON."""
-        for decoder in (self._decoder, _UNTYPED):
+        try:
             try:
-                records: list[Any] = decoder.decode(text)
+                return TypedRecords(self._decoder.decode(text), self._keys)
             except msgspec.ValidationError:
                 # A number or null is in place of a record, or a number is out of range.
-                continue
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                return None
-            is_typed = decoder is self._decoder and self._keys
-            return TypedRecords(records, [key for key, _ in self._keys]) if is_typed else records
-        return None
+                return _UNTYPED.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
 
 
 class TypedRecords(list[Any]):
@@ -120,57 +121,41 @@ class TypedRecords(list[Any]):
         super().__init__(records)
         columns = zip(*map(msgspec.structs.astuple, records), strict=True)
         n = len(records)
-        self._columns = {
+        self.columns = {
             key: list(column)
             for key, column in zip(keys, columns, strict=False)
             if column.count(MISSING) < n
         }
-        self.keys = {*self._columns}
 
-    def column(self, key: str) -> list[Any]:
+
+class _Window:
+    """Records of any type by key; those that are no objects have no keys."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.n = len(values)
+        self._columns: dict[str, list[Any]] = {}
+        self._objects: list[Any] = []
+        if isinstance(values, TypedRecords):
+            self.kinds: Any = np.full(self.n, Kind.DICT)
+            self._columns, self.keys = values.columns, {*values.columns}
+        else:
+            self.kinds, types = kinds_of(values)
+            self._objects = [*values]
+            if not types <= {dict}:
+                self._objects = [value if type(value) is dict else {} for value in values]
+            self.keys = set(chain.from_iterable(self._objects))
+        self._none = [MISSING] * self.n
+
+    def __getitem__(self, key: str) -> list[Any]:
         """Return the value of a key in each record; MISSING where it is absent."""
+        if key not in self.keys:
+            return self._none
+        if key not in self._columns:
+            try:
+                self._columns[key] = list(map(itemgetter(key), self._objects))
+            except KeyError:
+                self._columns[key] = [record.get(key, MISSING) for record in self._objects]
         return self._columns[key]
-
-
-class _AnyRecords(list[Any]):
-    """Records of any type; those that are no objects have no keys."""
-
-    def __init__(self, values: Sequence[Any], types: set[type]) -> None:
-        are_objects = types <= {dict}
-        super().__init__(values if are_objects else [v if type(v) is dict else {} for v in values])
-        self.values = values
-        self.keys: set[str] = set(chain.from_iterable(self))
-
-    def column(self, key: str) -> list[Any]:
-        """Return the value of a key in each record; MISSING where it is absent."""
-        try:
-            return list(map(itemgetter(key), self))
-        except KeyError:
-            return [record.get(key, MISSING) for record in self]
-
-
-_Records = TypedRecords | _AnyRecords
-
-
-def _keys_read(settings: ReadSettings) -> list[tuple[str, Any]]:
-    """Return the keys that are read, and the types of their values."""
-    keys = [*ID_KEYS, "bbox", "iscrowd", "attributes", "score", "segments_info", *MARKS]
-    keys += [key.partition(".")[0] for key in settings.keys]
-    # Without need, outlines and key points are not decoded, as they are most of the text.
-    kinds: dict[str, Any] = {
-        "segmentation": Any if settings.outlines or settings.rotated else msgspec.Raw,
-        "keypoints": Any if settings.keypoints else msgspec.Raw,
-    }
-    keys += [*kinds, *(["area"] if settings.keypoints else [])]
-    return [(key, kinds.get(key, Any)) for key in dict.fromkeys(keys)]
-
-
-def _record_type(keys: Sequence[tuple[str, Any]]) -> type[msgspec.Struct]:
-    fields = [
-        (f"key_{n}", kind, msgspec.field(default=MISSING, name=key))
-        for n, (key, kind) in enumerate(keys)
-    ]
-    return msgspec.defstruct("Record", fields, gc=False)
 
 
 class ColumnsBuilder:
@@ -196,43 +181,36 @@ class ColumnsBuilder:
 
     def add(self, values: Sequence[Any]) -> None:
         """Add records of any type."""
-        if isinstance(values, TypedRecords):
-            kinds: Any = np.full(len(values), Kind.DICT)
-            records: _Records = values
-        else:
-            kinds, types = kinds_of(values)
-            records = _AnyRecords(values, types)
+        records = _Window(values)
         if not self.settings.whole and "segments_info" in records.keys:
-            listed = records.column("segments_info")
-            if listed.count(MISSING) < len(listed):
-                segments = self._segments_of(records, listed)
-                records, (kinds, _) = segments, kinds_of(segments.values)
-        self._add(records, kinds)
-
-    def _add(self, records: _Records, kinds: ByteArray) -> None:
-        n = len(records)
-        self._grow("record", kinds)
-        none, missing = [MISSING] * n, np.full(n, Kind.MISSING, np.uint8)
-        columns, types_of = dict.fromkeys(_FIELDS, none), dict.fromkeys(_FIELDS, _MISSING_ALONE)
+            records = self._segments_of(records)
+        types: dict[str, set[type]] = {}
+        self._grow("record", records.kinds)
         for key in _FIELDS:
-            kind = missing
-            if key in records.keys:
-                columns[key] = records.column(key)
-                kind, types_of[key] = kinds_of(columns[key])
-            self._grow(f"kind.{key}", kind)
+            kinds, types[key] = kinds_of(records[key])
+            self._grow(f"kind.{key}", kinds)
         for key in ID_KEYS:
-            self._add_ids(key, columns[key], types_of[key])
-        self._add_boxes(records, columns, types_of)
-        self._grow("area", numbers_of(columns["area"], types_of["area"]))
-        self._add_crowds(records, columns, types_of["iscrowd"])
-        self._add_outlines(columns["segmentation"], types_of["segmentation"])
-        self._add_keypoints(columns, types_of)
+            self._add_ids(key, records[key], types[key])
+        self._add_boxes(records, types["bbox"])
+        self._grow("area", numbers_of(records["area"]))
+        self._add_crowds(records, types["iscrowd"])
+        if not types["segmentation"] <= {Missing, msgspec.Raw}:
+            self._add_outlines(records["segmentation"])
+        else:
+            self._grow("form", np.full(records.n, Form.ABSENT))
+        if "keypoints" in records.keys:
+            self._add_keypoints(records, types)
         for key in self.settings.keys:
             self._add_annotators(key, records)
         if records.keys & {*MARKS}:
-            self._marks += count_marks(zip(*(_column(records, key) for key in MARKS), strict=True))
-        self._add_others(records, columns["num_keypoints"], types_of["num_keypoints"])
-        self.n += n
+            self._marks += count_marks(zip(*(records[key] for key in MARKS), strict=True))
+        if "score" in records.keys:
+            rows = np.array([v is not MISSING for v in records["score"]]).nonzero()[0]
+            value = numbers_of(records["score"])[rows]
+            self._grow_part("scores", row=self.n + rows, value=value)
+        if self.settings.whole:
+            self._add_others(records)
+        self.n += records.n
 
     def add_boxes(
         self,
@@ -278,10 +256,9 @@ class ColumnsBuilder:
             self._grow_part("rings", row=row, place=none, n_numbers=none + 8, xy=xy)
         if degrees is not None:
             known = np.flatnonzero(np.isfinite(degrees))
-            pairs = zip((self.n + known).tolist(), degrees[known].tolist(), strict=True)
-            self._angles |= pairs
-            turned = known[degrees[known] != 0].tolist()
-            self._add_rotations(turned, {}, {row: degrees[row] for row in turned})
+            found = dict(zip(known.tolist(), degrees[known].tolist(), strict=True))
+            self._angles |= {self.n + row: angle for row, angle in found.items()}
+            self._add_rotations({}, found)
         of_row, names = authors
         codes = np.array([*map(self._number, names), -1], np.int32)
         for key in self.settings.keys:
@@ -290,16 +267,15 @@ class ColumnsBuilder:
             self._texts[key].update(names if is_named else ())
         self.n += n
 
-    def _segments_of(self, records: _Records, lists: list[Any]) -> "_AnyRecords":
+    def _segments_of(self, records: _Window) -> _Window:
         """Return the segments of panoptic records as annotations, by whom their record names."""
         segments: list[Any] = []
-        firsts = {key.partition(".")[0] for key in self.settings.keys} & records.keys
-        own = zip(*(records.column(key) for key in sorted(firsts)), strict=True)
-        named = [dict(zip(sorted(firsts), each, strict=True)) for each in own]
-        named = named or [{} for _ in records]
-        image_ids = _column(records, "image_id")
-        for image_id, listed, given in zip(image_ids, lists, named, strict=True):
-            known = {k: v for k, v in given.items() if v not in (MISSING, None, "")}
+        firsts = sorted({key.partition(".")[0] for key in self.settings.keys} & records.keys)
+        rows = zip(records["image_id"], records["segments_info"],
+                   *(records[key] for key in firsts), strict=True)  # fmt: skip
+        for image_id, listed, *own in rows:
+            given = zip(firsts, own, strict=True)
+            known = {key: value for key, value in given if value not in (MISSING, None, "")}
             # A record without a list counts as one segment that cannot be used.
             of_record = listed if isinstance(listed, list) else [None]
             if not of_record and not is_id(image_id):
@@ -313,7 +289,7 @@ class ColumnsBuilder:
             self._segment_counts.append(len(of_record))
             if known and not of_record:
                 self._empty_records.append({**known, "image_id": image_id})
-        return _AnyRecords(segments, set(map(type, segments)))
+        return _Window(segments)
 
     def _grow(self, name: str, values: Any) -> None:
         self._parts[name].append(np.asarray(values))
@@ -327,9 +303,6 @@ class ColumnsBuilder:
         if types <= {int} and min(column, default=0) >= -(2**63) and max(column, default=0) < 2**63:
             whole = valid = np.ones(n, np.bool_)
             self._grow(key, np.fromiter(column, np.int64, n))
-        elif types == {Missing}:
-            whole = valid = np.zeros(n, np.bool_)
-            self._grow(key, np.zeros(n, np.int64))
         else:
             whole = np.array([whole_number(value) is not None for value in column], np.bool_)
             valid = whole | np.array([is_id(value) for value in column], np.bool_)
@@ -339,30 +312,28 @@ class ColumnsBuilder:
         self._grow(f"whole.{key}", whole)
         self._grow(f"valid.{key}", valid)
 
-    def _add_boxes(
-        self, records: _Records, columns: dict[str, list[Any]], types: dict[str, set[type]]
-    ) -> None:
-        boxes = columns["bbox"]
-        found = boxes_of(boxes, types["bbox"])
+    def _add_boxes(self, records: _Window, types: set[type]) -> None:
+        boxes = records["bbox"]
+        found = boxes_of(boxes, types)
         self._grow("bbox", found)
-        said = _column(records, "attributes")
         angles: dict[int, float] = {}
         if "attributes" in records.keys:
-            turned = ((row, degrees(_inside(each, "rotation"))) for row, each in enumerate(said))
-            angles = {row: angle for row, angle in turned if not np.isnan(angle)}
+            for row, said in enumerate(records["attributes"]):
+                if type(said) is dict and "rotation" in said:
+                    angle = degrees(said["rotation"])
+                    if angle == angle:  # noqa: PLR0124
+                        angles[row] = angle
             self._angles |= {self.n + row: angle for row, angle in angles.items()}
         if WRITTEN_ANGLE in records.keys:
-            for row, value in enumerate(_column(records, WRITTEN_ANGLE)):
-                if value is not MISSING:
-                    angles[row] = degrees(value)
-        odd = np.flatnonzero(np.isnan(found[:, 0])).tolist() if types["bbox"] != {Missing} else []
-        numbers = {row: box for row in odd if (box := _numbers(boxes[row]))}
-        turned_rows = (row for row, angle in angles.items() if angle and not np.isnan(angle))
-        self._add_rotations(sorted({*numbers, *turned_rows}), numbers, angles)
+            written = enumerate(records[WRITTEN_ANGLE])
+            angles |= {row: degrees(value) for row, value in written if value is not MISSING}
+        odd = np.flatnonzero(np.isnan(found[:, 0])).tolist() if types != {Missing} else []
+        self._add_rotations({row: box for row in odd if (box := _numbers(boxes[row]))}, angles)
 
-    def _add_rotations(
-        self, rows: list[int], numbers: dict[int, list[float]], angles: dict[int, float]
-    ) -> None:
+    def _add_rotations(self, numbers: dict[int, list[float]], angles: dict[int, float]) -> None:
+        """Add boxes of five or eight numbers, and angles other than 0."""
+        turned = (row for row, angle in angles.items() if angle and not np.isnan(angle))
+        rows = sorted({*numbers, *turned})
         if not rows:
             return
         values = np.full((len(rows), MOST_NUMBERS), np.nan)
@@ -374,41 +345,29 @@ class ColumnsBuilder:
         own = self.n + np.array(rows, np.int64)
         self._grow_part("rotations", row=own, n_numbers=n_numbers, values=values, angle=said)
 
-    def _add_crowds(
-        self, records: _Records, columns: dict[str, list[Any]], types: set[type]
-    ) -> None:
-        values = columns["iscrowd"]
+    def _add_crowds(self, records: _Window, types: set[type]) -> None:
+        values = records["iscrowd"]
         if types != {int} or not set(values) <= {0, 1}:
             values = [int(v) if v in (0, 1) else -1 for v in values]
         crowd = np.array(values, np.int8)
         self._grow("iscrowd", crowd)
         rows = np.flatnonzero(crowd == 1).tolist()
         if rows and "attributes" in records.keys:
-            said, outlines = _column(records, "attributes"), columns["segmentation"]
+            said, outlines = records["attributes"], records["segmentation"]
             single = (row for row in rows if are_of_cvat(said[row]) and _is_mask(outlines[row]))
             self._single_crowds.update(self.n + row for row in single)
 
-    def _add_outlines(self, column: list[Any], types: set[type]) -> None:
-        if types <= {Missing, msgspec.Raw}:
-            self._grow("form", np.full(len(column), Form.ABSENT))
-            return
+    def _add_outlines(self, column: list[Any]) -> None:
         form = list(map(form_of, column))
-        rings: list[list[Any]] = []
-        for place, value in enumerate(column):
-            if form[place] == Form.RINGS:
-                rings += value
+        pairs = zip(column, form, strict=True)
+        outlines = [value if kind == Form.RINGS else () for value, kind in pairs]
         # All numbers of the window are checked at once, and one by one only if that fails.
-        if not are_numbers(list(chain.from_iterable(rings))):
-            rings = []
-            for place, value in enumerate(column):
-                if form[place] == Form.RINGS:
-                    if all(map(are_numbers, value)):
-                        rings += value
-                    else:
-                        form[place] = Form.OTHER
-        forms = np.array(form, np.uint8)
-        is_rings = forms == Form.RINGS
-        counts = np.array([len(v) if r else 0 for v, r in zip(column, is_rings, strict=True)])
+        if not are_numbers(list(chain.from_iterable(chain.from_iterable(outlines)))):
+            for number, value in enumerate(outlines):
+                if not all(map(are_numbers, value)):
+                    form[number], outlines[number] = Form.OTHER, ()
+        rings: list[list[Any]] = [*chain.from_iterable(outlines)]
+        counts = np.fromiter(map(len, outlines), np.int64, len(column))
         lengths = np.fromiter(map(len, rings), np.int64, len(rings))
         numbers = floats(list(chain.from_iterable(rings)))
         if (lengths % 2).any():
@@ -417,33 +376,21 @@ class ColumnsBuilder:
         row = np.repeat(self.n + np.arange(len(column)), counts)
         xy = numbers.reshape(-1, 2)
         self._grow_part("rings", row=row, place=place, n_numbers=lengths, xy=xy)
+        forms = np.array(form, np.uint8)
         self._grow("form", forms)
-        self._add_masks(np.flatnonzero(forms == Form.RLE), column)
-
-    def _add_masks(self, rows: IndexArray, column: list[Any]) -> None:
-        masks = [mask_of(column[row]) for row in rows.tolist()]
-        if masks:
+        rows = np.flatnonzero(forms == Form.RLE)
+        if masks := [mask_of(column[row]) for row in rows.tolist()]:
             self._counts += [mask.counts for mask in masks]
-            self._grow_part(
-                "rles",
-                row=self.n + rows,
-                size=np.array([mask.size for mask in masks], np.int64),
-                total=np.array([mask.total for mask in masks], np.int64),
-                area=np.array([mask.area for mask in masks], np.int64),
-                bounds=np.array([mask.bounds for mask in masks]),
-                compressed=np.array([mask.compressed for mask in masks]),
-                problem=np.array([self._problem(mask.problem) for mask in masks]),
-            )
+            known = self._problems
+            problem = [known.setdefault(mask.problem, len(known)) for mask in masks]
+            names = ("size", "total", "area", "bounds", "compressed")
+            columns = {name: np.array([getattr(mask, name) for mask in masks]) for name in names}
+            self._grow_part("rles", row=self.n + rows, problem=problem, **columns)
 
-    def _problem(self, text: str) -> int:
-        return self._problems.setdefault(text, len(self._problems))
-
-    def _add_keypoints(self, columns: dict[str, list[Any]], types: dict[str, set[type]]) -> None:
-        values = columns["keypoints"]
-        if types["keypoints"] == {Missing}:
-            return
+    def _add_keypoints(self, records: _Window, types: dict[str, set[type]]) -> None:
+        values = records["keypoints"]
         if not types["bbox"] <= {list}:
-            for row, box in enumerate(columns["bbox"]):
+            for row, box in enumerate(records["bbox"]):
                 if box in (MISSING, None) and _is_filled(values[row]):
                     self._point_rows.add(self.n + row)
         if msgspec.Raw in types["keypoints"]:
@@ -458,12 +405,12 @@ class ColumnsBuilder:
         own = self.n + np.array(rows, np.int64)
         self._grow_part("keypoints", row=own, n_numbers=lengths, numbers=numbers)
 
-    def _add_annotators(self, key: str, records: _Records) -> None:
+    def _add_annotators(self, key: str, records: _Window) -> None:
         first, *rest = key.split(".")
         if first not in records.keys:
-            self._grow(f"annotator.{key}", np.full(len(records), -1))
+            self._grow(f"annotator.{key}", np.full(records.n, -1))
             return
-        values = records.column(first)
+        values = records[first]
         for part in rest:
             values = [_inside(value, part) for value in values]
         # Values of one type can be dict keys; mixed types cannot, as 1 equals True.
@@ -471,8 +418,7 @@ class ColumnsBuilder:
         if types <= {str} or types <= {int}:
             codes = {value: self._number(value) for value in dict.fromkeys(values)}
             found = list(map(codes.__getitem__, values))
-            if types == {str}:
-                self._texts[key].update(value for value in codes if isinstance(value, str))
+            self._texts[key].update(value for value in codes if isinstance(value, str))
         else:
             found = list(map(self._number, values))
             self._texts[key].update(value for value in values if isinstance(value, str))
@@ -485,26 +431,24 @@ class ColumnsBuilder:
             return -1
         return self._names.setdefault(annotator_name(value), len(self._names))
 
-    def _add_others(self, records: _Records, counts: list[Any], types: set[type]) -> None:
-        """Add values that only some files have."""
-        n = len(records)
-        if "score" in records.keys:
-            scores = _column(records, "score")
-            rows = [row for row, value in enumerate(scores) if value is not MISSING]
-            values = [scores[row] for row in rows]
-            value = numbers_of(values, set(map(type, values)))
-            self._grow_part("scores", row=self.n + np.array(rows, np.int64), value=value)
-        if not self.settings.whole:
-            return
-        whole = [-1] * n if types == {Missing} else map(whole_number, counts)
-        self._grow("num_keypoints", [-1 if v is None else v for v in whole])
-        has_caption = "caption" in records.keys
-        captions = captioned(_column(records, "caption")) if has_caption else [False] * n
-        self._grow("has_caption", captions)
+    def _add_others(self, records: _Window) -> None:
+        """Add values that only rules examine."""
+        counts = map(whole_number, records["num_keypoints"])
+        self._grow("num_keypoints", [-1 if value is None else value for value in counts])
+        captions = records["caption"]
+        self._grow("has_caption", [type(v) is str and bool(v.strip()) for v in captions])
         if "segments_info" in records.keys:
-            self._add_segments(_column(records, "segments_info"))
-        if records.keys & {"attributes", "track_id"}:
-            self._add_tracks(_column(records, "track_id"), _column(records, "attributes"))
+            self._add_segments(records["segments_info"])
+        if not records.keys & {"attributes", "track_id"}:
+            return
+        names, rows, codes = self._track_names, [], []
+        pairs = zip(records["track_id"], records["attributes"], strict=True)
+        for row, (given, said) in enumerate(pairs):
+            track = _inside(said, "track_id") if given is MISSING else given
+            if type(track) in (int, str) and track != "":
+                rows.append(row)
+                codes.append(names.setdefault(str(track), len(names)))
+        self._grow_part("tracks", row=self.n + np.array(rows, np.int64), code=codes)
 
     def _add_segments(self, column: list[Any]) -> None:
         places: list[tuple[int, int]] = []
@@ -516,30 +460,19 @@ class ColumnsBuilder:
             elif value is not MISSING:
                 places.append((row, -1))
                 segments.append(None)
-        found = _AnyRecords(segments, {type(None)})
-        columns = {key: _column(found, key) for key in _SEGMENT_KEYS}
-        iscrowd = _whole(columns["iscrowd"])
+        found = _Window(segments)
+        iscrowd = _whole(found["iscrowd"])
         of_list = np.array(places, np.int64).reshape(-1, 2)
         self._grow_part(
             "segments",
             row=self.n + of_list[:, 0],
             place=of_list[:, 1],
-            id=_whole(columns["id"]),
-            category_id=_whole(columns["category_id"]),
-            area=numbers_of(columns["area"], set(map(type, columns["area"]))),
+            id=_whole(found["id"]),
+            category_id=_whole(found["category_id"]),
+            area=numbers_of(found["area"]),
             iscrowd=np.where(np.isin(iscrowd, (0, 1)), iscrowd, -1),
-            bbox=boxes_of(columns["bbox"], set(map(type, columns["bbox"]))),
+            bbox=boxes_of(found["bbox"], set(map(type, found["bbox"]))),
         )
-
-    def _add_tracks(self, tracks: Sequence[Any], attributes: Sequence[Any]) -> None:
-        names, rows, codes = self._track_names, [], []
-        for row, (given, said) in enumerate(zip(tracks, attributes, strict=True)):
-            track = _inside(said, "track_id") if given is MISSING else given
-            if type(track) in (int, str) and track != "":
-                rows.append(row)
-                codes.append(names.setdefault(str(track), len(names)))
-        own = self.n + np.array(rows, np.int64)
-        self._grow_part("tracks", row=own, code=np.array(codes, np.int64))
 
     def done(self) -> Columns:
         """Return the collected columns."""
@@ -547,26 +480,23 @@ class ColumnsBuilder:
         for name, (dtype, width, missing) in _COLUMNS.items():
             shape = (self.n, width) if width else (self.n,)
             columns[name] = self._done(name, dtype, width, np.full(shape, missing, dtype))
-        parts: dict[str, dict[str, Any]] = defaultdict(dict)
-        for name, (dtype, width) in _PARTS.items():
-            part, _, field = name.partition(".")
-            shape = (0, width) if width else (0,)
-            parts[part][field] = self._done(name, dtype, width, np.zeros(shape, dtype))
-        offsets = np.concatenate([[0], np.cumsum(parts["rings"]["n_numbers"] // 2)])
+        more: dict[str, dict[str, Any]] = defaultdict(dict)
+        more["rles"] = {"problems": tuple(self._problems), "counts": tuple(self._counts)}
+        for part, (kind, fields) in _PARTS.items():
+            for name, (dtype, width) in fields.items():
+                none = np.zeros((0, width) if width else (0,), dtype)
+                more[part][name] = self._done(f"{part}.{name}", dtype, width, none)
+            if part == "rings":
+                ends = np.cumsum(more[part]["n_numbers"] // 2)
+                more[part]["offsets"] = np.concatenate([[0], ends])
+            columns[part] = kind(**more[part])
         return Columns(
             **columns,
-            kind=self._by_key("kind", _FIELDS, np.uint8),
-            whole=self._by_key("whole", ID_KEYS, np.bool_),
-            valid=self._by_key("valid", ID_KEYS, np.bool_),
-            rings=Rings(**parts["rings"], offsets=offsets),
-            rles=Rles(**parts["rles"], problems=tuple(self._problems), counts=tuple(self._counts)),
-            keypoints=Keypoints(**parts["keypoints"]),
-            scores=Scores(**parts["scores"]),
-            segments=Segments(**parts["segments"]),
-            rotations=Rotations(**parts["rotations"]),
-            tracks=Tracks(**parts["tracks"]),
+            kind=self._by_key("kind", _FIELDS, "u1"),
+            whole=self._by_key("whole", ID_KEYS, "?"),
+            valid=self._by_key("valid", ID_KEYS, "?"),
             track_names=tuple(self._track_names),
-            annotator=self._by_key("annotator", self.settings.keys, np.int32),
+            annotator=self._by_key("annotator", self.settings.keys, "i4"),
             annotator_names=tuple(self._names),
             annotator_texts={key: frozenset(texts) for key, texts in self._texts.items()},
             composed_names=frozenset(self._composed),
@@ -579,20 +509,16 @@ class ColumnsBuilder:
             empty_records=tuple(self._empty_records),
         )
 
-    def _by_key(self, part: str, keys: Sequence[str], dtype: type) -> dict[str, NDArray[Any]]:
+    def _by_key(self, part: str, keys: Sequence[str], dtype: str) -> dict[str, NDArray[Any]]:
         none: NDArray[Any] = np.zeros(0, dtype)
         return {key: self._done(f"{part}.{key}", dtype, 0, none) for key in keys}
 
-    def _done(self, name: str, dtype: type, width: int, missing: NDArray[Any]) -> NDArray[Any]:
+    def _done(self, name: str, dtype: str, width: int, missing: NDArray[Any]) -> NDArray[Any]:
         found = self._parts.pop(name, None)
         if found is None:
             return missing
         array: NDArray[Any] = np.concatenate(found).astype(dtype, copy=False)
         return array.reshape(-1, width) if width else array
-
-
-def _column(records: _Records, key: str) -> list[Any]:
-    return records.column(key) if key in records.keys else [MISSING] * len(records)
 
 
 def _inside(value: object, key: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray
+from bboxqa.core.arrays import ByteArray, FloatArray
 from bboxqa.core.json_values import shortened
 from bboxqa.formats.columns import Form, Kind
 from bboxqa.model.shapes.masks import (
@@ -72,31 +72,23 @@ def _float(number: float) -> float:
 
 def boxes_of(column: list[Any], types: set[type]) -> FloatArray:
     """Return boxes, (N, 4); NaN where a value is not four finite numbers."""
-    n = len(column)
-    boxes = None
     if types == {list} and set(map(len, column)) <= {4}:
         flat = list(chain.from_iterable(column))
         if are_numbers(flat):
-            boxes = floats(flat).reshape(n, 4)
-    if boxes is None:
-        sound = [type(v) is list and len(v) == 4 and are_numbers(v) for v in column]
-        boxes = np.full((n, 4), np.nan)
-        for place in np.flatnonzero(sound).tolist():
-            boxes[place] = floats(column[place])
+            boxes = floats(flat).reshape(-1, 4)
+            boxes[~np.isfinite(boxes).all(1)] = np.nan
+            return boxes
+    boxes = np.full((len(column), 4), np.nan)
+    for place, value in enumerate(column):
+        if type(value) is list and len(value) == 4 and are_numbers(value):
+            boxes[place] = floats(value)
     boxes[~np.isfinite(boxes).all(1)] = np.nan
     return boxes
 
 
-def captioned(column: list[Any]) -> BoolArray:
-    """Return which values are non-blank texts, (N,) bool."""
-    return np.array([type(v) is str and bool(v.strip()) for v in column], np.bool_)
-
-
-def numbers_of(column: list[Any], types: set[type]) -> FloatArray:
+def numbers_of(column: list[Any]) -> FloatArray:
     """Return numbers, (N,) float64; NaN where a value is not a finite number."""
-    if types == {Missing}:
-        return np.full(len(column), np.nan)
-    if not types <= NUMBERS:
+    if not are_numbers(column):
         column = [value if type(value) in NUMBERS else np.nan for value in column]
     numbers = floats(column)
     numbers[~np.isfinite(numbers)] = np.nan
@@ -195,30 +187,19 @@ def degrees(value: object) -> float:
     >>> degrees(30), degrees("-1.5e1"), degrees("left"), degrees("1e999")
     (30.0, -15.0, nan, inf)
     """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number and not (isinstance(value, str) and _NUMBER.fullmatch(value)):
-        return np.nan
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except OverflowError:
-        return np.inf
+    if type(value) in NUMBERS or (isinstance(value, str) and _NUMBER.fullmatch(value)):
+        try:
+            return float(value)  # type: ignore[arg-type]
+        except OverflowError:
+            return np.inf
+    return np.nan
 
 
 MARKS = ("machine", "source", "model")
 """The keys of annotations that may hold such a mark."""
-
 _MACHINES = frozenset(
-    (
-        "auto",
-        "automatic",
-        "machine",
-        "model",
-        "prediction",
-        "predicted",
-        "semi-auto",
-        "pre-annotation",
-    )
-)
+    ("auto", "automatic", "machine", "model", "prediction", "predicted", "semi-auto")
+) | {"pre-annotation"}
 
 
 def count_marks(values: Iterable[tuple[object, ...]]) -> Counter[str]:
@@ -235,16 +216,11 @@ def count_marks(values: Iterable[tuple[object, ...]]) -> Counter[str]:
     return Counter(mark for mark in map(_mark, values) if mark)
 
 
-def is_machine(source: str) -> bool:
-    """Return whether the value of `source` means that a machine created the annotation first."""
-    return source.lower() in _MACHINES
-
-
 def _mark(values: tuple[object, ...]) -> str:
     """Return the key that says that a machine created an annotation first; "" if none does."""
     machine, source, model = values
     if machine is True or machine == 1 or (isinstance(machine, str) and machine.lower() == "true"):
         return "machine"
-    if isinstance(source, str) and is_machine(source):
+    if isinstance(source, str) and source.lower() in _MACHINES:
         return "source"
     return "model" if isinstance(model, str) and model else ""
