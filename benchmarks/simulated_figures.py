@@ -35,24 +35,16 @@ def data_of(seed: int, images: int, options: Mapping[str, Any]) -> bboxqa.Datase
     simulation = bboxqa.simulate(images=images, seed=seed, **options)
     with tempfile.TemporaryDirectory() as folder:
         path, _ = simulation.write(Path(folder) / "simulated.json")
-        return bboxqa.read_coco(
-            path,
-            segmentation=options.get("rotated", False),
-            keypoints=options.get("keypoints", False),
-        )
+        return bboxqa.read_coco(path)
 
 
 def of_all(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
     """Measure existence, class and place of one simulated data set."""
-    by_shape = {"rotated": "obb", "keypoints": "keypoints"}
-    similarity = next((by_shape[each] for each in by_shape if options.get(each)), "bbox")
-    return _of_all(data_of(seed, images, options), bootstrap, similarity)[0]
+    return _of_all(data_of(seed, images, options), bootstrap)[0]
 
 
-def _of_all(
-    data: bboxqa.Dataset, bootstrap: int, similarity: str = "bbox"
-) -> tuple[Figures, bboxqa.ThresholdResult]:
-    (found,) = bboxqa.agree(data, bootstrap=bootstrap, similarity=similarity).thresholds
+def _of_all(data: bboxqa.Dataset, bootstrap: int) -> tuple[Figures, bboxqa.ThresholdResult]:
+    (found,) = bboxqa.agree(data, bootstrap=bootstrap).thresholds
     existence, classes, place = found.existence, found.class_agreement, found.place
     figures = {
         "existence F1": (existence.f1, *existence.interval),
@@ -103,29 +95,6 @@ def offset_of_p01(seed: int, images: int, bootstrap: int, options: Mapping[str, 
     return _offsets("p01", tables_of(seed, images, bootstrap, options, ("offsets",))["offsets"])
 
 
-def rotation_of_p04(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
-    """Measure how the annotator p04 places, sizes and turns rotated boxes."""
-    names = ("rotated_offsets", "quarter_turns")
-    tables = _tables(data_of(seed, images, options), bootstrap, names, "obb")
-    offsets, turns = ([row for row in tables[name] if row["annotator"] == "p04"] for name in names)
-    return {
-        **{f"offset, {row['measure']}": _with_bounds(row, "offset") for row in offsets},
-        "share across": _with_bounds(turns[0], "share"),
-    }
-
-
-def joints_of_p04(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
-    """Measure how the annotator p04 leaves out and exchanges one joint, and places it."""
-    data, name = data_of(seed, images, options), "joint_annotators"
-    (row,) = [
-        row
-        for row in _tables(data, bootstrap, (name,), "keypoints")[name]
-        if (row["annotator"], row["joint"]) == ("p04", "left_shoulder")
-    ]
-    names = ("missing_share", "swapped_share", "offset_x_px", "offset_y_px")
-    return {f"left shoulder, {name}": _with_bounds(row, name) for name in names}
-
-
 def _offsets(name: str, rows: Iterable[Mapping[str, Any]]) -> Figures:
     return {
         f"offset_px, {row['edge']}": _with_bounds(row, "offset_px")
@@ -151,9 +120,9 @@ def tables_of(
 
 
 def _tables(
-    data: bboxqa.Dataset, bootstrap: int, names: Iterable[str], similarity: str = "bbox"
+    data: bboxqa.Dataset, bootstrap: int, names: Iterable[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    settings = bboxqa.AgreeSettings(bootstrap=bootstrap, similarity=similarity)
+    settings = bboxqa.AgreeSettings(bootstrap=bootstrap)
     matched = matched_units(compared_images(with_sigmas(data, settings)), settings)
     return {name: diagnostic(name)(matched).records() for name in names}
 

@@ -24,14 +24,12 @@ from simulated_figures import (
     MANY_IMAGES,
     Figures,
     copied_from_p01,
-    joints_of_p04,
     merged_share,
     of_all,
     of_all_and_one,
     of_p04,
     offset_of_p01,
     rates_of_p04,
-    rotation_of_p04,
     tables_of,
 )
 
@@ -67,19 +65,6 @@ LEVELS: dict[str, tuple[str, str]] = {
     "p*: duplicate": ("0.1", "0.3"),
 }
 """Two levels of each kind of error, beside none."""
-OF_SHAPES: dict[str, dict[str, tuple[str, str]]] = {
-    "rotated": {
-        "p03: turn": ("5", "15"),
-        "p*: wobble": ("3", "8"),
-        "p*: across": ("0.1", "0.3"),
-    },
-    "keypoints": {
-        "p*: scatter": ("0.5", "1"),
-        "p*: omit": ("0.05", "0.1"),
-        "p03: mirror": ("0.1", "0.3"),
-    },
-}
-"""The same of rotated boxes and of key points."""
 
 
 @dataclass(frozen=True)
@@ -181,35 +166,6 @@ CASES = (
         copied_from_p01,
         {"identical_share": 0.3 * 0.9 / (0.3 * 0.9 + 0.7 * 0.81)},
     ),
-    # Boxes that are nearly square, whose sides are exchanged, are no quarter turns.
-    Case(
-        "p04 of 4, rotated: turn=4 offset=2,-1 across=0.1; all have miss=0.1",
-        {
-            "annotators": 4,
-            "rotated": True,
-            "errors": [f"{BESIDE} wobble=2", "p04: turn=4 offset=2,-1 across=0.1"],
-        },
-        rotation_of_p04,
-        {
-            "offset, centre x": 2,
-            "offset, centre y": -1,
-            "offset, long side": 0,
-            "offset, short side": 0,
-            "offset, angle": 4,
-            "share across": 0.1,
-        },
-    ),
-    Case(
-        "p04 of 4, key points: omit=0.1 mirror=0.1 offset=2,-1; all have miss=0.1 scatter=0.3",
-        {
-            "annotators": 4,
-            "keypoints": True,
-            "categories": ["person"],
-            "errors": [f"{BESIDE} scatter=0.3", "p04: omit=0.1 mirror=0.1 offset=2,-1"],
-        },
-        joints_of_p04,
-        {"left shoulder, missing_share": 0.1},
-    ),
 )
 
 
@@ -258,16 +214,14 @@ def kinds(pool: ProcessPoolExecutor, images: int) -> Iterable[str]:
     names = list(of_all(1, 4, 0, {"annotators": 2}))
     yield f"| errors | {' | '.join(names)} |"
     yield f"| --- |{' ---: |' * len(names)}"
-    for shape, kinds_of_shape in {"": LEVELS, **OF_SHAPES}.items():
-        options = {"annotators": 3} | ({shape: True} if shape else {})
-        for kind, levels in kinds_of_shape.items():
-            cases = [
-                {**options, "errors": ["p*: jitter=2%", setting]}
-                for setting in ("p*:", *(f"{kind}={level}" for level in levels))
-            ]
-            found = list(pool.map(partial(of_all, 1, images, 0), cases))
-            cells = [" → ".join(_number(each[name][0]) for each in found) for name in names]
-            yield f"| `{kind}` none, {', '.join(levels)} | {' | '.join(cells)} |"
+    for kind, levels in LEVELS.items():
+        cases = [
+            {"annotators": 3, "errors": ["p*: jitter=2%", setting]}
+            for setting in ("p*:", *(f"{kind}={level}" for level in levels))
+        ]
+        found = list(pool.map(partial(of_all, 1, images, 0), cases))
+        cells = [" → ".join(_number(each[name][0]) for each in found) for name in names]
+        yield f"| `{kind}` none, {', '.join(levels)} | {' | '.join(cells)} |"
 
 
 def _number(value: float) -> str:

@@ -27,12 +27,6 @@ _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
     help="Highest IoU of two objects in one image, where there is room; default 0.",
 )
 @option(
-    "--rotated", is_flag=True, help="Rotated boxes: at random angles, or as the truth has them."
-)
-@option(
-    "--keypoints", is_flag=True, help="Key points: people with COCO's 17, or as the truth has them."
-)
-@option(
     "--annotators",
     metavar="NUMBER|NAMES",
     help='Annotators; default 3: p01, p02 and p03. Or names such as "ann,bob".',
@@ -76,9 +70,6 @@ def simulate(*, out: Path | None, force: bool, **options: Any) -> int:
       jitter=2 or jitter=3%  standard deviation of each edge, in pixels or percent of the side
       offset=5,0             too far to the right and down, in pixels or percent
       scale=1.1              too large, by a factor
-    Of key points:
-      scatter=1              standard deviation, as a multiple of COCO's sigmas
-      omit=0.1               not labelled, per joint
     And:
       copy=p01:0.3           this share of the images is copied from another annotator
 

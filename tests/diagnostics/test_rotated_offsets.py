@@ -6,7 +6,7 @@ from functools import cache
 import jsonschema
 import numpy as np
 import pytest
-from support.wrong_shapes import turned_boxes
+from support.wrong_shapes import rotated, turned_boxes
 
 import bboxqa
 from bboxqa.diagnostics.offsets import rotated_offsets
@@ -80,12 +80,11 @@ def test_offsets_are_those_of_pairs_one_by_one():
 def diagnosed():
     made = bboxqa.simulate(
         images=40,
-        rotated=True,
         annotators=4,
         errors={"p*": "jitter=1", "p03": "offset=2,0"},
     )
     wrong = {"p01": (0, 2, 0), "p02": (0, 2, 0), "p03": (4, 2, 0), "p04": (0, 2, 0.2)}
-    data = bboxqa.read_coco(turned_boxes(made.document(), wrong))
+    data = bboxqa.read_coco(turned_boxes(rotated(made.document()), wrong))
     result = bboxqa.agree(data, similarity="obb", bootstrap=200)
     return result.diagnose()
 
@@ -107,12 +106,11 @@ def test_a_story_tells_who_turns_boxes_and_who_exchanges_sides():
 def test_against_a_reference_each_of_two_is_told():
     made = bboxqa.simulate(
         images=25,
-        rotated=True,
         annotators=2,
         errors={"p01": "jitter=1", "p02": "offset=0,3"},
     )
-    truth = bboxqa.read_coco(made.truth(), min_annotators=1)
-    document = turned_boxes(made.document(), {"p01": (0, 2, 0), "p02": (4, 1, 0)})
+    truth = bboxqa.read_coco(rotated(made.truth()), min_annotators=1)
+    document = turned_boxes(rotated(made.document()), {"p01": (0, 2, 0), "p02": (4, 1, 0)})
     data = bboxqa.read_coco(document)
     result = bboxqa.agree(data, similarity="obb", bootstrap=200, reference=truth)
     (part,) = result.thresholds
@@ -122,7 +120,9 @@ def test_against_a_reference_each_of_two_is_told():
         if (row["annotator"], row["measure"]) == ("p02", "angle")
     ]
     # No box is missed: each is compared with the object that it shows. Corners have two digits.
-    true = {each["id"]: each["attributes"]["rotation"] for each in made.truth()["annotations"]}
+    true = {
+        each["id"]: each["attributes"]["rotation"] for each in rotated(made.truth())["annotations"]
+    }
     turned_by = np.array(
         [
             each["attributes"]["rotation"] - true[each["true_id"]]

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 from support.datasets import boxes_as_outlines, dataset, object_rows
+from support.wrong_shapes import people
 
 import bboxqa
 from bboxqa.model.settings import AgreeSettings
@@ -137,13 +138,8 @@ def test_the_story_ends_with_the_thresholds_of_other_similarities(data):
 
 @pytest.fixture
 def document():
-    return bboxqa.simulate(
-        images=12,
-        annotators=3,
-        errors={"p*": "jitter=3%", "p03": "miss=0.2"},
-        keypoints=True,
-        seed=2,
-    ).document()
+    errors = {"p*": "jitter=3%", "p03": "miss=0.2"}
+    return people(bboxqa.simulate(images=12, annotators=3, errors=errors, seed=2).document())
 
 
 def of_file(tmp_path, document, **more):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.wrong_shapes import people
 
 import bboxqa
 from bboxqa.examples import example_file
@@ -104,10 +105,8 @@ def test_below_a_table_stands_what_columns_are_and_why_alpha_is_undefined():
 
 
 def test_joints_are_named_with_their_category_where_there_are_several():
-    made = bboxqa.simulate(
-        images=3, keypoints=True, annotators=2, categories="cow,sheep", errors={"p*": "scatter=1"}
-    )
-    data = bboxqa.read_coco(made.document(), keypoints=True)
+    made = bboxqa.simulate(images=3, annotators=2, categories="cow,sheep")
+    data = bboxqa.read_coco(people(made.document(), scatter=1), keypoints=True)
     found = bboxqa.agree(data, similarity="keypoints", bootstrap=0).diagnose()
     lines = [*story_lines(found, 100, diagnose=True)]
     heads = [lines[lines.index(title) + 1].split() for title in lines if title.startswith("Joint")]

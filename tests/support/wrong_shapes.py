@@ -3,7 +3,8 @@
 import math
 from random import Random
 
-from bboxqa.model.shapes.keypoints import sides_of
+from bboxqa.geometry.similarities.box import COCO_SIGMAS
+from bboxqa.model.shapes.keypoints import COCO_JOINTS, sides_of
 
 
 def turned_boxes(document, errors, seed=0):
@@ -55,4 +56,40 @@ def tiring(document, name, first, last, seed=0):
         if record["annotator"] != name
         or values.random() >= first + (last - first) * (record["image_id"] - 1) / (n - 1)
     ]
+    return document
+
+
+def rotated(document):
+    """Turn each box about its middle by an angle of its true object, in place."""
+    for record in document["annotations"]:
+        x, y, w, h = record["bbox"]
+        ring = [x, y, x + w, y, x + w, y + h, x, y + h]
+        record |= {"segmentation": [ring], "attributes": {"rotation": 0}}
+        degrees = Random(record.get("true_id", record["id"])).uniform(0, 360)
+        _turn(record, round(degrees, 2), 0)
+    return document
+
+
+# COCO's joints of a standing person who faces the camera, as shares of width and height.
+_PEOPLE = (
+    (0.5, 0.1), (0.55, 0.08), (0.45, 0.08), (0.6, 0.1), (0.4, 0.1), (0.75, 0.22), (0.25, 0.22),
+    (0.88, 0.38), (0.12, 0.38), (0.95, 0.52), (0.05, 0.52), (0.66, 0.53), (0.34, 0.53),
+    (0.66, 0.74), (0.34, 0.74), (0.66, 0.95), (0.34, 0.95),
+)  # fmt: skip
+
+
+def people(document, scatter=0.0, omit=0.0, seed=0):
+    """Put COCO's joints into all boxes, in place, scattered by a multiple of COCO's sigmas."""
+    values = Random(seed)
+    for category in document["categories"]:
+        category["keypoints"] = [*COCO_JOINTS]
+    for record in document["annotations"]:
+        x, y, w, h = record["bbox"]
+        size = scatter * math.sqrt(w * h / 2)
+        flat = []
+        for (right, down), sigma in zip(_PEOPLE, COCO_SIGMAS, strict=True):
+            off = [size * sigma * values.gauss() for _ in range(2)]
+            point = [x + right * w + off[0], y + down * h + off[1], 2]
+            flat += [0, 0, 0] if values.random() < omit else point
+        record |= {"keypoints": flat, "num_keypoints": sum(n > 0 for n in flat[2::3])}
     return document

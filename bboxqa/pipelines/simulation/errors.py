@@ -20,17 +20,12 @@ FORMS = {
     "jitter": "pixels or percent of a side, such as 2 or 3%",
     "scale": "a factor from 0.1 to 10, such as 1.1",
     "offset": "pixels or percent of a side, to the right and down, such as 5,0 or 10%,-5%",
-    "scatter": "a factor from 0 to 10 of COCO's sigmas, such as 1",
-    "omit": "a rate from 0 to 1, such as 0.1",
     "split": "a rate from 0 to 1, such as 0.1",
     "merge": "a rate from 0 to 1, such as 0.1",
     "duplicate": "a rate from 0 to 1, such as 0.1",
     "copy": "another annotator and a share of the images, such as p01:0.3",
 }
 """The errors that an annotator can have, and how each is written."""
-
-OF_KEYPOINTS = ("scatter", "omit")
-"""The errors of key points only."""
 
 _LENGTH = re.compile(r"(.*?)(%?)")
 
@@ -61,8 +56,6 @@ class AnnotatorErrors:
     jitter: Length = Length()
     scale: float = 1.0
     offset: tuple[Length, Length] = (Length(), Length())
-    scatter: float = 0.0
-    omit: float = 0.0
     split: float = 0.0
     merge: float = 0.0
     duplicate: float = 0.0
@@ -215,5 +208,4 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "jitter": partial(_length, lowest=0.0),
     "scale": partial(_number, lowest=0.1, highest=10.0),
     "offset": _offset,
-    "scatter": partial(_number, lowest=0.0, highest=10.0),
 }

@@ -14,12 +14,8 @@ from bboxqa.core.types import AnyPath, Files
 from bboxqa.core.version import __version__
 from bboxqa.model.settings_files import read_toml
 from bboxqa.pipelines.read import read_coco
-from bboxqa.pipelines.simulation.drawing import Boxes, all_boxes, document_lines, true_joints
-from bboxqa.pipelines.simulation.errors import (
-    OF_KEYPOINTS,
-    Settings,
-    errors_by_annotator,
-)
+from bboxqa.pipelines.simulation.drawing import Boxes, all_boxes, document_text, true_boxes
+from bboxqa.pipelines.simulation.errors import Settings, errors_by_annotator
 from bboxqa.pipelines.simulation.scene import Scene, drawn_scene, scene_of
 
 _NAMES = (
@@ -49,7 +45,7 @@ class Simulation:
     """The seed, and the errors of each annotator as they were given."""
 
     def __len__(self) -> int:
-        return len(self.boxes.id)
+        return len(self.boxes)
 
     def __repr__(self) -> str:
         return f"<Simulation: {len(self.annotators)} annotators, {len(self):,} annotations>"
@@ -86,22 +82,13 @@ class Simulation:
 
     def _text(self) -> bytes:
         info = {"description": "simulated annotators", "version": __version__}
-        lines = document_lines(self.scene, self.boxes, self.annotators, self.asked, info)
-        return b"".join(lines)
+        ids = np.arange(1, len(self) + 1)
+        return document_text(self.scene, ids, self.boxes, self.asked, self.annotators, info)
 
     def _true_text(self) -> bytes:
-        scene = self.scene
-        index, none = np.arange(len(scene)), np.full(len(scene), -1)
-        angle = np.zeros(len(scene)) if scene.angle is None else scene.angle
-        author = np.zeros(len(scene), np.int32)
-        joints = true_joints(scene)
-        boxes = Boxes(
-            scene.id, scene.image, scene.category, author, scene.edges, angle, joints, index,
-            none, none, none,
-        )  # fmt: skip
-        everywhere = np.ones((len(scene.image_names), 1), np.bool_)
+        scene, asked = self.scene, np.ones((len(self.scene.image_names), 1), np.bool_)
         info = {"description": "truth of simulated annotators", "version": __version__, **self.info}
-        return b"".join(document_lines(scene, boxes, ("truth",), everywhere, info))
+        return document_text(scene, scene.id, true_boxes(scene), asked, ("truth",), info)
 
 
 def simulate(
@@ -115,8 +102,6 @@ def simulate(
     profiles: AnyPath | None = None,
     per_image: int | None = None,
     overlap: float = 0.0,
-    rotated: bool = False,
-    keypoints: bool = False,
     seed: int = 0,
 ) -> Simulation:
     """Simulate annotators with known errors.
@@ -145,10 +130,6 @@ def simulate(
         How many annotators, drawn at random, annotate each image; by default all.
     overlap : float
         Highest IoU of two objects in one image.
-    rotated : bool
-        Whether objects are rotated boxes: at random angles, or as the truth has them.
-    keypoints : bool
-        Whether objects have key points: people with COCO's 17, or as the truth has them.
     seed : int
         The same seed gives the same annotations.
 
@@ -179,30 +160,15 @@ def simulate(
     """
     _check(images, objects, overlap, seed)
     rng = np.random.default_rng([seed])
-    if keypoints and rotated:
-        raise ConfigError("keypoints go with upright boxes; leave keypoints or rotated out")
     if truth is None:
-        scene = drawn_scene(
-            images,
-            objects,
-            _shares(categories),
-            overlap,
-            rng,
-            rotated=rotated,
-            keypoints=keypoints,
-        )
+        scene = drawn_scene(images, objects, _shares(categories), overlap, rng)
     else:
-        data = read_coco(truth, min_annotators=1, keypoints=keypoints)
-        scene = scene_of(data, rotated=rotated, keypoints=keypoints)
+        scene = scene_of(read_coco(truth, min_annotators=1))
     names = _annotator_names(annotators)
     if per_image is not None and not 1 <= per_image <= len(names):
         raise ConfigError(f"is {per_image}; expected 1 to {len(names)}", "per_image")
     tables = {} if profiles is None else read_toml(Path(profiles))
     by_name = errors_by_annotator((tables, errors), names, scene.category_names)
-    for name, given in by_name.items():
-        wanted = [kind for kind in OF_KEYPOINTS if getattr(given, kind) and not keypoints]
-        if wanted:
-            raise ConfigError(f"{name}: {wanted[0]} needs key points: add --keypoints")
     asked = _assigned(len(scene.image_names), len(names), per_image, rng)
     boxes = all_boxes(scene, by_name, asked, seed)
     info = {"seed": seed, "profiles": tables, "errors": errors}

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from support.poses import SWAPPED, people_document
-from support.wrong_shapes import mirrored
+from support.wrong_shapes import mirrored, people
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
@@ -99,8 +99,10 @@ def test_who_scatters_joints_is_told_by_their_similarity(tmp_path):
 
 
 def test_people_with_left_and_right_exchanged_are_not_missed():
-    made = bboxqa.simulate(images=30, keypoints=True, errors={"p*": "jitter=2% scatter=1"})
-    data = bboxqa.read_coco(mirrored(made.document(), "p03", 0.4), keypoints=True)
+    made = bboxqa.simulate(images=30, errors={"p*": "jitter=2%"})
+    data = bboxqa.read_coco(
+        mirrored(people(made.document(), scatter=1), "p03", 0.4), keypoints=True
+    )
     found = bboxqa.agree(data, similarity="keypoints", bootstrap=0).diagnose()
     assert found.tables["annotators"]["miss_rate"].tolist() == [0, 0, 0]
     is_missed = found.tables["decomposition"]["kind"] == "missed by some"
