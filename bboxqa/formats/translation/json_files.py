@@ -1,13 +1,14 @@
 """JSON sources with one file per image: in a folder, in an archive, or a single file."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from bboxqa.core.types import Steps
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import absence_of
 from bboxqa.formats.member import Member
@@ -71,13 +72,16 @@ def json_stop(text: bytes, error: Exception) -> tuple[int, str]:
 
 
 def json_objects(
-    members: Iterable[Member], into: Collector
+    members: Sequence[Member], into: Collector, progress: Steps | None = None
 ) -> Iterator[tuple[Member, dict[str, Any]]]:
     """Yield files with their JSON objects; a file that cannot be read is reported as a defect.
 
-    Raises BrokenTextError if the only file of a source cannot be read.
+    `progress` is called with the number of files that were read, and of all. Raises BrokenTextError
+    if the only file of a source cannot be read.
     """
-    for member in members:
+    for number, member in enumerate(members):
+        if progress is not None and number % 100 == 0:
+            progress(number, len(members))
         text = member.text()
         problem = "expected an object"
         try:
