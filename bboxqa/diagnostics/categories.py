@@ -1,32 +1,28 @@
 """Categories that annotators confuse, use differently, or find difficult."""
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bboxqa.agreement.alpha.levels import ValuePairs, value_pairs
-from bboxqa.agreement.alpha.nominal import binary_alpha, coincidence_tables, nominal_alpha
+from bboxqa.agreement.alpha.nominal import (
+    binary_alpha,
+    coincidence_tables,
+    nominal_alpha,
+    value_sums,
+)
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import UnitCounts, coincidences_of, unit_counts
 from bboxqa.agreement.objects import has_meaning, values_without_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, n_nonzero
 from bboxqa.agreement.uncertainty.estimator import table_of
-from bboxqa.core.arrays import (
-    FloatArray,
-    IndexArray,
-    IntArray,
-    compact,
-    find,
-    frozen_arrays,
-    sum_by,
-)
+from bboxqa.core.arrays import FloatArray, IndexArray, compact, find, frozen_arrays, sum_by
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import disagreements
 from bboxqa.diagnostics.object_cells import (
     RatioSums,
+    alpha_has_meaning,
     cell_values,
     holm,
     object_cells,
@@ -34,10 +30,10 @@ from bboxqa.diagnostics.object_cells import (
     pairs_of_units,
     summed_rows,
 )
-from bboxqa.diagnostics.parts import drawn_objects, parts
+from bboxqa.diagnostics.parts import parts
 from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.model.table import Categorical, Column, Table, figure_columns, text_column
-from bboxqa.model.units import Cell, MatchedUnits
+from bboxqa.model.units import Cell, Coincidences, MatchedUnits
 
 # The number of pairs whose share and gain get intervals.
 _MOST = 1000
@@ -53,23 +49,18 @@ class Confusions:
     amount: FloatArray
     """(P,) float64. Their coincidences, o_ck + o_kc."""
     marginal: FloatArray
-    diagonal: FloatArray
-    """(K,) float64. The pairable values, and the coincidences of each with itself."""
-    n_categories: int
-    """The values beyond are no categories: missing annotations."""
+    agreeing: float
+    """How often each value occurs, (K,), and the coincidences of values with themselves."""
     has_meaning: bool
     """Whether alpha can show agreement; all alphas are NaN where it cannot."""
     counts: UnitCounts
+    of_images: Coincidences
     pairs: ValuePairs
     shown: IndexArray
-    """The counts by unit, and the index of each of the P pairs among all pairs of values, (P,)."""
-
-    def alpha(self) -> float:
-        """Return the nominal alpha of all values."""
-        return float(self.alpha_of(np.zeros(1), np.zeros(1))[0])
+    """The counts by unit and image, and the index of the P pairs among pairs of values, (P,)."""
 
     def alpha_of(self, agreeing: FloatArray, products: FloatArray) -> FloatArray:
-        """Return alpha with values merged, elementwise.
+        """Return the nominal alpha with values merged, elementwise.
 
         `agreeing` are the coincidences of merged values, and `products` is the sum of n_c n_k over
         each two of them.
@@ -78,30 +69,42 @@ class Confusions:
             return np.full(len(agreeing), np.nan)
         total = np.full(len(agreeing), self.marginal.sum())
         squares = float((self.marginal**2).sum()) + 2 * products
-        return nominal_alpha(total, self.diagonal.sum() + agreeing, squares)[0]
+        return nominal_alpha(total, self.agreeing + agreeing, squares)[0]
+
+    def alpha(self) -> float:
+        """Return the nominal alpha of all values."""
+        return float(self.alpha_of(np.zeros(1), np.zeros(1))[0])
+
+    def amounts(self, row_of_pair: IndexArray, n_rows: int) -> Any:
+        """Return the coincidences of pairs of values in each image; a row of −1 is left out."""
+        return _table(self.pairs, self.counts, self.pairs.amount, row_of_pair, n_rows)
+
+
+def _table(
+    pairs: ValuePairs, counts: UnitCounts, amount: FloatArray, row_of: IndexArray, n_rows: int
+) -> Any:
+    """Return the sums by row and image of amounts in units, (E,); `row_of` is (P,)."""
+    row, image = row_of[pairs.pair], counts.group[pairs.unit]
+    kept = np.flatnonzero(row >= 0)
+    return table_of(row[kept], image[kept], amount[kept], (n_rows, counts.n_groups))
 
 
 @remembered
 def matched_confusions(matched: MatchedUnits) -> Confusions:
     """Return the pairs of categories that were given in one matched unit."""
-    # The pairs of categories that were given in one unit.
     counts = unit_counts(matched.reliability, matched.missing)
-    pairs = value_pairs(counts)
-    n_drawn = sum_by(counts.value, counts.count, counts.n_values)
-    size = counts.size[counts.unit]
-    pairable = size >= 2
-    twice = counts.count * (counts.count - 1) / np.maximum(size - 1, 1)
-    n_pairs = len(pairs.first)
+    pairs, of_images = value_pairs(counts), coincidences_of(counts)
+    marginal, diagonal = value_sums(of_images)
     shown = np.flatnonzero(pairs.second < matched.reliability.n_values)
     return Confusions(
         first=pairs.first[shown],
         second=pairs.second[shown],
-        amount=sum_by(pairs.pair, pairs.amount, n_pairs)[shown],
-        marginal=sum_by(counts.value, counts.count * pairable, counts.n_values),
-        diagonal=sum_by(counts.value, twice * pairable, counts.n_values),
-        n_categories=matched.reliability.n_values,
-        has_meaning=has_meaning(n_drawn[: matched.reliability.n_values], matched.missing),
+        amount=sum_by(pairs.pair, pairs.amount, len(pairs.first))[shown],
+        marginal=marginal,
+        agreeing=float(diagonal.sum()),
+        has_meaning=alpha_has_meaning(matched),
         counts=counts,
+        of_images=of_images,
         pairs=pairs,
         shown=shown,
     )
@@ -136,25 +139,25 @@ def confusions(matched: MatchedUnits) -> Table:
     rows = np.argsort(-n, kind="stable")[:_MOST]
     if matched.bootstrap and len(rows):
         # The sums by image of which share and gain of R pairs are functions.
-        place = place[rows]
-        of_units, n_images = found.counts, counts.n_groups
-        shape = len(rows), n_images
-        coinciding, image = _entries(found.pairs, of_units, found.shown[place[place >= 0]])
-        row = np.flatnonzero(place >= 0)[coinciding[1]]
-        in_objects, object_image = _entries(pairs, counts, rows)
+        known = np.flatnonzero(place[rows] >= 0)
+        row_of_coinciding = np.full(len(found.pairs.first), -1)
+        row_of_coinciding[found.shown[place[rows[known]]]] = known
+        row_of_pair = np.full(len(pairs.first), -1)
+        row_of_pair[rows] = np.arange(len(rows))
+        one, image = np.ones(len(counts.value)), counts.group[counts.unit]
         tables = (
-            *coincidence_tables(coincidences_of(of_units), of_units.n_values),
-            table_of(row, image, found.pairs.amount[coinciding[0]], shape),
-            table_of(in_objects[1], object_image, np.ones(len(object_image)), shape),
-            table_of(
-                counts.value,
-                counts.group[counts.unit],
-                np.ones(len(counts.unit)),
-                (counts.n_values, n_images),
-            ),
+            *coincidence_tables(found.of_images, found.counts.n_values),
+            found.amounts(row_of_coinciding, len(rows)),
+            _table(pairs, counts, np.ones(len(pairs.pair)), row_of_pair, len(rows)),
+            table_of(counts.value, image, one, (counts.n_values, counts.n_groups)),
         )
-        first, second = pairs.first[rows], pairs.second[rows]
-        bounds[:, rows] = _bounds(matched, tables, first, second, share[rows], gain[rows])
+        bounds[:, rows] = _bounds(
+            matched,
+            tables,
+            pairs.first[rows],
+            pairs.second[rows],
+            np.concatenate([share[rows], gain[rows]]),
+        )
     # By gain, undefined ones last; equal gains by frequency.
     order = np.lexsort([pairs.second, pairs.first, -n, -gain])
     names = matched.data.category_names
@@ -170,64 +173,38 @@ def confusions(matched: MatchedUnits) -> Table:
     ).take(order)
 
 
+def _object_counts(matched: MatchedUnits) -> UnitCounts:
+    """Return the counts of categories of each object, without parts and second boxes."""
+    root, cells = disagreements(matched).root, object_cells(matched)
+    odd_boxes = np.append(parts(matched).odd_boxes, True)
+    is_own = (root == np.arange(len(root)))[cells.object] & ~odd_boxes[cells.annotation]
+    return unit_counts(object_reliability(matched).take(np.flatnonzero(is_own)))
+
+
 def _bounds(
     matched: MatchedUnits,
     tables: tuple[Any, ...],
     first: IndexArray,
     second: IndexArray,
-    share: FloatArray,
-    gain: FloatArray,
+    values: FloatArray,
 ) -> FloatArray:
-    """Return the 95 % intervals of share and gain of R pairs, (2, R, 2)."""
-    of_category = tables[-1]
-    with_either = n_nonzero(of_category[first] + of_category[second])
+    """Return the 95 % intervals of share and gain of R pairs, (2 R,) → (2, R, 2)."""
+
+    def evaluate(*sums: FloatArray) -> FloatArray:
+        marginal, agreeing, amount, n, n_given = sums
+        total, squares = marginal.sum(0), (marginal**2).sum(0)
+        products = marginal[first] * marginal[second]
+        alpha = nominal_alpha(total, agreeing[0], squares)[0]
+        merged = nominal_alpha(
+            np.broadcast_to(total, products.shape), agreeing + amount, squares + 2 * products
+        )[0]
+        return np.concatenate([ratio(n, n_given[first] + n_given[second] - n), merged - alpha])
+
+    with_either = np.tile(n_nonzero(tables[-1][first] + tables[-1][second]), 2)
     drawn = drawn_intervals(
-        np.concatenate([share, gain]), tables, partial(_drawn, first, second),
-        matched.bootstrap, matched.seed, n_images=np.tile(with_either, 2),
-    )  # fmt: skip
-    return drawn.reshape(2, -1, 2)
-
-
-def _object_counts(matched: MatchedUnits) -> UnitCounts:
-    """Return the counts of categories of each object, without parts and second boxes."""
-    objects, root = drawn_objects(matched), disagreements(matched).root
-    is_own = (root == np.arange(len(objects)))[objects.of] & ~parts(matched).odd_boxes
-    of, n_categories = objects.of[is_own], max(len(matched.data.category_names), 1)
-    value = matched.data.annotations.category[is_own].astype(np.int64)
-    keys, count = np.unique(of * n_categories + value, return_counts=True)
-    each, value = np.divmod(keys, n_categories)
-    return UnitCounts(
-        unit=each,
-        value=value,
-        count=count.astype(np.float64),
-        size=np.bincount(of, minlength=len(objects)).astype(np.float64),
-        group=objects.image.astype(np.int32),
-        weight=np.ones(len(objects)),
-        n_values=n_categories,
-        n_groups=len(matched.data.image_names),
+        values, tables, evaluate, matched.bootstrap, matched.seed, n_images=with_either
     )
-
-
-def _drawn(first: IndexArray, second: IndexArray, *sums: FloatArray) -> FloatArray:
-    """Return the replicates of share and gain of pairs, from the sums of `_tables`."""
-    marginal, agreeing, amount, n, n_given = sums
-    total, squares = marginal.sum(0), (marginal**2).sum(0)
-    products = marginal[first] * marginal[second]
-    alpha = nominal_alpha(total, agreeing[0], squares)[0]
-    merged = nominal_alpha(
-        np.broadcast_to(total, products.shape), agreeing + amount, squares + 2 * products
-    )[0]
-    return np.concatenate([ratio(n, n_given[first] + n_given[second] - n), merged - alpha])
-
-
-def _entries(
-    pairs: ValuePairs, counts: UnitCounts, rows: IndexArray
-) -> tuple[tuple[IndexArray, IndexArray], IntArray]:
-    """Return the entries of the pairs in `rows`, with the index of their pair, and their images."""
-    of_pair = np.full(len(pairs.first), -1)
-    of_pair[rows] = np.arange(len(rows))
-    entry = np.flatnonzero(of_pair[pairs.pair] >= 0)
-    return (entry, of_pair[pairs.pair[entry]]), counts.group[pairs.unit[entry]]
+    return drawn.reshape(2, -1, 2)
 
 
 # With more merges, the result would be another set of categories.
@@ -246,54 +223,24 @@ def category_merges(matched: MatchedUnits) -> Table:
 
     The data show only that categories are confused, not that they mean the same.
     """
-    names = matched.data.category_names
-    merges = merged_categories(matched_confusions(matched))
-    return Table(
-        {
-            "step": np.arange(1, len(merges) + 1),
-            "categories": text_column(
-                [", ".join(names[member] for member in merge.members) for merge in merges]
-            ),
-            "alpha": np.array([merge.alpha for merge in merges], np.float64),
-            "gain": np.array([merge.gain for merge in merges], np.float64),
-        }
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """Categories that became one."""
-
-    members: tuple[int, ...]
-    """All categories of the new one, sorted."""
-    alpha: float
-    gain: float
-
-
-def merged_categories(found: Confusions) -> list[Merge]:
-    """Return the merges that raise alpha, each the best one given those before.
-
-    The time of a merge is proportional to the number of confused pairs of categories.
-    """
+    found, names = matched_confusions(matched), matched.data.category_names
     first, second, amount = found.first, found.second, found.amount
     marginal = found.marginal.copy()
-    members: dict[int, tuple[int, ...]] = {value: (value,) for value in range(found.n_categories)}
-    agreeing, products, alpha = 0.0, 0.0, found.alpha()
-    merges: list[Merge] = []
-    while len(first) and len(merges) < _MOST_MERGES:
+    members: dict[int, tuple[int, ...]] = {value: (value,) for value in range(len(names))}
+    agreeing, products, alphas = 0.0, 0.0, [found.alpha()]
+    merged: list[str] = []
+    # The time of a merge is proportional to the number of confused pairs of categories.
+    while len(first) and len(merged) < _MOST_MERGES:
         product = marginal[first] * marginal[second]
-        alphas = found.alpha_of(agreeing + amount, products + product)
-        if np.isnan(alphas).all():
-            break
-        best = int(np.nanargmax(alphas))
-        gain = float(alphas[best]) - alpha
-        if not gain > _LEAST_GAIN:
+        each = found.alpha_of(agreeing + amount, products + product)
+        best = int(np.argmax(np.nan_to_num(each, nan=-np.inf)))
+        if not each[best] - alphas[-1] > _LEAST_GAIN:
             break
         kept, gone = int(first[best]), int(second[best])
         agreeing, products = agreeing + float(amount[best]), products + float(product[best])
-        alpha = float(alphas[best])
+        alphas.append(float(each[best]))
         members[kept] = tuple(sorted((*members[kept], *members.pop(gone))))
-        merges.append(Merge(members[kept], alpha, gain))
+        merged.append(", ".join(names[member] for member in members[kept]))
         marginal[kept] += marginal[gone]
         # The pairs with value `gone` replaced by `kept`, without the pair of the two.
         ends = np.sort(np.where(np.stack([first, second]) == gone, kept, [first, second]), axis=0)
@@ -301,7 +248,14 @@ def merged_categories(found: Confusions) -> list[Merge]:
         size = int(ends.max(initial=0)) + 1
         keys, place = np.unique(ends[0][apart] * size + ends[1][apart], return_inverse=True)
         first, second, amount = keys // size, keys % size, sum_by(place, amount[apart], len(keys))
-    return merges
+    return Table(
+        {
+            "step": np.arange(1, len(merged) + 1),
+            "categories": text_column(merged),
+            "alpha": np.array(alphas[1:], np.float64),
+            "gain": np.diff(alphas),
+        }
+    )
 
 
 def difficulty(matched: MatchedUnits) -> Table:
@@ -319,13 +273,11 @@ def difficulty(matched: MatchedUnits) -> Table:
     - mean_similarity: the mean similarity of annotations of the category to matching ones of
       others.
     """
-    names = matched.data.category_names
-    category = matched.data.annotations.category
-    n = np.bincount(category, minlength=len(names))
-    shown = np.flatnonzero(n)
-    counts = unit_counts(matched.reliability, matched.missing)
-    alpha, of_units = _alphas(counts, matched.missing)
+    names, counts = matched.data.category_names, matched_confusions(matched).counts
+    n = np.bincount(matched.data.annotations.category, minlength=len(names))
     n_units = np.bincount(counts.value, minlength=counts.n_values)
+    alpha, of_units = _alphas(matched)
+    shown = np.flatnonzero(n)
     columns: dict[str, Column] = {
         "category": Categorical(shown.astype(np.int32), names),
         "n": n[shown],
@@ -338,24 +290,23 @@ def difficulty(matched: MatchedUnits) -> Table:
     return Table(columns).take(np.lexsort([shown, -n[shown], alpha[shown]]))
 
 
-def _alphas(counts: UnitCounts, missing: str) -> tuple[FloatArray, FloatArray]:
+def _alphas(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
     """Return alpha of each value against the rest, and in the units with the value, (K,) each."""
-    n_values, n_units = counts.n_values, len(counts.size)
+    found = matched_confusions(matched)
+    counts, n_values = found.counts, found.counts.n_values
+    marginal, diagonal = value_sums(found.of_images)
     size = counts.size[counts.unit]
-    pairable = size >= 2
-    twice = pairable * counts.count * (counts.count - 1) / np.maximum(size - 1, 1)
-    marginal = sum_by(counts.value, pairable * counts.count, n_values)
-    diagonal = sum_by(counts.value, twice, n_values)
+    twice = (size >= 2) * counts.count * (counts.count - 1) / np.maximum(size - 1, 1)
+    of_unit = sum_by(counts.unit, twice, len(counts.size))[counts.unit]
+    n_there = sum_by(counts.value, (size >= 2) * size, n_values)
     total = float(marginal.sum())
-    of_unit = sum_by(counts.unit, twice, n_units)[counts.unit]
-    n_there = sum_by(counts.value, pairable * size, n_values)
-    sums = (np.array([number]) for number in (total, diagonal.sum(), (marginal**2).sum()))
-    _, _, expected = nominal_alpha(*sums)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        observed = 1 - sum_by(counts.value, of_unit, n_values) / n_there
-        of_units = np.where(expected > 0, 1 - observed / expected, np.nan)
+    sums = (np.array([each]) for each in (total, found.agreeing, (marginal**2).sum()))
+    expected = nominal_alpha(*sums)[2]
+    of_units = 1 - (1 - ratio(sum_by(counts.value, of_unit, n_values), n_there)) / np.where(
+        expected > 0, expected, np.nan
+    )
     alpha = binary_alpha(marginal, diagonal, total)
-    if missing == "category":
+    if matched.missing == "category":
         alpha[values_without_meaning(marginal)] = np.nan
         if not has_meaning(marginal[:-1]):
             of_units[:] = np.nan
@@ -419,7 +370,10 @@ def supercategories(matched: MatchedUnits) -> Table:
 def _merged(
     found: Confusions, group: IndexArray, shown: IndexArray, matched: MatchedUnits
 ) -> tuple[FloatArray, FloatArray]:
-    """Return alpha, then alpha with each shown group merged, and with all merged."""
+    """Return alpha, then alpha with each shown group merged, and with all merged.
+
+    Also return the intervals of the gains of merging.
+    """
     n_values, n_shown = found.counts.n_values, len(shown)
     place = np.full(int(group.max(initial=-1)) + 1, -1)
     place[shown] = np.arange(n_shown)
@@ -444,13 +398,9 @@ def _merged(
         gain: FloatArray = drawn[1:] - drawn[0]
         return gain
 
-    # The sums of each image: marginals, their agreement, and that within groups.
-    counts, pairs = found.counts, found.pairs
-    first, second = of_value[pairs.first[pairs.pair]], of_value[pairs.second[pairs.pair]]
-    within = np.flatnonzero((first == second) & (first >= 0))
-    image = counts.group[pairs.unit[within]]
-    amounts = table_of(first[within], image, pairs.amount[within], (n_shown, counts.n_groups))
-    tables = *coincidence_tables(coincidences_of(counts), counts.n_values), amounts
+    first, second = of_value[found.pairs.first], of_value[found.pairs.second]
+    within = found.amounts(np.where(first == second, first, -1), n_shown)
+    tables = *coincidence_tables(found.of_images, n_values), within
     alpha = alphas(*(np.asarray(table.sum(1)).reshape(-1, 1) for table in tables))[:, 0]
     if not found.has_meaning:
         alpha[:] = np.nan
@@ -546,7 +496,6 @@ def confusion_matrix(matched: MatchedUnits) -> Table:
 
 # Fewest objects of the others, and images with them, for a category to be reported.
 _LEAST_OBJECTS, _LEAST_IMAGES = 20, 5
-_UNUSED_ALARM = 0.05
 
 
 class Unused(NamedTuple):
@@ -567,50 +516,29 @@ def unused_categories(matched: MatchedUnits) -> list[Unused]:
     Bonferroni's correction for annotators and categories. If the annotator drew more of them, the
     confusions show it.
     """
-    of, asked = matched.data.annotations, matched.data.assigned
-    n_images, n_annotators = asked.shape
-    n_categories = len(matched.data.category_names)
-    own = _counts(of.annotator, of.category, (n_annotators, n_categories))
+    of, asked, objects = matched.data.annotations, matched.data.assigned, matched.objects
+    n_annotators, n_categories = asked.shape[1], len(matched.data.category_names)
+    key = of.annotator.astype(np.int64) * n_categories + of.category
+    own = np.bincount(key, minlength=n_annotators * n_categories).reshape(n_annotators, -1)
     was_asked = asked.astype(np.float64)
-    in_images = table_of(
-        of.category.astype(np.int64), of.image, np.ones(len(of)), (n_categories, n_images)
-    )
-    there = (in_images @ was_asked).T
     together = (was_asked.T @ was_asked) > 0
     np.fill_diagonal(together, val=False)
     n_using = together.astype(np.float64) @ (own > 0).astype(np.float64)
-    possible = (own == 0) & (there >= _LEAST_OBJECTS) & (2 * n_using > together.sum(1)[:, None])
-    possible &= own.sum(1, keepdims=True) > 0
+    possible = (own == 0) & (2 * n_using > together.sum(1)[:, None])
+    possible &= (own.sum(1, keepdims=True) > 0) & (own.sum(0) >= _LEAST_OBJECTS)
     found = []
-    for annotator in np.flatnonzero(possible.any(1)).tolist():
-        found += _of_annotator(matched, annotator, np.flatnonzero(possible[annotator]))
-    return found
-
-
-def _of_annotator(matched: MatchedUnits, annotator: int, categories: IndexArray) -> list[Unused]:
-    """Return which of some categories one annotator significantly leaves out."""
-    of = matched.data.annotations
-    seen = np.flatnonzero(matched.data.assigned[of.image, annotator])
-    objects, category, image = matched.objects[seen], of.category[seen], of.image[seen]
-    is_own = of.annotator[seen] == annotator
-    drawn = np.zeros(len(matched.objects), np.bool_)
-    drawn[objects[is_own]] = True
-    n_tests = len(matched.data.annotator_names) * len(matched.data.category_names)
-    found = []
-    for each in categories.tolist():
-        has = category == each
-        concerned, others = np.unique(objects[has]), np.unique(objects[~has & ~is_own])
-        others = np.setdiff1d(others, concerned)
-        n, n_drawn = len(concerned), int(drawn[concerned].sum())
-        enough = n >= _LEAST_OBJECTS and len(np.unique(image[has])) >= _LEAST_IMAGES
-        if not enough or not len(others) or 2 * n_drawn > n:
+    for annotator, category in np.argwhere(possible).tolist():
+        seen, has = asked[of.image, annotator], of.category == category
+        concerned = np.unique(objects[seen & has])
+        n, n_images = len(concerned), len(np.unique(of.image[seen & has]))
+        if n < _LEAST_OBJECTS or n_images < _LEAST_IMAGES:
             continue
-        if (1 - drawn[others].mean()) ** n <= _UNUSED_ALARM / n_tests:
-            found.append(Unused(annotator, each, n))
-    return sorted(found, key=lambda unused: -unused.n_objects)
-
-
-def _counts(first: IntArray, second: IntArray, shape: tuple[int, int]) -> FloatArray:
-    """Return how often two codes occur together, as an array of the given shape."""
-    key = first.astype(np.int64) * shape[1] + second
-    return np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+        is_own = of.annotator == annotator
+        drawn = objects[is_own]
+        others = np.setdiff1d(objects[seen & ~has & ~is_own], concerned)
+        few = 2 * np.isin(concerned, drawn).sum() <= n
+        if few and len(others):
+            missed = 1 - np.isin(others, drawn).mean()
+            if missed**n <= _ALARM / (n_annotators * n_categories):
+                found.append(Unused(annotator, category, n))
+    return sorted(found, key=lambda unused: (unused.annotator, -unused.n_objects))
