@@ -7,7 +7,6 @@ from support.cli import run
 from support.named_people import (
     PEOPLE,
     SOURCES,
-    files_named_after_people,
     key_on_annotations,
     names_shown,
 )
@@ -84,23 +83,3 @@ def test_the_key_is_not_written_over(arguments, tmp_path):
     refused = run(arguments[0], source, *arguments[1:], key, "--pseudonyms", key)
     assert refused.returncode == 2
     assert key.read_text() == '{"ann": "person-01"}'
-
-
-def test_a_file_that_is_no_key_is_refused_first(tmp_path):
-    source = key_on_annotations(tmp_path)
-    for arguments in (
-        ("plan", tmp_path / "none.json", "--target-width", "1"),
-        ("validate", source),
-    ):
-        refused = run(*arguments, "--pseudonyms", source)
-        assert refused.returncode == 2
-        assert "is not a key of pseudonyms; expected an object" in refused.stderr
-
-
-def test_a_file_named_after_a_known_person_has_the_pseudonym(tmp_path):
-    source, key = files_named_after_people(tmp_path), tmp_path / "keys/key.json"
-    run("compare", source, source, "--pseudonyms", key, "--bootstrap", "0")
-    given = json.loads(key.read_bytes())
-    alone = run("validate", source / f"{PEOPLE[0]}.json", "--pseudonyms", key)
-    assert f"{given[PEOPLE[0]]}.json: 5 images" in alone.stdout
-    assert "lovelace" not in alone.output

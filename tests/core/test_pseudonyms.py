@@ -25,14 +25,6 @@ def test_processes_that_add_names_at_the_same_time_lose_none(tmp_path):
     assert found == {known["everybody"]}
 
 
-def test_a_pseudonym_of_the_key_stays_in_data_that_have_it(tmp_path):
-    path = tmp_path / "key.json"
-    given = pseudonyms_of(path, ["ann", "bob"])
-    again = pseudonyms_of(path, given.values())
-    assert [again[name] for name in given.values()] == [*given.values()]
-    assert json.loads(path.read_bytes()) == given
-
-
 def test_two_annotators_never_become_one(tmp_path):
     path = tmp_path / "key.json"
     path.write_text('{"ann": "person-01"}')

@@ -7,7 +7,6 @@ from support.datasets import annotation, document, image, write
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.dataset.reading import Reading
-from bboxqa.formats.sources import list_files
 
 
 def authors(data):
@@ -59,15 +58,6 @@ def test_a_key_of_the_users_own(key, tmp_path):
         place[last] = record["id"] if key == "id" else name
     data = read(tmp_path, document(records), annotator_key=key)
     assert authors(data) == {1: "1", 2: "2"} if key == "id" else {1: "ann", 2: "bob"}
-
-
-def test_the_first_known_key_with_two_annotators_wins(tmp_path):
-    records = [
-        annotation(n, annotator="x", rater=r, created_by=n) for n, r in ((1, "ann"), (2, "bob"))
-    ]
-    data = read(tmp_path, document(records))
-    assert authors(data) == {1: "ann", 2: "bob"}
-    assert "'rater'" in data.attribution
 
 
 @pytest.mark.parametrize(
@@ -177,14 +167,6 @@ def test_a_file_per_annotator(tmp_path):
     ]
 
 
-def test_order_of_files_changes_nothing(tmp_path):
-    paths = files(tmp_path, ann=ONE, bob=document([annotation(5, bbox=(0, 0, 9, 9))]))
-    one, other = read_dataset(paths), read_dataset(paths[::-1])
-    assert one.annotator_names == other.annotator_names
-    for name in ("id", "image", "annotator", "category", "bbox"):
-        assert np.array_equal(getattr(one.annotations, name), getattr(other.annotations, name))
-
-
 def test_images_join_by_name_and_categories_by_name(tmp_path):
     ann = document(
         [annotation(1, 1, 1), annotation(2, 2, 2)],
@@ -218,27 +200,6 @@ def test_a_pattern_chooses_files_of_a_folder(tmp_path):
     )
     with pytest.raises(DatasetError, match=r"no json.* file that matches '\*_v3.json' in this fo"):
         read_dataset(tmp_path, Reading(pattern="*_v3.json"))
-
-
-def test_a_folder_of_other_files_says_what_is_read(tmp_path):
-    write(tmp_path / "readme.txt", "no json")
-    expected = r"no json, .*\btxt, zip\b.* is of a known format \(1 file, such as readme\.txt\)"
-    with pytest.raises(DatasetError, match=expected):
-        list_files([tmp_path])
-
-
-def test_files_that_all_name_annotators_are_shards(tmp_path):
-    shards = {
-        f"shard{n}": document(
-            [annotation(1, n, annotator="ann"), annotation(2, n, annotator="bob")], [image(n)]
-        )
-        for n in (1, 2)
-    }
-    paths = files(tmp_path, **shards)
-    data = read_dataset(paths)
-    assert data.annotator_names == ("ann", "bob")
-    assert len(data.annotations) == 4
-    assert read_dataset(paths[:1]).attribution == data.attribution
 
 
 def test_a_file_twice(tmp_path):

@@ -152,13 +152,6 @@ def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):
     assert listed(tmp_path, choices=Choices(from_format="cvat"))[0] == [sources[1]]
 
 
-def test_several_formats_are_those_of_people_who_are_named(tmp_path):
-    coco(tmp_path / "ann/a.json", FIRST)
-    labelme(tmp_path / "cid", FIRST, 1)
-    named = {"ann": tmp_path / "ann", "cid": tmp_path / "cid"}
-    assert read_dataset(named).annotator_names == ("ann", "cid")
-
-
 def test_annotators_who_are_named_in_part_are_refused(tmp_path):
     coco(tmp_path / "a.json", FIRST[:2], annotator="ann")
     coco(tmp_path / "b.json", FIRST[:2], 1, annotator="bob")

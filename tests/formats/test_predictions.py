@@ -79,22 +79,6 @@ def test_a_model_is_compared_with_a_reference(folder):
     assert found["precision"]["value"] == 0.5
 
 
-def test_masks_of_results_are_read(folder):
-    ring = [[10, 10, 30, 10, 30, 30, 10, 30]]
-    whole = document()
-    for each in whole["annotations"]:
-        each["segmentation"] = ring
-    (folder / "export.json").write_text(json.dumps(whole))
-    results = [
-        result(1, 1, HERE, 0.9, segmentation=ring),
-        result(2, 1, HERE, 0.9, segmentation=ring),
-    ]
-    (folder / "yolo.json").write_text(json.dumps(results))
-    data = bboxqa.read_coco(folder / "export.json", predictions=folder / "yolo.json")
-    found = bboxqa.agree(data, similarity="polygon", bootstrap=0)
-    assert found.existence.f1 == 1
-
-
 @pytest.mark.parametrize(
     ("results", "words"),
     [

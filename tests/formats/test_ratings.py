@@ -140,11 +140,6 @@ def test_clusters_and_numbers_of_options(write):
     assert ratings.n_options.tolist() == [2, 3, 4]
 
 
-def test_repeated_answers_stay_in_order():
-    ratings = from_columns(["a"] * 4, ["y", "x", "y", "x"], [1, 2, 3, 4])
-    assert triples(ratings) == [("a", "x", "2"), ("a", "x", "4"), ("a", "y", "1"), ("a", "y", "3")]
-
-
 @pytest.mark.parametrize("make", ["list", "numpy", "pandas", "polars", "pyarrow"])
 def test_columns_of_any_library(make):
     makers = {

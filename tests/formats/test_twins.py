@@ -3,20 +3,15 @@
 Pascal VOC and YOLO of CVAT hold boxes only. COCO has ellipses as masks, which are marked as crowds.
 """
 
-import csv
 import itertools
 import json
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 import pytest
 from support.tool_files import write
 
 from bboxqa import agree, read_coco, reading
-
-SHARED = Path(__file__).parents[3] / "shared/data/formats"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of CVAT here")
 
 TWINS = ("cvat", "coco", "voc", "yolo")
 PAIRS = [*itertools.combinations(TWINS, 2)]
@@ -145,44 +140,3 @@ def test_an_excerpt_agrees_in_what_both_formats_hold(made, tmp_path, pair):
         **{"sizes.csv": "image,width,height\nshapes.jpg,588,643\nstrawberry.jpg,800,800\n"},
     )
     assert check(made, pair, tmp_path, sizes / "sizes.csv") == 1
-
-
-@needs_shared
-@pytest.mark.parametrize("pair", PAIRS)
-def test_real_exports_agree_in_what_both_formats_hold(tmp_path, pair):
-    sources = {
-        "cvat": SHARED / "cvat/shapes_task/annotations.xml",
-        "coco": SHARED / "coco/cvat_export/annotations/instances_default.json",
-        "voc": SHARED / "voc/cvat_export",
-        "yolo": SHARED / "yolo/cvat_export",
-    }
-    with (SHARED / "yolo/image_sizes.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["folder"] == "yolo/classes_txt"]
-    lines = [f"{row['image']},{row['width']},{row['height']}" for row in rows]
-    (tmp_path / "sizes.csv").write_text("\n".join(["image,width,height", *lines]))
-    check(sources, pair, tmp_path, tmp_path / "sizes.csv")
-    left_out = dict.fromkeys(("bird", "ellipse", "triangle"), "")
-    with reading(image_size=tmp_path / "sizes.csv"):
-        data = read_coco({name: sources[name] for name in pair}, join="stem", category_map=left_out)
-    result = agree(data, bootstrap=0)
-    assert result.existence.f1 == result.class_agreement.share == 1
-    assert result.place.mean_iou == pytest.approx(1, abs=1e-4)
-
-
-@needs_shared
-def test_the_boxes_of_a_task_as_cvat_and_as_yolo(tmp_path):
-    whole = {
-        "cvat": SHARED / "cvat/rebar_task/annotations.xml",
-        "yolo": SHARED / "yolo/rebar",
-    }
-    data = read_coco(whole["cvat"], min_annotators=1)
-    rows = zip(data.image_names, data.image_size.tolist(), strict=True)
-    lines = [f"{name},{width},{height}" for name, (width, height) in rows]
-    (tmp_path / "sizes.csv").write_text("\n".join(["image,width,height", *lines]))
-    with reading(image_size=tmp_path / "sizes.csv"):
-        # YOLO has folders of splits, and no suffixes.
-        both = read_coco(whole, join="stem")
-    assert np.bincount(both.annotations.annotator).tolist() == [1030, 1030]
-    result = agree(both, bootstrap=0)
-    assert result.existence.f1 == 1
-    assert result.place.mean_iou == pytest.approx(1, abs=1e-3)

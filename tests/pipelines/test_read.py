@@ -114,13 +114,6 @@ def test_what_stops_reading_is_said_as_findings(code, tmp_path):
     assert any(f": {code} " in line for line in error.problems)
 
 
-def test_the_command_that_mends_is_named_where_a_safe_fix_exists(tmp_path):
-    path = write(tmp_path / "my export.json", json.dumps(two_annotators()).encode("utf-16"))
-    error = refused(path)
-    assert ": F003 encoding is UTF-16; " in error.problems[0]
-    assert error.advice.splitlines()[-2].endswith(f"bboxqa validate '{path}' --fix")
-
-
 def test_what_no_rule_finds_is_said_in_the_words_of_the_reader(tmp_path):
     # The rules know the common annotator keys only.
     records = [annotation(n, drawn_by=who) for n, who in ((1, "ann"), (2, "bob"))]
@@ -142,9 +135,3 @@ def test_no_annotators_is_not_a_broken_file(tmp_path):
     content = document([annotation(1, bbox=[5, 5, 0, 0]), annotation(2)])
     error = refused(write(tmp_path / "a.json", content))
     assert "no annotator is named in the files" in error.problems[0]
-
-
-def test_the_package_reads_alike(tmp_path):
-    path = write(tmp_path / "a.json", "")
-    with pytest.raises(bboxqa.DatasetError, match="F001 error"):
-        bboxqa.read_coco(path)

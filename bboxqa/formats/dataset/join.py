@@ -9,6 +9,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import alike, clean, count, first_few, in_natural_order
+from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.dataset.categories import (
     left_out_by,
     map_options,
@@ -103,7 +104,7 @@ def join(
         # Versions of one file contradict each other in many places; this error names the cause.
         refuse_versions(files, parts, authors, sessions, images, names, attribution.key)
     if joined.problems:
-        advice = _advice(renamed, authors, attribution)
+        advice = _advice(renamed, authors, attribution, files)
         raise DatasetError(joined.problems, advice, files=joined.origins)
     if reading.asked == "all":
         assigned[~listed] = True
@@ -325,10 +326,17 @@ def _nothing_shared(
 
 
 def _advice(
-    renamed: Mapping[str, str], authors: Sequence[IntArray], attribution: Attribution
+    renamed: Mapping[str, str],
+    authors: Sequence[IntArray],
+    attribution: Attribution,
+    files: Sequence[AnnotationFile],
 ) -> str:
     """Return advice for problems that no single file shows."""
     lines = [f"If they are one category: {map_options(renamed)}"] if renamed else []
+    if lists := [file.source.name for file in files if file.records == "results"]:
+        truth = next((f.source.name for f in files if f.records != "results"), "ANNOTATIONS")
+        typed = typed_paths([lists[0], "--ground-truth", truth])
+        lines.append(f"For all findings: bboxqa validate {typed}")
     if any((author < 0).any() for author in authors):
         lines.append(
             f"Annotators are named by {attribution.way}: name who drew these annotations there, "
