@@ -1,17 +1,29 @@
 """With a key of pseudonyms, no command shows the name of a person."""
 
 import json
+import stat
 
 import pytest
 from support.cli import run
 from support.named_people import (
+    MARKS,
     PEOPLE,
     SOURCES,
     key_on_annotations,
     names_shown,
 )
 
+import bboxqa
+
 COMMANDS = {
+    "agree": (
+        *("agree", "IN", "--bootstrap", "0", "--diagnose", "--out", "OUT/run"),
+        *("--report", "OUT/run.html"),
+    ),
+    **{
+        f"convert to {to}": ("convert", "IN", f"OUT/{out}", "--to", to, "--lossy")
+        for to, out in (("coco", "all.json"), ("cvat", "cvat"), ("csv", "all.csv"))
+    },
     "plan": ("plan", "IN", "--target-width", "0.1"),
     "plan as json": ("plan", "IN", "--target-width", "0.1", "--format", "json"),
     "draw": ("draw", "IN", "--image", "0.jpg", "--out", "OUT/drawn.svg"),
@@ -42,7 +54,7 @@ def source(request, tmp_path):
 def test_no_output_and_no_error_shows_a_name(source, command, tmp_path):
     out, key = tmp_path / "out", tmp_path / "key.json"
     out.mkdir()
-    arguments = [str(each).replace("OUT/", f"{out}/") for each in command]
+    arguments = [each.replace("OUT/", f"{out}/") for each in command]
     arguments = [source if each == "IN" else each for each in arguments]
     outcome = run(*arguments, "--pseudonyms", key)
     assert "internal error" not in outcome.output
@@ -83,3 +95,50 @@ def test_the_key_is_not_written_over(arguments, tmp_path):
     refused = run(arguments[0], source, *arguments[1:], key, "--pseudonyms", key)
     assert refused.returncode == 2
     assert key.read_text() == '{"ann": "person-01"}'
+
+
+def test_pages_of_saved_results_have_no_name(tmp_path):
+    source, key, page = key_on_annotations(tmp_path), tmp_path / "key.json", tmp_path / "page.html"
+    source.write_text(source.read_text().replace(PEOPLE[2], "grace-hopper"))
+    saved = ("--bootstrap", "0", "--diagnose", "--out")
+    run("agree", source, *saved, tmp_path / "run")
+    made = run("report", tmp_path / "run", "--pseudonyms", key, "--out", page)
+    assert names_shown(made, page.parent / "none") == []
+    assert "person-01" in page.read_text()
+    assert not any(mark in page.read_text().lower() for mark in MARKS)
+    # A number inside of a sentence may be anything.
+    numbered = tmp_path / "numbered.json"
+    numbered.write_text(source.read_text().replace('"grace-hopper"', '"7"'))
+    run("agree", numbered, *saved, tmp_path / "run7")
+    refused = run("report", tmp_path / "run7", "--pseudonyms", key, "--out", page)
+    assert refused.returncode == 2
+    assert "the annotator '7' cannot be distinguished from other words" in refused.stderr
+
+
+def test_a_reference_is_named_as_in_the_file(tmp_path):
+    source, key = key_on_annotations(tmp_path), tmp_path / "key.json"
+    found = run("agree", source, "--pseudonyms", key, "--reference", PEOPLE[0])
+    assert found.returncode == 0, found.stderr
+    given = json.loads(key.read_bytes())
+    assert given[PEOPLE[0]] in found.stdout
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+
+
+def test_the_key_is_not_passed_on(tmp_path):
+    source = key_on_annotations(tmp_path)
+    for command in (("agree", source, "--out"), ("convert", source, "--to", "cvat")):
+        refused = run(*command, tmp_path / "out", "--pseudonyms", tmp_path / "out/k")
+        assert refused.returncode == 2
+        assert "would be in" in refused.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_named_after_somebody_in_the_key_have_the_pseudonym(tmp_path):
+    key = tmp_path / "key.json"
+    key.write_text('{"zoe": "person-07"}')
+    source = key_on_annotations(tmp_path).rename(tmp_path / "zoe.json")
+    data = bboxqa.read_coco(source, pseudonyms=key)
+    assert [each.name for each in data.sources] == [f"{tmp_path}/person-07.json"]
+    assert "person-07" not in data.annotator_names
+    with pytest.raises(bboxqa.ConfigError, match="is not a key of pseudonyms; expected an object"):
+        bboxqa.read_coco(source, pseudonyms=source)
