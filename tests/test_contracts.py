@@ -82,7 +82,7 @@ def folder_graphs(graph):
 
 
 def test_no_modules_import_each_other_not_even_in_functions_or_for_types(graph):
-    assert "bboxqa.pipelines.agree_files" in graph["bboxqa.cli.agree"]
+    assert "bboxqa.pipelines.agree" in graph["bboxqa.cli.agree"]
     assert "bboxqa.report.pages.page_file" in graph["bboxqa.cli.validate"]
     assert len(order_of(graph)) == len(graph)
 

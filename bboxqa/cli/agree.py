@@ -81,7 +81,9 @@ def agree(
     Exit code 0: measured. 1: below --min-alpha or --min-f1. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show, show_notes, tracking
-    from bboxqa.pipelines.agree_files import agree_files
+    from bboxqa.formats.records import LOWEST_SCORE
+    from bboxqa.pipelines.agree import agree_files
+    from bboxqa.pipelines.read import AS_COMPARED
 
     model = _predictions(predictions, score)
     if quiet and output_format != "text":
@@ -97,17 +99,16 @@ def agree(
     page = _page_target(report, images, top, split=split, force=force)
     wanted = diagnose or page is not None
     with tracking() as progress:
-        result = agree_files(
-            source,
-            settings,
-            reference=reference,
+        reading = replace(
+            AS_COMPARED,
             predictions=model,
-            score=score,
+            score=LOWEST_SCORE if score is None else score,
             pseudonyms=pseudonyms,
             digest=bool(out or page),
             choices=choices,
             progress=progress,
         )
+        result = agree_files(source, settings, reading, reference)
         if top is not None:
             result = replace(result, diagnoser=result.diagnoser.keeping(top))
         if not diagnose and out is None:

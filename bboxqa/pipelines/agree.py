@@ -1,71 +1,54 @@
-"""Agreement of a data set: checks, comparison, matching, counting and figures in order."""
+"""Agreement of a data set or of files: checks, comparison, matching, counting and figures."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, Never
+from pathlib import Path
+from typing import Any, Unpack
 
-import numpy as np
+import msgspec
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.types import Progress
+from bboxqa.core.pseudonyms import pseudonyms_of
+from bboxqa.core.types import Files, Progress
 from bboxqa.core.version import __version__
+from bboxqa.formats.dataset.reading import Reading
+from bboxqa.formats.records import LOWEST_SCORE
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import matchers
-from bboxqa.matching.matchers import check_matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import ReadShapes
-from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
+from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
 from bboxqa.pipelines.counting import (
     AgreementCounts,
-    ImagePart,
     check_number,
     compared_images,
     count_sequentially,
-    figures_if_all_asked,
     with_all_asked,
 )
 from bboxqa.pipelines.diagnosis.diagnoser import ImageDiagnoser
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
-from bboxqa.pipelines.notes import (
-    all_asked_notes,
-    chance_notes,
-    crowd_notes,
-    image_notes,
-    pair_note,
-    repeat_notes,
-    with_repeats,
-)
+from bboxqa.pipelines.notes import all_asked_notes, notes_of
+from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.refusals import check_boxes
+from bboxqa.pipelines.repeats import repeat_notes, with_repeats
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
 from bboxqa.report.agreement_result import AgreementResult
 
 CountAll = Callable[..., AgreementCounts]
-_OF_READING = (
-    "annotator_key", "attribution", "filter", "join", "asked", "category_map", "session_key",
-    "time_key", "tracks", "predictions", "score")  # fmt: skip
+_OF_READING = {*AgreeSettings.__struct_fields__, "predictions", "score"} - {
+    *AgreeKeywords.__annotations__
+}
 
 
 def agree(
     data: Dataset,
     *,
-    similarity: str = "bbox",
-    iou_threshold: float | Sequence[float] = 0.5,
-    matcher: str = "auto",
-    category_lenient: bool = False,
-    missing: Missing = "category",
-    empty_images: EmptyImages = "agree",
-    all_touched: bool = False,
-    bootstrap: int = 1000,
-    seed: int = 0,
-    min_alpha: float | None = None,
-    min_f1: float | None = None,
-    checks: bool = True,
-    sigmas: float | Sequence[float] | Literal["estimated"] = (),
     reference: str | Dataset | None = None,
     progress: Progress | None = None,
-    **unknown: Never,
+    **settings: Unpack[AgreeKeywords],
 ) -> AgreementResult:
     """Measure how far annotators agree.
 
@@ -140,49 +123,28 @@ def agree(
     >>> round(bboxqa.agree(data, iou_threshold=0.5).alpha, 4)
     0.0222
     """
-    check_dataset(data, "data")
-    settings = settings_of_keywords(
-        {
-            "similarity": similarity,
-            "iou_threshold": iou_threshold,
-            "matcher": matcher,
-            "category_lenient": category_lenient,
-            "missing": missing,
-            "empty_images": empty_images,
-            "all_touched": all_touched,
-            "bootstrap": bootstrap,
-            "seed": seed,
-            "min_alpha": min_alpha,
-            "min_f1": min_f1,
-            "checks": checks,
-            "sigmas": sigmas,
-            **unknown,
-        }
-    )
-    data = check_before_measuring(data, settings)
+    checked = settings_of_keywords(settings)
+    data = checked_data(data, checked, "data")
     if isinstance(reference, Dataset):
-        reference = check_before_measuring(reference, settings)
+        reference = checked_data(reference, checked, "reference")
     elif not isinstance(reference, str | None):
         raise TypeError(
             f"reference is a {type(reference).__name__}; expected the name of an annotator, or "
             "what `bboxqa.read_coco` returns"
         )
-    return agree_with(data, settings, reference=reference, progress=progress)
+    return agree_with(data, checked, reference=reference, progress=progress)
 
 
-def check_dataset(data: Dataset, name: str) -> None:
-    """Refuse what is not a data set, such as the name of a file."""
+def checked_data(data: Dataset, settings: AgreeSettings, name: str) -> Dataset:
+    """Return a data set with headlines on doubtful boxes, if boxes are compared.
+
+    Raise DatasetError if the boxes are in another layout than x, y, width, height in pixels, and
+    TypeError for what is not a data set, such as the name of a file.
+    """
     if not isinstance(data, Dataset):
         raise TypeError(
             f"{name} is a {type(data).__name__}; expected what `bboxqa.read_coco` returns"
         )
-
-
-def check_before_measuring(data: Dataset, settings: AgreeSettings) -> Dataset:
-    """Return a data set with headlines on doubtful boxes, if boxes are compared.
-
-    Raise DatasetError if the boxes are in another layout than x, y, width, height in pixels.
-    """
     if settings.checks and not needs_outlines(settings.similarity):
         return check_boxes(data)
     return data
@@ -190,11 +152,50 @@ def check_before_measuring(data: Dataset, settings: AgreeSettings) -> Dataset:
 
 def settings_of_keywords(keywords: Mapping[str, Any]) -> AgreeSettings:
     """Return the settings of a call from Python; raise ConfigError for settings of `read_coco`."""
-    for name in _OF_READING:
-        if keywords.get(name) is not None:
+    for name in _OF_READING & keywords.keys():
+        if keywords[name] is not None:
             raise ConfigError(f"{name} is for `bboxqa.read_coco`; the data set is already read")
     return agree_settings_from(
         {name: value for name, value in keywords.items() if name not in _OF_READING}
+    )
+
+
+def agree_files(
+    source: Files,
+    settings: AgreeSettings,
+    reading: Reading = AS_COMPARED,
+    reference: str | None = None,
+) -> AgreementResult:
+    """Read files and measure how far their annotators agree, with checked settings.
+
+    Files that would give a false result are refused with the findings of `validate`. `reference`
+    is an annotator or a file; with one, the other annotators may have no image in common.
+    """
+    is_file = reference is not None and Path(reference).is_file()
+    reading = replace(
+        reading,
+        truth=Path(str(reference)) if is_file else None,
+        # With a reference, one annotator is enough.
+        min_annotators=2 if reference is None else 1,
+        by_files="all",
+    )
+    data = read_for(source, settings, reading)
+    if reading.score != LOWEST_SCORE and all(each.score is None for each in data.sources):
+        raise ConfigError(
+            "--score is for results: --predictions FILE, or a list of results among the files"
+        )
+    other: str | Dataset | None = None
+    if reference is not None:
+        from bboxqa.pipelines.reference import read_reference
+
+        if reading.pseudonyms is not None:
+            reference = pseudonyms_of(reading.pseudonyms, ()).get(reference, reference)
+        other = read_reference(reference, data, settings, reading)
+    unchecked = msgspec.structs.replace(settings, checks=False)
+    shapes = replace(reading, digest=False, outlines=True, keypoints=True)
+    read_shapes = partial(read_for, source, unchecked, shapes)
+    return agree_with(
+        data, settings, reference=other, read_shapes=read_shapes, progress=reading.progress
     )
 
 
@@ -211,20 +212,10 @@ def agree_with(
     """Measure how far annotators agree, with checked settings; see `agree`.
 
     Without `with_chance`, existence is not corrected for chance. `read_shapes` returns the data
-    with all shapes, for a diagnosis that compares them as well.
-
-    `count_all` counts agreement in the images, for instance on other machines; by default
-    `count_sequentially` does so within the memory.
+    with all shapes, for a diagnosis that compares them as well. `count_all` counts agreement in the
+    images, for instance on other machines.
     """
-    data = with_sigmas(with_points(data, settings), settings)
-    measure = partial(
-        _agree,
-        settings=settings,
-        count_all=count_all,
-        with_chance=with_chance,
-        read_shapes=read_shapes,
-        progress=progress,
-    )
+    data, found = with_sigmas(with_points(data, settings), settings), None
     if reference is not None:
         from bboxqa.pipelines.reference import compared, reference_matches, with_reference
 
@@ -233,40 +224,24 @@ def agree_with(
         found = compared(data, reference)
         both = with_sigmas(found.both, settings, of=data)
         matches = reference_matches(both, settings, progress=progress)
-        result = measure(found.team)
-        return with_reference(result, found, matches)
-    return measure(data)
-
-
-def _agree(
-    data: Dataset,
-    *,
-    settings: AgreeSettings,
-    count_all: CountAll | None,
-    with_chance: bool,
-    read_shapes: ReadShapes | None,
-    progress: Progress | None,
-) -> AgreementResult:
+        data = found.team
     check_number(data)
     part = compared_images(data)
-    check_matcher(part.data.annotations, settings.matcher)
+    matchers.check_matcher(part.data.annotations, settings.matcher)
     # With three annotators in an image, the result depends on the order in which they are joined.
     # Greedy matching has no such order.
-    n_annotators = data.assigned.sum(1)
-    greedy = bool((n_annotators > 2).any()) and matchers.matcher(settings.matcher).by_order
-    count = partial(count_sequentially) if count_all is None else count_all
-    counted = count(part, settings, greedy=greedy, progress=progress)
+    several = data.assigned.sum(1)
+    greedy = bool((several > 2).any()) and matchers.matcher(settings.matcher).by_order
+    counted = (count_all or count_sequentially)(part, settings, greedy=greedy, progress=progress)
+    chance = not_measured(part, settings)
     if with_chance:
         chance = chance_existence(part, settings, progress=progress)
-    else:
-        chance = not_measured(part, settings)
-    results = threshold_results(part, settings, counted, chance, progress)
-    results = with_all_asked(results, figures_if_all_asked(data, counted, settings))
-    thresholds = with_repeats(results, data, settings, progress=progress)
-    n_images = int((n_annotators >= 2).sum())
-    return AgreementResult(
+    thresholds = threshold_results(part, settings, counted, chance, progress)
+    thresholds = with_all_asked(thresholds, data, counted, settings)
+    thresholds = with_repeats(thresholds, data, settings, progress=progress)
+    result = AgreementResult(
         thresholds=thresholds,
-        n_images=n_images,
+        n_images=int((several >= 2).sum()),
         n_annotators=len(data.annotator_names),
         n_annotations=len(part.data.annotations),
         n_crowd=int(data.annotations.iscrowd.sum()),
@@ -278,23 +253,12 @@ def _agree(
         reading=data.reading,
         notes=(
             *data.headlines,
-            *all_asked_notes(data, thresholds),
+            *(note for each in thresholds for note in all_asked_notes(data, each)),
             *data.notes,
-            *crowd_notes(data, _crowd_images(data, part)),
-            *image_notes(part.data, settings, counted.counts, thresholds),
+            *notes_of(data, part, settings, counted.counts, thresholds[0]),
             *repeat_notes(thresholds[0]),
-            *chance_notes(chance, n_images, thresholds[0].existence.chance),
-            *pair_note(part.paired),
         ),
         headlines=data.headlines,
         diagnoser=ImageDiagnoser(part, progress, read_shapes=read_shapes),
     )
-
-
-def _crowd_images(data: Dataset, part: ImagePart) -> int:
-    """Return the number of images with crowd annotations only, which have no alpha."""
-    n_images = len(data.image_names)
-    before, after = (
-        np.bincount(each.annotations.image, minlength=n_images) for each in (data, part.data)
-    )
-    return int(((before > 0) & (after == 0) & (data.assigned.sum(1) >= 2)).sum())
+    return result if found is None else with_reference(result, found, matches)

@@ -50,18 +50,14 @@ class ChanceCounts:
     sums: FloatArray
     """(T, I, 2) float64. By image: the pairs that match, and the pairs that could match. The ratio
     of their sums over images is the F1 by chance."""
-    n_alone: int
-    """Images of two annotators or more for which there is no comparable other image."""
     reason: str = ""
     """Why nothing was counted; empty if pairs were counted."""
-    n_unknown: int = 0
-    """Images of `n_alone` whose size is not known."""
 
 
 def not_measured(part: ImagePart, settings: AgreeSettings) -> ChanceCounts:
     """Return counts of zero, for settings that do not correct existence for chance."""
     sums = np.zeros((len(settings.iou_threshold), len(part.data.image_names), 2))
-    return ChanceCounts(sums, 0, "it was not measured")
+    return ChanceCounts(sums, "it was not measured")
 
 
 def chance_existence(
@@ -91,11 +87,11 @@ def chance_existence(
     of_annotator = kind[image] * data.assigned.shape[1] + annotator
     _, circle, size = np.unique(of_annotator, return_inverse=True, return_counts=True)
     exchanged = np.bincount(image[size[circle] > 1], minlength=len(kind)) > 0
-    n_compared = int((data.assigned.sum(1) >= 2).sum())
-    n_alone = n_compared - int(exchanged.sum())
-    n_unknown = n_compared - int((kind >= 0).sum())
-    if 2 * n_alone > n_compared or n_alone == n_compared:
-        return ChanceCounts(sums, n_alone, _reason(n_compared, n_alone, n_unknown))
+    reason = _reason(
+        int((data.assigned.sum(1) >= 2).sum()), int(exchanged.sum()), int((kind >= 0).sum())
+    )
+    if reason:
+        return ChanceCounts(sums, reason)
     # Which image takes which place, in as many passes as the size of the data allows.
     generator = np.random.default_rng(settings.seed)
     ranks = _ranks(data)
@@ -115,27 +111,31 @@ def chance_existence(
     wanted = slots.source * n_annotators + slots.annotator
     start, stop = np.searchsorted(author, wanted), np.searchsorted(author, wanted, side="right")
     for part_of in whole_places(slots.place, 1 + stop - start, _AT_ONCE):
-        laid = _laid_over(data, slots.take(part_of), start[part_of], stop[part_of], settings)
+        laid, places = _laid_over(
+            data, slots.take(part_of), start[part_of], stop[part_of], settings
+        )
         try:
-            found = matched_pairs(laid.data, settings)
+            found = matched_pairs(laid, settings)
         except DatasetError:
-            return ChanceCounts(np.zeros_like(sums), n_alone, _TOO_MANY)
+            return ChanceCounts(np.zeros_like(sums), _TOO_MANY)
         for of_images, of_places in zip(sums, found, strict=True):
             for column in range(2):
                 values = of_places[:, column]
-                of_images[:, column] += sum_by(laid.image, values, len(of_images))
+                of_images[:, column] += sum_by(places, values, len(of_images))
         if progress is not None:
             progress("comparing with other images", part_of.stop, len(start))
-    return ChanceCounts(sums, n_alone, n_unknown=n_unknown)
+    return ChanceCounts(sums)
 
 
-def _reason(n_compared: int, n_alone: int, n_unknown: int) -> str:
-    """Return why chance agreement is not measured."""
-    images = count(n_compared, "image")
+def _reason(n_compared: int, n_exchanged: int, n_known: int) -> str:
+    """Return why chance agreement is not measured; "" if most images can be exchanged."""
+    images, n_alone = count(n_compared, "image"), n_compared - n_exchanged
+    if 2 * n_alone <= n_compared and n_exchanged:
+        return ""
     if n_compared < 2:
         return f"{images}, and agreement by chance needs others"
-    if 2 * n_unknown > n_compared:
-        return f"the size of {n_unknown:,} of {images} is not known"
+    if 2 * n_known < n_compared:
+        return f"the size of {n_compared - n_known:,} of {images} is not known"
     return f"{n_alone:,} of {images} have no other of a similar shape and the same annotators"
 
 
@@ -189,19 +189,8 @@ def _ranks(data: Dataset) -> tuple[IndexArray, IndexArray]:
 def _relative(data: Dataset, part: slice) -> FloatArray:
     """Return boxes as shares of the sides of their images, (N, 4)."""
     sides = np.tile(np.maximum(data.image_size, 1), 2)
-    shares: FloatArray = data.annotations.bbox[part] / sides.take(
-        data.annotations.image[part], axis=0
-    )
-    return shares
-
-
-@frozen_arrays
-class _Places:
-    """Annotations moved to other images; each place is an image of `data`."""
-
-    data: Dataset
-    image: IndexArray
-    """(P,). The original image of each place."""
+    of = data.annotations
+    return np.asarray(of.bbox[part] / sides.take(of.image[part], axis=0), np.float64)
 
 
 def _laid_over(
@@ -210,8 +199,11 @@ def _laid_over(
     start: IndexArray,
     stop: IndexArray,
     settings: AgreeSettings,
-) -> _Places:
-    """Return the annotations start:stop of the slots, scaled to the images of their places."""
+) -> tuple[Dataset, IndexArray]:
+    """Return the annotations start:stop of the slots, scaled to the images of their places.
+
+    Each place is an image; its original image is in the second part, (P,).
+    """
     first = run_starts(slots.place)
     image = slots.place[first] % len(data.image_names)
     number = np.repeat(np.arange(len(first)), np.diff(first, append=len(start)))
@@ -242,7 +234,7 @@ def _laid_over(
         assigned=assigned,
         unlisted=None,
     )
-    return _Places(laid, image)
+    return laid, image
 
 
 def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:

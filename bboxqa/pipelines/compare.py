@@ -33,8 +33,7 @@ from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.pipelines.agree import (
     agree_with,
-    check_before_measuring,
-    check_dataset,
+    checked_data,
     settings_of_keywords,
 )
 from bboxqa.pipelines.notes import few_images_note, shift_note
@@ -115,10 +114,9 @@ def compare(
     >>> result.counts["unchanged"], result.thresholds[0].pooled.difference
     (9, 0.0)
     """
-    check_dataset(before, "before")
-    check_dataset(after, "after")
     checked = settings_of_keywords(settings)
-    before, after = (check_before_measuring(data, checked) for data in (before, after))
+    before = checked_data(before, checked, "before")
+    after = checked_data(after, checked, "after")
     return compare_with(before, after, checked, progress=progress)
 
 

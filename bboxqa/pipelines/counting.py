@@ -1,7 +1,7 @@
 """Counting of agreement: the images that are compared, part by part."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -27,7 +27,7 @@ from bboxqa.agreement.counts.unit_counts import (
     join_coincidences,
 )
 from bboxqa.agreement.objects import has_meaning
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, blocks, frozen_arrays, sum_by
+from bboxqa.core.arrays import BoolArray, IntArray, blocks, frozen_arrays, sum_by
 from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
@@ -129,14 +129,13 @@ def check_number(data: Dataset) -> None:
     n_annotations = len(data.annotations)
     n_cells = n_annotators * (n_annotators + n_images)
     most = max(_MEMORY // _BYTES_OF_TABLES, _CELLS_OF_ANNOTATION * n_annotations)
-    if n_cells <= most:
-        return
-    problem = (
-        f"{n_annotators:,} annotators of {count(n_annotations, 'annotation')} in "
-        f"{count(n_images, 'image')} give {n_cells:,} pairs of two annotators, or of one and an "
-        f"image; expected {most:,} at most"
-    )
-    raise DatasetError([problem], _ADVICE)
+    if n_cells > most:
+        problem = (
+            f"{n_annotators:,} annotators of {count(n_annotations, 'annotation')} in "
+            f"{count(n_images, 'image')} give {n_cells:,} pairs of two annotators, or of one and "
+            f"an image; expected {most:,} at most"
+        )
+        raise DatasetError([problem], _ADVICE)
 
 
 def check_annotators(data: Dataset, units: UnitTable) -> None:
@@ -145,26 +144,22 @@ def check_annotators(data: Dataset, units: UnitTable) -> None:
     Its objects times annotators are a table, and so are the pairs of annotations of an object. Each
     may take 1 GB.
     """
-    n_asked = data.assigned.sum(1)
-    n_images = len(n_asked)
-    n_units = np.bincount(units.image, minlength=n_images)
-    _check(data, n_units * n_asked, "answers on", n_units)
+    n_asked, most = data.assigned.sum(1), _MEMORY // _BYTES
+    n_units = np.bincount(units.image, minlength=len(n_asked))
     size = np.bincount(units.unit, minlength=len(units))
-    pairs = sum_by(units.image, size * (size - 1) // 2, n_images).astype(np.int64)
-    _check(data, pairs, "pairs of annotations of", n_units)
-
-
-def _check(data: Dataset, n_rows: IndexArray, rows: str, n_units: IndexArray) -> None:
-    most = _MEMORY // _BYTES
-    if n_rows.max(initial=0) <= most:
-        return
-    worst = int(n_rows.argmax())
-    problem = (
-        f"image {data.image_names[worst]!r}: {int(data.assigned[worst].sum()):,} annotators give "
-        f"{n_rows[worst]:,} {rows} {count(int(n_units[worst]), 'object')}; "
-        f"expected {most:,} at most"
-    )
-    raise DatasetError([problem], _ADVICE)
+    pairs = sum_by(units.image, size * (size - 1) // 2, len(n_asked)).astype(np.int64)
+    for n_rows, what in (
+        (n_units * n_asked, "answers on"),
+        (pairs, "pairs of annotations of"),
+    ):
+        if n_rows.max(initial=0) > most:
+            worst = int(n_rows.argmax())
+            problem = (
+                f"image {data.image_names[worst]!r}: {int(n_asked[worst]):,} annotators give "
+                f"{n_rows[worst]:,} {what} {count(int(n_units[worst]), 'object')}; "
+                f"expected {most:,} at most"
+            )
+            raise DatasetError([problem], _ADVICE)
 
 
 # Annotations of a part: 2 kB each while they are compared and matched.
@@ -224,36 +219,17 @@ def count_part(
         pair_bytes=bytes_per_pair(data.annotations, matchers),
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
-    each: list[_Counted] = []
-    for threshold in settings.iou_threshold:
+    found: dict[str, list[Any]] = {name: [] for name in _OF_THRESHOLDS}
+    for done, threshold in enumerate(settings.iou_threshold, 1):
         reaches = pairs.similarity >= threshold - TOLERANCE
         admissible = pairs if reaches.all() else pairs.take(np.flatnonzero(reaches))
-        found = _counted(part, admissible, settings, threshold, greedy=greedy, of_pairs=of_pairs)
-        each.append(found)
+        counted = _counted(part, admissible, settings, threshold, greedy=greedy, of_pairs=of_pairs)
+        for name, value in counted.items():
+            found[name].append(value)
         if progress is not None:
-            progress("matching", len(each), len(settings.iou_threshold))
-    return AgreementCounts(
-        units=tuple(one.units for one in each),
-        coincidences=tuple(one.coincidences for one in each),
-        greedy=tuple(one.greedy for one in each if one.greedy is not None),
-        pairs=tuple(one.pairs for one in each if one.pairs is not None),
-        objects=tuple(one.objects for one in each),
-        classes=tuple(one.classes for one in each),
-        n_images=len(data.image_names),
-        counts=counts,
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Counted:
-    """The counts of one threshold."""
-
-    units: UnitTable
-    coincidences: Coincidences
-    greedy: Coincidences | None
-    pairs: PairCounts | None
-    objects: ObjectCounts
-    classes: Coincidences
+            progress("matching", done, len(settings.iou_threshold))
+    by_threshold = {name: tuple(values) for name, values in found.items()}
+    return AgreementCounts(**by_threshold, n_images=len(data.image_names), counts=counts)
 
 
 def _counted(
@@ -264,8 +240,8 @@ def _counted(
     *,
     greedy: bool,
     of_pairs: bool,
-) -> _Counted:
-    """Match the annotations at one threshold, and count agreement."""
+) -> dict[str, Any]:
+    """Match the annotations at one threshold, and count agreement; see `AgreementCounts`."""
     data, missing = part.data, settings.missing
     matched_by = partial(_matched, part, admissible, settings, threshold)
     units, reliability = matched_by(settings.matcher)
@@ -274,18 +250,11 @@ def _counted(
     for block in blocks(len(inside)):
         inside[block] = units.unit[admissible.left[block]] == units.unit[admissible.right[block]]
     matched = admissible.take(np.flatnonzero(inside))
-    similar = settings.similarity
-    every = unit_pairs(data, units, matched, similar, all_touched=settings.all_touched)
-    by_greedy = None
-    if greedy:
-        _, other = matched_by("greedy")
-        by_greedy = coincidences(other, missing)
-    return _Counted(
-        units=units,
-        coincidences=with_missing if missing == "category" else classes,
-        greedy=by_greedy,
-        pairs=_pairs_of(reliability, part, missing) if of_pairs else None,
-        objects=count_objects(
+    every = unit_pairs(data, units, matched, settings.similarity, all_touched=settings.all_touched)
+    found = {
+        "units": units,
+        "coincidences": with_missing if missing == "category" else classes,
+        "objects": count_objects(
             data.annotations,
             every,
             data.assigned,
@@ -294,15 +263,15 @@ def _counted(
             of_pairs=of_pairs,
             paired=part.paired,
         ),
-        classes=classes,
-    )
-
-
-def _pairs_of(data: ReliabilityData, part: ImagePart, missing: str) -> PairCounts:
-    """Return the counts of each pair of annotators, or of those of the paired annotators."""
-    if part.paired is not None:
-        data = data.take(np.flatnonzero(part.paired[data.annotator]))
-    return count_pairs(data, part.data.assigned.shape[1], missing)
+        "classes": classes,
+    }
+    if greedy:
+        found["greedy"] = coincidences(matched_by("greedy")[1], missing)
+    if of_pairs:
+        if part.paired is not None:
+            reliability = reliability.take(np.flatnonzero(part.paired[reliability.annotator]))
+        found["pairs"] = count_pairs(reliability, data.assigned.shape[1], missing)
+    return found
 
 
 def _matched(
@@ -347,29 +316,26 @@ def count_sequentially(
     return join_counted(counted)
 
 
+# How the values of each threshold are joined from those of parts.
+_OF_THRESHOLDS: dict[str, Callable[[Any], Any]] = {
+    "units": tuple, "coincidences": join_coincidences, "greedy": join_coincidences,
+    "pairs": join_pairs, "objects": join_objects, "classes": join_coincidences,
+}  # fmt: skip
+
+
 def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
     """Return the counts of a whole from those of its parts, in the order of their images.
 
     Joining is associative: parts can be joined in any grouping.
     """
-    counts: Counter[str] = Counter()
-    for part in parts:
-        counts += part.counts
     before = np.cumsum([0, *(part.n_images for part in parts)])[:-1].tolist()
-    return AgreementCounts(
-        units=tuple(join_units(tables, before) for tables in _by_threshold(parts, "units")),
-        coincidences=tuple(map(join_coincidences, _by_threshold(parts, "coincidences"))),
-        greedy=tuple(map(join_coincidences, _by_threshold(parts, "greedy"))),
-        pairs=tuple(map(join_pairs, _by_threshold(parts, "pairs"))),
-        objects=tuple(map(join_objects, _by_threshold(parts, "objects"))),
-        classes=tuple(map(join_coincidences, _by_threshold(parts, "classes"))),
-        n_images=sum(part.n_images for part in parts),
-        counts=counts,
-    )
-
-
-def _by_threshold(parts: Sequence[AgreementCounts], name: str) -> Iterator[tuple[Any, ...]]:
-    return zip(*(getattr(part, name) for part in parts), strict=True)
+    joiners = {**_OF_THRESHOLDS, "units": lambda tables: join_units(tables, before)}
+    joined = {
+        name: tuple(map(join, zip(*(getattr(part, name) for part in parts), strict=True)))
+        for name, join in joiners.items()
+    }
+    counts = sum((part.counts for part in parts), Counter[str]())
+    return AgreementCounts(**joined, n_images=sum(part.n_images for part in parts), counts=counts)
 
 
 # Cells of the units × annotators table per annotation. With more, most cells would be empty, as
@@ -386,19 +352,23 @@ def partly_annotated(data: Dataset) -> BoolArray:
     return result
 
 
-def figures_if_all_asked(
-    data: Dataset, counted: AgreementCounts, settings: AgreeSettings
-) -> Iterator[tuple[float, float]]:
-    """Yield alpha and F1 at each threshold as if all were asked; NaN where that changes nothing.
+def with_all_asked(
+    results: tuple[ThresholdResult, ...],
+    data: Dataset,
+    counted: AgreementCounts,
+    settings: AgreeSettings,
+) -> tuple[ThresholdResult, ...]:
+    """Return results with F1, and alpha where it has a meaning, as if all were asked.
 
-    The matched units are kept; in images of one annotator, each annotation is a unit.
+    They are NaN where that changes nothing. The matched units are kept; in images of one annotator,
+    each annotation is a unit.
     """
+    is_small = len(data.annotator_names) <= _MOST_CELLS
+    if data.unlisted is None or settings.missing == "ignore" or not is_small:
+        return results
+    if not partly_annotated(data).any():
+        return results
     annotations = replace(data.annotations, segmentation=None, keypoints=None, rotated_box=None)
-    n_cells = len(annotations) * len(data.annotator_names)
-    is_open = partly_annotated(data).any() and n_cells <= _MOST_CELLS * len(annotations)
-    if data.unlisted is None or not is_open or settings.missing == "ignore":
-        yield from [(nan, nan)] * len(counted.units)
-        return
     assigned = data.assigned | data.unlisted[:, None]
     kept = np.flatnonzero(~annotations.iscrowd & (assigned.sum(1) >= 2)[annotations.image])
     annotations = select_annotations(annotations, kept)
@@ -408,27 +378,16 @@ def figures_if_all_asked(
     empty = np.flatnonzero(~drawn & (assigned.sum(1) >= 2)).astype(np.int32)
     whole = ImagePart(replace(data, annotations=annotations, assigned=assigned), empty)
     possible = float((assigned.sum(1)[annotations.image] - 1).sum()) / 2
-    for units, objects in zip(counted.units, counted.objects, strict=True):
+    found = []
+    for result, units, objects in zip(results, counted.units, counted.objects, strict=True):
         unit = np.zeros(len(annotations), np.int64)
         unit[is_matched] = units.unit
         unit[~is_matched] = len(units) + np.arange(len(alone))
         table = UnitTable(unit, np.concatenate([units.image, alone]))
-        found = coincidences(reliability_of(whole, table, settings), settings.missing)
-        is_meant = has_meaning(value_sums(found)[0][:-1], settings.missing)
-        alpha = pooled_alpha(found).value if is_meant else nan
+        sums = coincidences(reliability_of(whole, table, settings), settings.missing)
+        is_meant = has_meaning(value_sums(sums)[0][:-1], settings.missing)
+        alpha = nan if result.alpha_has_no_meaning or not is_meant else pooled_alpha(sums).value
         # In images of one annotator, no annotation has a match.
-        yield alpha, float(objects.images.matched.sum()) / possible
-
-
-def with_all_asked(
-    results: Iterable[ThresholdResult], figures: Iterable[tuple[float, float]]
-) -> tuple[ThresholdResult, ...]:
-    """Return results with F1, and alpha where it has a meaning, as if all were asked."""
-    return tuple(
-        replace(
-            result,
-            all_asked_alpha=nan if result.alpha_has_no_meaning else alpha,
-            all_asked_f1=f1,
-        )
-        for result, (alpha, f1) in zip(results, figures, strict=True)
-    )
+        f1 = float(objects.images.matched.sum()) / possible
+        found.append(replace(result, all_asked_alpha=alpha, all_asked_f1=f1))
+    return tuple(found)

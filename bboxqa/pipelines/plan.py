@@ -18,8 +18,7 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.agree import (
     agree_with,
-    check_before_measuring,
-    check_dataset,
+    checked_data,
     settings_of_keywords,
 )
 
@@ -97,9 +96,8 @@ def plan(
     >>> bboxqa.plan(bboxqa.read_coco(example_file("fruits")), 0.1).status
     'too few images annotated by two or more annotators'
     """
-    check_dataset(data, "data")
     checked = settings_of_keywords(settings)
-    data = check_before_measuring(data, checked)
+    data = checked_data(data, checked, "data")
     return plan_images(data, target_width, checked, progress)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, pairs_within, rows, run_starts
+from bboxqa.core.arrays import BoolArray, IndexArray, pairs_within, rows, run_starts
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few, nearest, one_line
 from bboxqa.core.types import Progress
@@ -20,6 +20,7 @@ from bboxqa.diagnostics.against_reference import (
 )
 from bboxqa.formats.dataset.categories import left_out_by, variant_remark
 from bboxqa.formats.dataset.image_names import join_advice
+from bboxqa.formats.dataset.reading import Reading
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.matching.matchers import match, matcher
@@ -40,58 +41,10 @@ from bboxqa.model.shapes.keypoints import join_keypoints
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
 from bboxqa.pipelines.counting import ImagePart, split_images
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
-from bboxqa.pipelines.read import AS_COMPARED, read_for
+from bboxqa.pipelines.read import read_for
 from bboxqa.report.agreement_result import AgreementResult
 
 _MOST_NAMED = 3
-
-
-def empty_notes(both: Dataset, name: str) -> Iterator[str]:
-    """Yield a note if the reference has no annotations."""
-    if not (both.annotations.annotator == len(both.annotator_names) - 1).any():
-        yield (
-            f"the reference {one_line(name)} has no annotation in "
-            f"{count(len(both.image_names), 'image')}: all that annotators drew there counts as "
-            "extra, and recall, class and place are undefined; if it should have some, check its "
-            "file or its name"
-        )
-
-
-def asked_notes(team: Dataset) -> Iterator[str]:
-    """Yield the number of images with one annotator, which do not count for alpha."""
-    n_annotators = team.assigned.sum(1)
-    alone = int((n_annotators == 1).sum())
-    if alone and (n_annotators > 1).any():
-        yield (
-            f"{count(alone, 'image')} with one annotator: they have no part in alpha, but can be "
-            "compared with the reference"
-        )
-
-
-def variants(team: Dataset, reference: Dataset) -> tuple[str, ...]:
-    """Return categories of a reference that differ from the team's only by case or blanks."""
-    sides = _used_categories(team), _used_categories(reference)
-    users = {name: {int(name not in sides[0])} for side in sides for name in side}
-    return tuple(filter(None, [variant_remark(users)]))
-
-
-def _used_categories(data: Dataset) -> tuple[str, ...]:
-    used = np.unique(data.annotations.category).tolist()
-    return tuple(dict.fromkeys(data.category_names[each] for each in used))
-
-
-def category_notes(team: Dataset, reference: Dataset, name: str) -> Iterator[str]:
-    """Yield the categories that the reference uses and no annotator has."""
-    names = _used_categories(reference)
-    lacking = [one_line(each) for each in names if each not in team.category_names]
-    if lacking:
-        yield (
-            f"{name} uses categories that no annotator has: {first_few(lacking, _MOST_NAMED)}. "
-            "Their objects can be found but not named alike; --map OLD=NEW renames a category"
-        )
-
-
-_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,71 +72,67 @@ def compared(data: Dataset, reference: str | Dataset) -> Compared:
     Raises ConfigError if no annotator has the name. Raises DatasetError if several annotators of
     the reference share images, no image of the data is in it, or images have other sizes.
     """
+    headlines: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    notes: list[str] = []
     if isinstance(reference, Dataset):
         # The name of the file of a reference, without its folder.
         names = [Path(source.name).name for source in reference.sources]
         name = "data set" if not names else names[0] + " and others" * (len(names) > 1)
         team, own, sources = data, _as_one(reference, name), reference.sources
+        sides = _used_categories(team), _used_categories(own)
+        users = {each: {int(each not in sides[0])} for side in sides for each in side}
+        headlines = tuple(filter(None, [variant_remark(users)]))
     else:
-        if reference not in data.annotator_names:
-            raise unknown_reference(data, reference)
-        name, sources = reference, ()
-        team, own = _apart(data, data.annotator_names.index(reference))
+        name = reference
+        team, own = _apart(data, name)
+        notes.append(f"{one_line(name)} is the reference, and has no part in the other figures")
     # The images of the reference that annotators were asked about, with all annotations.
     place = {image: number for number, image in enumerate(team.image_names)}
     in_team = np.array([place.get(image, -1) for image in own.image_names], np.int64)
     known = np.flatnonzero(in_team >= 0)
     known = known[team.assigned[in_team[known]].any(1)]
     known = known[np.argsort(in_team[known], kind="stable")]
-    images = in_team[known]
-    if not len(images):
-        raise _nothing_shared(team, own, name)
-    _check_sizes(team, own, images, known, name)
-    categories = (*team.category_names, *_only(own.category_names, team.category_names))
-    number = {category: code for code, category in enumerate(categories)}
-    codes = np.array([number[each] for each in own.category_names], np.int32)
-    drawn = _moved(team.annotations, images, len(team.image_names))
-    expected = _moved(own.annotations, known, len(own.image_names))
-    last = np.full(len(expected), len(team.annotator_names), np.int32)
-    expected = replace(expected, category=codes[expected.category], annotator=last)
-    size = team.image_size[images]
-    joints = joints_of(categories, [team, own])
-    both = Dataset(
-        image_names=tuple(team.image_names[each] for each in images.tolist()),
-        image_size=np.where(size > 0, size, own.image_size[known]),
-        category_names=categories,
-        annotator_names=(*team.annotator_names, name),
-        annotations=_together([drawn, expected]),
-        assigned=np.column_stack([team.assigned[images], np.ones(len(images), np.bool_)]),
-        joint_names=joints.names,
-        limbs=joints.limbs,
-    )
-    notes = (
-        *empty_notes(both, name),
-        *asked_notes(team),
-        *category_notes(team, own, name),
-    )
-    if isinstance(reference, str):
-        notes = (f"{one_line(name)} is the reference, and has no part in the other figures", *notes)
-    # If the reference is an annotator, its headlines are among those of the data already.
-    headlines = () if isinstance(reference, str) else variants(team, own)
-    return Compared(team, both, name, len(own.image_names), sources, notes, headlines)
+    if not len(known):
+        found = join_advice([set(team.image_names), set(own.image_names)])
+        n = len(own.image_names)
+        asked = f"no annotator was asked about any of its {n:,} images" if n else "has no images"
+        advice = f": {found}" if found else "; check the names."
+        raise DatasetError([f"{name}: {asked}"], f"Images are joined by file_name{advice}")
+    drawn, expected = _of_images(team, in_team[known]), _of_images(own, known)
+    _check_sizes(drawn, expected, name)
+    both = _joined(drawn, expected, name)
+    if expected.annotations.iscrowd.all():
+        notes.append(
+            f"the reference {one_line(name)} has no annotation in "
+            f"{count(len(known), 'image')}: all that annotators drew there counts as extra"
+        )
+    used = _used_categories(own)
+    lacking = [one_line(each) for each in used if each not in team.category_names]
+    if lacking:
+        notes.append(
+            f"{name} uses categories that no annotator has: {first_few(lacking, _MOST_NAMED)}. "
+            "Their objects can be found but not named alike; --map OLD=NEW renames a category"
+        )
+    n_images = len(own.image_names)
+    return Compared(team, both, name, n_images, sources, tuple(notes), headlines)
+
+
+def _used_categories(data: Dataset) -> tuple[str, ...]:
+    used = np.unique(data.annotations.category).tolist()
+    return tuple(dict.fromkeys(data.category_names[each] for each in used))
 
 
 def unknown_reference(data: Dataset, name: str) -> ConfigError:
     """Return the error about a reference that is no annotator."""
-    who = first_few(data.annotator_names, _NAMED, lambda each: repr(one_line(each)))
+    names = data.annotator_names
+    who = first_few(names, _MOST_NAMED, lambda each: repr(one_line(each)))
+    alike = [each for each in names if each.casefold() == name.strip().casefold()]
+    meant = f"; did you mean {alike[0]!r}?" if alike else nearest(name, names)
     return ConfigError(
         f"the reference is {name!r}, which is neither an annotator nor a file; expected one of "
-        f"the annotators ({who}), or a COCO file{_meant(data, name)}"
+        f"the annotators ({who}), or a COCO file{meant}"
     )
-
-
-def _meant(data: Dataset, name: str) -> str:
-    """Return a suggestion for a misspelt annotator, ignoring case."""
-    folded = {each.casefold(): each for each in data.annotator_names}
-    own = folded.get(name.strip().casefold())
-    return nearest(name, data.annotator_names) if own is None else f"; did you mean {own!r}?"
 
 
 def _as_one(reference: Dataset, name: str) -> Dataset:
@@ -207,117 +156,99 @@ def _as_one(reference: Dataset, name: str) -> Dataset:
     )
 
 
-def _apart(data: Dataset, place: int) -> tuple[Dataset, Dataset]:
+def _apart(data: Dataset, name: str) -> tuple[Dataset, Dataset]:
     """Return a data set without one annotator, and what this annotator drew."""
-    of = data.annotations
-    own, others = np.flatnonzero(of.annotator == place), np.flatnonzero(of.annotator != place)
+    if name not in data.annotator_names:
+        raise unknown_reference(data, name)
+    place, of, repeats = data.annotator_names.index(name), data.annotations, data.repeats
+    own = select_annotations(of, np.flatnonzero(of.annotator == place))
+    rest = select_annotations(of, np.flatnonzero(of.annotator != place))
     number = np.arange(len(data.annotator_names), dtype=np.int32)
     number[place:] -= 1
-    rest = select_annotations(of, others)
-    kept = np.delete(np.arange(len(number)), place)
+    if repeats is not None:
+        others = np.flatnonzero(repeats.annotator != place)
+        sessions, people = _of_images(repeats.sessions, others), number[repeats.annotator[others]]
+        repeats = Repeats(sessions, repeats.image[others], people) if len(others) else None
     team = replace(
         data,
-        annotator_names=tuple(data.annotator_names[each] for each in kept.tolist()),
+        annotator_names=tuple(each for each in data.annotator_names if each != name),
         annotations=replace(rest, annotator=number[rest.annotator]),
-        assigned=data.assigned[:, kept],
-        repeats=_repeats_without(data, place, number),
+        assigned=np.delete(data.assigned, place, axis=1),
+        repeats=repeats,
     )
-    images = np.flatnonzero(data.assigned[:, place])
-    drawn = _moved(select_annotations(of, own), images, len(data.image_names))
-    reference = replace(
+    asked = np.flatnonzero(data.assigned[:, place])
+    return team, _as_one(_of_images(replace(data, annotations=own, repeats=None), asked), name)
+
+
+def _of_images(data: Dataset, images: IndexArray) -> Dataset:
+    """Return some images of a data set, in this order, with their annotations."""
+    number = np.full(len(data.image_names), -1, np.int32)
+    number[images] = np.arange(len(images))
+    kept = np.flatnonzero(number[data.annotations.image] >= 0)
+    annotations = select_annotations(data.annotations, kept)
+    return replace(
         data,
         image_names=tuple(data.image_names[each] for each in images.tolist()),
         image_size=data.image_size[images],
-        annotator_names=(data.annotator_names[place],),
-        annotations=replace(drawn, annotator=np.zeros(len(drawn), np.int32)),
-        assigned=np.ones((len(images), 1), np.bool_),
+        annotations=replace(annotations, image=number[annotations.image]),
+        assigned=data.assigned[images],
+        unlisted=None,
         repeats=None,
     )
-    return team, reference
 
 
-def _repeats_without(data: Dataset, place: int, number: IntArray) -> Repeats | None:
-    """Return the repeats of the other annotators; None if they have none."""
-    repeats = data.repeats
-    if repeats is None:
-        return None
-    kept = np.flatnonzero(repeats.annotator != place)
-    if not len(kept):
-        return None
-    whole = repeats.sessions
-    sessions = replace(
-        whole,
-        image_names=tuple(whole.image_names[each] for each in kept.tolist()),
-        image_size=whole.image_size[kept],
-        annotations=_moved(whole.annotations, kept, len(whole.image_names)),
-        assigned=whole.assigned[kept],
-    )
-    return Repeats(sessions, repeats.image[kept], number[repeats.annotator[kept]])
+def _joined(team: Dataset, own: Dataset, name: str) -> Dataset:
+    """Return the same images of annotators and a reference, which is the last annotator.
 
-
-def _only(names: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
-    """Return the names that are not among the others, each once."""
-    return [name for name in dict.fromkeys(names) if name not in set(others)]
-
-
-def _moved(of: Annotations, images: IndexArray, n_images: int) -> Annotations:
-    """Return the annotations of some images, with the images renumbered."""
-    number = np.full(n_images, -1, np.int32)
-    number[images] = np.arange(len(images))
-    kept = select_annotations(of, np.flatnonzero(number[of.image] >= 0))
-    return replace(kept, image=number[kept.image])
-
-
-def _together(parts: list[Annotations]) -> Annotations:
-    """Return the annotations of all parts without crowds, ordered by image, then annotator."""
+    Annotations are without crowds, ordered by image, then annotator.
+    """
+    categories = tuple(dict.fromkeys((*team.category_names, *own.category_names)))
+    number = {category: code for code, category in enumerate(categories)}
+    codes = np.array([number[each] for each in own.category_names], np.int32)
+    last = np.full(len(own.annotations), len(team.annotator_names), np.int32)
+    expected = replace(own.annotations, category=codes[own.annotations.category], annotator=last)
+    parts = [team.annotations, expected]
+    every = [np.arange(len(part)) for part in parts]
     columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("id", "image", "annotator", "category", "bbox", "iscrowd")
+        column: np.concatenate([getattr(part, column) for part in parts])
+        for column in ("id", "image", "annotator", "category", "bbox", "iscrowd")
     }
     outlines = [part.segmentation for part in parts if part.segmentation is not None]
-    joined = None
-    if len(outlines) == len(parts):
-        joined = join_outlines(outlines, [np.arange(len(part)) for part in parts])
     joints = [part.keypoints for part in parts if part.keypoints is not None]
-    if len(joints) == len(parts):
-        every = [np.arange(len(part)) for part in parts]
-        columns["keypoints"] = join_keypoints(joints, every)
+    annotations = Annotations(
+        **columns,
+        segmentation=join_outlines(outlines, every) if len(outlines) == 2 else None,
+        keypoints=join_keypoints(joints, every) if len(joints) == 2 else None,
+        rotated_box=join_columns([part.rotated_box for part in parts]),
+    )
     order = np.lexsort((columns["annotator"], columns["image"]))
-    order = order[~columns["iscrowd"][order]]
-    rotated = join_columns([part.rotated_box for part in parts])
-    together = Annotations(**columns, segmentation=joined, rotated_box=rotated)
-    return select_annotations(together, order)
-
-
-def _nothing_shared(team: Dataset, reference: Dataset, name: str) -> DatasetError:
-    if not reference.image_names:
-        return DatasetError(
-            [f"{name}: has no images"], "Name a file with the images that its author annotated."
-        )
-    found = join_advice([set(team.image_names), set(reference.image_names)])
-    return DatasetError(
-        [f"{name}: no annotator was asked about any of its {len(reference.image_names):,} images"],
-        f"Images are joined by file_name{f': {found}' if found else '; check the names.'}",
+    named = joints_of(categories, [team, own])
+    return Dataset(
+        image_names=team.image_names,
+        image_size=np.where(team.image_size > 0, team.image_size, own.image_size),
+        category_names=categories,
+        annotator_names=(*team.annotator_names, name),
+        annotations=select_annotations(annotations, order[~columns["iscrowd"][order]]),
+        assigned=np.column_stack([team.assigned, own.assigned]),
+        joint_names=named.names,
+        limbs=named.limbs,
     )
 
 
-def _check_sizes(
-    team: Dataset, reference: Dataset, images: IndexArray, known: IndexArray, name: str
-) -> None:
+def _check_sizes(team: Dataset, reference: Dataset, name: str) -> None:
     """Refuse a reference with images of other sizes: its boxes have another pixel scale."""
-    first, second = team.image_size[images], reference.image_size[known]
+    first, second = team.image_size, reference.image_size
     differ = np.flatnonzero((first > 0).all(1) & (second > 0).all(1) & (first != second).any(1))
-    if not len(differ):
-        return
-    row = int(differ[0])
-    (width, height), (other_width, other_height) = first[row].tolist(), second[row].tolist()
-    image = one_line(team.image_names[int(images[row])])
-    problem = f"{name}: image {image!r} is {other_width} × {other_height}"
-    said = f"the annotators' record of it says {width} × {height}"
-    raise DatasetError(
-        [f"{problem}; {said} ({count(len(differ), 'such image')})"],
-        "Boxes can be compared in the same pixels only: scale one of the files.",
-    )
+    if len(differ):
+        row = int(differ[0])
+        (width, height), (other_width, other_height) = first[row].tolist(), second[row].tolist()
+        problem = (
+            f"{name}: image {one_line(team.image_names[row])!r} is {other_width} × {other_height}; "
+            f"the annotators' record of it says {width} × {height} "
+            f"({count(len(differ), 'such image')})"
+        )
+        advice = "Boxes can be compared in the same pixels only: scale one of the files."
+        raise DatasetError([problem], advice)
 
 
 # Optimal for two annotators: the matching with the largest total similarity.
@@ -382,8 +313,10 @@ def reference_matches(
     Each annotator is matched separately, whatever the matcher of the settings, so that the others
     have no effect. Raises DatasetError if annotations lack what the similarity compares.
     """
-    n_copies = _copies(both).sum() + len(both.annotations)
-    parts = split_images(ImagePart(both, np.zeros(0, np.int32)), int(-(-n_copies // _AT_ONCE)))
+    of, n_annotators = both.annotations, len(both.annotator_names) - 1
+    asked = both.assigned[:, :-1].sum(1)[of.image[of.annotator == n_annotators]]
+    n_parts = int(-(-(int(asked.sum()) + len(of)) // _AT_ONCE))
+    parts = split_images(ImagePart(both, np.zeros(0, np.int32)), n_parts)
     pairs: list[list[_Pairs]] = []
     before = 0
     for part in parts:
@@ -407,13 +340,6 @@ def reference_matches(
     )
 
 
-def _copies(both: Dataset) -> IndexArray:
-    """Return the number of annotators that each annotation is compared with, (N,)."""
-    of, n_annotators = both.annotations, len(both.annotator_names) - 1
-    asked = both.assigned[:, :-1].sum(1)
-    return np.where(of.annotator == n_annotators, asked[of.image], 0)
-
-
 def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
     """Return a data set of two annotators with an image for each pair of image and annotator."""
     of, n_annotators = both.annotations, len(both.annotator_names) - 1
@@ -431,7 +357,7 @@ def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
     place = np.concatenate([cell, copies])
     side = np.repeat([0, 1], [len(own), len(copies)])
     order = np.lexsort((side, place))
-    sides: IntArray = side[order].astype(np.int32)
+    sides = side[order].astype(np.int32)
     apart = replace(
         select_annotations(of, origin[order]), image=place[order].astype(np.int32), annotator=sides
     )
@@ -494,13 +420,7 @@ def _joined_pairs(parts: list[CandidatePairs]) -> CandidatePairs:
 
 
 def read_reference(
-    reference: str,
-    data: Dataset,
-    settings: AgreeSettings,
-    *,
-    digest: bool = True,
-    pseudonyms: Path | None = None,
-    progress: Progress | None = None,
+    reference: str, data: Dataset, settings: AgreeSettings, reading: Reading
 ) -> str | Dataset:
     """Return `name` if it is an annotator, otherwise the data set of a file or folder.
 
@@ -521,14 +441,7 @@ def read_reference(
         time_key=None,
         tracks=False,
     )
-    reading = replace(
-        AS_COMPARED,
-        digest=digest,
-        min_annotators=1,
-        pseudonyms=pseudonyms,
-        choices=data.reading,
-        progress=progress,
-    )
-    found = read_for(reference, own, reading)
+    unnamed = replace(reading, predictions=None, truth=None, min_annotators=1, by_files="any")
+    found = read_for(reference, own, unnamed)
     names = tuple(settings.category_map.get(name) or name for name in found.category_names)
     return replace(found, category_names=names)

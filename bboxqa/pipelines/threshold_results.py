@@ -14,7 +14,7 @@ from bboxqa.agreement.alpha.nominal import (
     pooled_alpha,
     value_sums,
 )
-from bboxqa.agreement.counts.object_counts import ObjectCounts, ObjectSums, PairCounts
+from bboxqa.agreement.counts.object_counts import ObjectCounts, ObjectSums
 from bboxqa.agreement.objects import (
     Intervals,
     ThresholdSums,
@@ -30,7 +30,7 @@ from bboxqa.agreement.objects import (
     values_without_meaning,
 )
 from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_VARIATION
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.types import Progress
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.annotations import Dataset
@@ -45,7 +45,7 @@ from bboxqa.model.results import (
 )
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
-from bboxqa.model.units import Cell, Coincidences, ReliabilityData, UnitTable
+from bboxqa.model.units import Cell, ReliabilityData, UnitTable
 from bboxqa.pipelines.chance_existence import ChanceCounts
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
 
@@ -53,22 +53,57 @@ _NO_MEANING = "no meaning: more than 90 % of the annotations are of one category
 _UNDEFINED = "undefined: no two values that could differ"
 
 
-def image_table(
-    data: Dataset,
-    units: UnitTable,
-    alpha: FloatArray,
-    objects: ObjectSums,
-    cost: FloatArray,
-    settings: AgreeSettings,
-    *,
-    has_meaning: BoolArray,
-) -> Table:
+class _Threshold(NamedTuple):
+    """What is measured at one threshold, which is at `place` in the settings."""
+
+    part: ImagePart
+    settings: AgreeSettings
+    counted: AgreementCounts
+    place: int
+    sums: ThresholdSums
+    intervals: Intervals
+    chance_reason: str
+
+    @property
+    def units(self) -> UnitTable:
+        """The matched units."""
+        return self.counted.units[self.place]
+
+    @property
+    def objects(self) -> ObjectCounts:
+        """Which annotators drew the same objects."""
+        return self.counted.objects[self.place]
+
+    @property
+    def is_ignored(self) -> bool:
+        """Whether missing annotations are left out: alpha then has a meaning at any prevalence."""
+        return self.settings.missing == "ignore"
+
+    @property
+    def reason(self) -> str:
+        """Why alpha has no meaning; empty where it has one."""
+        sums = value_sums(self.sums.coincidences)[0][:-1]
+        return "" if self.is_ignored else reason_without_meaning(sums)
+
+    def interval(self, kind: str) -> Interval:
+        """Return the interval of a figure; NaN where there is none."""
+        low, high, _ = self.intervals.get(kind, _UNKNOWN)[0].tolist()
+        return low, high
+
+
+# Low, high and shift of a figure without an interval.
+_UNKNOWN = np.array([[nan, nan, 0.0]])
+_FULL_CHANCE = "annotations of different images match as well"
+
+
+def _image_table(of: _Threshold, *, has_meaning: bool) -> Table:
     """Return alpha, annotations and units of each image with two annotators or more.
 
-    `alpha` and `cost` are (I,) float64. Images below `min_alpha` or `min_f1` are marked. Alpha is
-    left out where `has_meaning`, (I,) bool, is false.
+    Images below `min_alpha` or `min_f1` are marked.
     """
-    alpha, status = _with_meaning(alpha, has_meaning)
+    data, settings, objects = of.part.data, of.settings, of.objects.images
+    cost = alpha_costs(of.sums.coincidences) if has_meaning else f1_costs(objects)
+    alpha, status = _with_meaning(of.sums.image_alpha, of.sums.has_meaning & has_meaning)
     n_images = len(data.image_names)
     shown = np.flatnonzero(data.assigned.sum(1) >= 2)
     columns: dict[str, Column] = {
@@ -77,7 +112,7 @@ def image_table(
         "status": status.take(shown),
         "n_annotators": data.assigned.sum(1)[shown],
         "n_annotations": np.bincount(data.annotations.image, minlength=n_images)[shown],
-        "n_units": np.bincount(units.image, minlength=n_images)[shown],
+        "n_units": np.bincount(of.units.image, minlength=n_images)[shown],
         **_object_columns(objects, shown),
         "cost": cost[shown],
     }
@@ -89,29 +124,21 @@ def image_table(
     return Table(columns)
 
 
-def category_table(
-    data: Dataset,
-    units: UnitTable,
-    counted: Coincidences,
-    interval: FloatArray,
-    objects: ObjectSums,
-    of_all: Interval,
-    missing: str,
-) -> Table:
-    """Return alpha of each category that occurs, against the rest.
-
-    `counted` and `interval`, (K + 1, 2) float64, have the K categories and then the missing value.
-    `of_all` is the interval of F1 of all annotations; a single category has the same.
-    """
-    n_categories = len(data.category_names)
-    alpha, marginal = alpha_per_category(counted)
-    alpha, status = _with_meaning(alpha, ~values_without_meaning(marginal) | (missing == "ignore"))
+def _category_table(of: _Threshold) -> Table:
+    """Return alpha of each category that occurs, against the rest."""
+    data, n_values = of.part.data, of.sums.coincidences.n_values
+    # The categories, and then the missing value.
+    interval = of.intervals.get("categories", np.full((n_values, 2), nan))[:, :2]
+    alpha, marginal = alpha_per_category(of.sums.coincidences)
+    alpha, status = _with_meaning(alpha, ~values_without_meaning(marginal) | of.is_ignored)
     interval = np.where(np.isnan(alpha)[:, None], np.nan, interval)
+    n_categories = len(data.category_names)
     drawn = np.bincount(data.annotations.category, minlength=n_categories)
     shown = np.flatnonzero(drawn)
-    of_f1 = category_f1_intervals(data.annotations, units, data.assigned, n_categories)
+    of_f1 = category_f1_intervals(data.annotations, of.units, data.assigned, n_categories)
     if len(shown) == 1:
-        of_f1[shown] = of_all
+        # A single category has the interval of all annotations.
+        of_f1[shown] = of.interval("f1")
     return Table(
         {
             "category": Categorical(shown.astype(np.int32), data.category_names),
@@ -121,31 +148,22 @@ def category_table(
             "high": interval[shown, 1],
             "n_annotations": drawn[shown],
             "n_pairable": marginal[shown].astype(np.int64),
-            **_object_columns(objects, shown, of_f1),
+            **_object_columns(of.objects.categories, shown, of_f1),
         }
     )
 
 
-def pair_table(
-    data: Dataset,
-    units: UnitTable,
-    counts: PairCounts,
-    objects: ObjectCounts,
-    of_all: Interval,
-    missing: str,
-) -> Table:
-    """Return alpha of each counted pair of annotators who share an image.
-
-    `of_all` is the interval of F1 of all annotators. If only two share images, theirs is the same.
-    """
+def _pair_table(of: _Threshold) -> Table:
+    """Return alpha of each counted pair of annotators who share an image."""
+    data, objects, counts = of.part.data, of.objects, of.counted.pairs[of.place]
     names = data.annotator_names
     first, second, alpha, n_units = alpha_per_pair(counts)
-    alpha, status = _with_meaning(alpha, pairs_with_meaning(counts) | (missing == "ignore"))
-    rows = np.searchsorted(objects.pair, counts.unit_pair)
-    of_f1 = pair_f1_intervals(data.annotations, units, data.assigned, objects.pair)
+    alpha, status = _with_meaning(alpha, pairs_with_meaning(counts) | of.is_ignored)
+    of_f1 = pair_f1_intervals(data.annotations, of.units, data.assigned, objects.pair)
     shared = data.assigned.sum(1) >= 2
     if len(objects.pair) == 1 and data.assigned[shared].any(0).sum() == 2:
-        of_f1[:] = of_all
+        # A single pair has the interval of all annotators.
+        of_f1[:] = of.interval("f1")
     return Table(
         {
             "annotator_1": Categorical(first, names),
@@ -153,7 +171,9 @@ def pair_table(
             "alpha": alpha,
             "status": status,
             "n_units": n_units,
-            **_object_columns(objects.pairs, rows, of_f1),
+            **_object_columns(
+                objects.pairs, np.searchsorted(objects.pair, counts.unit_pair), of_f1
+            ),
         }
     )
 
@@ -195,11 +215,12 @@ def id_column(data: Dataset, rows: IndexArray) -> Column:
     return np.ma.MaskedArray(number, ~found)
 
 
-def unit_table(data: Dataset, units: UnitTable, reliability: ReliabilityData) -> Table:
+def _unit_table(of: _Threshold, reliability: ReliabilityData) -> Table:
     """Return a row per unit and annotator who was asked about it.
 
     Where the annotator drew nothing, the annotation is masked and there is no category.
     """
+    data, units = of.part.data, of.units
     cells = np.flatnonzero(reliability.unit < len(units))
     unit, annotator = reliability.unit[cells], reliability.annotator[cells]
     found = reliability.state[cells] == Cell.CATEGORY
@@ -220,23 +241,6 @@ def unit_table(data: Dataset, units: UnitTable, reliability: ReliabilityData) ->
     )
 
 
-# Low, high and shift of a figure without an interval.
-_UNKNOWN = np.array([[nan, nan, 0.0]])
-_FULL_CHANCE = "annotations of different images match as well"
-
-
-class _Measured(NamedTuple):
-    """What is measured at one threshold, which is at `place` in the settings."""
-
-    part: ImagePart
-    settings: AgreeSettings
-    counted: AgreementCounts
-    place: int
-    sums: ThresholdSums
-    intervals: Intervals
-    chance_reason: str
-
-
 def threshold_results(
     part: ImagePart,
     settings: AgreeSettings,
@@ -245,7 +249,7 @@ def threshold_results(
     progress: Progress | None = None,
 ) -> tuple[ThresholdResult, ...]:
     """Return the result of each threshold."""
-    return tuple(map(_result, _measured(part, settings, counted, chance, progress)))
+    return tuple(map(_result, _thresholds(part, settings, counted, chance, progress)))
 
 
 def threshold_figures(
@@ -256,41 +260,42 @@ def threshold_figures(
     progress: Progress | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Return the figures of the result of each threshold by name, without its tables."""
-    return map(_figures, _measured(part, settings, counted, chance, progress))
+    return map(_figures, _thresholds(part, settings, counted, chance, progress))
 
 
-def _measured(
+def _thresholds(
     part: ImagePart,
     settings: AgreeSettings,
     counted: AgreementCounts,
     chance: ChanceCounts,
     progress: Progress | None,
-) -> list[_Measured]:
+) -> list[_Threshold]:
     """Return the sums of each threshold, and the intervals of their figures."""
     left_empty = np.zeros(len(part.data.image_names), np.bool_)
     left_empty[part.empty] = True
-    sums = [
-        ThresholdSums(
-            coincidences=found,
-            classes=classes,
-            image_alpha=_image_alpha(found, part.empty, settings),
-            has_meaning=(
-                images_with_meaning(found)
-                if settings.missing == "category"
-                else np.ones(found.n_groups, np.bool_)
-            ),
-            left_empty=left_empty,
-            objects=objects.images,
-            chance=by_chance,
+    skipped = settings.empty_images == "skip"
+    sums = []
+    for place, found in enumerate(counted.coincidences):
+        alpha = alpha_per_group(found)
+        if not skipped:
+            alpha[part.empty] = 1.0
+        is_meant = np.ones(found.n_groups, np.bool_)
+        if settings.missing == "category":
+            is_meant = images_with_meaning(found)
+        sums.append(
+            ThresholdSums(
+                coincidences=found,
+                classes=counted.classes[place],
+                image_alpha=alpha,
+                has_meaning=is_meant
+                if settings.missing == "ignore"
+                else images_with_meaning(found),
+                left_empty=left_empty,
+                objects=counted.objects[place].images,
+                chance=chance.sums[place],
+            )
         )
-        for found, classes, objects, by_chance in zip(
-            counted.coincidences, counted.classes, counted.objects, chance.sums, strict=True
-        )
-    ]
-    drawn = part.data.assigned.sum(1) >= 2
-    if settings.empty_images == "skip":
-        drawn[part.empty] = False
-    clusters = np.flatnonzero(drawn)
+    clusters = np.flatnonzero((part.data.assigned.sum(1) >= 2) & ~(left_empty & skipped))
     intervals: list[Intervals] = [{}] * len(sums)
     if settings.bootstrap and len(clusters) > 1:
         on_progress = None if progress is None else partial(progress, "resampling")
@@ -298,28 +303,17 @@ def _measured(
             sums, clusters, settings.bootstrap, settings.seed, on_progress
         )
     return [
-        _Measured(part, settings, counted, place, *each, chance.reason)
+        _Threshold(part, settings, counted, place, *each, chance.reason)
         for place, each in enumerate(zip(sums, intervals, strict=True))
     ]
 
 
-_MEASURES = {"keypoints": "OKS"}
-
-
 def measure_name(name: str) -> str:
     """Return the label of a similarity's threshold in results: "IoU", "OKS", or its name."""
-    return "IoU" if similarity(name).is_iou else _MEASURES.get(name, name)
+    return "IoU" if similarity(name).is_iou else "OKS" if name == "keypoints" else name
 
 
-def _image_alpha(found: Coincidences, empty: IntArray, settings: AgreeSettings) -> FloatArray:
-    """Return alpha of each image; 1 for images that all left empty, unless these are skipped."""
-    alpha = alpha_per_group(found)
-    if settings.empty_images != "skip":
-        alpha[empty] = 1.0
-    return alpha
-
-
-def _result(of: _Measured) -> ThresholdResult:
+def _result(of: _Threshold) -> ThresholdResult:
     """Return the result of one threshold."""
     figures = _figures(of)
     return ThresholdResult(
@@ -327,69 +321,58 @@ def _result(of: _Measured) -> ThresholdResult:
         **figures,
         all_asked_alpha=nan,
         all_asked_f1=nan,
-        **_tables(of),
-        units=unit_table(of.part.data, of.counted.units[of.place], figures["reliability"]),
+        images=_image_table(of, has_meaning=not of.reason),
+        categories=_category_table(of),
+        pairs=_pair_table(of),
+        units=_unit_table(of, figures["reliability"]),
     )
 
 
-def _figures(of: _Measured) -> dict[str, Any]:
+def _figures(of: _Threshold) -> dict[str, Any]:
     """Return the figures of one threshold, and the values that annotators gave its units."""
-    part, settings, counted, place, sums, intervals, chance_reason = of
-    units = counted.units[place]
-    reliability = reliability_of(part, units, settings)
+    reliability, n_units = reliability_of(of.part, of.units, of.settings), len(of.units)
     is_missing = reliability.state == Cell.MISSING
-    missing = np.bincount(reliability.unit, is_missing, len(units))[: len(units)]
+    missing = np.bincount(reliability.unit, is_missing, n_units)[:n_units]
     complete = int((missing == 0).sum())
-    reason = _reason_without_alpha(sums, settings)
-    greedy = pooled_alpha(counted.greedy[place]).value if counted.greedy else nan
+    greedy = nan
+    if of.counted.greedy and not of.reason:
+        greedy = pooled_alpha(of.counted.greedy[of.place]).value
     return {
-        "iou_threshold": settings.iou_threshold[place],
-        **_alphas(part, sums, intervals, reason, all_complete=0 < complete == len(units)),
-        **_objects(sums, counted.objects[place], intervals, chance_reason),
-        "n_units": len(units),
+        "iou_threshold": of.settings.iou_threshold[of.place],
+        **_alphas(of, all_complete=0 < complete == n_units),
+        **_objects(of),
+        "n_units": n_units,
         "n_complete_units": complete,
-        "greedy_alpha": nan if reason else greedy,
+        "greedy_alpha": greedy,
         "reliability": reliability,
     }
 
 
-def _reason_without_alpha(sums: ThresholdSums, settings: AgreeSettings) -> str:
-    """Return why alpha has no meaning; empty where it has one."""
-    if settings.missing != "category":
-        return ""
-    return reason_without_meaning(value_sums(sums.coincidences)[0][:-1])
-
-
-def _alphas(
-    part: ImagePart, sums: ThresholdSums, intervals: Intervals, reason: str, *, all_complete: bool
-) -> dict[str, Any]:
-    """Return alpha, pooled and as a mean over images; NaN if `reason` is not empty."""
+def _alphas(of: _Threshold, *, all_complete: bool) -> dict[str, Any]:
+    """Return alpha, pooled and as a mean over images; NaN if it has no meaning."""
+    part, sums, reason = of.part, of.sums, of.reason
     found = pooled_alpha(sums.coincidences, int((part.data.assigned.sum(1) >= 2).sum()))
-    status = found.status
-    if status == NO_VARIATION and all_complete:
-        status = ALL_AGREE
-    if reason and not isnan(found.value):
-        status = reason
+    status = ALL_AGREE if found.status == NO_VARIATION and all_complete else found.status
     image_alpha, meaningful = sums.image_alpha, sums.meaningful_alpha
     if reason:
-        image_alpha, intervals = np.full_like(image_alpha, nan), {}
-        meaningful = image_alpha
-    low, high, shift = intervals.get("pooled", _UNKNOWN)[0].tolist()
+        status = status if isnan(found.value) else reason
+        image_alpha = meaningful = np.full_like(image_alpha, nan)
+        of = of._replace(intervals={})
     drawn = np.delete(image_alpha, part.empty)
     defined = image_alpha[~np.isnan(image_alpha)]
     return {
         "alpha": nan if reason else found.value,
         "status": status,
-        "interval": (low, high),
-        "interval_shift": shift,
+        "interval": of.interval("pooled"),
+        "interval_shift": float(of.intervals.get("pooled", _UNKNOWN)[0, 2]),
         "observed": found.observed,
         "expected": found.expected,
         "mean_image_alpha": mean_of(image_alpha),
-        "mean_image_interval": _interval(intervals, "mean"),
+        "mean_image_interval": of.interval("mean"),
         "mean_drawn_image_alpha": mean_of(drawn),
         "meaningful_image_alpha": ImageAlpha(
             mean_of(meaningful),
-            _interval(intervals, "meaningful mean"),
+            of.interval("meaningful mean"),
             int((~np.isnan(meaningful)).sum()),
             int((~np.isnan(drawn)).sum()),
         ),
@@ -397,66 +380,31 @@ def _alphas(
     }
 
 
-def _objects(
-    sums: ThresholdSums, counts: ObjectCounts, intervals: Intervals, chance_reason: str
-) -> dict[str, Any]:
+def _objects(of: _Threshold) -> dict[str, Any]:
     """Return existence, class and place of the objects."""
-    figures = sums.figures()
-    similarities = counts.similarities
+    figures, similarities = of.sums.figures(), of.objects.similarities
     return {
         "existence": Existence(
             f1=figures["f1"],
-            interval=_interval(intervals, "f1"),
+            interval=of.interval("f1"),
             chance=figures["chance"],
             alpha=figures["above chance"],
-            alpha_interval=_interval(intervals, "above chance"),
-            reason=(_FULL_CHANCE if figures["chance"] == 1 else chance_reason),
+            alpha_interval=of.interval("above chance"),
+            reason=_FULL_CHANCE if figures["chance"] == 1 else of.chance_reason,
         ),
         "class_agreement": ClassAgreement(
             alpha=figures["class"],
             share=figures["class share"],
-            interval=_interval(intervals, "class"),
-            share_interval=_interval(intervals, "class share"),
-            status=sums.class_alpha().status,
+            interval=of.interval("class"),
+            share_interval=of.interval("class share"),
+            status=of.sums.class_alpha().status,
         ),
         "place": Place(
             mean_iou=figures["place"],
             median_iou=float(np.median(similarities)) if len(similarities) else nan,
-            interval=_interval(intervals, "place"),
+            interval=of.interval("place"),
             n_pairs=len(similarities),
             below_threshold=figures["below"],
-            below_interval=_interval(intervals, "below"),
+            below_interval=of.interval("below"),
         ),
-    }
-
-
-def _interval(intervals: Intervals, kind: str) -> Interval:
-    low, high, _ = intervals.get(kind, _UNKNOWN)[0].tolist()
-    return low, high
-
-
-def _tables(of: _Measured) -> dict[str, Any]:
-    """Return the tables of images, categories and pairs of annotators."""
-    part, settings, counted, place, sums, intervals, _ = of
-    has_meaning = not _reason_without_alpha(sums, settings)
-    data, found, objects = part.data, sums.coincidences, counted.objects[place]
-    units = counted.units[place]
-    costs = alpha_costs(found) if has_meaning else f1_costs(objects.images)
-    unknown = np.full((found.n_values, 2), nan)
-    of_categories = intervals.get("categories", unknown)[:, :2]
-    of_all = _interval(intervals, "f1")
-    return {
-        "images": image_table(
-            data,
-            units,
-            sums.image_alpha,
-            objects.images,
-            costs,
-            settings,
-            has_meaning=sums.has_meaning & has_meaning,
-        ),
-        "categories": category_table(
-            data, units, found, of_categories, objects.categories, of_all, settings.missing
-        ),
-        "pairs": pair_table(data, units, counted.pairs[place], objects, of_all, settings.missing),
     }

@@ -246,7 +246,7 @@ def test_names_from_a_file_are_text_and_not_markup(tmp_path):
 
 def test_ctrl_c_leaves_nothing_behind(tmp_path):
     script = (
-        "import sys, bboxqa.pipelines.agree_files as agree\n"
+        "import sys, bboxqa.pipelines.agree as agree\n"
         "def interrupted(*_, **__): raise KeyboardInterrupt\n"
         "agree.read_for = interrupted\n"
         "from bboxqa.cli import main\n"

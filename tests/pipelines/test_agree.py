@@ -300,9 +300,7 @@ def test_an_interval_contains_its_alpha(n_categories):
     assert low <= part.mean_image_alpha <= high
     for row in part.categories.records():
         assert row["low"] is None or row["low"] <= row["alpha"] <= row["high"]
-    notes = [note for note in result.notes if "lower in draws than in the data" in note]
-    assert len(notes) == (part.interval_shift > 0) == (n_categories > 3)
-    assert all(f"alpha at IoU 0.5 is {part.interval_shift:.4f} lower" in note for note in notes)
+    assert (part.interval_shift > 0) == (n_categories > 3)
 
 
 def test_one_category_of_which_some_objects_are_missed_is_not_agreement():

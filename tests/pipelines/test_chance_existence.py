@@ -141,19 +141,6 @@ def test_names_of_empty_images_have_no_effect(seed):
     assert counted(turned).sums[0].sum(0).tolist() == found.sum(0).tolist()
 
 
-def test_a_note_says_of_which_images_the_size_is_not_known():
-    """One image has no size, and one has another shape than all others."""
-    data = sized(random_data(1), [(0, 0), (40, 160), *[(40, 40)] * 4])
-    found = counted(data)
-    assert (found.reason, found.n_alone, found.n_unknown) == ("", 2, 1)
-    others = "chance agreement on existence comes from the other images"
-    notes = [note for note in agree(data, bootstrap=0).notes if note.endswith(others)]
-    assert notes == [
-        f"the size of 1 of 6 images is not known: {others}",
-        f"1 of 6 images has no other image of a similar shape and the same annotators: {others}",
-    ]
-
-
 def test_several_thresholds_are_those_of_each():
     data = random_data(4)
     both = counted(data, iou_threshold=(0.3, 0.6)).sums

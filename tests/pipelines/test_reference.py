@@ -282,7 +282,7 @@ def test_names_that_differ_by_case_are_a_warning_until_they_are_mapped(tmp_path)
     assert "--map COW=cow" in found
     mapped = run(*ask, "--map", "COW=cow", cwd=tmp_path).stdout
     assert "differ only by case" not in mapped
-    assert "with the reference" in mapped
+    assert "against the reference" in mapped
 
 
 def test_a_reference_without_images_is_refused():

@@ -10,7 +10,7 @@ from support.cli import run
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.settings import settings_from
-from bboxqa.pipelines.notes import FIGURES
+from bboxqa.pipelines.repeats import FIGURES
 from bboxqa.report.agreement_summary import summary, summary_schema
 
 HERE, THERE, FAR = [10, 10, 20, 20], [60, 60, 20, 20], [110, 10, 20, 20]

@@ -13,7 +13,7 @@ from support.wrong_shapes import people
 import bboxqa
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
-from bboxqa.pipelines.agree_files import agree_files
+from bboxqa.pipelines.agree import agree_files
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis import sensitivity as module
 from bboxqa.pipelines.diagnosis.sensitivity import in_words, sensitivity, suggested_thresholds

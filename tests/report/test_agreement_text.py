@@ -36,7 +36,6 @@ def test_a_threshold_is_that_of_its_similarity(data, similarity, threshold, meas
     text = "\n".join(text_lines(result))
     assert text.count(measure) == 5
     assert title in text
-    assert f"Note: {title}, greedy matching" in text
     shown = (text, repr(result.thresholds[0]), result._repr_html_())
     assert {"IoU" in each for each in shown} == {similarity == "bbox"}
 
