@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.arrays import BoolArray
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.text import clean, first_few
@@ -86,13 +86,6 @@ def apply_together(documents: Sequence[Document], settings: ValidateSettings) ->
     return result
 
 
-def _ordered(findings: Iterable[Finding]) -> list[Finding]:
-    return sorted(
-        findings,
-        key=lambda f: (-f.severity.rank, f.code, f.spot.offset if f.spot else -1, f.pointer),
-    )
-
-
 def _notes_on(documents: Sequence[Document]) -> Iterator[str]:
     """Yield notes on what the translation of files left out, and how it read the rest."""
     files: dict[str, dict[str, None]] = {}
@@ -105,13 +98,6 @@ def _notes_on(documents: Sequence[Document]) -> Iterator[str]:
     for note, names in files.items():
         each = "each of " if len(names) > 1 else ""
         yield f"{each}{first_few([*names], _NAMED)}: {note}" if len(documents) > 1 else note
-
-
-def _unread_pngs(name: str) -> str:
-    """Return the note that PNG files of segments are not read, with the likely folder."""
-    beside = Path(name).with_suffix("")
-    folder = shlex.quote(clean(str(beside))) if beside.is_dir() else "FOLDER"
-    return f"its PNG files are not read without --images {folder}"
 
 
 def without_consequences(document: Document, found: Sequence[Found]) -> tuple[list[Found], Hidden]:
@@ -138,10 +124,9 @@ def _follows(document: Document, cause: Found, other: Found) -> BoolArray:
     about_file = not by.name
     is_same = by.name == hits.name and (by.key == hits.key or not (by.key and hits.key))
     # A more severe finding is never hidden, since a run might then pass.
-    if _rank(other) > _rank(cause) or not (about_file or is_same):
-        return np.zeros(len(hits), np.bool_)
-    if about_file and by.concerned is None:
-        return np.ones(len(hits), np.bool_)
+    is_possible = _rank(other) <= _rank(cause) and (about_file or is_same)
+    if not is_possible or (about_file and by.concerned is None):
+        return np.full(len(hits), is_possible)
     if about_file and hits.name != "annotations":
         return np.zeros(len(hits), np.bool_)
     concerned = np.zeros(n_records(document, hits.name), np.bool_)
@@ -160,25 +145,14 @@ def grouped(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
 
     If less than a fifth of the records do, only 20 or more equal messages are grouped.
     """
-    if hits.apart:
+    if hits.apart or not hits.name:
         return [hits]
     # A record with several wrong rings counts once.
-    n_rows, total = _numbers(document, hits)
+    n_rows = len(np.unique(hits.rows))
+    total = hits.total or n_records(document, hits.name)
     is_most = n_rows > hits.few and 2 * n_rows > total
-    if not hits.name:
-        return [hits]
     if is_most or (n_rows > MANY and n_rows >= _SHARE[hits.name] * total):
-        return [_single(document, rule, hits)]
-    return _by_message(document, rule, hits)
-
-
-def _numbers(document: Document, hits: Hits) -> tuple[int, int]:
-    """Return the number of records with a defect, and the number of records compared."""
-    return len(np.unique(hits.rows)), hits.total or n_records(document, hits.name)
-
-
-def _by_message(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
-    """Group the hits with the most frequent message; the others stay as they are."""
+        return [_single(rule, hits, f"{n_rows:,} of {total:,} {hits.name}")]
     if len(hits) < _EQUAL:
         return [hits]
     # All hits are described only if a sample shows that it is worth the time.
@@ -189,38 +163,35 @@ def _by_message(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
     equal = np.array([hits.describe(at).message == message for at in range(len(hits))])
     if equal.sum() < _EQUAL:
         return [hits]
+    some = hits.where(equal)
+    share = f"{len(np.unique(some.rows)):,} of {total:,} {hits.name}"
+    alike = replace(some, summary=lambda _places, share: f"{share}: {message}")
+    single = _single(rule, alike, share)
+    return [single] if equal.all() else [single, hits.where(~equal)]
 
-    def summary(_places: IndexArray, share: str) -> str:
-        return f"{share}: {message}"
 
-    parts = [_single(document, rule, replace(hits.where(equal), summary=summary))]
-    return parts if equal.all() else [*parts, hits.where(~equal)]
-
-
-def _single(document: Document, rule: Rule, hits: Hits) -> Hits:
+def _single(rule: Rule, hits: Hits, share: str) -> Hits:
     """Group hits into a single hit."""
-    n_hits, (n_rows, total) = len(hits), _numbers(document, hits)
-    n_few = min(_EXAMPLES, n_hits)
-
-    def edits() -> Iterator[Edit]:
-        return (edit for place in range(n_hits) for edit in hits.edits_of(place))
 
     def describe(_place: int) -> Defect:
         # Image files are fixed one by one, so all are listed; for other records, a few examples do.
         are_files = rule.scope == "images"
-        shown = [hits.describe(place) for place in range(n_hits if are_files else n_few)]
-        share = f"{n_rows:,} of {total:,} {hits.name}"
-        if hits.summary is None:
-            message = f"{share}; the first: {shown[0].message}"
-        else:
-            message = hits.summary(np.arange(n_hits), share)
+        n_shown = len(hits) if are_files else min(_EXAMPLES, len(hits))
+        shown = [hits.describe(place) for place in range(n_shown)]
+        message = f"{share}; the first: {shown[0].message}"
+        if hits.summary is not None:
+            message = hits.summary(np.arange(len(hits)), share)
+
+        def edits() -> Iterator[Edit]:
+            return (edit for place in range(len(hits)) for edit in hits.edits_of(place))
+
         return Defect(
             message,
             pointer=pointer_to(hits.name),
             found=[each.found for each in shown] if are_files else None,
             expected=shown[0].expected,
             edits=LazyEdits(edits) if rule.fix else (),
-            count=n_rows,
+            count=len(np.unique(hits.rows)),
             examples=tuple(each.pointer for each in shown),
         )
 
@@ -229,17 +200,25 @@ def _single(document: Document, rule: Rule, hits: Hits) -> Hits:
 
 def file_report(document: Document) -> FileReport:
     """Return the name, the exporter and the numbers of records of a file."""
-    kind = kind_of(document)
-    has_pngs = "segments_info" in kind.required and document.disk is None
+    kind, beside = kind_of(document), Path(document.name).with_suffix("")
+    unread = ""
+    if "segments_info" in kind.required and document.disk is None:
+        folder = shlex.quote(clean(str(beside))) if beside.is_dir() else "FOLDER"
+        unread = f"its PNG files are not read without --images {folder}"
     return FileReport(
         name=document.name,
         kind=kind.name,
-        unread=_unread_pngs(document.name) if has_pngs else "",
+        unread=unread,
         exporter=exporter(document),
         n_images=len(document.reading.images),
         n_annotations=len(document.annotations),
         n_categories=len(document.reading.categories),
     )
+
+
+def _order(finding: Finding) -> tuple[int, str, int, str]:
+    offset = finding.spot.offset if finding.spot else -1
+    return -finding.severity.rank, finding.code, offset, finding.pointer
 
 
 # Numbers in a file may overflow in sums and products; rules report such numbers.
@@ -251,56 +230,45 @@ def validate_documents(
     progress: Progress | None = None,
 ) -> FoundReport:
     """Apply all rules and return the report; see `bboxqa.validate`."""
-    files, findings, kept, tally = [], [], [], _Tally(settings)
+    files, findings, kept = [], [], []
     rules: dict[str, Rule] = {}
+    counts, severities, hidden = Counter[str](), Counter[Severity](), Hidden()
+    least = Severity(settings.min_severity)
+
+    def listed(document: Document, found: list[Found]) -> list[Finding]:
+        """Count hits, and return the findings to list."""
+        if not settings.show_consequences:
+            found, follows = without_consequences(document, found)
+            for code, numbers in follows.items():
+                hidden.setdefault(code, Counter()).update(numbers)
+        shown = []
+        for rule, hits in found:
+            parts = grouped(document, rule, hits)
+            severity, number = hits.severity or rule.severity, sum(map(len, parts))
+            severities[severity] += number
+            if severity.rank >= least.rank:
+                counts[rule.code] += number
+                shown += [(rule, part) for part in parts]
+        return describe(document, shown, limit)
+
     for document in documents:
         rules |= {rule.code: rule for rule in _rules_of(document, settings)}
-        found = tally.reported(document, apply(document, settings, progress))
+        findings.append(listed(document, apply(document, settings, progress)))
         files.append(file_report(document))
-        findings.append(describe(document, found, limit))
         kept.append(document.without_annotations())
-    together = apply_together(kept, settings)
     if len(kept) > 1:
-        together_rules = (r for document in kept for r in chosen_rules(settings, document.name))
-        rules |= {rule.code: rule for rule in together_rules if rule.scope == "files"}
-    for number, (document, raw) in enumerate(zip(kept, together, strict=True)):
-        findings[number] += describe(document, tally.reported(document, raw), limit)
+        for number, raw in enumerate(apply_together(kept, settings)):
+            findings[number] += listed(kept[number], raw)
+            chosen = chosen_rules(settings, kept[number].name)
+            rules |= {rule.code: rule for rule in chosen if rule.scope == "files"}
     return FoundReport(
         files=tuple(files),
-        findings=tuple(finding for part in findings for finding in _ordered(part)),
-        counts=dict(sorted(tally.counts.items())),
-        severities={severity: tally.severities[severity] for severity in Severity},
+        findings=tuple(finding for part in findings for finding in sorted(part, key=_order)),
+        counts=dict(sorted(counts.items())),
+        severities={severity: severities[severity] for severity in Severity},
         rules={code: rule.text() for code, rule in rules.items()},
         version=__version__,
         fail_on=Severity(settings.fail_on),
-        hidden={code: dict(sorted(tally.hidden[code].items())) for code in sorted(tally.hidden)},
+        hidden={code: dict(sorted(hidden[code].items())) for code in sorted(hidden)},
         notes=tuple(_notes_on(kept)),
     )
-
-
-class _Tally:
-    """Selects and counts the hits to report."""
-
-    def __init__(self, settings: ValidateSettings) -> None:
-        self._settings = settings
-        self.counts: Counter[str] = Counter()
-        self.severities: Counter[Severity] = Counter()
-        self.hidden: Hidden = {}
-
-    def reported(self, document: Document, raw: list[Found]) -> list[Found]:
-        """Return the hits to list, and count all hits."""
-        found = raw
-        if not self._settings.show_consequences:
-            found, hidden = without_consequences(document, raw)
-            for code, numbers in hidden.items():
-                self.hidden.setdefault(code, Counter()).update(numbers)
-        listed, least = [], Severity(self._settings.min_severity)
-        for rule, hits in found:
-            parts = grouped(document, rule, hits)
-            severity = hits.severity or rule.severity
-            number = sum(map(len, parts))
-            self.severities[severity] += number
-            if severity.rank >= least.rank:
-                self.counts[rule.code] += number
-                listed += [(rule, part) for part in parts]
-        return listed
