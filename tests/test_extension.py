@@ -130,7 +130,7 @@ def test_rule(monkeypatch):
         breaks="Bitmaps fill the disk.", explanation="Convert the image.",
         bad={"images": [{"file_name": "a.bmp"}]}, good={"images": [{}]}, check=check,
     )  # fmt: skip
-    monkeypatch.setitem(rules.RULES, "X001", bitmap)
+    monkeypatch.setitem(rules.RULES.more, "X001", bitmap)
     rules.known_rules.cache_clear()
     try:
         report = bboxqa.validate(

@@ -22,7 +22,7 @@ from bboxqa.model.settings import (
 from bboxqa.model.settings_files import read_reading_settings, read_validate_settings
 from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 from bboxqa.report.agreement_result import AgreementResult
-from bboxqa.rules.registry import select
+from bboxqa.rules.registry import selected_codes
 
 MEASURED = "measured"
 NOT_MEASURED = "not measured"
@@ -210,7 +210,7 @@ def _check_codes(values: dict[str, Any], where: str) -> None:
     checked = validate_settings_from(values)
     try:
         for codes in (checked.select, checked.ignore, *checked.per_file_ignores.values()):
-            select(codes, ())
+            selected_codes(codes, ())
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
 

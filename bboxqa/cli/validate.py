@@ -333,10 +333,10 @@ def _codes(text: str) -> list[str]:
 
 def _check_codes(name: str, codes: Sequence[str]) -> None:
     """Refuse codes that match no rule, before files are read."""
-    from bboxqa.rules.registry import select
+    from bboxqa.rules.registry import selected_codes
 
     try:
-        select(codes, ())
+        selected_codes(codes, ())
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from None
 

@@ -1,37 +1,21 @@
 """The registry of rules, including rules of other packages, and selecting rules by code."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from importlib import import_module
+
+import numpy as np
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
-from bboxqa.rules import (
-    annotators,
-    box_layouts,
-    boxes,
-    categories,
-    collection,
-    ids,
-    images,
-    json_text,
-    keypoints,
-    masks,
-    oriented,
-    outlines,
-    panoptic,
-    splits,
-    structure,
-    tools,
-)
-from bboxqa.rules.base.rule import Rule
-from bboxqa.rules.selection import is_selected, prefixes
+from bboxqa.formats.columns import Form
+from bboxqa.model.findings import RuleText
+from bboxqa.rules.base.rule import Rule, Scope
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.file_kinds import is_selected, prefixes
 
-_MODULES = (
-    json_text, structure, ids, images, splits, boxes, box_layouts, outlines, masks, oriented,
-    keypoints, categories, annotators, collection, panoptic, tools,
-)  # fmt: skip
 FAMILIES = {
     "F": "File and JSON",
     "S": "Schema",
@@ -52,6 +36,31 @@ FAMILIES = {
 }
 """The titles of families by letter, in the order in which rules are listed."""
 
+# The rules of each module, and what they look at: records of one file, unless it is said.
+_TABLE: tuple[tuple[str, str, Scope], ...] = (
+    ("json_text", "F001 F002 F003 F004 F005 F006 F007", "record"),
+    ("structure", "S001 S002 S004 S005 S006 S007 S008 S009 S010 S011", "record"),
+    ("structure", "S012 S013 S014 S015 E001 E002", "record"),
+    ("ids", "I001 I002 I003 I004 I005 I006 I007 S003", "record"),
+    ("images", "M001 M002 M003 M004 M007 M009 M011", "images"),
+    ("images", "M005 M006 M012", "record"),
+    ("splits", "M008 M010", "files"),
+    ("boxes", "B001 B002 B003 B004 B008 B009 B010 B011", "record"),
+    ("box_layouts", "B005 B006 B007 B012 B014", "record"),
+    ("outlines", "P001 P002 P003 P004 P005 P006 P007 P008 P009", "record"),
+    ("masks", "R001 R002 R003 R004 R007 R008", "record"),
+    ("oriented", "O001 O004 O006 O009", "record"),
+    ("keypoints", "K001 K002 K003 K004 K006", "record"),
+    ("categories", "C001 C002 C003 C004 C005 C006 C008 C009", "record"),
+    ("categories", "C007", "files"),
+    ("annotators", "A001 A002 A003 A004", "record"),
+    ("collection", "C010 D001 D002 D003 D004 Q001 Q002 Q003", "record"),
+    ("panoptic", "G001 G002 G003 G004", "record"),
+    ("panoptic", "G005 G006", "images"),
+    ("tools", "T001 T002 T003 T004 T005 T006 T007 T008 T009 T010 T011 T012", "record"),
+    ("tools", "T020 T021 T022 T023 T024 T030 T031 T040 T041 T050", "record"),
+)
+
 RESERVED = frozenset(
     {
         "A005", "B013", "I008", "I009", "I010", "I011", "I012", "K005", "K007", "K008", "M013",
@@ -62,26 +71,86 @@ RESERVED = frozenset(
 
 _GROUP = "bboxqa.rules"
 _CODE = re.compile(r"[A-Z]+[0-9]+")
+_SCOPES: dict[str, Scope] = {code: scope for _, codes, scope in _TABLE for code in codes.split()}
+_MODULES = {code: module for module, codes, _ in _TABLE for code in codes.split()}
+_ORDER = sorted(_MODULES, key=lambda code: ([*FAMILIES].index(code[0]), code))
 
-RULES: Mapping[str, Rule] = {
-    rule.code: rule
-    for rule in sorted(
-        (rule for module in _MODULES for rule in module.RULES),
-        key=lambda rule: ([*FAMILIES].index(rule.code[0]), rule.code),
-    )
-}
-"""The rules of bboxqa by code, ordered by `FAMILIES`, then by number."""
+
+class Rules(Mapping[str, Rule]):
+    """Rules by code, ordered by `FAMILIES`, then by number; `more` are those of other packages.
+
+    The module of a rule is imported when the rule is looked up.
+    """
+
+    def __init__(self, more: Mapping[str, Rule]) -> None:
+        self.more = dict(more)
+
+    def __getitem__(self, code: str) -> Rule:
+        return _of_module(_MODULES[code])[code] if code in _MODULES else self.more[code]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*_ORDER, *self.more))
+
+    def __len__(self) -> int:
+        return len(_ORDER) + len(self.more)
+
+    def scope(self, code: str) -> Scope:
+        """Return what a rule looks at; "record" also for a whole file."""
+        return _SCOPES[code] if code in _SCOPES else self.more[code].scope
+
+
+RULES = Rules({})
+"""The rules of bboxqa."""
 
 
 @cache
-def known_rules() -> Mapping[str, Rule]:
+def _of_module(name: str) -> dict[str, Rule]:
+    return {rule.code: rule for rule in import_module(f"bboxqa.rules.{name}").RULES}
+
+
+class RuleTexts(Mapping[str, RuleText]):
+    """The texts of rules by code, each looked up when it is shown."""
+
+    def __init__(self, codes: Iterable[str]) -> None:
+        self._codes = dict.fromkeys(codes)
+
+    def __getitem__(self, code: str) -> RuleText:
+        if code not in self._codes:
+            raise KeyError(code)
+        return known_rules()[code].text()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._codes)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+
+def looks_at(code: str, document: Document) -> bool:
+    """Return whether a document has anything that the module of a rule looks at."""
+    columns, module = document.annotations, _MODULES.get(code)
+    if module == "outlines":
+        return not np.isin(columns.form, (Form.ABSENT, Form.EMPTY)).all()
+    if module == "masks":
+        return bool(len(columns.rles.row) or (columns.iscrowd == 1).any())
+    if module == "oriented":
+        return bool(len(columns.rings.row) or len(columns.rotations.row))
+    if module == "keypoints":
+        values = document.categories.values
+        named = any(isinstance(v, dict) and {"keypoints", "skeleton"} & v.keys() for v in values)
+        return bool(len(columns.keypoints.row)) or named
+    return True
+
+
+@cache
+def known_rules() -> Rules:
     """Return `RULES`, and after them the rules of other packages, by code.
 
     An entry point of the group "bboxqa.rules" names a `Rule`, or a list or tuple of them. Raises
     ConfigError if an entry point cannot be loaded, names something else, or its code is malformed
     or already in use.
     """
-    rules = dict(RULES)
+    rules = dict(RULES.more)
     for name, plugin in plugins(_GROUP).items():
         found = plugin.load(object)
         for rule in found if isinstance(found, list | tuple) else (found,):
@@ -89,7 +158,7 @@ def known_rules() -> Mapping[str, Rule]:
                 problem = f"expected a Rule or a tuple of rules, found {type(rule).__name__}"
             elif not _CODE.fullmatch(rule.code):
                 problem = f"rule code {rule.code!r}; expected capital letters, then digits"
-            elif rule.code in rules or rule.code in RESERVED:
+            elif rule.code in rules or rule.code in _MODULES or rule.code in RESERVED:
                 problem = f"rule code {rule.code} is already in use"
             else:
                 rules[rule.code] = rule
@@ -98,7 +167,25 @@ def known_rules() -> Mapping[str, Rule]:
                 f"package {plugin.package}: entry point {name} of {_GROUP}: {problem}; "
                 "update or uninstall the package"
             )
-    return rules
+    return Rules(rules)
+
+
+def selected_codes(select: Iterable[str], ignore: Iterable[str]) -> tuple[str, ...]:
+    """Return the codes of the rules that `select` returns, without loading the rules."""
+    rules = known_rules()
+    selected, ignored = tuple(select), tuple(ignore)
+    if gone := RESERVED.intersection(prefixes(selected)):
+        raise ConfigError(
+            f"rule {min(gone)} is gone, as no file and no loader needed it; "
+            "`bboxqa explain` lists all rules"
+        )
+    for prefix in prefixes((*selected, *(each for each in ignored if each not in RESERVED))):
+        if prefix and not any(code.startswith(prefix) for code in rules):
+            near = nearest(prefix, rules) or ";"
+            raise ConfigError(
+                f"no rule begins with {prefix!r}{near} `bboxqa explain` lists all rules"
+            )
+    return tuple(code for code in rules if is_selected(code, selected, ignored))
 
 
 def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
@@ -113,17 +200,4 @@ def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
     >>> [rule.code for rule in select(["B001"], [])]
     ['B001']
     """
-    rules = known_rules()
-    selected, ignored = tuple(select), tuple(ignore)
-    if gone := RESERVED.intersection(prefixes(selected)):
-        raise ConfigError(
-            f"rule {min(gone)} is gone, as no file and no loader needed it; "
-            "`bboxqa explain` lists all rules"
-        )
-    for prefix in prefixes((*selected, *(each for each in ignored if each not in RESERVED))):
-        if prefix and not any(code.startswith(prefix) for code in rules):
-            near = nearest(prefix, rules) or ";"
-            raise ConfigError(
-                f"no rule begins with {prefix!r}{near} `bboxqa explain` lists all rules"
-            )
-    return tuple(rule for code, rule in rules.items() if is_selected(code, selected, ignored))
+    return tuple(map(known_rules().__getitem__, selected_codes(select, ignore)))

@@ -4,7 +4,8 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
+from fnmatch import fnmatch
+from pathlib import Path, PurePath
 
 import numpy as np
 
@@ -21,12 +22,10 @@ from bboxqa.rules.base.rule import MANY, Defect, Found, Hits, LazyEdits, Rule
 from bboxqa.rules.facts.document import Document, n_records
 from bboxqa.rules.facts.file_kinds import exporter, kind_of
 from bboxqa.rules.findings import describe
-from bboxqa.rules.registry import known_rules, select
-from bboxqa.rules.selection import ignored_codes
+from bboxqa.rules.registry import RuleTexts, known_rules, looks_at, selected_codes
 
 # The number of files that a note names.
 _NAMED = 1
-_SCOPES = {"record", "data set"}
 _EXAMPLES = 3
 # At least this many equal messages are grouped into one finding.
 _EQUAL = 20
@@ -36,9 +35,16 @@ Hidden = dict[str, Counter[str]]
 """By code of a cause, the numbers of hidden findings by their code."""
 
 
-def chosen_rules(settings: ValidateSettings, name: str) -> tuple[Rule, ...]:
-    """Return the rules that the settings select for a file."""
-    return select(settings.select, ignored_codes(settings, name))
+def chosen_codes(settings: ValidateSettings, name: str) -> tuple[str, ...]:
+    """Return the codes of the rules that the settings select for a file."""
+    ignored = list(settings.ignore)
+    # Codes ignored in a file are also ignored in its fixed copy.
+    names = {name, PurePath(name).name}
+    names |= {each.replace(".fixed.", ".") for each in names}
+    for pattern, codes in settings.per_file_ignores.items():
+        if any(fnmatch(each, pattern) for each in names):
+            ignored += codes
+    return selected_codes(settings.select, ignored)
 
 
 @gc_paused()
@@ -51,24 +57,26 @@ def apply(
 
     `progress` is called as progress(stage, done, total), where `total` is the number of rules.
     """
-    rules, columns = _rules_of(document, settings), document.annotations
+    codes, columns, rules = _codes_of(document, settings), document.annotations, known_rules()
     result = []
-    for number, rule in enumerate(rules):
+    for number, code in enumerate(codes):
         if progress is not None:
-            progress("checking", number, len(rules))
-        if not rule.needs or any(len(getattr(columns, each).row) for each in rule.needs):
-            result += [(rule, hits) for hits in rule.check(document, settings)]
+            progress("checking", number, len(codes))
+        if looks_at(code, document):
+            rule = rules[code]
+            if not rule.needs or any(len(getattr(columns, each).row) for each in rule.needs):
+                result += [(rule, hits) for hits in rule.check(document, settings)]
     return result
 
 
-def _rules_of(document: Document, settings: ValidateSettings) -> list[Rule]:
-    """Return the rules that check single files and apply to this kind of file."""
-    scopes = _SCOPES if document.disk is None else {*_SCOPES, "images"}
-    kind = kind_of(document)
+def _codes_of(document: Document, settings: ValidateSettings) -> list[str]:
+    """Return the codes of rules that check single files and apply to this kind of file."""
+    kind, rules = kind_of(document), known_rules()
+    left_out = {"files"} if document.disk is not None else {"files", "images"}
     return [
-        rule
-        for rule in chosen_rules(settings, document.name)
-        if rule.scope in scopes and kind.has_rule(rule.code)
+        code
+        for code in chosen_codes(settings, document.name)
+        if kind.has_rule(code) and rules.scope(code) not in left_out
     ]
 
 
@@ -76,13 +84,14 @@ def apply_together(documents: Sequence[Document], settings: ValidateSettings) ->
     """Apply the rules that check several files together; return the hits in each file."""
     places = {id(document): place for place, document in enumerate(documents)}
     result: list[list[Found]] = [[] for _ in documents]
-    chosen = [set(chosen_rules(settings, document.name)) for document in documents]
-    for rule in known_rules().values():
-        if rule.scope == "files" and len(documents) > 1 and any(rule in rules for rules in chosen):
-            for document, hits in rule.check(documents, settings):
+    chosen = [chosen_codes(settings, document.name) for document in documents]
+    rules = known_rules()
+    for code in rules:
+        if rules.scope(code) == "files" and any(code in codes for codes in chosen):
+            for document, hits in rules[code].check(documents, settings):
                 place = places[id(document)]
-                if rule in chosen[place]:
-                    result[place].append((rule, hits))
+                if code in chosen[place]:
+                    result[place].append((rules[code], hits))
     return result
 
 
@@ -231,7 +240,7 @@ def validate_documents(
 ) -> FoundReport:
     """Apply all rules and return the report; see `bboxqa.validate`."""
     files, findings, kept = [], [], []
-    rules: dict[str, Rule] = {}
+    codes: dict[str, None] = {}
     counts, severities, hidden = Counter[str](), Counter[Severity](), Hidden()
     least = Severity(settings.min_severity)
 
@@ -252,21 +261,21 @@ def validate_documents(
         return describe(document, shown, limit)
 
     for document in documents:
-        rules |= {rule.code: rule for rule in _rules_of(document, settings)}
+        codes |= dict.fromkeys(_codes_of(document, settings))
         findings.append(listed(document, apply(document, settings, progress)))
         files.append(file_report(document))
         kept.append(document.without_annotations())
     if len(kept) > 1:
         for number, raw in enumerate(apply_together(kept, settings)):
             findings[number] += listed(kept[number], raw)
-            chosen = chosen_rules(settings, kept[number].name)
-            rules |= {rule.code: rule for rule in chosen if rule.scope == "files"}
+            chosen, scope = chosen_codes(settings, kept[number].name), known_rules().scope
+            codes |= dict.fromkeys(code for code in chosen if scope(code) == "files")
     return FoundReport(
         files=tuple(files),
         findings=tuple(finding for part in findings for finding in sorted(part, key=_order)),
         counts=dict(sorted(counts.items())),
         severities={severity: severities[severity] for severity in Severity},
-        rules={code: rule.text() for code, rule in rules.items()},
+        rules=RuleTexts(codes),
         version=__version__,
         fail_on=Severity(settings.fail_on),
         hidden={code: dict(sorted(hidden[code].items())) for code in sorted(hidden)},

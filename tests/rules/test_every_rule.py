@@ -13,7 +13,7 @@ from support.validation import codes, report_of
 import bboxqa.rules
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.findings import Severity
-from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, select
+from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, Rules, select
 
 # What is large depends on the settings; see test_file.py.
 ON_FILES = [
@@ -94,8 +94,9 @@ def test_rules_whose_data_a_file_does_not_have_are_listed_as_checked():
 def test_the_check_of_a_rule_is_called_only_with_the_data_that_it_needs(monkeypatch):
     seen = []
     rule = replace(RULES["R001"], check=lambda document, _: seen.append(document.name) or ())
-    monkeypatch.setattr("bboxqa.rules.runner.chosen_rules", lambda *_: (rule,))
-    report_of({"annotations": [{}]})
+    monkeypatch.setattr("bboxqa.rules.runner.known_rules", lambda: Rules({}))
+    monkeypatch.setattr(Rules, "__getitem__", lambda *_: rule)
+    report_of({"annotations": [{}]}, select=("R001",))
     assert not seen
-    report_of(rule.bad)
+    report_of(rule.bad, select=("R001",))
     assert len(seen) == 1

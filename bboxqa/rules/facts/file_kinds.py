@@ -1,11 +1,12 @@
 """The kind of a COCO file by its records, the rules for each kind, and the tool that wrote it."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bboxqa.formats.column_builder import are_of_cvat
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.selection import is_selected
 
 # Number of records to examine, and of bytes of a list of licences.
 _SAMPLE, _LICENCES = 20, 4096
@@ -176,3 +177,24 @@ def exporter(document: Document) -> str | None:
         return None
     occluded = len(document.annotations) and are_of_cvat(document.record(0).get("attributes"))
     return "CVAT" if occluded else "Datumaro"
+
+
+def prefixes(codes: Iterable[str]) -> list[str]:
+    """Return prefixes of codes, normalised for comparison."""
+    return [code.strip().upper() for code in codes]
+
+
+@lru_cache(4096)
+def is_selected(code: str, selected: tuple[str, ...], ignored: tuple[str, ...]) -> bool:
+    """Return whether the longest prefix of a code is a selected one rather than an ignored one.
+
+    Examples
+    --------
+    >>> is_selected("B001", ("B",), ("B001",)), is_selected("B002", (), ("B001",))
+    (False, True)
+    """
+    return _longest(prefixes(selected) or [""], code) > _longest(prefixes(ignored), code)
+
+
+def _longest(given: Iterable[str], code: str) -> int:
+    return max((len(prefix) for prefix in given if code.startswith(prefix)), default=-1)
