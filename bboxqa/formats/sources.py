@@ -18,7 +18,14 @@ from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.format import Format
-from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, WHAT, is_without_coco, json_kind_of
+from bboxqa.formats.heads import (
+    CLASS_NAMES,
+    LOOKED_AT,
+    TABLES,
+    WHAT,
+    is_without_coco,
+    json_kind_of,
+)
 from bboxqa.formats.label_folders import has_empty_labels_only
 from bboxqa.formats.member import ARCHIVES, READABLE, is_archive, is_picture
 from bboxqa.formats.records import AnnotationFile
@@ -46,11 +53,8 @@ from bboxqa.formats.unreadable import (
 )
 from bboxqa.model.choices import NO_CHOICES, Choices
 
-_OTHER_ARCHIVES = (".7z", ".bz2", ".rar", ".xz")
 # Formats of one file for all images, several of which may be in an archive.
 _OF_FILES = ("coco-archive", "label-studio", "datumaro", "table", "cvat")
-_NOT_READ = ("CVAT backup", "CreateML", "FiftyOne", "VOC as json")
-_UNPACK = "Unpack it into a folder of its own, and name the folder."
 _SHOWN, _LOOKED_AT, _DEPTH = 3, 50, 12
 # A pattern of all files of a kind.
 _KIND = re.compile(r"(?:\*\*/)?\*(?:\.[\w*?]+)*")
@@ -276,7 +280,7 @@ def listed(
     hidden: bool = False,
     choices: Choices = NO_CHOICES,
 ) -> tuple[list[Path], list[str]]:
-    """Return the sources in a path, sorted, and notes on files that are left out.
+    """Return the sources in a path, sorted, and a note on files that are left out.
 
     These are a file itself, the files of an archive, or of a folder those that a format recognises
     and all JSON files. A folder that is one source of its format is listed itself. Raises
@@ -291,34 +295,34 @@ def listed(
         Whether to leave out files in folders that `validate` does not check.
     hidden : bool
         Whether notes must not say names of files, which may be those of people.
+    choices : Choices
     """
     path = Path(path)
     if not path.is_dir():
         if format_of(path, choices) is COCO:
-            refuse_damaged_file(path)
-            if foreign_kind(path) == "archive" and is_archive(head_of(path)):
-                refuse_archive(path)
-            refuse_foreign(path)
+            _refuse_unread(path)
         return _of_format(matching_parts_of(path, pattern, choices), choices), []
     if problem := folder_problem(path):
         raise DatasetError([problem])
-    found = _sources_in(path, pattern, choices, only_checked=only_checked)
+    walked = [each for each in _walk(path) if each.is_dir() or not is_result(each)]
+    ends = suffixes(only_checked=only_checked)
+    found = _sources_in(path, walked, pattern, ends)
+    if only_checked:
+        found = [each for each in found if format_of(each, choices).document is not None]
     if any(each.is_dir() for each in found):
         # Beside folders of labels, other JSON is empty, cut off, or about something else.
-        found = [
-            each for each in found if format_of(each, choices) is not COCO or is_surely_coco(each)
-        ]
-    sources = [each for each in found if each.is_dir() or not _is_unrelated(each)]
+        found = [e for e in found if format_of(e, choices) is not COCO or is_surely_coco(e)]
     if not found:
-        raise _nothing_in(path, suffixes(only_checked=only_checked), pattern)
-    if sources and all(map(_is_foreign, sources)):
+        raise _nothing_in(path, ends, pattern)
+    sources = [each for each in found if each.is_dir() or not _is_unrelated(each)] or found
+    if all(map(_is_foreign, sources)):
         refuse_foreign(sources[0])
-    sources = sources or found
     sources = _of_format(sources, choices)
-    refuse_damaged(path, found, pattern)
-    notes = (
-        [] if choices.from_format else _left_out(path, {*sources}, {*found}, pattern, hidden=hidden)
-    )
+    others = [each for each in walked if each not in found and each.match(pattern or "*")]
+    refuse_damaged(others, found)
+    notes = [] if choices.from_format else _left_out(path, [*others, *{*found} - {*sources}])
+    if hidden:
+        notes = [note.partition(" (")[0] for note in notes]
     return [part for each in sources for part in matching_parts_of(each, pattern, choices)], notes
 
 
@@ -327,9 +331,7 @@ def _of_format(sources: list[Path], choices: Choices) -> list[Path]:
     chosen = choices.from_format
     if chosen is None:
         return sources
-    found = [
-        each for each in sources if chosen in map(short_name, formats_of(each, choices) or [COCO])
-    ]
+    found = [e for e in sources if chosen in map(short_name, formats_of(e, choices) or [COCO])]
     if not found:
         shown = first_few(sources, _SHOWN, lambda each: one_line(str(each)))
         raise DatasetError([f"{shown}: no file is of the format {chosen}, as --from says"])
@@ -337,46 +339,31 @@ def _of_format(sources: list[Path], choices: Choices) -> list[Path]:
 
 
 def _sources_in(
-    folder: Path, pattern: str | None, choices: Choices, *, only_checked: bool
+    folder: Path, walked: Sequence[Path], pattern: str | None, ends: tuple[str, ...]
 ) -> list[Path]:
     """Return the sources in a folder: folders of labels, and files; archives if nothing else."""
-    ends = suffixes(only_checked=only_checked)
     found: list[Path] = []
     archives: list[Path] = []
-    for each in _walk(folder):
+    for each in walked:
+        name = each.name.lower()
         if each.is_dir():
             if pattern and not _KIND.fullmatch(pattern):
                 problem = f"{folder}: {pattern!r} chooses among files, but all labels in a folder "
                 raise DatasetError([f"{problem}are read ({each})"], "Name the folders to read.")
             if not pattern or any(file.match(pattern) for file in each.rglob("*")):
                 found.append(each)
-        elif is_result(each):
-            continue
-        elif each.name.lower().endswith(ARCHIVES) and not each.name.lower().endswith(ends):
+        elif name.endswith(ARCHIVES) and not name.endswith(ends):
             archives.append(each)
-        elif each.match(pattern or "*") and _is_wanted(
-            each, ends, choices, only_checked=only_checked
-        ):
+        elif not (each.match(pattern or "*") and name.endswith(ends) and each.is_file()):
+            continue
+        elif name.endswith(".json") or format_of(each) is not COCO:
             found.append(each)
     if not found:
-        found = [
-            each
-            for each in archives
-            if each.match(pattern or "*")
-            or any(part.match(pattern or "*") for part in sources_in(each, choices))
-            if format_of(each) is not COCO
-        ]
-    return sorted(found)
-
-
-def _is_wanted(file: Path, ends: tuple[str, ...], choices: Choices, *, only_checked: bool) -> bool:
-    name = file.name.lower()
-    if not name.endswith(ends):
-        return False
-    if name.endswith(".json"):
-        return True
-    found = format_of(file, choices)
-    return found is not COCO and (not only_checked or found.document is not None)
+        found = [each for each in archives if each.is_file() and format_of(each) is not COCO]
+    if not found or found[0] not in archives or not pattern:
+        return sorted(found)
+    parts = {each: [each, *sources_in(each)] for each in found}
+    return [each for each in sorted(found) if any(part.match(pattern) for part in parts[each])]
 
 
 def _walk(folder: Path, depth: int = _DEPTH, root: str = "") -> Iterator[Path]:
@@ -391,15 +378,14 @@ def _walk(folder: Path, depth: int = _DEPTH, root: str = "") -> Iterator[Path]:
     except OSError as error:
         # Passing over it would lose annotations.
         raise DatasetError([f"{folder}: cannot be read: {error.strerror}"], READABLE) from None
-    files = [each for name in names if (each := folder / name) not in inside and not each.is_dir()]
+    files = [each for name in names if (each := folder / name) not in inside]
     if is_source(folder):
         yield folder
         beside = folder / "annotations"
         more = sorted(beside.glob("*.json")) if beside.is_dir() else []
         yield from _of_others([*files, *more], format_of(folder))
         return
-    # What links lead nowhere is refused as damaged.
-    yield from filter(Path.is_file, files)
+    yield from files
     root = root or realpath(folder)
     for each in inside if depth else ():
         if not (each.is_symlink() and _is_within(realpath(each), root)):
@@ -414,8 +400,7 @@ def _is_within(path: str, root: str) -> bool:
 def _of_others(files: Sequence[Path], own: Format) -> Iterator[Path]:
     """Yield the files of many images in another format beside labels, of the first ones."""
     ends = (".json", ".xml", *TABLES)
-    named = [each for each in files if each.name.lower().endswith(ends)][:_LOOKED_AT]
-    for each in named:
+    for each in [each for each in files if each.name.lower().endswith(ends)][:_LOOKED_AT]:
         if is_surely_coco(each) or format_of(each) not in (COCO, own, *OF_ONE_IMAGE):
             yield each
 
@@ -439,27 +424,17 @@ def _is_foreign(path: Path) -> bool:
     return path.is_file() and format_of(path) is COCO and foreign_kind(path) is not None
 
 
-def _left_out(
-    folder: Path, sources: set[Path], found: set[Path], pattern: str | None, *, hidden: bool
-) -> list[str]:
-    """Return a note on files in a folder that are called like annotations, and are not read."""
-    others, archives = [*found - sources], []
-    for each in _walk(folder):
-        if each in found or not each.match(pattern or "*") or not each.is_file():
-            continue
-        if each.name.lower().endswith(ARCHIVES):
-            archives.append(each)
-        elif each.name.lower().endswith((".xml", *TABLES)):
-            others += [] if is_result(each) or each.match(CLASS_NAMES) else [each]
-    return [
-        f"{count(len(left), noun)} left out: {why}"
-        + ("" if hidden else f" ({first_few(sorted(left), _SHOWN, _shown_in(folder))})")
-        for left, noun, why in (
-            (others, "file", "no annotations in a known format"),
-            (archives, "archive", "other files are read; to read an archive as well, name it"),
-        )
-        if left
-    ]
+def _left_out(folder: Path, others: Iterable[Path]) -> list[str]:
+    """Return a note on files that are called like annotations or archives, and are not read."""
+    ends = (".json", ".xml", *TABLES, *ARCHIVES)
+    named = (each for each in others if each.is_file() and each.name.lower().endswith(ends))
+    left = sorted(each for each in named if not each.match(CLASS_NAMES))
+    if not left:
+        return []
+    shown = first_few(left, _SHOWN, _shown_in(folder))
+    packed = any(each.name.lower().endswith(ARCHIVES) for each in left)
+    why = "; to read an archive as well, name it" if packed else ""
+    return [f"{count(len(left), 'file')} left out: no annotations in a known format{why} ({shown})"]
 
 
 def _shown_in(folder: Path) -> Any:
@@ -469,7 +444,11 @@ def _shown_in(folder: Path) -> Any:
 def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> DatasetError:
     """Return the error for a folder without files to read, which describes the folder."""
     if all((folder / name).is_file() for name in RESULT_FILES):
-        return _result_folder(folder)
+        what = "compare" if (folder / "changes.csv").is_file() else "agree"
+        page = f"For a page of the result: bboxqa report {typed_paths([folder])}"
+        advice = page if what == "agree" else "Name the files of annotations that were compared."
+        problem = f"{folder}: holds a result of `bboxqa {what}`, no annotations"
+        return DatasetError([problem], advice)
     files = [each for each in folder.rglob("*") if each.is_file() and each.name[0] != "."]
     if not files:
         held = "a folder without files" if any(folder.iterdir()) else "an empty folder"
@@ -479,38 +458,23 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
         some = some.replace("file", "image", 1)
         problem = f"{folder}: holds images only ({some}); expected their annotations"
         return DatasetError([problem], _NAME_ONE)
-    known = (*ends, *ARCHIVES, *_OTHER_ARCHIVES)
-    for file in sorted(each for each in files if each.name.lower().endswith(known)):
+    named = (each for each in sorted(files) if each.name.lower().endswith((*ends, *ARCHIVES)))
+    if not pattern and (file := next(named, None)) is not None:
         try:
-            listed(file) if not pattern else None
+            listed(file)
         except DatasetError as error:
-            reason = error.problems[0].removeprefix(str(file))
+            inside = f"{file.relative_to(folder)}{error.problems[0].removeprefix(str(file))}"
             problem = f"{folder}: no file in this folder is of a known format ({some})"
-            return DatasetError(
-                [f"{problem}; {one_line(f'{file.relative_to(folder)}{reason}')}"], error.advice
-            )
+            return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
     # Text labels are read as a folder, and archives if there is nothing else.
-    kinds = ", ".join(end.removeprefix(".") for end in (*ends, "txt", *ARCHIVES[:-1]))
-    kinds += f" or {ARCHIVES[-1].removeprefix('.')}"
+    *kinds, last = (end.removeprefix(".") for end in (*ends, ".txt", *ARCHIVES))
     matching = f" that matches {pattern!r}" if pattern else ""
-    return DatasetError(
-        [f"{folder}: no {kinds} file{matching} in this folder is of a known format ({some})"],
-        ""
-        if pattern
-        else "Labels of YOLO have a class and a box in shares of the image, such as "
-        "0 0.5 0.5 0.2 0.1; those of DOTA have four corners in pixels and a category.",
+    what = f"no {', '.join(kinds)} or {last} file{matching} in this folder is of a known format"
+    labels = (
+        "Labels of YOLO have a class and a box in shares of the image, such as "
+        "0 0.5 0.5 0.2 0.1; those of DOTA have four corners in pixels and a category."
     )
-
-
-def _result_folder(folder: Path) -> DatasetError:
-    """Return the error for a folder of results that a command wrote."""
-    if (folder / "changes.csv").is_file():
-        problem = f"{folder}: holds a result of `bboxqa compare`, no annotations"
-        return DatasetError([problem], "Name the files of annotations that were compared.")
-    problem = f"{folder}: holds a result of `bboxqa agree`, no annotations"
-    return DatasetError(
-        [problem], f"For a page of the result: bboxqa report {typed_paths([folder])}"
-    )
+    return DatasetError([f"{folder}: {what} ({some})"], "" if pattern else labels)
 
 
 def matching_parts_of(path: Path, pattern: str | None, choices: Choices = NO_CHOICES) -> list[Path]:
@@ -541,33 +505,34 @@ def sources_in(path: Path, choices: Choices = NO_CHOICES) -> list[Path]:
     """
     if not path.is_file() or not is_archive(head_of(path)):
         return [path]
-    found = format_of(path, choices)
-    is_mixed = len(formats_of(path)) > 1 and choices.from_format is None
-    if found.name not in _OF_FILES or is_mixed:
+    found = formats_of(path, choices) or [COCO]
+    is_mixed = len(found) > 1 and choices.from_format is None
+    if format_of(path, choices).name not in _OF_FILES or is_mixed:
         return [path]
     members = [each for each in members_of(path) if each.name and not is_picture(each.name)]
     formats = {each.name: format_inside(path / each.name) for each in members}
     read = [each for each in members if formats[each.name] not in (None, *OF_ONE_IMAGE)]
-    known = {each.name for each in read}
+    names = [each.name for each in read]
     named = members_with(members, (".json", ".xml", *TABLES))
-    refuse_damaged_others(path, read, [each for each in named if each.name not in known])
-    is_one = len(read) < 2 or (
-        found.name == "datumaro" and are_subsets([each.name for each in read])
-    )
-    return [path] if is_one else [path / each.name for each in read]
+    refuse_damaged_others(path, read, [each for each in named if each.name not in names])
+    is_one = len(read) < 2 or (found[0].name == "datumaro" and are_subsets(names))
+    return [path] if is_one else [path / each for each in names]
 
 
-def refuse_archive(path: Path) -> None:
-    """Refuse an archive that cannot be read, that has archives inside, or nothing that is read."""
+def _refuse_unread(path: Path) -> None:
+    """Refuse a file that no format recognises, unless it may be JSON."""
+    refuse_damaged_file(path)
+    if foreign_kind(path) != "archive" or not is_archive(head_of(path)):
+        refuse_foreign(path)
+        return
     inside = refuse_damaged_members(path)
     held = [each for each in inside if is_archive(each.head())]
     names = first_few(held or inside, _SHOWN, lambda each: one_line(each.name or path.stem))
     if held:
         problem = f"{path}: holds archives, which are not read inside of another one: {names}"
-        raise DatasetError([problem], _UNPACK)
+        raise DatasetError([problem], WHAT["archive"][1])
     for member in members_with(inside, ".json"):
-        kind = json_kind_of(member.head())
-        if kind in _NOT_READ:
+        if (kind := json_kind_of(member.head())) is not None:
             what, advice = WHAT[kind]
             named = f" ({one_line(member.name)})" if member.name else ""
             raise DatasetError([f"{path}: is an archive of {what}{named}"], advice)
@@ -576,10 +541,6 @@ def refuse_archive(path: Path) -> None:
         [f"{path}: is an archive {found if inside else 'without files'}"],
         "Name the archive, file or folder that holds annotations.",
     )
-
-
-# Pages of results may be beside annotations, and are read by no format.
-_PAGE = ".html"
 
 
 def files_read(paths: Iterable[AnyPath | None], images: Iterable[AnyPath] = ()) -> Iterator[Path]:
@@ -595,23 +556,19 @@ def files_read(paths: Iterable[AnyPath | None], images: Iterable[AnyPath] = ()) 
         Folders of images.
     """
     for path in (Path(each) for each in paths if each is not None):
+        sources = [path]
         if path.is_dir():
-            yield from _files_listed(path)
-        else:
-            yield from (each for each in (path, *path.parents) if each.is_file())
+            with suppress(BboxqaError, OSError):
+                sources = list_files([path])
+        for each in sources:
+            inside = _files_below(each) if each.is_dir() else (each, *each.parents)
+            yield from (file for file in inside if file.is_file())
     for folder in images:
-        yield from (
-            each for each in _files_below(Path(folder)) if each.suffix.lower() in IMAGE_SUFFIXES
-        )
-
-
-def _files_listed(folder: Path) -> Iterator[Path]:
-    for only_checked in (False, True):
-        with suppress(BboxqaError, OSError):
-            for source in list_files([folder], only_checked=only_checked):
-                yield from _files_below(source) if source.is_dir() else files_read([source])
+        inside = _files_below(Path(folder))
+        yield from (each for each in inside if each.suffix.lower() in IMAGE_SUFFIXES)
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
     for place, _, names in os.walk(folder):
-        yield from (Path(place, name) for name in names if not name.endswith(_PAGE))
+        # Pages of results may be beside annotations, and are read by no format.
+        yield from (Path(place, name) for name in names if not name.endswith(".html"))

@@ -1,10 +1,8 @@
 """Files that are not read: results, empty or cut off files, and files of other programs."""
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from math import isfinite
 from pathlib import Path, PurePath, PurePosixPath
@@ -24,7 +22,7 @@ from bboxqa.formats.heads import (
     json_kind_of,
     kind_of,
 )
-from bboxqa.formats.member import AGAIN, ARCHIVES, HEAD, READABLE, Member, as_utf8, is_archive
+from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, Member, as_utf8, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV
 from bboxqa.formats.source import head_of, members_of, members_with
 from bboxqa.formats.xml_elements import xml_damage
@@ -58,29 +56,18 @@ def is_review_queue(file: Path) -> bool:
 
 # A single letter may be a drive of Windows.
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.IGNORECASE)
-_BY_CURL = {"http", "https", "ftp"}
-
-_CELLS, _LINES = {".csv", ".tsv"}, {".jsonl", ".ndjson"}
-# Blanks and byte order marks.
+_CELLS, _LINES = (".csv", ".tsv"), (".jsonl", ".ndjson")
 _BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
-# The first character of JSON in each encoding, after a byte order mark.
-_JSON = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*[\[{]")
+"""Blanks and byte order marks."""
 # Kinds of text that have no other mark.
 _SUFFIXES = {".yaml": "YAML", ".yml": "YAML", ".ipynb": "notebook"}
 NOT_A_FOLDER = "Name a table in it; `bboxqa agree` measures folders of annotated images."
 """Advice for a folder where a table is expected."""
-
 _NO_HEADER = (
     "Write what the columns hold in a line above the first, such as: image,x1,y1,x2,y2,category"
 )
-_OF_LABELS = "If it is the label file of an image, name the folder of all labels."
-_TABLE_KINDS = {"table", "Parquet"}
+# The corners of a box.
 _MOST_COLUMNS, _OF_BOX = 6, 4
-# Kinds with the same advice where a table is expected.
-_OWN_ADVICE = {
-    "COCO", "CVAT", "Darwin", "Datumaro", "ELAN", "Label Studio", "LabelMe", "Supervisely", "VIA",
-    "VOC",
-}  # fmt: skip
 # Kinds that the reader of tables accepts: an archive may be an office table, for instance.
 _READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO", "DOTA"}
 
@@ -92,40 +79,39 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     DatasetError if the file has a known format that is not read.
     """
     refuse_address(path)
-    is_table = path.suffix.lower() in TABLES and path.is_file()
-    if is_table and not table and not _head(path).strip(_BLANK):
-        header = " with a header" if path.suffix.lower() in _CELLS else ""
+    name, head = path.name.lower(), _head(path)
+    if name.endswith(TABLES) and path.is_file() and not table and not head.strip(_BLANK):
+        header = " with a header" if name.endswith(_CELLS) else ""
         problem = f"{path}: is empty; expected a table{header}"
         raise DatasetError([problem], "Export it again: nothing was written.")
     kind = foreign_kind(path)
-    if kind is None and table and IS_COCO.match(_head(path)):
+    if kind is None and table and IS_COCO.match(head):
         kind = "COCO"
     if kind is None or (table and kind in _READ_AS_TABLES):
         return
     what, advice = WHAT[kind]
     expected = "a table" if table else "COCO JSON"
-    if kind in _TABLE_KINDS and not table:
-        names = _columns_in(path)
+    if kind in ("table", "Parquet") and not table:
+        names = [] if head.startswith(PARQUET) else _header_of(head)
         listed = first_few(names, _MOST_COLUMNS, one_line)
-        # The corners of a box; single numbers, such as years, may be names.
+        # Single numbers, such as years, may be names.
         if sum(map(_is_number, names)) >= _OF_BOX:
             what += f" whose first line has numbers ({listed})"
             expected, advice = "a line with the names of columns", _NO_HEADER
         else:
             what += f" with the columns {listed}" * bool(names)
             expected = "columns of images and boxes"
+    is_measured = kind == "ELAN" or "bboxqa agree" in advice
     raise DatasetError(
         [f"{path}: is {what}; expected {expected}"],
-        SAVE_AS_CSV if table and kind not in _OWN_ADVICE else advice,
+        SAVE_AS_CSV if table and not is_measured else advice,
     )
 
 
-def _columns_in(path: Path) -> list[str]:
-    """Return the names in the first line of a table of text; none of other tables."""
+def _header_of(head: bytes) -> list[str]:
     from bboxqa.formats.box_tables.rows import header_of
 
-    head = _head(path)
-    return [] if head.startswith(PARQUET) else header_of(head)
+    return header_of(head)
 
 
 def _is_number(name: str) -> bool:
@@ -140,7 +126,7 @@ def refuse_address(path: Path) -> None:
     if address is None or path.exists():
         return
     name = f"{address[1]}://{address[2]}"
-    how = f": curl -LO {name}" if address[1].lower() in _BY_CURL else "."
+    how = f": curl -LO {name}" if address[1].lower() in ("http", "https", "ftp") else "."
     raise DatasetError([f"{name}: is an address; expected a file"], f"Download it first{how}")
 
 
@@ -149,44 +135,28 @@ def foreign_kind(path: Path) -> str | None:
 
     A file with the suffix .json that is not JSON gives None, as `validate` reports it.
     """
-    head = _head(path)
-    if path.suffix.lower() == ".json":
+    head, suffix = _head(path), path.suffix.lower()
+    if suffix == ".json":
         return json_kind_of(head)
-    kind = kind_of(head) or _kind_of_table(path, head)
-    if path.suffix.lower() != ".txt":
-        return kind or (_SUFFIXES.get(path.suffix.lower()) if head else None)
-    text = as_utf8(head)
-    return "YOLO" if is_label_head(text, strict=True) else "DOTA" if is_dota_head(text) else kind
-
-
-def _kind_of_table(path: Path, head: bytes) -> str | None:
-    """Return the kind of a table of text, by its suffix and its beginning."""
-    from bboxqa.formats.box_tables.rows import header_of
-
-    suffix = path.suffix.lower()
+    if suffix == ".txt":
+        text = as_utf8(head)
+        if is_label_head(text, strict=True) or is_dota_head(text):
+            return "DOTA" if is_dota_head(text) else "YOLO"
+    if (kind := kind_of(head)) is not None:
+        return kind
     if suffix in _LINES and not IS_COCO.match(head):
-        return json_kind_of(head) or ("table" if header_of(head) else None)
-    is_table = suffix in _CELLS and path.exists() and not _JSON.match(head)
-    return "table" if is_table else None
+        return json_kind_of(head) or ("table" if _header_of(head) else None)
+    is_cells = suffix in _CELLS and path.exists() and head.lstrip(_BLANK)[:1] not in (b"[", b"{")
+    return "table" if is_cells else _SUFFIXES.get(suffix) if head else None
 
 
 def _head(path: Path) -> bytes:
-    """Return the beginning of a file; b"" for a pipe, which cannot be read twice."""
-    with suppress(OSError):
-        if path.is_file():
-            with path.open("rb") as file:
-                return file.read(HEAD)
-    return b""
+    return head_of(path) if path.is_file() else b""
 
 
 DENIED = "cannot be read: permission denied"
 """What is wrong with a file that the user may not read."""
-
 _EXPORT = "Export or download it again; if it is not of an annotator, move it out of the folder."
-_PACKED = (
-    "Export or download it again; if it is not of an annotator, unpack the archive into a folder "
-    "of its own without it, and name the folder."
-)
 
 
 def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Path, str]]:
@@ -218,26 +188,28 @@ def refuse_damaged_file(path: Path) -> None:
 
     They would be read as JSON.
     """
-    name = path.name.lower()
-    # JSON may have kept the name of the archive that it was unpacked from.
-    head = head_of(path)
-    is_xml = name.endswith(".xml") and kind_of(head) != "pointer"
-    is_no_json = is_xml or (name.endswith(ARCHIVES) and not head)
+    name, head = path.name.lower(), head_of(path)
     if name.endswith(".txt") and path.is_file() and not head.strip(_BLANK):
-        raise DatasetError([f"{path}: is empty; expected COCO JSON"], _OF_LABELS)
-    if is_no_json and (reason := damage_of(path)):
+        advice = "If it is the label file of an image, name the folder of all labels."
+        raise DatasetError([f"{path}: is empty; expected COCO JSON"], advice)
+    # JSON may have kept the name of the archive that it was unpacked from.
+    is_no_json = name.endswith(".xml") or (name.endswith(ARCHIVES) and not head)
+    if is_no_json and kind_of(head) != "pointer" and (reason := damage_of(path)):
         raise DatasetError([f"{path}: {reason}"], READABLE if reason == DENIED else AGAIN)
 
 
-def refuse_damaged(folder: Path, sources: Sequence[Path], pattern: str | None) -> None:
+def refuse_damaged(files: Iterable[Path], sources: Sequence[Path]) -> None:
     """Refuse a folder in which a file beside its sources is empty or cut off.
 
     Raises DatasetError; without the file, its annotator would be missing from the result.
     """
-    found = [*damaged(files_beside(folder, {*sources}, pattern), sources)]
-    problems = [f"{file}: {reason}" for file, reason in found]
-    if problems:
+    # Archives are read if there is nothing else.
+    are_packed = any(is_archive(head_of(each)) for each in sources if each.is_file())
+    ends = (".json", ".xml", *TABLES, *(ARCHIVES if are_packed else ()))
+    named = (each for each in files if each.name.lower().endswith(ends))
+    if found := [*damaged(named, sources)]:
         is_denied = all(reason.startswith(DENIED) for _, reason in found)
+        problems = [f"{file}: {reason}" for file, reason in found]
         raise DatasetError(problems, READABLE if is_denied else _EXPORT)
 
 
@@ -269,34 +241,8 @@ def refuse_damaged_others(archive: Path, read: Sequence[Member], others: Sequenc
             # Archives have a checksum of all the content of a file.
             for _ in each.chunks() if name.endswith(".json") else ():
                 pass
-            continue
-        reason = _text_damage(PurePosixPath(each.name), each.read())
-        if reason:
-            raise DatasetError([f"{archive / each.name}: {reason}"], _PACKED)
-
-
-def files_beside(folder: Path, sources: AbstractSet[Path], pattern: str | None) -> Iterator[Path]:
-    """Yield the files of a folder that are not in its sources, and may be sources themselves."""
-    # Archives are read if there is nothing else.
-    are_packed = any(is_archive(head_of(each)) for each in sources if each.is_file())
-    ends = (".json", ".xml", *TABLES, *(ARCHIVES if are_packed else ()))
-    yield from named_beside(folder, sources, pattern, ends)
-
-
-def named_beside(
-    folder: Path, sources: AbstractSet[Path], pattern: str | None, ends: tuple[str, ...]
-) -> Iterator[Path]:
-    """Yield the files of a folder that are not in its sources, and have one of the suffixes."""
-    if folder in sources:
-        return
-    for place, inside, names in os.walk(folder):
-        here = Path(place)
-        inside[:] = sorted(each for each in inside if each[0] != "." and here / each not in sources)
-        for name in sorted(names):
-            file = here / name
-            is_wanted = name.lower().endswith(ends) and file.match(pattern or "*")
-            if is_wanted and name[0] != "." and file not in sources and not is_result(file):
-                yield file
+        elif reason := _damage(PurePosixPath(each.name), each.read()):
+            raise DatasetError([f"{archive / each.name}: {reason}"], _EXPORT)
 
 
 def damage_of(file: Path) -> str:
@@ -315,7 +261,7 @@ def damage_of(file: Path) -> str:
             if file.name.lower().endswith(ARCHIVES) and file.stat().st_size:
                 return _archive_damage(file)
             content = stream.read(2 * LOOKED_AT)
-            return "" if stream.read(1) else _text_damage(file, content)
+            return "" if stream.read(1) else _damage(file, content)
     except PermissionError:
         return DENIED
     except OSError:
@@ -323,15 +269,20 @@ def damage_of(file: Path) -> str:
         return ""
 
 
-def _text_damage(file: PurePath, content: bytes) -> str:
+def _damage(file: PurePath, content: bytes) -> str:
     if absence := absence_of(content):
         return absence
     suffix = file.suffix.lower()
     if suffix == ".json" and not is_without_coco(content):
-        return _json_damage(content)
+        with suppress(RecursionError):
+            try:
+                found = json.loads(as_utf8(content))
+            except ValueError as error:
+                return f"is not JSON: {error}"
+            return "" if isinstance(found, dict | list) else "is JSON without an object"
     if suffix == ".xml":
         return xml_damage(content)
-    if suffix in (".csv", ".tsv") and b"\n" not in content and b"\r" not in content:
+    if suffix in _CELLS and b"\n" not in content and b"\r" not in content:
         return "ends within its first line"
     return ""
 
@@ -344,14 +295,4 @@ def _archive_damage(file: Path) -> str:
         refuse_damaged_members(file)
     except DatasetError as error:
         return error.problems[0].removeprefix(f"{file}: ").removeprefix(str(file)).lstrip("/")
-    return ""
-
-
-def _json_damage(content: bytes) -> str:
-    with suppress(RecursionError):
-        try:
-            found = json.loads(as_utf8(content))
-        except ValueError as error:
-            return f"is not JSON: {error}"
-        return "" if isinstance(found, dict | list) else "is JSON without an object"
     return ""
