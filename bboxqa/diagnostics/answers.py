@@ -1,6 +1,5 @@
 """Annotators who answer alike, and associations of two columns of answers."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from math import isnan, nan, sqrt
 from typing import Any, Literal, get_args
@@ -8,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.estimator import OK, ROUNDING
 from bboxqa.agreement.uncertainty.linear import fisher_interval
 from bboxqa.agreement.uncertainty.resampling import LEVEL
@@ -107,11 +107,15 @@ def cluster_annotators(
     if not 1 <= k <= most:
         who = "annotator" if method == "hierarchical" else "different annotator"
         raise ConfigError(f"k is {k}; expected 1 or more, and no more than {count(most, who)}")
-    if method == "hierarchical":
-        merges = _tree(table)
-        return _described(table, _cut(merges, k), tied=False, merges=merges)
-    labels, tied = _best_means(table, different, k, seed)
-    return _described(table, labels, tied=tied)
+    merges = _tree(table)
+    labels, tied = _cut(merges, k), False
+    if method == "kmeans":
+        labels, tied = _best_means(table, different, labels, seed)
+    silhouette = _silhouette(table, labels)
+    reasons = ((TIED, tied), (NO_CONTRAST, np.isnan(silhouette)), (WEAK, silhouette <= _WEAK))
+    status = "; ".join(reason for reason, holds in reasons if holds) or OK
+    tree = merges if method == "hierarchical" else None
+    return Clusters(labels, _inertia(table, labels), silhouette, status, tree)
 
 
 def _finite(scores: NDArray[Any]) -> FloatArray:
@@ -119,14 +123,10 @@ def _finite(scores: NDArray[Any]) -> FloatArray:
     if table.ndim != 2 or not table.size:
         found = f"scores have the shape {table.shape}"
         raise DatasetError([f"{found}; expected one row per annotator and one column or more"])
-    wrong = np.argwhere(~np.isfinite(table)).tolist()
-    if wrong:
+    for row, column in np.argwhere(~np.isfinite(table))[:1].tolist():
+        found = f"scores: row {row}, column {column}: score is {table[row, column]}"
         raise DatasetError(
-            [
-                f"scores: row {row}, column {column}: score is {table[row, column]}; "
-                "expected a finite number"
-                for row, column in wrong
-            ],
+            [f"{found}; expected a finite number"],
             "Leave out units that not all of the annotators rated.",
         )
     return table
@@ -144,24 +144,23 @@ def _inertia(table: FloatArray, labels: IntArray) -> float:
 
 
 def _best_means(
-    table: FloatArray, different: FloatArray, k: int, seed: int
+    table: FloatArray, different: FloatArray, of_tree: IntArray, seed: int
 ) -> tuple[IntArray, bool]:
     """Return the labels of least inertia, and whether other labels have the same inertia."""
     from scipy.cluster.vq import ClusterError, kmeans2
 
-    rng = np.random.default_rng(seed)
+    rng, k = np.random.default_rng(seed), int(of_tree.max()) + 1
     # The tree always has k groups; a start may lose one.
-    candidates = [_cut(_tree(table), k)]
+    found = {tuple(of_tree.tolist()): _inertia(table, of_tree)}
     for _ in range(_STARTS):
         start = different[rng.choice(len(different), k, replace=False)]
         # A start whose groups lose all their members is no candidate.
         with suppress(ClusterError):
             _, labels = kmeans2(table, start, iter=_STEPS, minit="matrix", missing="raise")
-            candidates.append(_numbered(labels))
-    found = {tuple(labels.tolist()): _inertia(table, labels) for labels in candidates}
-    least = min(found.values())
+            found[tuple(_numbered(labels).tolist())] = _inertia(table, labels)
     slack = ROUNDING * float(((table - table.mean(0)) ** 2).sum())
-    best = sorted(labels for labels, inertia in found.items() if inertia <= least + slack)
+    least = min(found.values()) + slack
+    best = sorted(labels for labels, inertia in found.items() if inertia <= least)
     return np.array(best[0], np.int32), len(best) > 1
 
 
@@ -169,9 +168,7 @@ def _tree(table: FloatArray) -> FloatArray:
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import pdist
 
-    if len(table) == 1:
-        return np.zeros((0, 4))
-    merges: FloatArray = linkage(pdist(table), "ward")
+    merges: FloatArray = linkage(pdist(table), "ward") if len(table) > 1 else np.zeros((0, 4))
     return merges
 
 
@@ -187,12 +184,11 @@ def _cut(merges: FloatArray, k: int) -> IntArray:
 def _silhouette(table: FloatArray, labels: IntArray) -> float:
     from scipy.spatial.distance import pdist, squareform
 
-    sizes = np.bincount(labels)
+    sizes, everyone = np.bincount(labels), np.arange(len(labels))
     if not 1 < len(sizes) < len(labels):
-        return float("nan")
+        return nan
     distance = squareform(pdist(table))
     to_group = np.stack([distance[:, labels == group].sum(1) for group in range(len(sizes))], 1)
-    everyone = np.arange(len(labels))
     own = to_group[everyone, labels] / np.maximum(sizes[labels] - 1, 1)
     others = to_group / sizes
     others[everyone, labels] = np.inf
@@ -200,22 +196,6 @@ def _silhouette(table: FloatArray, labels: IntArray) -> float:
     widest = np.maximum(own, nearest)
     known = (sizes[labels] > 1) & (widest > 0)
     return float(np.where(known, (nearest - own) / np.where(known, widest, 1), 0).mean())
-
-
-def _described(
-    table: FloatArray, labels: IntArray, *, tied: bool, merges: FloatArray | None = None
-) -> Clusters:
-    silhouette = _silhouette(table, labels)
-    reasons = [
-        reason
-        for reason, holds in (
-            (TIED, tied),
-            (NO_CONTRAST, np.isnan(silhouette)),
-            (WEAK, silhouette <= _WEAK),
-        )
-        if holds
-    ]
-    return Clusters(labels, _inertia(table, labels), silhouette, "; ".join(reasons) or OK, merges)
 
 
 Measure = Literal["agreement", "cosine", "correlation"]
@@ -267,18 +247,62 @@ def annotator_similarity(
     """
     if measure not in get_args(Measure):
         raise ConfigError(f"measure is {measure!r}; expected one of {', '.join(get_args(Measure))}")
+    rated = data.state == Cell.CATEGORY
+    unit, value, annotator = data.unit[rated], data.value[rated], data.annotator[rated]
+    one = np.ones(len(unit))
     if measure == "agreement":
-        similarity = _agreement(data, n_annotators)
+        _, answer = np.unique(unit * data.n_values + value, return_inverse=True)
+        equal, shared = (
+            _product(data, n_annotators, column, one, one) for column in (answer, unit)
+        )
+        similarity = ratio(equal, shared)
     elif numbers is None:
         raise DatasetError(
             [f"{measure} of annotators: values are not numbers; expected numbers"],
             'Use measure "agreement", which needs none.',
         )
     else:
-        similarity = _of_numbers(data, n_annotators, numbers, measure)
+        x = numbers[value]
+        if measure == "correlation":
+            # Centring reduces cancellation in the sums below.
+            n = np.maximum(np.bincount(annotator, minlength=n_annotators), 1)
+            x = x - (np.bincount(annotator, x, n_annotators) / n)[annotator]
+        products, squares, sums, shared = (
+            _product(data, n_annotators, unit, *each)
+            for each in ((x, x), (x * x, one), (x, one), (one, one))
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = squares
+            if measure == "correlation":
+                products = products - sums * sums.T / shared
+                spread = squares - sums**2 / shared
+            spread = np.where(spread > ROUNDING * squares, spread, np.nan)
+            similarity = np.clip(products / np.sqrt(spread) / np.sqrt(spread.T), -1, 1)
     own = np.diag(similarity)
     np.fill_diagonal(similarity, np.where(np.isnan(own), np.nan, 1.0))
     return similarity
+
+
+def _product(
+    data: ReliabilityData,
+    n_annotators: int,
+    column: IndexArray,
+    first: FloatArray,
+    second: FloatArray,
+) -> FloatArray:
+    """Return the (A, A) sums of products of amounts of ratings in one column, by weight.
+
+    A column is a unit or a part of one.
+    """
+    from scipy.sparse import csr_array
+
+    rated = data.state == Cell.CATEGORY
+    weight = 1 if data.weight is None else data.weight[data.unit[rated]]
+    shape = n_annotators, int(column.max(initial=-1)) + 1
+    place = data.annotator[rated], column
+    left, right = (csr_array((each, place), shape=shape) for each in (first * weight, second))
+    product: FloatArray = (left @ right.T).toarray()
+    return product
 
 
 def shared_units(data: ReliabilityData, n_annotators: int) -> IndexArray:
@@ -286,76 +310,11 @@ def shared_units(data: ReliabilityData, n_annotators: int) -> IndexArray:
 
     Weighted units count with their weight; several ratings of a unit count once.
     """
-    from scipy.sparse import csr_array
-
-    rated = data.state == Cell.CATEGORY
-    shape = (n_annotators, len(data.group))
-    table = csr_array(
-        (np.ones(int(rated.sum())), (data.annotator[rated], data.unit[rated])), shape=shape
-    )
-    table.data[:] = np.minimum(table.data, 1)
-    weight = 1.0 if data.weight is None else data.weight
-    found: IndexArray = ((table * weight) @ table.T).toarray().astype(np.int64)
-    return found
-
-
-def _products(
-    data: ReliabilityData,
-    n_annotators: int,
-    column: IndexArray,
-    pairs: list[tuple[FloatArray, FloatArray]],
-) -> list[FloatArray]:
-    """Return the (A, A) products of pairs of sparse tables of annotators × columns, by weight."""
-    from scipy.sparse import csr_array
-
-    rated = data.state == Cell.CATEGORY
-    unit = data.unit[rated]
-    weight = np.ones(len(unit)) if data.weight is None else data.weight[unit].astype(np.float64)
-    # A column belongs to one unit, so its weight is that of any of its entries.
-    weights = np.zeros(int(column.max(initial=-1)) + 1)
-    weights[column] = weight
-    shape = (n_annotators, len(weights))
-    place = (data.annotator[rated], column)
-    products = []
-    for first, second in pairs:
-        left, right = (csr_array((amount, place), shape=shape) for amount in (first, second))
-        products.append(((left * weights) @ right.T).toarray())
-    return products
-
-
-def _agreement(data: ReliabilityData, n_annotators: int) -> FloatArray:
-    rated = data.state == Cell.CATEGORY
-    one = np.ones(int(rated.sum()))
-    unit = data.unit[rated]
-    _, answer = np.unique(unit * data.n_values + data.value[rated], return_inverse=True)
-    (shared,) = _products(data, n_annotators, unit, [(one, one)])
-    (equal,) = _products(data, n_annotators, answer, [(one, one)])
-    with np.errstate(invalid="ignore"):
-        return equal / shared
-
-
-def _of_numbers(
-    data: ReliabilityData, n_annotators: int, numbers: FloatArray, measure: Measure
-) -> FloatArray:
-    rated = data.state == Cell.CATEGORY
-    annotator, x = data.annotator[rated], numbers[data.value[rated]]
-    if measure == "correlation":
-        # Centring reduces cancellation in the sums below.
-        n = np.maximum(np.bincount(annotator, minlength=n_annotators), 1)
-        x = x - (np.bincount(annotator, x, n_annotators) / n)[annotator]
-    one = np.ones(len(x))
-    shared, sums, products, squares = _products(
-        data, n_annotators, data.unit[rated], [(one, one), (x, one), (x, x), (x * x, one)]
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if measure == "correlation":
-            products = products - sums * sums.T / shared
-            spread = squares - sums**2 / shared
-        else:
-            spread = squares
-        spread = np.where(spread > ROUNDING * squares, spread, np.nan)
-        similarity: FloatArray = products / np.sqrt(spread) / np.sqrt(spread.T)
-    return np.clip(similarity, -1, 1)
+    rated = np.flatnonzero(data.state == Cell.CATEGORY)
+    _, first = np.unique(data.unit[rated] * n_annotators + data.annotator[rated], return_index=True)
+    once = data.take(rated[first])
+    one = np.ones(len(first))
+    return _product(once, n_annotators, once.unit, one, one).astype(np.int64)
 
 
 NO_TABLE = "undefined: a feature has fewer than two values that occur"
@@ -401,22 +360,16 @@ class Independence:
         """The result of the test in words."""
         if isnan(self.p_value):
             return f"The test of independence is {self.status}."
+        low, high = self.interval
+        between = "" if isnan(low) else f"; 95 % interval {low:.3f} to {high:.3f}"
+        percent = "less than 0.01 %" if self.p_value < 1e-4 else f"{100 * self.p_value:.3g} %"
         return (
             "If the two features were independent, a table at least as far from the expected one "
-            f"would come about in {_percent(self.p_value)} of samples. That is the risk of being "
+            f"would come about in {percent} of samples. That is the risk of being "
             "wrong when one takes so large a difference for an association "
             f"(p = {self.p_value:.3g}). The association is {self.cramers_v:.3f} strong on a scale "
-            f"from 0 to 1 (Cramér's V{_between(self.interval)}). {NOT_AGREEMENT}"
+            f"from 0 to 1 (Cramér's V{between}). {NOT_AGREEMENT}"
         )
-
-
-def _between(interval: tuple[float, float]) -> str:
-    low, high = interval
-    return "" if isnan(low) else f"; 95 % interval {low:.3f} to {high:.3f}"
-
-
-def _percent(share: float) -> str:
-    return "less than 0.01 %" if share < 1e-4 else f"{100 * share:.3g} %"
 
 
 def cross_table(
@@ -447,21 +400,23 @@ def cross_table(
     array([[0, 0, 2],
            [1, 0, 0]])
     """
+    problems = []
     if len(first_codes) != len(second_codes):
         lengths = f"{len(first_codes)} and {len(second_codes)}"
+        problems.append(f"lengths of the features are {lengths}; expected equal ones")
+    features = (("first", first_codes, shape[0]), ("second", second_codes, shape[1]))
+    for name, codes, size in features:
+        wrong = np.flatnonzero((codes < 0) | (codes >= size))
+        problems += [
+            f"record {place}: {name} code is {codes[place]}; "
+            f"expected 0 or more and less than {size}"
+            for place in wrong[:1].tolist()
+        ]
+    if problems:
         raise DatasetError(
-            [f"cross table: lengths of the features are {lengths}; expected equal ones"],
+            [f"cross table: {each}" for each in problems],
             "Leave out annotations that lack one of the two.",
         )
-    features = (("first", first_codes, shape[0]), ("second", second_codes, shape[1]))
-    problems = [
-        f"cross table: record {place}: {name} code is {codes[place]}; "
-        f"expected 0 or more and less than {size}"
-        for name, codes, size in features
-        for place in np.flatnonzero((codes < 0) | (codes >= size)).tolist()
-    ]
-    if problems:
-        raise DatasetError(problems, "Leave out annotations that lack one of the two.")
     cell = first_codes.astype(np.int64) * shape[1] + second_codes
     return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.int64)
 
@@ -476,14 +431,11 @@ def _counts(table: NDArray[Any]) -> FloatArray:
         raise DatasetError(
             [f"cross table has {count(counts.ndim, 'dimension')}; expected rows and columns"]
         )
-    wrong = np.argwhere(~(np.isfinite(counts) & (counts >= 0) & (counts == np.round(counts))))
-    if len(wrong):
+    wrong = ~(np.isfinite(counts) & (counts >= 0) & (counts == np.round(counts)))
+    for row, column in np.argwhere(wrong)[:1].tolist():
+        found = f"row {row}, column {column}: count is {counts[row, column]:g}"
         raise DatasetError(
-            [
-                f"cross table: row {row}, column {column}: count is {counts[row, column]:g}; "
-                "expected a whole number, 0 or more"
-                for row, column in wrong.tolist()
-            ],
+            [f"cross table: {found}; expected a whole number, 0 or more"],
             "Give counts of annotations, not shares or percentages.",
         )
     return counts
@@ -552,31 +504,22 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
     strength = min(1.0, sqrt(plain / (used.sum() * (min(used.shape) - 1))))
     everywhere = np.zeros(counts.shape)
     everywhere[occur] = expected
-    notes = (*_notes(counts.shape, expected), *_notes_on_interval(strength, bounds))
-    return Independence(
-        float(statistic), float(p_value), int(freedom), everywhere, strength, bounds, OK, notes
-    )
-
-
-def _notes(shape: tuple[int, ...], expected: FloatArray) -> Iterator[str]:
-    """Yield the limits of a test with these expected counts, without empty rows and columns."""
-    empty = [a - b for a, b in zip(shape, expected.shape, strict=True)]
+    notes = []
+    empty = [a - b for a, b in zip(counts.shape, used.shape, strict=True)]
     if any(empty):
         left_out = f"{count(empty[0], 'empty row')} and {count(empty[1], 'empty column')}"
-        yield f"{left_out} left out: values that do not occur"
-    few = int((expected < _FEW).sum())
-    if few:
-        yield (
-            f"{few:,} of {count(expected.size, 'expected count')} below {_FEW}: "
+        notes.append(f"{left_out} left out: values that do not occur")
+    if n_few := int((expected < _FEW).sum()):
+        notes.append(
+            f"{n_few:,} of {count(expected.size, 'expected count')} below {_FEW}: "
             "the p-value and the interval are rough ones; join rare values"
         )
-
-
-def _notes_on_interval(strength: float, interval: tuple[float, float]) -> Iterator[str]:
-    if isnan(interval[0]):
-        yield NO_INTERVAL
-    elif strength > interval[1]:
-        yield ABOVE
+    if isnan(bounds[0]) or strength > bounds[1]:
+        notes.append(NO_INTERVAL if isnan(bounds[0]) else ABOVE)
+    return Independence(
+        float(statistic), float(p_value), int(freedom), everywhere, strength, bounds, OK,
+        tuple(notes),
+    )  # fmt: skip
 
 
 def _interval(counts: FloatArray, statistic: float, freedom: int) -> tuple[float, float]:
