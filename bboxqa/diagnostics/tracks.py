@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain, combinations, compress
-from typing import NamedTuple
 
 import numpy as np
 
@@ -75,18 +73,6 @@ def frame_order(image_names: tuple[str, ...]) -> IndexArray:
 _STEPS = 1 << 30
 
 
-class Switch(NamedTuple):
-    """An identity switch: tracks and images by index."""
-
-    track: int
-    before: int
-    after: int
-    until: int
-    """The last image in which it is `before`."""
-    since: int
-    """The first image in which it is `after`."""
-
-
 def track_switches(matched: MatchedUnits) -> Table:
     """Return the identity switches between each pair of annotators [1]_.
 
@@ -105,85 +91,72 @@ def track_switches(matched: MatchedUnits) -> Table:
        doi:10.1155/2008/246309
     """
     tracks, data = matched.data.tracks, matched.data
-    found = np.array(switches(matched), np.int64).reshape(-1, 5)
-    annotator = track_pairs(matched).annotator
-    place = frame_order(data.image_names)
+    names, videos = ((), ()) if tracks is None else (tracks.names, tracks.videos)
+    found, annotator = switches(matched), track_pairs(matched).annotator
     own, before, since = found[:, 0], found[:, 1], found[:, 4]
-    order = np.lexsort((own, place[since], annotator[before], annotator[own]))
-    own, before, after, until, since = found[order].T
-    names = () if tracks is None else tracks.names
+    place = frame_order(data.image_names)
+    found = found[np.lexsort((own, place[since], annotator[before], annotator[own]))]
+    own, before, after, until, since = found.astype(np.int32).T
     video = np.zeros(0, np.int32) if tracks is None else tracks.video[own]
     return Table(
         {
             "annotator_1": Categorical(annotator[own].astype(np.int32), data.annotator_names),
-            "track": Categorical(own.astype(np.int32), names),
+            "track": Categorical(own, names),
             "annotator_2": Categorical(annotator[before].astype(np.int32), data.annotator_names),
-            "before": Categorical(before.astype(np.int32), names),
-            "after": Categorical(after.astype(np.int32), names),
-            "until": Categorical(until.astype(np.int32), data.image_names),
-            "since": Categorical(since.astype(np.int32), data.image_names),
-            "video": Categorical(video, () if tracks is None else tracks.videos),
+            "before": Categorical(before, names),
+            "after": Categorical(after, names),
+            "until": Categorical(until, data.image_names),
+            "since": Categorical(since, data.image_names),
+            "video": Categorical(video, videos),
         }
     )
 
 
 @remembered
-def switches(matched: MatchedUnits) -> list[Switch]:
-    """Return the identity switches between all pairs of annotators."""
+def switches(matched: MatchedUnits) -> IndexArray:
+    """Return the identity switches between all pairs of annotators, (S, 5) int64.
+
+    The columns are the track, the other annotator's tracks before and after, the last image with
+    the former, and the first one with the latter.
+    """
     pairs = track_pairs(matched)
     place = frame_order(matched.data.image_names)[pairs.image]
     people = pairs.annotator[pairs.first] * len(matched.data.annotator_names)
     people += pairs.annotator[pairs.second]
     order = np.lexsort((place, people))
     parts = np.split(order, run_starts(people[order])[1:])
-    return [switch for rows in parts for switch in _of_people(pairs, rows, place)]
+    found = [switch for rows in parts for switch in _of_people(pairs, rows, place)]
+    return np.array(found, np.int64).reshape(-1, 5)
 
 
-def _of_people(pairs: TrackPairs, rows: IndexArray, place: IndexArray) -> Iterator[Switch]:
+def _of_people(
+    pairs: TrackPairs, rows: IndexArray, place: IndexArray
+) -> Iterator[tuple[int, int, int, int, int]]:
     """Yield the switches of two annotators; `rows` are their pairs, frame by frame."""
     now: dict[int, int] = {}
     until: dict[int, int] = {}
+    weight = np.maximum(np.rint(pairs.similarity * _STEPS), 1).astype(np.int64)
     for frame in np.split(rows, run_starts(place[rows])[1:]):
         if not len(frame):
             continue
         image = int(pairs.image[frame[0]])
-        first, second = pairs.first[frame].tolist(), pairs.second[frame].tolist()
-        both = [*zip(first, second, strict=True)]
+        both = [*zip(pairs.first[frame].tolist(), pairs.second[frame].tolist(), strict=True)]
         kept = [now.get(a) == b and now.get(b) == a for a, b in both]
         taken = {track for pair in compress(both, kept) for track in pair}
-        is_free = [a not in taken and b not in taken for a, b in both]
-        new = [both[row] for row in _chosen(pairs, frame, np.flatnonzero(is_free))]
+        free = np.flatnonzero([a not in taken and b not in taken for a, b in both])
+        # Free tracks are assigned one to one, by similarity.
+        left = frame[free]
+        chosen = free[assign(pairs.first[left], pairs.second[left], weight[left])]
+        new = [both[row] for row in chosen.tolist()]
         for track, other in chain.from_iterable(((a, b), (b, a)) for a, b in new):
             if now.setdefault(track, other) != other:
-                yield Switch(track, now[track], other, until[track], image)
+                yield track, now[track], other, until[track], image
                 now[track] = other
         until |= dict.fromkeys(chain(taken, *new), image)
 
 
-def _chosen(pairs: TrackPairs, frame: IndexArray, free: IndexArray) -> list[int]:
-    """Return the free pairs of a frame that assign tracks one to one, by similarity."""
-    rows = frame[free]
-    weight = np.maximum(np.rint(pairs.similarity[rows] * _STEPS), 1).astype(np.int64)
-    chosen = free[assign(pairs.first[rows], pairs.second[rows], weight)]
-    return [int(row) for row in chosen]
-
-
 _ONE = "nothing: one object in one video"
 _NO_DRAWS = "nothing: --bootstrap 0"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pair:
-    """Two annotators, and the contributions of T tracks to their figures, (T,) float64."""
-
-    people: tuple[int, int]
-    n_boxes: FloatArray
-    """Boxes of both in frames about which both were asked."""
-    n_same: FloatArray
-    """For tracks of the first annotator: the frames shared with the assigned track."""
-    n_switches: FloatArray
-    partner: IndexArray
-    """(T,) int64. The assigned track of the first annotator, or the track itself."""
 
 
 def tracks(matched: MatchedUnits) -> Table:
@@ -206,22 +179,24 @@ def tracks(matched: MatchedUnits) -> Table:
        Measures and a Data Set for Multi-Target, Multi-Camera Tracking. ECCV Workshops.
        doi:10.1007/978-3-319-48881-3_2
     """
-    names = matched.data.annotator_names
-    annotator = track_pairs(matched).annotator
-    pairs = [_pair(matched, *people) for people in combinations(range(len(names)), 2)]
-    pairs = [each for each in pairs if np.isin(each.people, annotator[each.n_boxes > 0]).all()]
-    whose = np.array([each.people for each in pairs], np.int32).reshape(-1, 2)
-    owned = [annotator == person for person in range(len(names))]
-
-    def of(each: _Pair, amount: FloatArray) -> list[int]:
-        return [int(amount[owned[person]].sum()) for person in each.people]
-
-    n_tracks = _counts([of(each, np.sign(each.n_boxes)) for each in pairs])
-    n_boxes = _counts([of(each, each.n_boxes) for each in pairs])
-    n_switches = _counts([of(each, each.n_switches) for each in pairs])
-    same = np.array([int(each.n_same.sum()) for each in pairs], np.int64)
-    bounds = [_intervals(matched, each) for each in pairs]
-    intervals = np.array([each for each, _ in bounds]).reshape(-1, 2, 2)
+    names, annotator = matched.data.annotator_names, track_pairs(matched).annotator
+    people, numbers, bounds, over = [], [], [], []
+    for first, second in combinations(range(len(names)), 2):
+        amounts = _of_pair(matched, first, second)
+        boxes, frames, switched, _ = amounts
+        owned = np.stack([annotator == first, annotator == second])
+        if not (owned & (boxes > 0)).any(1).all():
+            continue
+        people.append((first, second))
+        sums = [owned @ each for each in (np.sign(boxes), boxes, switched)]
+        numbers.append([*np.concatenate(sums), frames.sum()])
+        interval, drawn = _intervals(matched, *amounts)
+        bounds.append(interval)
+        over.append(drawn)
+    whose = np.array(people, np.int32).reshape(-1, 2)
+    intervals = np.array(bounds).reshape(-1, 2, 2)
+    n = np.array(numbers, np.int64).reshape(-1, 7)
+    n_tracks, n_boxes, n_switches, same = n[:, :2], n[:, 2:4], n[:, 4:6], n[:, 6]
     return Table(
         {
             "annotator_1": Categorical(whose[:, 0], names),
@@ -237,66 +212,65 @@ def tracks(matched: MatchedUnits) -> Table:
             "switches_1": n_switches[:, 0],
             "switches_2": n_switches[:, 1],
             **figure_columns("switches", n_switches.sum(1), intervals[:, 1]),
-            "interval_over": np.array([over for _, over in bounds], np.str_),
+            "interval_over": np.array(over, np.str_),
         }
     )
 
 
-def _counts(rows: list[list[int]]) -> IndexArray:
-    return np.array(rows, np.int64).reshape(-1, 2)
+def _of_pair(
+    matched: MatchedUnits, first: int, second: int
+) -> tuple[FloatArray, FloatArray, FloatArray, IndexArray]:
+    """Return what tracks add to the figures of two annotators, (T,) each.
 
-
-def _pair(matched: MatchedUnits, first: int, second: int) -> _Pair:
-    """Return two annotators with their tracks assigned one to one."""
+    These are boxes of both in frames about which both were asked; for tracks of the first
+    annotator, frames shared with the assigned track; switches; and the assigned track of the first
+    annotator, or the track itself.
+    """
     annotations, assigned = matched.data.annotations, matched.data.assigned
     found, track = track_pairs(matched), tracks_of(matched)
     n_tracks = len(found.annotator)
     both = (assigned[:, first] & assigned[:, second])[annotations.image]
     both &= np.isin(annotations.annotator, (first, second)) & (track >= 0)
-    n_boxes = np.bincount(track[both], minlength=n_tracks).astype(np.float64)
     of_both = found.annotator[found.first] == first
     of_both &= found.annotator[found.second] == second
     ends, n_frames = np.unique(
         np.stack([found.first, found.second], 1)[of_both], axis=0, return_counts=True
     )
     chosen = assign(ends[:, 0], ends[:, 1], n_frames)
-    n_same = np.zeros(n_tracks)
+    n_same, partner = np.zeros(n_tracks), np.arange(n_tracks)
     n_same[ends[chosen, 0]] = n_frames[chosen]
-    partner = np.arange(n_tracks)
     partner[ends[chosen, 1]] = ends[chosen, 0]
-    over = np.array(switches(matched), np.int64).reshape(-1, 5)
+    over = switches(matched)
     over = over[np.isin(found.annotator[over[:, :2]], (first, second)).all(1), 0]
-    n_switches = np.bincount(over, minlength=n_tracks).astype(np.float64)
-    return _Pair((first, second), n_boxes, n_same, n_switches, partner)
+    n_boxes, n_switches = (
+        np.bincount(each, minlength=n_tracks).astype(np.float64) for each in (track[both], over)
+    )
+    return n_boxes, n_same, n_switches, partner
 
 
-def _intervals(matched: MatchedUnits, pair: _Pair) -> tuple[FloatArray, str]:
+def _intervals(
+    matched: MatchedUnits,
+    n_boxes: FloatArray,
+    n_same: FloatArray,
+    n_switches: FloatArray,
+    partner: IndexArray,
+) -> tuple[FloatArray, str]:
     """Return the intervals of IDF1 and of the number of switches, (2, 2), and what they draw."""
-    unknown = np.full((2, 2), np.nan)
-    tracks = matched.data.tracks
-    used = np.flatnonzero(pair.n_boxes)
+    unknown, tracks = np.full((2, 2), np.nan), matched.data.tracks
+    used = np.flatnonzero(n_boxes)
     if not matched.bootstrap or tracks is None:
         return unknown, _NO_DRAWS
-    clusters: IndexArray = tracks.video[used].astype(np.int64)
-    over = "videos"
+    clusters, over = tracks.video[used].astype(np.int64), "videos"
     if (clusters == clusters[0]).all():
-        clusters, over = pair.partner[used], "objects"
+        clusters, over = partner[used], "objects"
     _, cluster = np.unique(clusters, return_inverse=True)
     n_clusters = int(cluster.max()) + 1
     if n_clusters < 2:
         return unknown, _ONE
-
-    def added(amount: FloatArray) -> FloatArray:
-        return sum_by(cluster, amount[used], n_clusters)[None]
-
-    drawn = matched.bootstrap, matched.seed
-    ones = np.ones((1, n_clusters))
-    return (
-        np.concatenate(
-            [
-                ratio_intervals(2 * added(pair.n_same), added(pair.n_boxes), *drawn),
-                ratio_intervals(added(pair.n_switches), ones, *drawn) * n_clusters,
-            ]
-        ),
-        over,
+    boxes, same, switched = (
+        sum_by(cluster, each[used], n_clusters)[None] for each in (n_boxes, n_same, n_switches)
     )
+    drawn = matched.bootstrap, matched.seed
+    idf1 = ratio_intervals(2 * same, boxes, *drawn)
+    per_cluster = ratio_intervals(switched, np.ones((1, n_clusters)), *drawn)
+    return np.concatenate([idf1, per_cluster * n_clusters]), over

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import (
@@ -106,73 +107,42 @@ def image_work(matched: MatchedUnits, times: Times, sessions: WorkSessions) -> I
 _SUMS = 5
 
 
-@frozen_arrays
-class Slopes:
-    """The slopes of K owners, and of all together in the last row."""
-
-    value: FloatArray
-    """(K + 1,) float64. NaN where nothing varies."""
-    interval: FloatArray
-    """(K + 1, 2) float64."""
-
-
-def f1_slopes(
-    work: ImageWork,
-    x: FloatArray,
-    group: IndexArray,
-    owner: IndexArray,
-    n_owners: int,
-    n_images: int,
-    bootstrap: int,
-    seed: int,
-) -> Slopes:
-    """Return the slopes of F1 over `x` within groups.
+def _slopes(
+    matched: MatchedUnits, work: ImageWork, x: FloatArray, group: IndexArray, owner: IndexArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the slopes of F1 over `x` within groups, with their intervals, (A + 1,) and (…, 2).
 
     They are least-squares slopes of the F1 of images, weighted by the number of annotations. Each
     group has its own intercept, so that differences between groups do not count; the groups of an
-    owner have a common slope.
-
-    Parameters
-    ----------
-    work : ImageWork
-        C images and annotators.
-    x : (C,) float64
-    group : (C,) int64
-        The group of each.
-    owner : (G,) int64
-        The owner of each group.
+    annotator, `owner`, have a common slope. The last one is of all together. NaN where nothing
+    varies.
     """
-    weight = work.drawn
+    weight, n_groups = work.drawn, len(owner)
+    n_images, n_owners = len(matched.data.image_names), len(matched.data.annotator_names)
     amounts = (weight, weight * x, weight * x * x, work.matched, work.matched * x)
-    n_groups = len(owner)
     row = np.concatenate([group + n_groups * number for number in range(_SUMS)])
     table = table_of(
         row, np.tile(work.image, _SUMS), np.concatenate(amounts), (_SUMS * n_groups, n_images)
     )
 
     def evaluate(sums: FloatArray) -> FloatArray:
-        # The slopes of each owner, and of all, (K + 1, B), from sums of groups, (5, G, B).
-        sums = sums.reshape(_SUMS, n_groups, -1)
-        weight, of_x, of_squares, of_y, of_products = sums
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = np.where(weight > 0, of_x / weight, 0)
+        # The slopes of each owner, and of all, (A + 1, B), from sums of groups, (5, G, B).
+        weight, of_x, of_squares, of_y, of_products = sums.reshape(_SUMS, n_groups, -1)
+        mean = np.nan_to_num(ratio(of_x, weight))
         spread = np.maximum(of_squares - mean * of_x, 0)
         # Rounding leaves a residue where x does not vary.
         spread[spread <= 1e-9 * of_squares] = 0
-        joint = of_products - mean * of_y
         found = []
-        for part in (joint, spread):
+        for part in (of_products - mean * of_y, spread):
             by_owner = np.stack([sum_by(owner, draw, n_owners) for draw in part.T], axis=1)
             found.append(np.concatenate([by_owner, by_owner.sum(0, keepdims=True)]))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slopes: FloatArray = np.where(found[1] > 0, found[0] / found[1], np.nan)
-        return slopes
+        return ratio(*found)
 
     value = evaluate(np.asarray(table.sum(1), np.float64).reshape(-1, 1))[:, 0]
     in_images = np.bincount(owner[group], minlength=n_owners)
     made_of = np.append(in_images, len(np.unique(work.image)))
-    return Slopes(
-        value, drawn_intervals(value, [table], evaluate, bootstrap, seed, n_images=made_of)
+    return value, drawn_intervals(
+        value, [table], evaluate, matched.bootstrap, matched.seed, n_images=made_of
     )
 
 
@@ -187,7 +157,7 @@ FEW_IMAGES = f"fewer than {LEAST_IMAGES} images with times"
 _STATUSES = (OK, FEW_SESSIONS, SHORT_SESSIONS, FEW_IMAGES, IMPORTED)
 
 
-def changes(
+def _changes(
     matched: MatchedUnits, work: ImageWork, sessions: WorkSessions, at_once: BoolArray
 ) -> dict[str, Column]:
     """Return the columns of drift and fatigue, of A annotators and of all.
@@ -199,48 +169,33 @@ def changes(
     used = work.take(np.flatnonzero(~at_once[work.annotator]))
     # Sessions are compared with others of their annotator, images with others of their session.
     session = sessions.number[used.session].astype(np.float64)
-    over = (session, used.annotator, np.arange(n_annotators))
-    within = (used.elapsed / 3600, used.session, owner)
     n_sessions = np.bincount(owner, minlength=n_annotators)
     longest = np.zeros(n_annotators)
     np.maximum.at(longest, owner, sessions.length)
     few = np.bincount(work.annotator, minlength=n_annotators) < LEAST_IMAGES
+    over = session, used.annotator, np.arange(n_annotators)
+    within = used.elapsed / 3600, used.session, owner
     columns: dict[str, Column] = {}
-    for name, (x, group, owners), is_short, reason in (
+    for name, of, is_short, reason in (
         ("drift", over, n_sessions < LEAST_SESSIONS, FEW_SESSIONS),
         ("fatigue", within, longest < 60 * LEAST_MINUTES, SHORT_SESSIONS),
     ):
         code = np.zeros(n_annotators, np.int32)
-        code[few] = _STATUSES.index(FEW_IMAGES)
-        code[is_short] = _STATUSES.index(reason)
-        code[at_once] = _STATUSES.index(IMPORTED)
-        slopes = f1_slopes(
-            used, x, group, owners, n_annotators,
-            len(matched.data.image_names), matched.bootstrap, matched.seed,
-        )  # fmt: skip
-        everyone = code.min(initial=len(_STATUSES) - 1)
-        columns |= _columns(name, slopes, np.append(code, everyone).astype(np.int32))
+        for which, why in ((few, FEW_IMAGES), (is_short, reason), (at_once, IMPORTED)):
+            code[which] = _STATUSES.index(why)
+        code = np.append(code, code.min(initial=len(_STATUSES) - 1)).astype(np.int32)
+        value, interval = _slopes(matched, used, *of)
+        value[code > 0], interval[code > 0] = np.nan, np.nan
+        columns |= figure_columns(name, value, interval)
+        columns[f"{name}_status"] = Categorical(code, _STATUSES)
     return columns
-
-
-def _columns(name: str, found: Slopes, code: IntArray) -> dict[str, Column]:
-    """Return the slopes with a status; slopes without enough data are NaN."""
-    unknown = code > 0
-    return {
-        **figure_columns(
-            name,
-            np.where(unknown, np.nan, found.value),
-            np.where(unknown[:, None], np.nan, found.interval),
-        ),
-        f"{name}_status": Categorical(code, _STATUSES),
-    }
 
 
 # Faster annotations were imported, or made by a machine.
 _AT_ONCE = 0.2
 
 
-def are_at_once(times: Times, annotator: IntArray, n_annotators: int) -> BoolArray:
+def _are_at_once(times: Times, annotator: IntArray, n_annotators: int) -> BoolArray:
     """Return (A,) bool: annotators most of whose annotations were made at once."""
     known = ~np.isnan(times.step)
     n_steps = np.bincount(annotator[known], minlength=n_annotators)
@@ -291,7 +246,7 @@ def work(matched: MatchedUnits) -> Table:
     n_sessions = np.bincount(sessions.annotator, minlength=n_annotators)
     hours = np.bincount(sessions.annotator, sessions.length, n_annotators) / _HOUR
     n = np.bincount(author[sessions.place >= 0], minlength=n_annotators)
-    at_once = are_at_once(times, author, n_annotators)
+    at_once = _are_at_once(times, author, n_annotators)
     worked = image_work(matched, times, sessions)
     place, whose = _with_all(author, n_annotators)
     drawn = np.flatnonzero(~at_once[author[place]])
@@ -301,7 +256,7 @@ def work(matched: MatchedUnits) -> Table:
             "annotator": Categorical(everyone, (*names, EVERYONE)),
             "n_sessions": np.append(n_sessions, n_sessions.sum()),
             **_speeds(matched, place[drawn], whose[drawn], n_annotators + 1),
-            **changes(matched, worked, sessions, at_once),
+            **_changes(matched, worked, sessions, at_once),
             "hours": np.append(hours, hours.sum()),
             "n": np.append(n, n.sum()),
         }
@@ -324,7 +279,10 @@ def work_sessions(matched: MatchedUnits) -> Table:
     worked = image_work(matched, times, sessions)
     known = np.flatnonzero(sessions.place >= 0)
     n, whose = len(sessions.annotator), sessions.annotator.astype(np.int32)
-    starts = tuple(_text(seconds) for seconds in sessions.start.tolist())
+    starts = tuple(
+        datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+        for seconds in sessions.start.tolist()
+    )
     return Table(
         {
             "annotator": Categorical(whose, matched.data.annotator_names),
@@ -402,7 +360,3 @@ def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> d
         **sums.ratios()["speed"].columns("per_minute"),
         "median_seconds": _medians(step, row, n),
     }
-
-
-def _text(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
