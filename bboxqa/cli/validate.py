@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from os import environ
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -238,10 +237,7 @@ def _show(report: "FoundReport", given: dict[str, Any]) -> None:
         terminal = output is None and bool(sys.stdout and sys.stdout.isatty())
         colour = terminal and not environ.get("NO_COLOR")
         verbose = given["verbose"] or given["max_findings"] is not None
-        width = get_terminal_size().columns if terminal else None
-        lines = text_lines(
-            report, colour=colour, options=_typed(given), verbose=verbose, width=width
-        )
+        lines = text_lines(report, colour=colour, options=_typed(given), verbose=verbose)
         if given["quiet"]:
             lines = summary_lines(report)
     else:

@@ -42,7 +42,7 @@ def report(*findings, files=("export.json",), unlisted=None, exporter="CVAT"):
         counts[each.code] = counts.get(each.code, 0) + 1
         severities[each.severity] += 1
     return FoundReport(
-        files=tuple(FileReport(name, exporter, "", 1500, 4784, 60) for name in files),
+        files=tuple(FileReport(name, exporter, 1500, 4784, 60) for name in files),
         findings=findings,
         counts=counts,
         severities=severities,

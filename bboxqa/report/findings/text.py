@@ -1,6 +1,5 @@
 """Findings and fixes for a terminal: by rule, one per line, as numbers, and as a diff of values."""
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -26,13 +25,11 @@ _WIDTH = 80
 # Most characters of an excerpt of a file, or of a value.
 _EXCERPT = 100
 _EXAMPLES = 3
-# Limits unless verbose: rows of a terminal, files, places of a rule, and codes of further rules.
-_SCREEN, _FILES, _PLACES, _CODES = 40, 5, 3, 10
-# The width that is assumed of what is not a terminal, and the least of a terminal.
-_COLUMNS, _NARROW = 120, 40
+# Limits unless verbose: files, rules with places, places of a rule, rules with a title, and codes
+# of further rules.
+_FILES, _RULES, _PLACES, _TITLES, _CODES = 5, 3, 3, 9, 10
 _MARKS = {None: "", "safe": "[*] ", "unsafe": "[?] "}
 _BOLD, _DIM = "1", "2"
-_CODES_OF_PAINT = re.compile("\x1b\\[[0-9;]*m")
 _COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.INFO: "36"}
 
 Paint = Callable[..., str]
@@ -48,37 +45,27 @@ def _plain(text: str, *_: str) -> str:
 
 
 def text_lines(
-    report: FoundReport,
-    *,
-    colour: bool = False,
-    options: str = "",
-    verbose: bool = False,
-    width: int | None = None,
+    report: FoundReport, *, colour: bool = False, options: str = "", verbose: bool = False
 ) -> Iterator[str]:
     """Yield the files, the findings of each rule with their consequences, and the next command.
 
     `options` are options of the user that the next command needs as well. With `verbose`, all
-    listed findings are written, not only as many as fit on a screen, which is `width` characters
-    wide.
+    listed findings are written, not only as many as fit on a screen.
     """
     paint, found = _painted if colour else _plain, groups(report)
-    columns = _COLUMNS if width is None else max(width, _NARROW)
-    notes = [f"Note: {one_line(note)}" for note in report.notes]
-    end = [*summary_lines(report, paint), *_fixable(report), *_next(found, options)]
-    if verbose:
-        yield from (_file(file, paint) for file in report.files)
-        yield from notes
-        for group in found:
-            yield from ("", *_group(group, paint), *_hidden(report, group))
-    else:
-        head = [_file(file, paint) for file in report.files[:_FILES]]
-        if more := len(report.files) - len(head):
-            head.append(f"… and {count(more, 'more file')}")
-        yield from (*head, *notes)
-        room = _SCREEN - _n_rows([*head, *notes, *end], columns) - 1
-        yield from _fitted(report, found, room, columns, paint)
+    yield from (_file(file, paint) for file in report.files[: None if verbose else _FILES])
+    if more := 0 if verbose else len(report.files[_FILES:]):
+        yield f"… and {count(more, 'more file')}"
+    yield from (f"Note: {one_line(note)}" for note in report.notes)
+    shown = [group for group in found if group.severity is not Severity.INFO] or found
+    for group in found if verbose else shown[:_RULES]:
+        yield from ("", *_group(report, group, paint, verbose=verbose))
+    if not verbose:
+        yield from _others(shown[_RULES:], found[len(shown) :], paint)
     yield ""
-    yield from end
+    yield from summary_lines(report, paint)
+    yield from _fixable(report)
+    yield from _next(found, options)
 
 
 def summary_lines(report: FoundReport, paint: Paint = _plain) -> Iterator[str]:
@@ -90,61 +77,16 @@ def summary_lines(report: FoundReport, paint: Paint = _plain) -> Iterator[str]:
         yield f"Nothing found: {n_rules}, {n_files}"
 
 
-def _fitted(
-    report: FoundReport, found: Sequence[Group], room: int, columns: int, paint: Paint
-) -> Iterator[str]:
-    """Yield as many findings of each rule as fit into `room` rows, most of the worst rule."""
-    shown = [group for group in found if group.severity is not Severity.INFO] or [*found]
-    infos = found[len(shown) :]
-    room -= 2 if infos else 0
-    n_shown = 0
-    for group in shown:
-        n_left = len(shown) - n_shown - 1
-        # Each of the other rules needs at least a line, after a blank line.
-        free = room - n_left - (n_left > 0)
-        briefs = ([*_brief(report, group, n_places, paint)] for n_places in (_PLACES, 1))
-        brief = next((each for each in briefs if 1 + _n_rows(each, columns) <= free), None)
-        if brief is None:
-            break
-        yield from ("", *brief)
-        room, n_shown = room - 1 - _n_rows(brief, columns), n_shown + 1
-    yield from _titles(shown[n_shown:], room - 1, paint)
-    if infos:
-        yield from ("", f"Info: {_numbers(infos)}; --verbose lists them")
-
-
-def _titles(found: Sequence[Group], room: int, paint: Paint) -> Iterator[str]:
+def _others(found: Sequence[Group], infos: Sequence[Group], paint: Paint) -> Iterator[str]:
     """Yield a line for each rule, the last line for all rules that do not fit."""
     if found:
         yield ""
-    most = len(found) if len(found) <= room else max(room - 1, 0)
-    yield from (_title(group, paint) for group in found[:most])
-    if rest := found[most:]:
+    yield from (_title(group, paint) for group in found[:_TITLES])
+    if rest := found[_TITLES:]:
         cut = ", …" if len(rest) > _CODES else ""
         yield f"… and {count(len(rest), 'more rule')}: {_numbers(rest[:_CODES])}{cut}"
-
-
-def _n_rows(lines: Sequence[str], columns: int) -> int:
-    """Return how many rows of a terminal lines take."""
-    lengths = (len(_CODES_OF_PAINT.sub("", line)) for line in lines)
-    return sum(max(1, -(-length // columns)) for length in lengths)
-
-
-def _brief(report: FoundReport, group: Group, n_places: int, paint: Paint) -> Iterator[str]:
-    """Yield the findings of a rule in short: its first places, and consequences if several."""
-    yield _title(group, paint)
-    if n_places > 1:
-        yield from _indented(group.rule.breaks, paint)
-    listed = sorted(group.listed, key=lambda each: -each.severity.rank)[:n_places]
-    yield from (_line(finding, group, paint) for finding in listed)
-    if more := group.total - len(listed):
-        yield f"  … and {more:,} more; --verbose lists them"
-    yield from _hidden(report, group)
-
-
-def _hidden(report: FoundReport, group: Group) -> Iterator[str]:
-    if hidden := hidden_by(report, group.rule.code):
-        yield f"  {hidden}; --show-consequences lists it"
+    if infos:
+        yield from ("", f"Info: {_numbers(infos)}; --verbose lists them")
 
 
 def _numbers(found: Sequence[Group]) -> str:
@@ -175,26 +117,25 @@ def _title(group: Group, paint: Paint) -> str:
     return f"{code} {severity}: {group.rule.title} ({group.n_records:,}{records})"
 
 
-def _indented(text: str, paint: Paint) -> Iterator[str]:
-    for line in wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  "):
-        yield paint(line, _DIM)
-
-
-def _line(finding: Finding, group: Group, paint: Paint) -> str:
-    other = "" if finding.severity is group.severity else f"{finding.severity}: "
-    return f"  {place(finding)}  {paint(_MARKS[finding.fix], _BOLD)}{other}{content(finding)}"
-
-
-def _group(group: Group, paint: Paint) -> Iterator[str]:
-    """Yield all listed findings of a rule."""
+def _group(report: FoundReport, group: Group, paint: Paint, *, verbose: bool) -> Iterator[str]:
+    """Yield the findings of a rule, all that are listed or the first places of the worst."""
     yield _title(group, paint)
-    yield from _indented(group.rule.breaks, paint)
-    for number, finding in enumerate(group.listed):
-        yield _line(finding, group, paint)
-        if below := _below(finding, first=number == 0):
+    for line in wrap(group.rule.breaks, _WIDTH, initial_indent="  ", subsequent_indent="  "):
+        yield paint(line, _DIM)
+    listed, how = group.listed, "(--max-findings 0 shows all)"
+    if not verbose:
+        listed = tuple(sorted(listed, key=lambda each: -each.severity.rank)[:_PLACES])
+        how = "; --verbose lists them"
+    for number, finding in enumerate(listed):
+        other = "" if finding.severity is group.severity else f"{finding.severity}: "
+        mark = paint(_MARKS[finding.fix], _BOLD)
+        yield f"  {place(finding)}  {mark}{other}{content(finding)}"
+        if verbose and (below := _below(finding, first=number == 0)):
             yield "    " + paint(below, _DIM)
-    if more := group.total - len(group.listed):
-        yield f"  … and {more:,} more (--max-findings 0 shows all)"
+    if more := group.total - len(listed):
+        yield f"  … and {more:,} more{'' if how[0] == ';' else ' '}{how}"
+    if hidden := hidden_by(report, group.rule.code):
+        yield f"  {hidden}; --show-consequences lists it"
 
 
 def _below(finding: Finding, *, first: bool) -> str:
