@@ -5,10 +5,9 @@ from math import isnan
 
 import numpy as np
 import pytest
-from support.cli import run
 from support.datasets import annotation, document, image, object_rows, write
 
-from bboxqa import ConfigError, agree, read_coco
+from bboxqa import agree, read_coco
 
 NOTE = "annotated by some annotators only, without a list of who was asked"
 
@@ -78,17 +77,6 @@ def alone():
     ]
     categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
     return document(annotations, [image(number) for number in range(1, 11)], categories)
-
-
-def test_the_advised_option_gives_the_other_alpha(tmp_path):
-    path = write(tmp_path / "a.json", alone())
-    other = agree(read_coco(path, asked="all")).alpha
-    assert (
-        f"alpha (pooled) @[ IoU=0.50 | bbox ] = {other:.4f}"
-        in run("agree", path, "--asked", "all", "--bootstrap", "0").stdout
-    )
-    with pytest.raises(ConfigError, match="asked is for"):
-        agree(read_coco(path), asked="all")
 
 
 @pytest.mark.parametrize("other", ["cat", "dog"])

@@ -52,10 +52,6 @@ def matches(lefts, rights):
     return max(map(len, found))
 
 
-def sized(data, sizes):
-    return replace(data, image_size=np.array(sizes, np.int32))
-
-
 def random_data(seed, *, n_images=6, n_annotators=2, n_categories=3):
     rng = np.random.default_rng(seed)
     shape = {"n_images": n_images, "n_annotators": n_annotators}
@@ -97,13 +93,6 @@ def test_annotators_who_place_boxes_at_random_agree_as_by_chance():
     assert abs(np.mean(above)) < 3 * error
 
 
-def test_categories_have_no_effect():
-    data = random_data(3, n_categories=4)
-    category = data.annotations.category
-    renamed = replace(data, annotations=replace(data.annotations, category=category * 0))
-    assert by_chance(data) == by_chance(renamed)
-
-
 @pytest.mark.parametrize("matcher", MATCHERS)
 def test_names_and_the_order_of_images_have_no_effect(matcher):
     n_annotators = 4 if matcher == "greedy" else 2
@@ -141,14 +130,6 @@ def test_names_of_empty_images_have_no_effect(seed):
     assert counted(turned).sums[0].sum(0).tolist() == found.sum(0).tolist()
 
 
-def test_several_thresholds_are_those_of_each():
-    data = random_data(4)
-    both = counted(data, iou_threshold=(0.3, 0.6)).sums
-    for index, threshold in enumerate((0.3, 0.6)):
-        assert (both[index] == counted(data, iou_threshold=(threshold,)).sums[0]).all()
-    assert both[0].sum(0)[0] > both[1].sum(0)[0]
-
-
 def test_of_large_data_random_images_are_compared(monkeypatch):
     data = random_data(9, n_images=200)
     whole = by_chance(data)
@@ -159,16 +140,6 @@ def test_of_large_data_random_images_are_compared(monkeypatch):
     assert 40 < n_compared < 120
     assert sums[:, 0].sum() / sums[:, 1].sum() == pytest.approx(whole, abs=0.1)
     assert (counted(data, seed=1).sums[0] != sums).any()
-
-
-def test_progress_reaches_its_end(monkeypatch):
-    monkeypatch.setattr(module, "_AT_ONCE", 500)
-    calls = []
-    part = compared_images(random_data(0))
-    chance_existence(part, AgreeSettings(), progress=lambda *call: calls.append(call))
-    assert len(calls) > 1
-    assert calls[-1][1] == calls[-1][2]
-    assert {stage for stage, _, _ in calls} == {"comparing with other images"}
 
 
 def test_many_annotators_of_few_images_each_take_little_memory():

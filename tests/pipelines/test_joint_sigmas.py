@@ -51,12 +51,6 @@ def test_nothing_to_estimate_from_is_refused():
         bboxqa.agree(_read(document), similarity="keypoints", sigmas="estimated")
 
 
-def test_sigmas_of_another_number_than_cocos_joints_are_refused():
-    document = people_document(np.random.default_rng(3), n_images=3)
-    with pytest.raises(ConfigError, match="has 2 numbers, but category 'person' has 17 key points"):
-        bboxqa.agree(_read(document), similarity="keypoints", sigmas=[0.1, 0.2])
-
-
 @pytest.mark.parametrize(
     ("sigmas", "problem"),
     [
@@ -67,7 +61,6 @@ def test_sigmas_of_another_number_than_cocos_joints_are_refused():
     ],
 )
 def test_sigmas_that_cannot_be_used_are_refused(tmp_path, sigmas, problem):
-    import json
 
     document = people_document(
         np.random.default_rng(4), n_images=2, sigmas=(0.1,) * 3, joints=("nose", "paw", "tail")
@@ -78,33 +71,3 @@ def test_sigmas_that_cannot_be_used_are_refused(tmp_path, sigmas, problem):
     done = run("agree", path, "--similarity", "keypoints", "--sigmas", sigmas)
     assert done.returncode == 2
     assert problem in " ".join(done.stderr.split())
-
-
-def test_versions_with_moved_joints_are_compared():
-    before = people_document(np.random.default_rng(5), n_images=6)
-    after = people_document(np.random.default_rng(5), n_images=6)
-    # The box stays; the second joint of the first annotation is moved by 20 px.
-    after["annotations"][0]["keypoints"][3] += 20
-    result = bboxqa.compare(_read(before), _read(after), similarity="keypoints")
-    assert (result.counts["unchanged"], result.counts["moved"]) == (11, 1)
-    assert result.moved_px == pytest.approx((20, 20))
-    with pytest.raises(ConfigError, match="compared with the same sigmas"):
-        bboxqa.compare(_read(before), _read(after), similarity="keypoints", sigmas="estimated")
-
-
-@pytest.mark.parametrize("box", [{}, {"bbox": [0, 0, 9, 9]}])
-def test_who_compares_boxes_of_key_points_is_told_what_compares_these(tmp_path, box):
-    shape = {"image_id": 1, "category_id": 1, "keypoints": [5, 5, 2]}
-    document = {
-        "images": [{"id": 1, "file_name": "a.jpg"}],
-        "categories": [{"id": 1, "name": "cat", "keypoints": ["nose"]}],
-        "annotations": [
-            {"id": 1, "annotator": "a", **shape},
-            {"id": 2, "annotator": "b", **shape, **box},
-        ],
-    }
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(document))
-    result = run("agree", path)
-    assert result.returncode == 2
-    assert ("--similarity keypoints compares key points" in result.stderr) == (not box)

@@ -83,16 +83,6 @@ def test_figures_by_hand():
     }  # fmt: skip
 
 
-def test_duplicates_are_named_as_such_against_a_reference():
-    errors = {"p*": "jitter=3%", "p03": "duplicate=0.2"}
-    made = bboxqa.simulate(images=40, errors=errors, categories=2)
-    truth = bboxqa.read_coco(made.truth(), min_annotators=1)
-    result = bboxqa.agree(bboxqa.read_coco(made.document()), reference=truth, bootstrap=200)
-    (line,) = [line for line in result.story().story if "twice" in line and "p03" in line]
-    assert re.match(r"p03 draws .* of the objects of document twice", line)
-    assert not any("has no object in" in line for line in result.story().story)
-
-
 def test_confused_categories_are_those_of_the_reference():
     """Two of three call cows sheep: the third one agrees with the reference, and not with them."""
     errors = {"p*": "jitter=3%", "p0[12]": "confuse=cow/sheep:0.4", "p03": ""}
@@ -261,16 +251,6 @@ def test_the_story_names_who_agrees_least_if_an_interval_says_so():
     assert not any("reference" in line for line in result.story().story)
 
 
-def test_with_a_reference_it_can_be_told_which_of_two_is_right():
-    options = {"images": 40, "annotators": 2}
-    made = bboxqa.simulate(errors={"p*": "jitter=1", "p02": "miss=0.4"}, **options)
-    data = bboxqa.read_coco(made.document())
-    truth = bboxqa.read_coco(made.truth(), min_annotators=1)
-    story = bboxqa.agree(data, reference=truth, bootstrap=200).story().story
-    assert any(line.startswith("p02 agrees least") for line in story)
-    assert not any("is unknown who is right" in line for line in story)
-
-
 def test_names_that_differ_by_case_are_a_warning_until_they_are_mapped(tmp_path):
     gold = document(EXPERT, ("1.png", "2.png"))
     gold["categories"] = [{"id": 1, "name": "COW"}, {"id": 2, "name": "sheep"}]
@@ -283,13 +263,6 @@ def test_names_that_differ_by_case_are_a_warning_until_they_are_mapped(tmp_path)
     mapped = run(*ask, "--map", "COW=cow", cwd=tmp_path).stdout
     assert "differ only by case" not in mapped
     assert "against the reference" in mapped
-
-
-def test_a_reference_without_images_is_refused():
-    team = bboxqa.read_coco(document(TEAM, asked=OF_TEAM))
-    empty = bboxqa.read_coco(document([], ()), min_annotators=1)
-    with pytest.raises(DatasetError, match="document: has no images"):
-        bboxqa.agree(team, reference=empty, bootstrap=0)
 
 
 def test_crowds_of_either_side_are_left_out():
@@ -329,13 +302,6 @@ def test_refusals():
     larger["images"][0]["width"] = 400
     with pytest.raises(DatasetError, match=r"'1.png' is 400 × 200; .* says 200 × 200 \(1 such"):
         bboxqa.agree(team, reference=bboxqa.read_coco(larger, min_annotators=1))
-
-
-def test_a_name_that_is_neither_annotator_nor_file_stops_the_command(tmp_path):
-    (tmp_path / "all.json").write_text(json.dumps(document(TEAM + EXPERT, asked=ASKED)))
-    done = run("agree", "all.json", "--reference", "gold.json", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "expected one of the annotators ('ann', 'bob', 'eve'), or a COCO file" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["asthma_round1", "pedestrians"])

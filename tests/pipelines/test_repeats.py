@@ -51,25 +51,6 @@ def measured(rows, **more):
     return bboxqa.agree(bboxqa.read_coco(document(rows, **more), session_key="session"))
 
 
-def test_agreement_of_one_annotator_by_hand():
-    rows = [
-        (1, "ann", 9, 1, HERE), (1, "ann", 9, 1, THERE), (1, "ann", 10, 2, HERE),
-        (1, "bob", 9, 1, HERE), (2, "bob", 9, 1, HERE), (2, "ann", 10, 1, HERE),
-    ]  # fmt: skip
-    result = measured(rows)
-    table = result.repeats
-    assert table["annotator"].tolist() == ["(all)", "ann"]
-    # Of image 1, ann drew two objects in session 9 and one of them in session 10, as another class.
-    assert table["n_images"].tolist() == [1, 1]
-    assert table["n_annotations"].tolist() == [3, 3]
-    assert table["f1"] == pytest.approx([2 * 1 / (2 + 1)] * 2)
-    assert table["class_share"].tolist() == [0, 0]
-    assert table["mean_iou"].tolist() == [1, 1]
-    # With bob, session 9 of image 1 counts, and the only one of image 2: 2 · 2 / (3 + 2).
-    assert result.existence.f1 == pytest.approx(4 / 5)
-    assert any("without 1 later annotations" in note for note in result.notes)
-
-
 @pytest.mark.parametrize("seed", [1, 2])
 def test_each_annotator_is_measured_as_if_sessions_were_annotators(seed):
     rows = random_rows(seed)
@@ -115,34 +96,6 @@ def two_files(tmp_path):
         return paths
 
     return write
-
-
-def by_records(rows, kind=int):
-    """Return a COCO document with an image record for each image, annotator and session."""
-    found = document([(image, who, None, *rest) for image, who, _, *rest in rows])
-    records = sorted({row[:3] for row in rows})
-    number = {key: kind(place) for place, key in enumerate(records, 1)}
-    found["images"] = [
-        {"id": number[key], "file_name": f"{key[0]}.png", "width": 200, "height": 200,
-         "annotator": key[1], "session": key[2]}
-        for key in records
-    ]  # fmt: skip
-    for annotation, row in zip(found["annotations"], rows, strict=True):
-        del annotation["annotator"]
-        annotation["image_id"] = number[row[:3]]
-    return found
-
-
-def test_a_session_that_an_image_record_names_may_be_empty():
-    source = by_records([(1, "ann", 1, 1, HERE), (1, "ann", 2, 1, HERE), (1, "bob", 1, 1, HERE)])
-    source["annotations"] = [each for each in source["annotations"] if each["image_id"] != 2]
-    table = bboxqa.agree(bboxqa.read_coco(source, session_key="session")).repeats
-    assert table["f1"].tolist() == [0, 0]
-    with pytest.raises(DatasetError, match="2 records of it name the annotator 'ann'"):
-        bboxqa.read_coco(source)
-    del source["images"][0]["session"]
-    with pytest.raises(DatasetError, match="image 1: session is missing"):
-        bboxqa.read_coco(source, session_key="session")
 
 
 def test_what_is_no_session_is_named(two_files):

@@ -47,19 +47,6 @@ def test_each_threshold_is_as_if_measured_alone(data, found):
     assert (found.table["f1_by_chance"] < found.table["f1"])[:10].all()
 
 
-def test_shares_are_those_of_a_histogram_and_cross_at_the_threshold(found):
-    table = found.table
-    for name, f1 in (("observed_share", "f1"), ("expected_share", "f1_by_chance")):
-        assert table[name].sum() == pytest.approx(table[f1][0])
-        assert (table[name] >= 0).all()
-    (best,) = np.flatnonzero(table["threshold"] == found.separation.choice.threshold)
-    apart = table["observed_share"] - table["expected_share"]
-    # The sums of differences above and below are largest there.
-    assert table["distance"][best] == pytest.approx(apart[best:].sum())
-    assert table["distance"][best] == table["distance"].max()
-    assert apart[best] >= 0 >= apart[best - 1]
-
-
 def test_the_interval_of_the_distance_is_that_of_drawing_images_again(data):
     part, settings = compared_images(data), msgspec.structs.replace(SETTINGS, seed=5)
     table = sensitivity(part, settings).table

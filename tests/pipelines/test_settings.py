@@ -51,11 +51,6 @@ def test_a_wrong_file_is_named_with_its_key(text, message, tmp_path):
     assert message in str(caught.value)
 
 
-def test_an_option_is_named_as_it_is_typed():
-    with pytest.raises(ConfigError, match=r"^--matcher is 'best'; expected one of auto, hungarian"):
-        agree_settings_from({"matcher": "best"}, names={"matcher": "--matcher"})
-
-
 @pytest.mark.parametrize("name", similarities.SIMILARITIES)
 def test_each_similarity_is_documented(name):
     (option,) = (each for each in agree_command.params if each.name == "similarity")
@@ -78,12 +73,3 @@ def test_what_five_numbers_hold_is_not_for_key_points(tmp_path):
     reading = replace(AS_COMPARED, choices=Choices(rotated="xywh-cw-degrees"))
     with pytest.raises(ConfigError, match=r"--rotated .* --similarity keypoints"):
         read_for(tmp_path / "none.json", settings, reading)
-
-
-def test_negative_thresholds_are_for_similarities_that_can_be_negative():
-    settings = agree_settings_from({"similarity": "giou", "iou_threshold": -0.5})
-    assert settings.iou_threshold == (-0.5,)
-    with pytest.raises(ConfigError, match="expected more than -1 and at most 1 for similarity"):
-        agree_settings_from({"similarity": "giou", "iou_threshold": -1})
-    with pytest.raises(ConfigError, match="expected more than 0 and at most 1 for similarity"):
-        agree_settings_from({"similarity": "bbox", "iou_threshold": -0.5})

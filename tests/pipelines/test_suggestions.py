@@ -15,7 +15,6 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.agree import agree_files
 from bboxqa.pipelines.counting import compared_images
-from bboxqa.pipelines.diagnosis import sensitivity as module
 from bboxqa.pipelines.diagnosis.sensitivity import in_words, sensitivity, suggested_thresholds
 
 SETTINGS = AgreeSettings(bootstrap=40)
@@ -76,21 +75,6 @@ def test_each_similarity_is_as_if_it_were_the_chosen_one(data):
     assert polygon["distance"] == pytest.approx(bbox["distance"], abs=0.03)
 
 
-def test_the_distance_is_that_of_the_largest_gap_of_f1():
-    """Boxes of one object are moved by half of their side, and have an IoU of 1/3."""
-    rows = [
-        (image, annotator, 0, (10.0 * (image % 5) + 5 * annotator, 100.0 * (image % 7), 10.0, 10.0))
-        for image in range(35)
-        for annotator in range(2)
-    ]
-    found = {row["similarity"]: row for row in rows_of(dataset(rows, size=(700, 700)))}
-    # Their GIoU is 1/3 as well, and their centres are a third of the diagonal apart.
-    close = 1 - 5 / np.hypot(10, 10)
-    for name, similarity in (("bbox", 1 / 3), ("giou", 1 / 3), ("centroid", close)):
-        assert found[name]["lowest"] <= similarity < found[name]["highest"] + 0.05
-        assert found[name]["distance"] > 0.8
-
-
 def test_only_shapes_that_annotations_have_are_compared(data):
     assert [row["similarity"] for row in rows_of(without_outlines(data))] == OF_BOXES
     # Outlines that are the boxes tell nothing new.
@@ -114,15 +98,6 @@ def test_why_a_similarity_suggests_nothing(data):
     assert found["polygon"]["threshold"] is None
     unsized = rows_of(replace(data, image_size=data.image_size * 0))
     assert unsized[1]["reason"] == "the size of 16 of 16 images is not known"
-
-
-def test_what_would_take_long_is_left_to_a_run_of_its_own(data, monkeypatch):
-    monkeypatch.setattr(module, "_MOST_BY_SIMILARITY", {"pixel": 1})
-    (row,) = [row for row in rows_of(data) if row["similarity"] == "pixel"]
-    assert row["reason"] == ("it takes long in these images: measure it with --similarity pixel")
-    monkeypatch.setattr(module, "_MOST_BY_SIMILARITY", {"pixel": 40})
-    (row,) = [row for row in rows_of(data) if row["similarity"] == "pixel"]
-    assert 2 <= row["n_images"] < 16
 
 
 def test_the_story_ends_with_the_thresholds_of_other_similarities(data):

@@ -115,11 +115,3 @@ def test_an_offset_is_no_miss():
     for edge, true in (("left", 5), ("right", 5), ("top", 0), ("bottom", 0)):
         # The standard error is about 1.2 px / √450.
         assert offsets[edge]["offset_px"] == pytest.approx(true, abs=0.25)
-
-
-def test_extras_are_those_of_one_annotator():
-    _, tables = diagnosed(("annotators",), annotators=4, errors=["p*: jitter=2%", "p02: extra=0.2"])
-    for row in tables["annotators"]:
-        injected = 0.2 / 1.2 if row["annotator"] == "p02" else 0
-        assert row["extra_rate"] == pytest.approx(injected, abs=0.03)
-        assert row["miss_rate"] == 0

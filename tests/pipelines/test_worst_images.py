@@ -58,41 +58,6 @@ def test_reasons_by_hand():
     assert similarity[by_box[tuple(boxes[0])]] == 1.0
 
 
-def test_an_object_has_all_its_kinds_and_so_has_its_picture():
-    """One names an object otherwise; then there is also one who misses it."""
-    box = [10, 10, 20, 20]
-    document = found(dataset([(0, 0, 0, box), (0, 1, 0, box), (0, 2, 1, box)]))
-    objects = document["images"][0]["objects"]
-    assert [each["kinds"] for each in objects] == [["class conflict"]]
-    rows = [(0, 0, 0, box), (0, 1, 0, box), (0, 2, 1, box), (0, 3, 0, [60, 60, 20, 20])]
-    image = found(dataset(rows))["images"][0]
-    both = next(each for each in image["objects"] if each["reason"].count(";"))
-    assert both["kind"] == "class conflict"
-    assert both["kinds"] == ["missed by some", "class conflict"]
-    (drawn,) = shown_images(None, [image], {}).pictures
-    assert drawn["kinds"] == ["class conflict", "missed by some"]
-    del both["kinds"]
-    others = {each["kind"] for each in image["objects"]}
-    assert set(shown_images(None, [image], {}).pictures[0]["kinds"]) == others
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_rings_of_a_mask_enclose_its_pixels(seed):
-    from pycocotools import mask
-
-    pixels = np.random.default_rng(seed).random((9, 12)) < 0.4
-    rings = mask_rings(mask.encode(np.asfortranarray(pixels.astype(np.uint8))))
-    # The even-odd rule at the centre of each pixel.
-    y, x = np.mgrid[:9, :12] + 0.5
-    inside = np.zeros(pixels.shape, bool)
-    for ring in rings:
-        for (x0, y0), (x1, y1) in pairwise(ring):
-            crosses = (y0 > y) != (y1 > y)
-            at = x0 + (y - y0) * (x1 - x0) / (y1 - y0) if y1 != y0 else np.inf
-            inside ^= crosses & (x < at)
-    np.testing.assert_array_equal(inside, pixels)
-
-
 def test_key_points_are_visible_or_hidden_and_joined_by_lines():
     keypoints = [10, 10, 2, 20, 10, 1, 5, 5, 0, *[0] * 42]
     record = {"image_id": 1, "category_id": 1, "bbox": [5, 5, 30, 30], "keypoints": keypoints}
@@ -117,3 +82,20 @@ def _document(annotations):
         "categories": [{"id": 1, "name": "cat"}],
         "annotations": annotations,
     }
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rings_of_a_mask_enclose_its_pixels(seed):
+    from pycocotools import mask
+
+    pixels = np.random.default_rng(seed).random((9, 12)) < 0.4
+    rings = mask_rings(mask.encode(np.asfortranarray(pixels.astype(np.uint8))))
+    # The even-odd rule at the centre of each pixel.
+    y, x = np.mgrid[:9, :12] + 0.5
+    inside = np.zeros(pixels.shape, bool)
+    for ring in rings:
+        for (x0, y0), (x1, y1) in pairwise(ring):
+            crosses = (y0 > y) != (y1 > y)
+            at = x0 + (y - y0) * (x1 - x0) / (y1 - y0) if y1 != y0 else np.inf
+            inside ^= crosses & (x < at)
+    np.testing.assert_array_equal(inside, pixels)

@@ -19,7 +19,7 @@ from bboxqa.geometry.candidates import possible_pairs
 from bboxqa.geometry.similarities.base import Needs
 from bboxqa.geometry.similarities.box import other_shapes
 from bboxqa.geometry.similarities.registry import SIMILARITIES
-from bboxqa.model.annotations import Annotations, Dataset, select_annotations
+from bboxqa.model.annotations import Dataset, select_annotations
 from bboxqa.model.diagnosis import ReadShapes
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.settings import AgreeSettings
@@ -38,9 +38,6 @@ THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 class Separation:
     """F1 less F1 by chance at each threshold, and the threshold where this distance is largest."""
 
-    f1: FloatArray
-    f1_by_chance: FloatArray
-    """(T,) float64. NaN where undefined."""
     distance: FloatArray
     """(3, T) float64. F1 less F1 by chance, with the bounds of its 95 % interval."""
     choice: ThresholdChoice
@@ -54,11 +51,11 @@ class Separation:
         choice = self.choice
         best = 0 if np.isnan(self.distance[0]).any() else int(np.argmax(self.distance[0]))
         return {
-            **with_interval("threshold", choice.threshold, choice.interval),
-            **with_interval("distance", choice.distance, self.distance[1:, best].tolist()),
+            **_with_interval("threshold", choice.threshold, choice.interval),
+            **_with_interval("distance", choice.distance, self.distance[1:, best].tolist()),
             "lowest": choice.lowest,
             "highest": choice.highest,
-            **with_interval("sigma", float(self.sigma[0]), self.sigma[1:].tolist()),
+            **_with_interval("sigma", float(self.sigma[0]), self.sigma[1:].tolist()),
             "sigma_threshold": self.sigma_threshold,
             "reason": choice.reason,
         }
@@ -94,8 +91,6 @@ def separation(observed: FloatArray, expected: FloatArray, bootstrap: int, seed:
     low, high = bounds[-2].round(10).tolist()
     share, start = sigma(thresholds, f1, by_chance)
     return Separation(
-        f1,
-        by_chance,
         np.concatenate([values[None, :-2], bounds[:-2].T]),
         threshold_choice(thresholds, f1, by_chance, (low, high)),
         np.array([float(share), *bounds[-1].round(10)]),
@@ -103,8 +98,7 @@ def separation(observed: FloatArray, expected: FloatArray, bootstrap: int, seed:
     )
 
 
-def with_interval(name: str, value: float, interval: Any) -> dict[str, float]:
-    """Return a figure and its bounds as columns."""
+def _with_interval(name: str, value: float, interval: Any) -> dict[str, float]:
     return {name: value, f"{name}_low": interval[0], f"{name}_high": interval[1]}
 
 
@@ -206,24 +200,21 @@ def sampled(images: ImagePart, cost: IndexArray | FloatArray, most: int, seed: i
 
 def _columns(figures: Iterable[dict[str, Any]]) -> dict[str, FloatArray]:
     """Return the figures of each threshold as columns."""
-    rows = [
-        {
+    rows = []
+    for each in figures:
+        existence, classes = each["existence"], each["class_agreement"]
+        row = {
             "threshold": each["iou_threshold"],
-            **with_interval("alpha", each["alpha"], each["interval"]),
-            **with_interval("f1", each["existence"].f1, each["existence"].interval),
-            "f1_by_chance": each["existence"].chance,
-            **with_interval(
-                "existence_alpha", each["existence"].alpha, each["existence"].alpha_interval
-            ),
-            **with_interval(
-                "class_alpha", each["class_agreement"].alpha, each["class_agreement"].interval
-            ),
-            "class_share": each["class_agreement"].share,
+            **_with_interval("alpha", each["alpha"], each["interval"]),
+            **_with_interval("f1", existence.f1, existence.interval),
+            "f1_by_chance": existence.chance,
+            **_with_interval("existence_alpha", existence.alpha, existence.alpha_interval),
+            **_with_interval("class_alpha", classes.alpha, classes.interval),
+            "class_share": classes.share,
             "mean_similarity": each["place"].mean_iou,
             "n_units": each["n_units"],
         }
-        for each in figures
-    ]
+        rows.append(row)
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
@@ -232,21 +223,12 @@ def _text(found: Separation, measure: str) -> str:
     choice = found.choice
     if choice.reason:
         return f"no threshold suggests itself: {choice.reason}"
-    row = int(np.argmax(found.distance[0]))
     low, high = choice.interval
     interval = "" if isnan(low) else f" [{round(low, 2):g}, {round(high, 2):g}]"
-    low, high = found.distance[1:, row].tolist()
-    of_distance = "" if isnan(low) else f" [{low:.2f}, {high:.2f}]"
-    about = (
-        ""
-        if choice.lowest == choice.highest
-        else f"; thresholds from {choice.lowest:g} to {choice.highest:g} do about as well"
-    )
-    return (
-        f"{measure} {choice.threshold:g}{interval} separates objects from chance best: F1 is "
-        f"{found.f1[row]:.2f}, and {found.f1_by_chance[row]:.2f} by chance, a distance of "
-        f"{choice.distance:.2f}{of_distance}{about}"
-    )
+    about = ""
+    if choice.lowest != choice.highest:
+        about = f"; {choice.lowest:g} to {choice.highest:g} do about as well"
+    return f"{measure} {choice.threshold:g}{interval} separates objects from chance best{about}"
 
 
 SUGGESTED = "suggested_threshold"
@@ -274,19 +256,9 @@ def suggested_thresholds(
 ) -> Table:
     """Return the threshold that the data suggest, for each similarity that compares their shapes.
 
-    Parameters
-    ----------
-    images : ImagePart
-        The compared images.
-    own : Sensitivity
-        What was found for the similarity of the settings; it is the first row.
-    settings : AgreeSettings
-    read_shapes : callable, optional
-        Returns the data set with all shapes; without it, only shapes that were read are compared.
-    by_others : bool
-        Whether other similarities than that of the settings have rows.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+    `own` is what was found for the similarity of the settings; it is the first row, and with
+    `by_others` the others follow. `read_shapes` returns the data set with all shapes; without it,
+    only shapes that were read are compared.
 
     Returns
     -------
@@ -346,30 +318,26 @@ def _shaped(read_shapes: ReadShapes | None, images: ImagePart) -> tuple[ImagePar
 
 def _has_shapes(data: Dataset, needs: Needs) -> bool:
     """Return whether some annotations have the shapes that a similarity compares."""
-    of = data.annotations
+    of, boxes, outlines = (
+        data.annotations,
+        data.annotations.rotated_box,
+        data.annotations.segmentation,
+    )
     if needs == "boxes":
         return True
-    if needs == "rotated boxes":
-        return of.rotated_box is not None and (
-            not are_upright(of.rotated_box, of.bbox) and _are_only_boxes(of.rotated_box, of)
-        )
     if needs == "keypoints":
         return of.keypoints is not None and bool(of.keypoints.visibility.any())
-    kinds = () if of.segmentation is None or _are_boxes(of) else np.unique(of.segmentation.kind)
+    # Whether there are no other outlines than rotated boxes, and whether these are upright.
+    only = boxes is not None and (
+        outlines is None or not other_shapes(outlines, boxes)["other_outlines"]
+    )
+    upright = boxes is not None and are_upright(boxes, of.bbox)
+    if needs == "rotated boxes":
+        return only and not upright
+    kinds = () if outlines is None or (only and upright) else np.unique(outlines.kind)
     if needs == "polygons":
         return SegmentationKind.POLYGON in kinds and SegmentationKind.RLE not in kinds
     return any(kind != SegmentationKind.NONE for kind in kinds)
-
-
-def _are_boxes(of: Annotations) -> bool:
-    """Return whether all outlines are upright boxes, which tell no more than the boxes do."""
-    boxes = of.rotated_box
-    return boxes is not None and are_upright(boxes, of.bbox) and _are_only_boxes(boxes, of)
-
-
-def _are_only_boxes(boxes: FloatArray, of: Annotations) -> bool:
-    """Return whether there are no other outlines than rotated boxes."""
-    return of.segmentation is None or not other_shapes(of.segmentation, boxes)["other_outlines"]
 
 
 def _row(images: ImagePart, name: str, settings: AgreeSettings) -> dict[str, Any]:
@@ -377,8 +345,8 @@ def _row(images: ImagePart, name: str, settings: AgreeSettings) -> dict[str, Any
     settings = msgspec.structs.replace(settings, similarity=name, iou_threshold=THRESHOLDS)
     cost, most = _cost(images.data, name), _MOST_BY_SIMILARITY.get(name, _MOST_OTHERS)
     part = sampled(images, cost, most, settings.seed)
-    n_images = _n_compared(part.data)
-    if n_images < min(2, _n_compared(images.data)):
+    n_all, n_images = (int((each.data.assigned.sum(1) >= 2).sum()) for each in (images, part))
+    if n_images < min(2, n_all):
         return _unknown(f"it takes long in these images: measure it with --similarity {name}")
     try:
         data = with_sigmas(with_points(part.data, settings), settings)
@@ -390,11 +358,6 @@ def _row(images: ImagePart, name: str, settings: AgreeSettings) -> dict[str, Any
         return _unknown(chance.reason)
     found = separation(observed, chance.sums, settings.bootstrap, settings.seed)
     return {**found.row(), "n_images": n_images}
-
-
-def _n_compared(data: Dataset) -> int:
-    """Return the number of images of two annotators or more."""
-    return int((data.assigned.sum(1) >= 2).sum())
 
 
 def _cost(data: Dataset, name: str) -> FloatArray:
@@ -418,7 +381,7 @@ def _unknown(reason: str) -> dict[str, Any]:
 
 def _reason(error: BboxqaError) -> str:
     """Return the first problem in one line, with the number of others."""
-    if isinstance(error, DatasetError):
-        more = error.total - 1
-        return f"{error.problems[0]}{f', and {more:,} more problems' * bool(more)}"
-    return str(error)
+    if not isinstance(error, DatasetError):
+        return str(error)
+    more = error.total - 1
+    return error.problems[0] + (f", and {count(more, 'more problem')}" if more else "")
