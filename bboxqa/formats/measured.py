@@ -1,7 +1,7 @@
 """Making the annotations that agreement measures from the columns of a document."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
@@ -27,11 +27,12 @@ _FIVE, _EIGHT = 5, 8
 # Corners this close to the corners of an outline, in pixels or as a share of the longer side, are
 # the same corners.
 _ROUNDED, _SHARE = 1.0, 0.01
+_NO_EFFECT = "no box has five numbers: --rotated has no effect"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxNumbers:
-    """The boxes of N annotations that are written with five or eight numbers."""
+    """The boxes of annotations that are written with five or eight numbers."""
 
     five: IndexArray
     """(A,) int64. The annotations with five numbers."""
@@ -44,34 +45,33 @@ class BoxNumbers:
     notes: tuple[str, ...]
     """How five numbers are read, and why."""
 
-    def bounds(self) -> tuple[IndexArray, FloatArray]:
-        """Return the annotations, and their boxes as x, y, width and height."""
-        low = self.points.min(1)
-        of_eight = np.concatenate([low, self.points.max(1) - low], axis=1)
-        of_five = bounding_boxes(self.boxes)
+    def put_bounds(self, bbox: FloatArray) -> FloatArray:
+        """Return boxes as x, y, width and height, with the bounds of rotated ones."""
+        bbox = bbox.copy()
+        bbox[self.five], bbox[self.eight] = _bounds(corners(self.boxes)), _bounds(self.points)
         # Negative sides are kept, so that the boxes are refused.
         wrong = (self.boxes[:, 2:4] < 0).any(1)
-        of_five[wrong, 2:] = self.boxes[wrong, 2:4]
-        return np.concatenate([self.five, self.eight]), np.concatenate([of_five, of_eight])
+        bbox[self.five[wrong], 2:] = self.boxes[wrong, 2:4]
+        return bbox
 
 
-def has_more_numbers(columns: Columns) -> bool:
-    """Return whether most boxes of a file have five or eight numbers."""
-    return 2 * int((columns.rotations.n_numbers > 0).sum()) > len(columns)
+def _bounds(points: FloatArray) -> FloatArray:
+    """Return the bounds of (N, K, 2) points as x, y, width and height, (N, 4)."""
+    low = points.min(1)
+    return np.concatenate([low, points.max(1) - low], axis=1)
 
 
-def box_numbers(columns: Columns, said: FiveNumbers | None) -> BoxNumbers:
+def _box_numbers(columns: Columns, said: FiveNumbers | None) -> BoxNumbers:
     """Return the boxes of five and eight numbers; `said` is the layout that the user chose."""
     of = columns.rotations
     are_five, are_eight = of.n_numbers == _FIVE, of.n_numbers == _EIGHT
     five, values = of.row[are_five], of.values[are_five, :_FIVE]
     eight, points = of.row[are_eight], of.values[are_eight].reshape(-1, 4, 2)
     if not len(five):
-        unused = () if said is None else ("no box has five numbers: --rotated has no effect",)
-        return BoxNumbers(five, values, eight, points, unused)
+        return BoxNumbers(five, values, eight, points, (_NO_EFFECT,) if said else ())
     form, why = (said, "as asked for") if said is not None else _meaning(columns, five, values)
     notes = [f"{count(len(five), 'box', 'boxes')} of five numbers taken as {form}, {why}"]
-    if n_four := len(columns) - len(of.row[of.n_numbers > 0]):
+    if n_four := len(columns) - int((of.n_numbers > 0).sum()):
         boxes = count(n_four, "box", "boxes")
         notes.append(f"{boxes} of four numbers beside them taken as x, y, width, height, upright")
     return BoxNumbers(five, rotated_of(values, form), eight, points, tuple(notes))
@@ -81,27 +81,22 @@ def _meaning(columns: Columns, rows: IndexArray, values: FloatArray) -> tuple[Fi
     """Return the layout of five numbers, and the reason for it."""
     of_outlines, points = quadrilaterals(columns)
     known = np.isin(of_outlines, rows)
-    given = values[np.searchsorted(rows, of_outlines[known])]
-    n_outlines = int(known.sum())
-    fits = {form: int(_fit(rotated_of(given, form), points[known]).sum()) for form in _FORMS}
-    best = max(fits.values())
-    if 2 * best > n_outlines:
-        form = next(form for form in _FORMS if fits[form] == best)
-        return form, f"as {best:,} of {count(n_outlines, 'outline')} beside them show"
-    other = "; if they are not: --rotated"
+    given, points = values[np.searchsorted(rows, of_outlines[known])], points[known]
+    fits = {}
+    for form in _FORMS:
+        boxes = rotated_of(given, form)
+        # The same corners, in any order.
+        apart = np.abs(corners(boxes)[:, :, None] - points[:, None]).max(3).min(2).max(1, initial=0)
+        near = np.maximum(_ROUNDED, _SHARE * boxes[:, 2:4].max(1, initial=0))
+        fits[form] = int((apart <= near).sum())
+    best = max(_FORMS, key=lambda form: fits[form])
+    if 2 * fits[best] > len(points):
+        return best, f"as {fits[best]:,} of {count(len(points), 'outline')} beside them show"
     largest = float(np.abs(values[:, 4]).max())
-    if not largest:
-        return "cxcywh-ccw-degrees", f"and all angles are 0{other}"
-    if largest <= 2 * np.pi:
-        return "cxcywh-cw-radians", f"as no angle is above {largest:.4g}, as mmrotate writes{other}"
-    return "cxcywh-ccw-degrees", f"as angles reach {largest:.4g}, as detectron2 writes{other}"
-
-
-def _fit(boxes: FloatArray, points: FloatArray) -> BoolArray:
-    """Return which boxes have the same corners as their outline, in any order."""
-    apart = np.abs(corners(boxes)[:, :, None] - points[:, None]).max(3).min(2).max(1, initial=0)
-    fits: BoolArray = apart <= np.maximum(_ROUNDED, _SHARE * boxes[:, 2:4].max(1, initial=0))
-    return fits
+    other = f"as angles reach {largest:.4g}; if they are not: --rotated"
+    if 0 < largest <= 2 * np.pi:
+        return "cxcywh-cw-radians", other
+    return "cxcywh-ccw-degrees", other
 
 
 def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
@@ -137,7 +132,7 @@ def quadrilaterals(columns: Columns) -> tuple[IndexArray, FloatArray]:
     return rings.row[found], rings.xy[first[found][:, None] + np.arange(4)]
 
 
-def rotated_columns(
+def _rotated_columns(
     columns: Columns, bbox: FloatArray, numbers: BoxNumbers | None
 ) -> RotatedColumns:
     """Return the rotated boxes of annotations with (N, 4) boxes.
@@ -146,23 +141,16 @@ def rotated_columns(
     """
     n = len(columns)
     box, form = upright(bbox), np.zeros(n, np.uint8)
-    has_outline = np.zeros(n, np.bool_)
-    has_outline[columns.rings.row] = has_outline[columns.rles.row] = True
-    form[has_outline] = BoxForm.OTHER
+    form[columns.rings.row] = form[columns.rles.row] = BoxForm.OTHER
     _put_corners(box, form, *quadrilaterals(columns))
     if numbers is not None:
         _put_corners(box, form, numbers.eight, numbers.points)
     said = np.full(n, np.nan)
     said[list(columns.angles)] = list(columns.angles.values())
-    known = np.abs(said) < FARTHEST
-    is_turned = (
-        known
-        & (form == BoxForm.UPRIGHT)
-        & (np.mod(np.where(known, said, 0), 360) != 0)
-        & ~has_outline
-    )
-    box[is_turned, 4], form[is_turned] = np.mod(said[is_turned], 360), BoxForm.ANGLE
-    named = np.flatnonzero(known & (form == BoxForm.RECTANGLE))
+    said[~(np.abs(said) < FARTHEST)] = np.nan
+    turned = np.flatnonzero((form == BoxForm.UPRIGHT) & (np.nan_to_num(said) % 360 != 0))
+    box[turned, 4], form[turned] = said[turned] % 360, BoxForm.ANGLE
+    named = np.flatnonzero(~np.isnan(said) & (form == BoxForm.RECTANGLE))
     box[named] = turned_to(box[named], said[named])
     if numbers is not None:
         box[numbers.five], form[numbers.five] = numbers.boxes, BoxForm.ANGLE
@@ -174,33 +162,14 @@ def _put_corners(box: FloatArray, form: ByteArray, rows: IndexArray, points: Flo
     form[rows] = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
 
 
-def bounding_boxes(boxes: FloatArray) -> FloatArray:
-    """Return the bounds of rotated boxes as x, y, width and height, (N, 4)."""
-    points = corners(boxes)
-    low = points.min(1)
-    return np.concatenate([low, points.max(1) - low], axis=1)
-
-
-def rotated_notes(form: ByteArray) -> Iterator[str]:
-    """Yield notes on shapes that comparing rotated boxes simplifies."""
-    number = np.bincount(form, minlength=len(BoxForm)).tolist()
-    yield from outline_notes(number[BoxForm.QUADRILATERAL], number[BoxForm.OTHER])
-
-
 def outline_notes(n_quadrilaterals: int, n_others: int) -> Iterator[str]:
     """Yield notes on how outlines other than rotated boxes are compared."""
-    if some := n_quadrilaterals:
-        is_ = "is not a rectangle: it is" if some == 1 else "are not rectangles: each is"
-        yield (
-            f"{count(some, 'outline')} with four corners {is_} compared by the smallest rectangle "
-            "around it"
-        )
-    if some := n_others:
-        is_ = "is" if some == 1 else "are"
-        yield (
-            f"{count(some, 'other outline')} {is_} compared by the upright box; --similarity "
-            "polygon compares outlines"
-        )
+    if n_quadrilaterals:
+        some = f"{count(n_quadrilaterals, 'outline')} with four corners"
+        yield f"{some} compared by the smallest rectangle around it, as no rectangle"
+    if n_others:
+        some = count(n_others, "other outline")
+        yield f"{some} compared by the upright box; --similarity polygon compares outlines"
 
 
 MOST_VISIBLE = 2
@@ -216,8 +185,8 @@ class Measured:
     columns: FileColumns
     rows: IndexArray
     """(M,) int64. The rows of these annotations in the document."""
-    bad: IndexArray
-    """Rows with values that falsify a result."""
+    wrong: Mapping[str, BoolArray]
+    """dict of str to (N,) bool. By key, the rows with values that falsify a result."""
     has_more_numbers: bool
     """Whether boxes may have five or eight numbers."""
     notes: tuple[str, ...]
@@ -242,15 +211,16 @@ def measured(
     boxes_are_outlines : bool
         Whether a box without an outline has that of its four sides.
     """
-    numbers = box_numbers(columns, said) if has_more_numbers(columns) else None
+    has_more = 2 * int((columns.rotations.n_numbers > 0).sum()) > len(columns)
+    numbers = _box_numbers(columns, said) if has_more else None
     keypoints = _keypoints(columns) if options.keypoints else None
     bbox = _boxes(columns, numbers, keypoints)
     left_out = _left_out(columns, options)
-    bad = _bad(columns, options, bbox) & ~left_out
+    wrong = {key: rows & ~left_out for key, rows in _wrong(columns, options, bbox).items()}
     outlines = None
     if options.outlines:
         outlines = _outlines(columns, bbox if boxes_are_outlines else None)
-    rotated = rotated_columns(columns, bbox, numbers) if options.rotated else None
+    rotated = _rotated_columns(columns, bbox, numbers) if options.rotated else None
     crowd = columns.iscrowd == 1
     crowd[list(columns.single_crowds)] = False
     found = FileColumns(
@@ -258,13 +228,14 @@ def measured(
         {key: _authors(columns, key) for key in options.keys}, outlines, Counter(columns.marks),
         keypoints, _text_ids(columns), rotated,
     )  # fmt: skip
-    notes = (*_number_notes(numbers, said), *_notes(columns, options, found, numbers))
-    if left_out.any():
-        notes += (_without_box_note(int(left_out.sum())),)
+    notes = [*numbers.notes] if numbers else [_NO_EFFECT] * (said is not None)
+    notes += _notes(columns, options, found, numbers)
     kept = np.flatnonzero(~left_out)
-    if left_out.any():
+    if n_left := len(columns) - len(kept):
+        some = f"{count(n_left, 'annotation')} with key points and no box"
+        notes.append(f"{some} not compared; --similarity keypoints compares key points")
         found = taken(found, kept)
-    return Measured(found, kept, np.flatnonzero(bad), numbers is not None, notes)
+    return Measured(found, kept, wrong, has_more, tuple(notes))
 
 
 def taken(columns: FileColumns, kept: IndexArray) -> FileColumns:
@@ -315,11 +286,7 @@ def _text_ids(columns: Columns) -> TextArray | None:
 
 def _boxes(columns: Columns, numbers: BoxNumbers | None, keypoints: Keypoints | None) -> FloatArray:
     """Return all boxes; NaN where there is none."""
-    bbox = columns.bbox
-    if numbers is not None:
-        bbox = bbox.copy()
-        changed, bounds = numbers.bounds()
-        bbox[changed] = bounds
+    bbox = columns.bbox if numbers is None else numbers.put_bounds(columns.bbox)
     if keypoints is not None and columns.point_rows:
         bbox = bbox.copy()
         places = np.array(sorted(columns.point_rows))
@@ -335,38 +302,37 @@ def _left_out(columns: Columns, options: ReadSettings) -> BoolArray:
     return found
 
 
-def _bad(columns: Columns, options: ReadSettings, bbox: FloatArray) -> BoolArray:
-    """Return which annotations have a value that falsifies a result."""
-    bad: BoolArray = (columns.record != Kind.DICT) | np.isnan(bbox[:, 0])
-    for valid in columns.valid.values():
-        bad |= ~valid
-    bad |= (columns.iscrowd < 0) & ~np.isin(columns.kind["iscrowd"], _ABSENT)
+def _wrong(columns: Columns, options: ReadSettings, bbox: FloatArray) -> dict[str, BoolArray]:
+    """Return by key which annotations have a value that falsifies a result."""
+    none = np.zeros(len(columns), np.bool_)
+    wrong: dict[str, BoolArray] = {"": columns.record != Kind.DICT}
+    wrong |= {key: ~valid for key, valid in columns.valid.items()}
+    wrong["bbox"] = np.isnan(bbox[:, 0])
+    turned = columns.rotations
+    far = (turned.n_numbers == _FIVE) & (np.abs(turned.values[:, 4]) > FARTHEST)
+    wrong["bbox"][turned.row[far]] = True
+    wrong["iscrowd"] = (columns.iscrowd < 0) & ~np.isin(columns.kind["iscrowd"], _ABSENT)
     if options.outlines or options.rotated:
-        bad |= ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY, Form.RINGS, Form.RLE))
+        known = (Form.ABSENT, Form.EMPTY, Form.RINGS, Form.RLE)
+        bad = ~np.isin(columns.form, known)
         bad |= (columns.form == Form.EMPTY) & (columns.kind["segmentation"] == Kind.TEXT)
-        bad[_bad_rings(columns)] = True
-        rles = columns.rles
+        rings, rles = columns.rings, columns.rles
+        bad[rings.row[rings.n_numbers % 2 == 1]] = True
+        if not np.isfinite(rings.xy).all():
+            of_vertices = np.repeat(rings.row, np.diff(rings.offsets))
+            bad[of_vertices[~np.isfinite(rings.xy).all(axis=1)]] = True
         bad[rles.row[(rles.problem > 0) | (rles.total != rles.size.prod(axis=1))]] = True
+        wrong["segmentation"] = bad
     if options.keypoints:
-        points = columns.keypoints
+        points, bad = columns.keypoints, none.copy()
         bad[points.row[(points.n_numbers < 0) | (points.n_numbers % 3 > 0)]] = True
         of_points = np.repeat(points.row[points.in_threes], points.n_numbers[points.in_threes] // 3)
         bad[of_points[~np.isfinite(points.points).all(axis=1)]] = True
+        wrong["keypoints"] = bad
     if options.rotated:
+        wrong["attributes.rotation"] = bad = none.copy()
         bad[[row for row, angle in columns.angles.items() if abs(angle) >= FARTHEST]] = True
-    turned = columns.rotations
-    bad[turned.row[(turned.n_numbers == 5) & (np.abs(turned.values[:, 4]) > FARTHEST)]] = True
-    return bad
-
-
-def _bad_rings(columns: Columns) -> IndexArray:
-    rings = columns.rings
-    bad: BoolArray = rings.n_numbers % 2 == 1
-    if not np.isfinite(rings.xy).all():
-        of_vertices = np.repeat(np.arange(len(rings.row)), np.diff(rings.offsets))
-        bad[of_vertices[~np.isfinite(rings.xy).all(axis=1)]] = True
-    found: IndexArray = rings.row[bad]
-    return found
+    return wrong
 
 
 def _outlines(columns: Columns, bbox: FloatArray | None) -> Segmentations:
@@ -423,52 +389,36 @@ def _keypoints(columns: Columns) -> Keypoints:
     )
 
 
-def _number_notes(numbers: BoxNumbers | None, said: FiveNumbers | None) -> Iterator[str]:
-    if numbers is not None:
-        yield from numbers.notes
-    elif said is not None:
-        yield "no box has five numbers: --rotated has no effect"
-
-
 def _notes(
     columns: Columns, options: ReadSettings, found: FileColumns, numbers: BoxNumbers | None
 ) -> Iterator[str]:
     """Yield notes on what is compared in a simpler form than in the file."""
     if numbers is not None and not (options.rotated or options.outlines):
-        some = len(numbers.five) + len(numbers.eight)
-        boxes = f"{count(some, 'box', 'boxes')} of five or eight numbers"
-        are = f"{'is' if some == 1 else 'are'} compared by the upright bounds"
-        yield f"{boxes} {are}; --similarity obb compares rotated boxes"
+        boxes = count(len(numbers.five) + len(numbers.eight), "box", "boxes")
+        yield (
+            f"{boxes} of five or eight numbers compared by the upright bounds; --similarity obb "
+            "compares rotated boxes"
+        )
     if found.keypoints is not None:
         visibility = columns.keypoints.points[:, 2]
         if n := int(((visibility < 0) | (visibility > MOST_VISIBLE)).sum()):
-            have = "has" if n == 1 else "have"
             yield (
-                f"{count(n, 'key point')} {have} a visibility below 0 or above 2: taken as not "
+                f"{count(n, 'key point')} with a visibility below 0 or above 2 taken as not "
                 "labelled and as visible; bboxqa validate finds them (K002)"
             )
     if found.rotated is not None and not options.outlines:
-        yield from rotated_notes(found.rotated.form)
+        number = np.bincount(found.rotated.form, minlength=len(BoxForm)).tolist()
+        yield from outline_notes(number[BoxForm.QUADRILATERAL], number[BoxForm.OTHER])
     if n := len(columns.single_crowds):
-        counted = "counts as a single object" if n == 1 else "count as single objects"
         yield (
-            f"{count(n, 'annotation')} with iscrowd 1 {counted}: CVAT writes 1 for every mask and "
-            "ellipse"
+            f"{count(n, 'annotation')} with iscrowd 1 taken as single objects: CVAT writes 1 for "
+            "every mask and ellipse"
         )
-
-
-def _without_box_note(n: int) -> str:
-    is_ = "is" if n == 1 else "are"
-    some = f"{count(n, 'annotation')} with key points and no box"
-    return f"{some} {is_} not compared; --similarity keypoints compares key points"
 
 
 def turned_note(columns: Columns) -> Iterator[str]:
     """Yield a note on boxes whose attribute `rotation` is not compared."""
     n = sum(abs(angle) < FARTHEST and angle % 360 != 0 for angle in columns.angles.values())
     if n:
-        has, its = ("has", "its bbox is") if n == 1 else ("have", "their bbox is")
-        yield (
-            f"{count(n, 'annotation')} {has} an attribute 'rotation': {its} compared without it; "
-            "--similarity obb compares rotated boxes"
-        )
+        some = f"{count(n, 'annotation')} with an attribute 'rotation'"
+        yield f"{some} compared by bbox, without it; --similarity obb compares rotated boxes"

@@ -103,8 +103,8 @@ def test_a_folder_with_files_of_several_formats(site, tmp_path):
 @pytest.mark.parametrize(
     ("coordinates", "problem"),
     [
-        ("nan,1,2,2", "annotation 3: bbox is [NaN, 1.0, 2.0, 2.0]; expected 4 finite numbers"),
-        ("1,1,2,NaN", "annotation 3: bbox is [1.0, 1.0, 2.0, NaN]; expected 4 finite numbers"),
+        ("nan,1,2,2", "annotations[2] (id 3): bbox cannot be used; expected 4 finite numbers"),
+        ("1,1,2,NaN", "annotations[2] (id 3): bbox cannot be used; expected 4 finite numbers"),
     ],
 )
 def test_a_coordinate_that_is_not_a_number_is_refused(coordinates, problem, site, tmp_path):

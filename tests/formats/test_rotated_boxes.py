@@ -153,7 +153,7 @@ def test_boxes_are_the_bounds(path, shapes):
     data = bboxqa.read_coco(path, segmentation=False)
     assert data.annotations.rotated_box is None
     assert data.notes[-1] == (
-        "8 boxes of five or eight numbers are compared by the upright bounds; --similarity obb "
+        "8 boxes of five or eight numbers compared by the upright bounds; --similarity obb "
         "compares rotated boxes"
     )
     found = data.annotations.bbox[np.argsort(data.annotations.id)][::2]
@@ -176,10 +176,10 @@ def test_shapes_that_are_no_rectangles_are_told(path):
     assert rectangles(data)[1:].tolist() == [[30, 20, 40, 20, 0], [80, 70, 40, 20, 0]]
     assert data.notes == (
         (
-            "2 outlines with four corners are not rectangles: each is compared by the smallest "
-            "rectangle around it"
+            "2 outlines with four corners compared by the smallest rectangle around it, as no "
+            "rectangle"
         ),
-        "2 other outlines are compared by the upright box; --similarity polygon compares outlines",
+        "2 other outlines compared by the upright box; --similarity polygon compares outlines",
     )
 
 

@@ -2,43 +2,31 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, find
+from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.json_values import shortened
+from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns, Kind
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.format import Format
-from bboxqa.formats.measured import (
-    Measured,
-    author_problems,
-    measured,
-    taken,
-    turned_note,
-)
-from bboxqa.formats.member import is_archive
+from bboxqa.formats.measured import measured, taken, turned_note
+from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.positions import Locator
-from bboxqa.formats.problems import (
-    ABSENT,
-    annotation_problems,
-    label_of,
-    shortened,
-    table_problems,
-)
+from bboxqa.formats.problems import UNUSABLE, problems_of
 from bboxqa.formats.raw_values import mask_of
 from bboxqa.formats.records import (
-    ID_EXPECTED,
     LISTS,
     AnnotationFile,
     Category,
@@ -47,7 +35,6 @@ from bboxqa.formats.records import (
     ReadSettings,
     annotator_name,
     id_number,
-    ids_of,
     image_type,
     is_id,
     whole_number,
@@ -55,7 +42,6 @@ from bboxqa.formats.records import (
 from bboxqa.formats.scanner import (
     ANNOTATIONS,
     BETWEEN_RECORDS,
-    Text,
     begins_with_results,
     read_bytes,
     read_path,
@@ -66,23 +52,20 @@ from bboxqa.formats.source import (
     members_of,
     members_with,
     only_file,
+    size_and_digest,
 )
 from bboxqa.model.annotations import Source
 from bboxqa.model.file_places import FilePlaces
-from bboxqa.model.shapes.rotated_boxes import from_corners
-
-if TYPE_CHECKING:
-    from bboxqa.formats.member import Member
 
 # Everything before the first list of images.
 _IMAGES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{.*?"images"\s*:\s*\[', re.DOTALL)
-_RINGS = re.compile(rb'"segmentation"\s*:\s*\[\s*\[([^\[\]]*)\]\s*([\],])')
-# Bytes of annotations, and outlines, that show whether these are rotated boxes; a box is rotated
-# above an angle in degrees, and at least a share of the boxes has to be.
-_BEGINNING, _FEW, _UPRIGHT, _TURNED = 1 << 16, 3, 0.5, 0.1
-_CORNERS = 8
-# Records with errors that are looked up in the file.
-_MOST_LISTED = 1000
+# COCO JSON may begin with any of its lists, or with `info` and the like.
+_OTHER_LISTS = re.compile(
+    rb'\s*\{.*?"annotations"\s*:\s*\[\s*\{[^{}\[\]]*"image_id"|\s*\{\s*"(?:info|licenses)"\s*:',
+    re.DOTALL,
+)
+# Evenly spread positions in a text, and bytes at each, of which annotations are examined.
+_PIECES, _PIECE = 32, 1 << 14
 
 _Record = TypeVar("_Record", Image, Category)
 
@@ -102,36 +85,35 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     if not text:
         raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
     digest = blake2b(text).hexdigest() if options.digest else None
-    return read_text(text, path, options, Source(str(path), len(text), digest))
+    return _read_text(text, path, options, Source(str(path), len(text), digest))
 
 
-def read_text(text: bytes, path: Path, options: ReadSettings, source: Source) -> AnnotationFile:
+def _read_text(text: bytes, path: Path, options: ReadSettings, source: Source) -> AnnotationFile:
     """Read the content of a COCO file; raises the errors of `read_file`."""
     document = read_bytes(text, str(path), options)
     if begins_with_results(text):
         return results_file(document, path, options, source)
-    check_text(document, path)
-    check_lists(document, path, ("images", "categories") if options.tables else LISTS)
+    _check_text(document, path)
+    _check_lists(document, path, ("images", "categories") if options.tables else LISTS)
     problems: list[str] = []
-    images, categories = _tables(document, options, problems)
+    images = _converted("images", document, image_type(options.keys), problems)
+    categories = _converted("categories", document, Category, problems)
     columns = document.annotations
     found = measured(columns, options, said=options.choices.rotated)
-    problems += record_problems(document, found, options)
-    problems += (f"{document.name}: {problem}" for problem in author_problems(columns))
+    problems += problems_of(document.name, columns, found)
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
     notes = found.notes
     if options.upright_only and not found.has_more_numbers:
-        outlined = tuple(_outline_notes(document))
-        notes = (*turned_note(columns), *notes) if not outlined else (*notes, *outlined)
-    lists = decoded(document) if options.records else None
+        notes = (*turned_note(columns), *notes)
+    lists = _decoded(document) if options.records else None
     file = AnnotationFile(source, images, categories, found.columns, notes, lists=lists)
     if columns.segment_counts is not None:
         return _segments_file(file, columns, path)
-    return replace(file, sample=sample_annotations(document.text))
+    return replace(file, sample=_sample(document.text))
 
 
-def decoded(document: RawDocument) -> Any:
+def _decoded(document: RawDocument) -> Any:
     """Return the content of a document with all its keys."""
     text = document.text.removeprefix(BYTE_ORDER_MARK)
     try:
@@ -141,47 +123,41 @@ def decoded(document: RawDocument) -> Any:
         return json.loads(text)
 
 
-def check_text(document: RawDocument, path: Path) -> None:
+def _check_text(document: RawDocument, path: Path) -> None:
     """Refuse a document that is not JSON in UTF-8."""
-    name = document.name
-    problems = [f"{name}: not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
+    broken = [f"not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
     if document.trailing is not None:
-        problems.append(f"{name}: not JSON at byte {document.trailing:,}: extra data")
+        broken.append(f"not JSON at byte {document.trailing:,}: extra data")
     if document.not_utf8 is not None:
-        problems.append(f"{name}: byte {document.not_utf8:,} is not UTF-8")
+        broken.append(f"byte {document.not_utf8:,} is not UTF-8")
     elif document.encoding and document.text[:3] != BYTE_ORDER_MARK:
-        problems.append(f"{name}: is {document.encoding}; expected UTF-8")
-    if problems:
+        broken.append(f"is {document.encoding}; expected UTF-8")
+    if broken:
+        problems = [f"{document.name}: {each}" for each in broken]
         raise DatasetError(problems, files=[path] * len(problems))
 
 
-def check_lists(document: RawDocument, path: Path, needed: Sequence[str] = LISTS) -> None:
+def _check_lists(document: RawDocument, path: Path, needed: Sequence[str]) -> None:
     """Refuse a document that is not an object with COCO's lists, each of them once."""
-    name = document.name
-    problems = [
-        f"{name}: {key} is in the file twice, and only the last one would count; expected it once"
+    wrong = [
+        f"{key} is in the file twice, and only the last one would count; expected it once"
         for pointer, key in dict.fromkeys(document.repeated)
         if not pointer and key in LISTS
     ]
-    if not isinstance(document.top, dict):
-        found = "a list" if isinstance(document.top, list) else shortened(document.top)
-        problems.append(f"{name}: the top level is {found}; expected an object")
-    for key in LISTS if isinstance(document.top, dict) else ():
-        if key not in document.sections and (key in needed or key in document.top):
-            value = document.top.get(key, ABSENT)
-            found = "missing" if value is ABSENT else f"a {type(value).__name__}"
-            problems.append(f"{name}: {key} is {found}; expected a list")
-    if problems:
+    top = document.top
+    if not isinstance(top, dict):
+        found = "a list" if isinstance(top, list) else shortened(top)
+        wrong.append(f"the top level is {found}; expected an object")
+        top = dict.fromkeys(LISTS)
+        needed = ()
+    for key in LISTS:
+        if key not in document.sections and (key in needed or (key in top and needed)):
+            found = f"a {type(top[key]).__name__}" if key in top else "missing"
+            wrong.append(f"{key} is {found}; expected a list")
+    if wrong:
         advice = "A COCO file is an object with the lists images, annotations and categories."
+        problems = [f"{document.name}: {each}" for each in wrong]
         raise DatasetError(problems, advice, files=[path] * len(problems))
-
-
-def _tables(
-    document: RawDocument, options: ReadSettings, problems: list[str]
-) -> tuple[list[Image], list[Category]]:
-    """Return the images and categories of a document, and add problems with them."""
-    images = _converted("images", document, image_type(options.keys), problems)
-    return images, _converted("categories", document, Category, problems)
 
 
 def _converted(
@@ -189,107 +165,40 @@ def _converted(
 ) -> list[_Record]:
     """Return the records of a list that can be used, with whole numbers as ids."""
     values: Sequence[Any] = getattr(document, key)
-    try:
-        records: list[_Record] = msgspec.convert(values, list[kind])  # type: ignore[valid-type]
-    except msgspec.ValidationError:
-        records = []
-        value: Any
-        for place, value in enumerate(values):
-            found = [*table_problems(key, value)]
-            label = f"{document.name}: {label_of(key, place, value)}"
-            problems += [f"{label}: {each}" for each in found]
-            if not found:
-                number = whole_number(value["id"])
-                known = value if number is None else {**value, "id": number}
-                records.append(msgspec.convert(known, kind))
+    records: list[_Record] = []
+    with suppress(msgspec.ValidationError):
+        records = msgspec.convert(values, list[kind])  # type: ignore[valid-type]
+    for place, value in enumerate(values if len(records) < len(values) else ()):
+        number = whole_number(value.get("id")) if isinstance(value, dict) else None
+        try:
+            known = value if number is None else {**value, "id": number}
+            records.append(msgspec.convert(known, kind))
+        except msgspec.ValidationError as error:
+            problems.append(f"{document.name}: {key}[{place}] {UNUSABLE} ({error})")
     for place, record in enumerate(records):
         if type(record.id) is not int and (number := whole_number(record.id)) is not None:
             record.id = number
         elif not is_id(record.id):
-            found_id = f"id is {record.id!r}; expected {ID_EXPECTED}"
-            problems.append(f"{document.name}: {key}[{place}]: {found_id}")
+            problems.append(f"{document.name}: {key}[{place}] {UNUSABLE}")
     return records
-
-
-def record_problems(document: RawDocument, found: Measured, options: ReadSettings) -> Iterator[str]:
-    """Yield problems with the values of annotations."""
-    columns, locator = document.annotations, Locator(document)
-    name = "results" if document.is_results else "annotations"
-    for row in found.bad.tolist()[:_MOST_LISTED]:
-        label, record = _record(columns, locator, name, row)
-        problems = [*annotation_problems(columns, row, record, found, options)]
-        for problem in problems or ["the annotation cannot be used"]:
-            yield f"{document.name}: {label}: {problem}"
-
-
-def _record(columns: Columns, locator: Locator, name: str, row: int) -> tuple[str, Any]:
-    """Return the label of an annotation in messages, and its record."""
-    if columns.segment_counts is None:
-        record = locator.value("annotations", row)
-        return label_of(name, row, record), record
-    ends = np.cumsum(columns.segment_counts)
-    of = int(np.searchsorted(ends, row, side="right"))
-    whole = locator.value("annotations", of)
-    segments = whole.get("segments_info") if isinstance(whole, dict) else None
-    if not isinstance(segments, list) or not segments:
-        return label_of(name, of, whole), whole
-    place = row - int(ends[of]) + columns.segment_counts[of]
-    segment = segments[place]
-    label = label_of(f"{label_of(name, of, whole)}.segments_info", place, segment)
-    is_object = isinstance(segment, dict)
-    return label, {**segment, "image_id": whole.get("image_id")} if is_object else segment
-
-
-def _outline_notes(document: RawDocument) -> Iterator[str]:
-    """Yield a note if all of the first outlines are rotated boxes."""
-    section = document.sections["annotations"]
-    start = section.offsets[0] if section.offsets else len(document.text)
-    beginning = document.text[start : start + _BEGINNING]
-    found = [match.groups() for match in _RINGS.finditer(beginning)]
-    rings = [numbers.split(b",") for numbers, end in found if end == b"]"]
-    if len(rings) < max(_FEW, len(found)) or any(len(ring) != _CORNERS for ring in rings):
-        return
-    try:
-        corners = np.array(rings, np.float64).reshape(-1, 4, 2)
-    except ValueError:
-        return
-    boxes, is_rectangle = from_corners(corners)
-    is_turned = np.minimum(boxes[:, 4], 90 - boxes[:, 4]) > _UPRIGHT
-    if is_rectangle.all() and is_turned.mean() >= _TURNED:
-        yield (
-            f"outlines are rotated boxes in the first {len(rings):,} annotations: their bbox is "
-            "compared; --similarity obb compares rotated boxes"
-        )
 
 
 def _recognises(path: Path) -> int:
     """Return 2 for COCO JSON, and 1 for any other JSON, which no other tool may have written."""
     head = head_of(path)
-    if begins_as_coco(head):
+    if _IMAGES.match(head):
         return 2
     is_json = path.suffix.lower() == ".json"
     return int(is_json or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"))
 
 
-def begins_as_coco(head: bytes) -> bool:
-    """Return whether a text begins like COCO JSON and unlike JSON of other tools."""
-    return _IMAGES.match(head) is not None
-
-
 def is_surely_coco(path: Path) -> bool:
     """Return whether a file begins like COCO JSON and unlike JSON of other tools."""
-    return begins_as_coco(head_of(path))
+    return _IMAGES.match(head_of(path)) is not None
 
 
 COCO = Format("coco", (".json",), _recognises, read_file, read_path)
 """COCO files with object annotations."""
-
-
-# COCO JSON may begin with any of its lists, or with `info` and the like.
-_OTHER_LISTS = re.compile(
-    rb'\s*\{.*?"annotations"\s*:\s*\[\s*\{[^{}\[\]]*"image_id"|\s*\{\s*"(?:info|licenses)"\s*:',
-    re.DOTALL,
-)
 
 
 def _is_archive_of_coco(path: Path) -> int:
@@ -300,18 +209,22 @@ def _is_archive_of_coco(path: Path) -> int:
     except DatasetError:
         return 0
     heads = (each.head().removeprefix(b"\xef\xbb\xbf") for each in found)
-    is_sure = any(begins_as_coco(head) or begins_with_results(head) for head in heads)
+    is_sure = any(_IMAGES.match(head) or begins_with_results(head) for head in heads)
     return 2 if is_sure else int(bool(found))
 
 
-def _members(path: Path) -> "list[Member]":
+def _members(path: Path) -> list[Member]:
     """Return the files of an archive that are COCO JSON, or the file of a path into one."""
     found = []
     for member in members_with(members_of(path), ".json"):
         head = member.head().removeprefix(b"\xef\xbb\xbf")
-        if begins_as_coco(head) or _OTHER_LISTS.match(head) or begins_with_results(head):
+        if _IMAGES.match(head) or _OTHER_LISTS.match(head) or begins_with_results(head):
             found.append(member)
     return found
+
+
+def _member(path: Path) -> Member:
+    return only_file(path, _members(path), "COCO JSON")
 
 
 def begins_as_results(path: Path) -> bool:
@@ -319,32 +232,24 @@ def begins_as_results(path: Path) -> bool:
     return begins_with_results(_member(path).head())
 
 
-def _member(path: Path) -> "Member":
-    return only_file(path, _members(path), "COCO JSON")
-
-
 def text_of(path: Path) -> bytes:
     """Return the COCO JSON of an archive, or of a path into one; raises DatasetError if none."""
     return _member(path).read()
 
 
-def _read(path: Path, options: ReadSettings) -> AnnotationFile:
-    from bboxqa.formats.source import size_and_digest
-
+def _read_packed(path: Path, options: ReadSettings) -> AnnotationFile:
     source = Source(str(path), *size_and_digest(path, digest=options.digest))
-    return read_text(text_of(path), path, options, source)
+    return _read_text(text_of(path), path, options, source)
 
 
-def _document(path: Path, settings: ReadSettings) -> RawDocument:
-    from bboxqa.formats.scanner import read_bytes
-
+def _packed_document(path: Path, settings: ReadSettings) -> RawDocument:
     member = _member(path)
     reading = read_bytes(member.read(), member.shown, settings)
     reading.is_packed = True
     return reading
 
 
-COCO_ARCHIVE = Format("coco-archive", (), _is_archive_of_coco, _read, _document)
+COCO_ARCHIVE = Format("coco-archive", (), _is_archive_of_coco, _read_packed, _packed_document)
 """COCO JSON in an archive."""
 COCO_JSON = (COCO, COCO_ARCHIVE)
 """COCO JSON as a file, or in an archive."""
@@ -354,8 +259,8 @@ def _segments_file(file: AnnotationFile, columns: Columns, path: Path) -> Annota
     """Return a panoptic file, whose outlines are in PNG files that are not read."""
     counts = np.array(columns.segment_counts or (), np.int64)
     found, own_ids = file.columns, None
-    if not (np.diff(np.sort(found.id)) > 0).all():
-        n = len(found.id)
+    n = len(found.id)
+    if len(np.unique(found.id)) < n:
         of = np.repeat(np.arange(len(counts)), counts)
         places = np.arange(n) - (np.cumsum(counts) - counts)[of]
         pairs = zip(of.tolist(), places.tolist(), strict=True)
@@ -363,20 +268,19 @@ def _segments_file(file: AnnotationFile, columns: Columns, path: Path) -> Annota
         own_ids = FilePlaces((path.name,), np.zeros(n, np.int32), at)
         found = replace(found, id=np.arange(1, n + 1), text_ids=None)
     _name_asked(found, columns.empty_records, file.images)
-    notes = (*_png_notes(len(found.id)), *_stuff_notes(found, file.categories))
-    lists = None if file.lists is None else _with_segments(file.lists)
-    file = replace(file, lists=lists, notes=(*file.notes, *notes))
-    return replace(file, columns=found, records="segments", own_ids=own_ids)
-
-
-def _with_segments(lists: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lists of a file with segments as annotations, in the order of columns."""
-    flat = [
-        {**segment, "image_id": record["image_id"]}
-        for record in lists["annotations"]
-        for segment in record["segments_info"]
-    ]
-    return {**lists, "annotations": flat}
+    outlines = f"the outlines of {count(n, 'segment')} are in PNG files, which are not read"
+    notes = (*file.notes, *[f"{outlines}: boxes are compared"] * bool(n))
+    lists = file.lists
+    if lists is not None:
+        flat = [
+            {**segment, "image_id": record["image_id"]}
+            for record in lists["annotations"]
+            for segment in record["segments_info"]
+        ]
+        lists = {**lists, "annotations": flat}
+    return replace(
+        file, columns=found, lists=lists, notes=notes, records="segments", own_ids=own_ids
+    )
 
 
 def _name_asked(
@@ -391,51 +295,19 @@ def _name_asked(
                 value = value.get(part) if isinstance(value, Mapping) else None
             if value not in (None, ""):
                 asked.setdefault(id_number(record["image_id"]), set()).add(annotator_name(value))
-        if not asked:
-            continue
         for number, names in asked.items():
             codes = np.unique(authors.code[columns.image_id == number]).tolist()
             names |= {authors.names[code] for code in codes if code >= 0}
-        break
+        if asked:
+            break
     for image in images if asked else ():
         if not (image.annotators or image.rater_list) and (given := asked.get(id_number(image.id))):
             image.annotators = sorted(given)
 
 
-def _png_notes(n_segments: int) -> Iterator[str]:
-    if n_segments:
-        outlines = count(n_segments, "segment")
-        yield f"the outlines of {outlines} are in PNG files, which are not read: boxes are compared"
-
-
-def _stuff_notes(columns: FileColumns, categories: Sequence[Category]) -> Iterator[str]:
-    """Yield a note on the segments of stuff, such as sky."""
-    stuff = [each for each in categories if each.isthing in (0, False)]
-    of_stuff: BoolArray = find(ids_of(stuff), columns.category_id) >= 0
-    n_stuff = int(of_stuff.sum())
-    if n_stuff:
-        used = find(ids_of(stuff), columns.category_id[of_stuff])
-        name = one_line(stuff[int(np.bincount(used).argmax())].name)
-        yield (
-            f"{n_stuff:,} of {count(len(columns.id), 'segment')} are stuff (isthing 0, such as "
-            f"{name!r}): boxes around stuff say little, as it has no clear extent; look at the "
-            "categories one by one"
-        )
-
-
-_PIECES = 32
-_PIECE = 1 << 14
-
-
-def sample_annotations(text: bytes) -> Columns:
+def _sample(text: bytes) -> Columns:
     """Return annotations from evenly spread positions in a text; all if it has up to 500 kB."""
     builder = ColumnsBuilder()
-    for records in _pieces(text):
-        builder.add(records)
-    return builder.done()
-
-
-def _pieces(text: Text) -> Iterator[list[Any]]:
     opening = ANNOTATIONS.search(text)
     begin = -1 if opening is None else text.find(b"{", opening.end())
     step = (len(text) - begin) // _PIECES
@@ -447,10 +319,11 @@ def _pieces(text: Text) -> Iterator[list[Any]]:
         with suppress(ValueError, TypeError, RecursionError):
             # Text after the end of the list is ignored.
             records, _ = decode(f"[{text[begin:stop].decode()}]")
-            yield [each for each in records if "image_id" in each and "bbox" in each]
+            builder.add([each for each in records if "image_id" in each and "bbox" in each])
         if step > _PIECE:
             end = BETWEEN_RECORDS.search(text, begin + step)
         begin = -1 if end is None else end.end() - 1
+    return builder.done()
 
 
 def results_file(
@@ -463,7 +336,7 @@ def results_file(
     DatasetError if the list is empty, if a score is not between 0 and 1, or if none reaches the
     lowest score.
     """
-    check_text(document, path)
+    _check_text(document, path)
     if not isinstance(document.top, list):
         raise DatasetError([f"{path}: expected a list of COCO results"], files=[path])
     lacks_boxes = np.isin(document.annotations.kind["bbox"], (Kind.MISSING, Kind.NULL)).any()
@@ -472,32 +345,31 @@ def results_file(
     columns = _with_boxes_of_masks(document.annotations)
     document.annotations = columns
     found = measured(columns, options, said=options.choices.rotated)
-    score = _scores(columns)
-    problems = [*record_problems(document, found, options)]
+    score = np.full(len(columns), np.nan)
+    score[columns.scores.row] = columns.scores.value
+    problems = [*problems_of(document.name, columns, found)]
     problems += [
         f"{document.name}: results[{row}]: score is missing, or no number; expected one from 0 to 1"
         for row in np.flatnonzero(np.isnan(score)).tolist()
     ]
-    problems += [f"{document.name}: {problem}" for problem in author_problems(columns)]
     if problems:
         raise DatasetError(problems, files=[path] * len(problems))
     _check_scores(path, score, options.score)
     kept = np.flatnonzero(score[found.rows] >= options.score)
     rows = found.rows[kept]
     kept_columns = replace(taken(found.columns, kept), id=rows + 1, text_ids=None)
-    images = [Image(each, f"image {each}") for each in _ids(document, "image_id")]
-    categories = [Category(each, f"category {each}") for each in _ids(document, "category_id")]
+    at = np.char.add("/", rows.astype(np.str_)) if len(rows) else np.zeros(0, np.str_)
     return AnnotationFile(
         replace(source, score=options.score),
-        images,
-        categories,
+        [Image(each, f"image {each}") for each in _ids(document, "image_id")],
+        [Category(each, f"category {each}") for each in _ids(document, "category_id")],
         kept_columns,
         found.notes,
         records="results",
         n_below=len(columns) - len(rows),
-        own_ids=_places(path.name, rows),
+        own_ids=FilePlaces((path.name,), np.zeros(len(rows), np.int32), at),
         # Images and categories follow from another file.
-        lists={"annotations": _annotations(decoded(document))} if options.records else None,
+        lists={"annotations": _annotations(_decoded(document))} if options.records else None,
     )
 
 
@@ -512,12 +384,6 @@ def _with_boxes_of_masks(columns: Columns) -> Columns:
     # Each result is found by its place, so that an id of its own has no use.
     valid = {**columns.valid, "id": np.ones(len(columns), np.bool_)}
     return replace(columns, bbox=bbox, valid=valid)
-
-
-def _scores(columns: Columns) -> FloatArray:
-    score = np.full(len(columns), np.nan)
-    score[columns.scores.row] = columns.scores.value
-    return score
 
 
 def _check_scores(path: Path, score: FloatArray, least: float) -> None:
@@ -549,26 +415,13 @@ def _ids(document: RawDocument, key: str) -> list[int | str]:
     return sorted(found, key=lambda each: (isinstance(each, str), each))
 
 
-def _places(file: str, rows: IndexArray) -> FilePlaces:
-    """Return the places of results in their file."""
-    width = len(str(int(rows.max(initial=0))))
-    at = np.char.add("/", rows.astype(f"U{width}"))
-    return FilePlaces((file,), np.zeros(len(rows), np.int32), at)
-
-
 def _annotations(results: Sequence[Any]) -> list[dict[str, Any]]:
     """Return results with numbers, and with the boxes of their masks."""
     annotations = []
     for number, result in enumerate(results, start=1):
-        box = result.get("bbox") or (None if result.get("keypoints") else _mask_box(result))
+        box, outline = result.get("bbox"), result.get("segmentation")
+        if not box and not result.get("keypoints") and isinstance(outline, dict):
+            left, top, right, bottom = mask_of(outline).bounds
+            box = None if np.isnan(left) else [left, top, right - left, bottom - top]
         annotations.append({**result, "id": number, **({"bbox": box} if box else {})})
     return annotations
-
-
-def _mask_box(result: Mapping[str, Any]) -> list[float] | None:
-    """Return the box of the mask of a result; None if it has none."""
-    outline = result.get("segmentation")
-    if not isinstance(outline, dict):
-        return None
-    left, top, right, bottom = mask_of(outline).bounds
-    return None if np.isnan(left) else [left, top, right - left, bottom - top]

@@ -8,7 +8,8 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.text import count
 from bboxqa.formats.document import STOPPING, RawDocument, Section
-from bboxqa.formats.measured import author_problems, measured
+from bboxqa.formats.measured import measured
+from bboxqa.formats.problems import problems_of
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     LISTS,
@@ -73,17 +74,11 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
     """
     files = MeasuredFiles(path, digest=options.digest) if path.is_dir() else None
     document, found, rows = _read(translate, path, options, files)
-    columns = document.annotations
-    of = measured(columns, options, boxes_are_outlines=True)
-    problems = [each.message for each in found.defects if each.code in STOPPING]
-    problems += (
-        f"annotation {columns.id[row]} has a value that cannot be used: see bboxqa validate"
-        for row in of.bad.tolist()
-    )
-    problems += author_problems(columns)
+    of = measured(document.annotations, options, boxes_are_outlines=True)
+    problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
+    problems += problems_of(str(path), document.annotations, of)
     if problems:
-        of_path = [f"{path}: {problem}" for problem in problems]
-        raise DatasetError(of_path, files=[path] * len(problems))
+        raise DatasetError(problems, files=[path] * len(problems))
     notes = [*found.notes]
     if rows.n_rotated and not (options.outlines or options.rotated):
         some = count(rows.n_rotated, "rotated box", "rotated boxes")
