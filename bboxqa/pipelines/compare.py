@@ -21,8 +21,6 @@ from bboxqa.formats.source import is_there
 from bboxqa.model.annotations import Dataset, Source
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.comparison import (
-    CHANGES,
-    CROWD_FLAGS,
     AgreementChange,
     ComparisonResult,
     SinceRun,
@@ -40,24 +38,9 @@ from bboxqa.pipelines.notes import few_images_note, shift_note
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions.agreement import agreement_changes
+from bboxqa.pipelines.versions.changes import changes_of, renamed_categories
 from bboxqa.pipelines.versions.matched import match_versions
-from bboxqa.pipelines.versions.names import (
-    STATUS,
-    Aligned,
-    align,
-    align_annotators,
-    align_categories,
-)
-from bboxqa.pipelines.versions.tables import (
-    Changes,
-    Names,
-    category_counts,
-    change_table,
-    changes_of,
-    counts_by,
-    movements,
-    rename_table,
-)
+from bboxqa.pipelines.versions.names import STATUS, Aligned, names_of
 
 # Settings that determine the figures of a result, without those of intervals and display.
 _COMPARED = (
@@ -154,11 +137,9 @@ def compare_with(
     before: Dataset, after: Dataset, settings: AgreeSettings, *, progress: Progress | None = None
 ) -> ComparisonResult:
     """Compare two versions, with checked settings; see `compare`."""
-    annotators = align_annotators(before, after)
-    images = align(before.image_names, after.image_names)
-    matched = match_versions(before, after, images, annotators, settings, progress)
-    same = before.annotations.category[matched.before], after.annotations.category[matched.after]
-    names = Names(images, annotators, align_categories(before, after, same))
+    names = names_of(before, after)
+    matched = match_versions(before, after, names, settings, progress)
+    names = replace(names, categories=renamed_categories(before, after, matched))
     changes = changes_of(before, after, matched, names)
     versions = [_version(data, settings, progress) for data in (before, after)]
     first, second = (version.agreement for version in versions)
@@ -168,21 +149,12 @@ def compare_with(
         thresholds, paired, n_images = agreement_changes(first, second, names, settings, progress)
     both = (("before", before), ("after", after))
     headlines = tuple(f"{name}: {line}" for name, data in both for line in data.headlines)
-    number = np.bincount(changes.kind, minlength=len(CHANGES)).tolist()
-    moved_px, moved_similarity = movements(matched, changes)
     return ComparisonResult(
         before=versions[0],
         after=versions[1],
         unused_ids=matched.unused_ids,
-        counts=dict(zip(CHANGES, number, strict=True)),
         measure=measure_name(settings.similarity),
-        moved_px=moved_px,
-        moved_similarity=moved_similarity,
-        changes=change_table(before, after, matched, changes, names),
-        images=counts_by(names.images, "image", changes.image, changes.kind),
-        categories=category_counts(names.categories, changes),
-        annotators=counts_by(names.annotators, "annotator", changes.annotator, changes.kind),
-        renames=rename_table(names, changes),
+        **changes,
         thresholds=thresholds,
         paired=paired,
         n_measured_images=n_images,
@@ -191,7 +163,7 @@ def compare_with(
         notes=(
             *headlines,
             *_name_notes(names.images, names.annotators),
-            *_crowd_notes(changes),
+            *_crowd_notes(changes["changes"]),
             *_agreement_notes(versions, thresholds, n_images, settings),
         ),
         headlines=headlines,
@@ -254,9 +226,9 @@ def _check_common_image(before: Dataset, after: Dataset, images: Table) -> None:
     )
 
 
-def _crowd_notes(changes: Changes) -> Iterator[str]:
+def _crowd_notes(changes: Table) -> Iterator[str]:
     """Yield the number of changed crowd flags, which change the annotations that are measured."""
-    _, n_set, n_cleared = np.bincount(changes.crowd_flag, minlength=len(CROWD_FLAGS)).tolist()
+    n_set, n_cleared = (int((changes["crowd_flag"] == each).sum()) for each in ("set", "cleared"))
     if n_set or n_cleared:
         yield (
             f"iscrowd was set on {count(n_set, 'annotation')} and cleared on {n_cleared:,}; "

@@ -36,7 +36,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.keypoints import join_keypoints, largest_moves
 from bboxqa.model.shapes.rotated_boxes import corner_moves
 from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
-from bboxqa.pipelines.versions.names import Aligned, align
+from bboxqa.pipelines.versions.names import Names
 
 _COUNTED = "ids that count up without gaps may be positions"
 _CHANGED = "ids changed"
@@ -81,8 +81,7 @@ class MatchedVersions:
 def match_versions(
     before: Dataset,
     after: Dataset,
-    images: Aligned,
-    annotators: Aligned,
+    names: Names,
     settings: AgreeSettings,
     progress: Progress | None = None,
 ) -> MatchedVersions:
@@ -98,7 +97,7 @@ def match_versions(
             "two versions are compared with the same sigmas; give as numbers those that "
             "`bboxqa agree --sigmas estimated` prints"
         )
-    both, order = _side_by_side(before, after, images, annotators)
+    both, order = _side_by_side(before, after, names)
     both = with_sigmas(both, settings)
     annotations, edges = both.annotations, corners(both.annotations.bbox)
     codes, unused = _id_codes(before, after)
@@ -160,24 +159,22 @@ def _moves(
     return moved
 
 
-def _side_by_side(
-    before: Dataset, after: Dataset, images: Aligned, annotators: Aligned
-) -> tuple[Dataset, IndexArray]:
+def _side_by_side(before: Dataset, after: Dataset, names: Names) -> tuple[Dataset, IndexArray]:
     """Return all annotations as those of two annotators, "before" and "after"."""
     old, new = before.annotations, after.annotations
-    categories = align(before.category_names, after.category_names)
-    n_annotators = len(annotators)
+    images, annotators, categories = names.images, names.annotators, names.categories
+    n_annotators, sides = len(annotators), ((0, old), (1, new))
     group = np.concatenate(
         [
-            images.place_before[old.image] * n_annotators + annotators.place_before[old.annotator],
-            images.place_after[new.image] * n_annotators + annotators.place_after[new.annotator],
+            images.places[place][part.image] * n_annotators
+            + annotators.places[place][part.annotator]
+            for place, part in sides
         ]
     )
     side = np.repeat(np.array([0, 1], np.int32), [len(old), len(new)])
     order = np.argsort(group * 2 + side, kind="stable")
     groups, image = compact(group, len(images) * n_annotators)
-    category = [categories.place_before[old.category], categories.place_after[new.category]]
-    names = images.names
+    category = [categories.places[place][part.category] for place, part in sides]
     place = groups // max(n_annotators, 1)
     every = [np.arange(len(old)), np.arange(len(new))]
     outlines = joints = None
@@ -196,10 +193,16 @@ def _side_by_side(
         keypoints=joints,
         rotated_box=join_columns([old.rotated_box, new.rotated_box]),
     )
-    named = joints_of(categories.names, [before, after])
+    sizes = np.zeros((len(images), 2), np.int32)
+    # The size after counts, if it is known.
+    for data, index in ((before, images.before), (after, images.after)):
+        known = np.flatnonzero(index >= 0)
+        known = known[data.image_size[index[known]].all(1)]
+        sizes[known] = data.image_size[index[known]]
+    image_names, named = images.names, joints_of(categories.names, [before, after])
     both = Dataset(
-        image_names=tuple(names[index] for index in place.tolist()),
-        image_size=_sizes(before, after, images)[place],
+        image_names=tuple(image_names[index] for index in place.tolist()),
+        image_size=sizes[place],
         category_names=categories.names,
         annotator_names=("before", "after"),
         annotations=select_annotations(joined, order),
@@ -208,16 +211,6 @@ def _side_by_side(
         limbs=named.limbs,
     )
     return both, order
-
-
-def _sizes(before: Dataset, after: Dataset, images: Aligned) -> IntArray:
-    """Return the size of each image, of the version after if it is known there."""
-    sizes = np.zeros((len(images), 2), np.int32)
-    for data, index in ((before, images.before), (after, images.after)):
-        known = np.flatnonzero(index >= 0)
-        known = known[data.image_size[index[known]].all(1)]
-        sizes[known] = data.image_size[index[known]]
-    return sizes
 
 
 def _id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:

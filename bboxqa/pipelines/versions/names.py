@@ -1,6 +1,7 @@
 """Names of two versions side by side: of images, annotators and categories."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,26 +35,27 @@ class Aligned:
         )
 
     @property
-    def place_before(self) -> IndexArray:
-        """The index here of each name of the version before, (len(before_names),)."""
-        return _places(self.before, len(self.before_names))
-
-    @property
-    def place_after(self) -> IndexArray:
-        """The index here of each name of the version after, (len(after_names),)."""
-        return _places(self.after, len(self.after_names))
+    def places(self) -> tuple[IndexArray, IndexArray]:
+        """The index here of each name of the versions before and after."""
+        found = []
+        for index, names in ((self.before, self.before_names), (self.after, self.after_names)):
+            place = np.zeros(len(names), np.int64)
+            known = np.flatnonzero(index >= 0)
+            place[index[known]] = known
+            found.append(place)
+        return found[0], found[1]
 
     @property
     def status(self) -> IntArray:
         """Indices into `STATUS`, (N,)."""
-        renamed = [
-            before >= 0 and after >= 0 and self.before_names[before] != self.after_names[after]
-            for before, after in zip(self.before.tolist(), self.after.tolist(), strict=True)
+        pairs = zip(self.before.tolist(), self.after.tolist(), strict=True)
+        codes = [
+            STATUS.index("removed" if after < 0 else "added")
+            if min(before, after) < 0
+            else int(self.before_names[before] != self.after_names[after])
+            for before, after in pairs
         ]
-        codes = np.array(renamed, np.int32)
-        codes[self.after < 0] = STATUS.index("removed")
-        codes[self.before < 0] = STATUS.index("added")
-        return codes
+        return np.array(codes, np.int32)
 
     def columns(self, noun: str) -> dict[str, Column]:
         """Return the names before and after, and their status, as columns of a table."""
@@ -62,13 +64,6 @@ class Aligned:
             f"{noun}_after": Categorical(self.after, self.after_names),
             "status": Categorical(self.status, STATUS),
         }
-
-
-def _places(index: IntArray, size: int) -> IndexArray:
-    places = np.zeros(size, np.int64)
-    known = np.flatnonzero(index >= 0)
-    places[index[known]] = known
-    return places
 
 
 def align(
@@ -96,27 +91,20 @@ def align(
     return Aligned(codes[:, 0].copy(), codes[:, 1].copy(), tuple(before), tuple(after))
 
 
-def align_annotators(before: Dataset, after: Dataset) -> Aligned:
-    """Return the annotators of both versions; a single annotator of each is the same."""
-    names = before.annotator_names, after.annotator_names
-    return align(*names, [(0, 0)] if len(names[0]) == len(names[1]) == 1 else [])
+@dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """The images, annotators and categories of both versions."""
+
+    images: Aligned
+    annotators: Aligned
+    categories: Aligned
 
 
-def align_categories(before: Dataset, after: Dataset, names: tuple[IntArray, IntArray]) -> Aligned:
-    """Return the categories of both, by name; others are the same if most annotations agree.
-
-    `names` are the categories before and after of the annotations that both versions have.
-    """
-    by_name = align(before.category_names, after.category_names)
-    n_left, n_right = len(before.category_names), len(after.category_names)
-    table = np.zeros((n_left, n_right), np.int64)
-    np.add.at(table, names, 1)
-    most = (2 * table > table.sum(1, keepdims=True)) & (2 * table > table.sum(0))
-    is_removed = (by_name.after < 0)[by_name.place_before]
-    is_added = (by_name.before < 0)[by_name.place_after]
-    pairs = np.argwhere(most & is_removed[:, None] & is_added)
-    return align(
-        before.category_names,
-        after.category_names,
-        [(left, right) for left, right in pairs.tolist()],
+def names_of(before: Dataset, after: Dataset) -> Names:
+    """Return the names of both; a single annotator of each version is the same."""
+    annotators = before.annotator_names, after.annotator_names
+    return Names(
+        align(before.image_names, after.image_names),
+        align(*annotators, [(0, 0)] if len(annotators[0]) == len(annotators[1]) == 1 else []),
+        align(before.category_names, after.category_names),
     )
