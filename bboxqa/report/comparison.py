@@ -28,6 +28,7 @@ from bboxqa.report.tables import Excerpt, table_excerpt, table_lines
 _ROWS, _NAMED = 5, 3
 _PLURALS = {"image": "images", "category": "categories", "annotator": "annotators"}
 _BOTH = ("both", "renamed")
+_FIGURES = ("alpha, pooled", "alpha, mean over images", "existence, F1")
 
 
 def text_lines(
@@ -68,8 +69,7 @@ def _compared(result: ComparisonResult) -> Iterator[str]:
         f"similarity {settings.similarity} of {min(settings.iou_threshold):g} or more, "
         f"{settings.matcher} matching"
     )
-    tables = (result.images, result.annotators)
-    if all(np.isin(table["status"], _BOTH).any() for table in tables):
+    if all(np.isin(table["status"], _BOTH).any() for table in (result.images, result.annotators)):
         how = f"{similar}, since {result.unused_ids}"
         yield f"annotations matched by {f'id, others by {similar}' if result.by_id else how}"
 
@@ -111,12 +111,7 @@ def _agreement_lines(result: ComparisonResult) -> Iterator[str]:
         return
     rows = [["Agreement", "before", "after", "difference", "95 % interval"]]
     for part in result.thresholds:
-        changes = {
-            "alpha, pooled": part.pooled,
-            "alpha, mean over images": part.mean,
-            "existence, F1": part.f1,
-        }
-        for word, change in changes.items():
+        for word, change in zip(_FIGURES, (part.pooled, part.mean, part.f1), strict=True):
             numbers = [decimal(value) or "–" for value in (change.before, change.after)]
             ends = (difference_text(change.difference), interval_text(change.interval))
             rows.append([f"{word}, {part.threshold_label}", *numbers, *ends])
@@ -139,44 +134,40 @@ def _agreement_lines(result: ComparisonResult) -> Iterator[str]:
 
 def _all_images(result: ComparisonResult) -> Iterator[str]:
     """Yield pooled alpha and F1 of all images, if a version measures further images."""
-    before, after = result.before.agreement, result.after.agreement
-    if before is None or after is None:
+    parts = [version.agreement for version in (result.before, result.after)]
+    found = [part for part in parts if part is not None]
+    n_images = tuple(part.n_images for part in found)
+    if n_images == result.n_measured_images:
         return
-    if (before.n_images, after.n_images) == result.n_measured_images:
-        return
-    for old, new in zip(before.thresholds, after.thresholds, strict=True):
-        pairs = {
-            "alpha, pooled": (old.alpha, new.alpha),
-            "existence, F1": (old.existence.f1, new.existence.f1),
-        }
-        for word, (one, other) in pairs.items():
+    for index, part in enumerate(result.thresholds):
+        of_all = [each.thresholds[index] for each in found]
+        alphas, f1s = [each.alpha for each in of_all], [each.existence.f1 for each in of_all]
+        for word, numbers in (("alpha, pooled", alphas), ("existence, F1", f1s)):
+            one, other = (decimal(number) or "–" for number in numbers)
             yield (
-                f" in all images: {word}, {old.threshold_label}: {decimal(one) or '–'} in "
-                f"{before.n_images:,} before, {decimal(other) or '–'} in {after.n_images:,} after"
+                f" in all images: {word}, {part.threshold_label}: {one} in {n_images[0]:,} before, "
+                f"{other} in {n_images[1]:,} after"
             )
 
 
 def _tables(result: ComparisonResult, width: int | None) -> Iterator[str]:
     """Yield the most frequent renames, and the images and annotators with most changes."""
-    every = np.arange(len(result.renames))
-    shown = Excerpt("Renamed annotations", "renames", _ROWS)
-    yield from table_excerpt(result.renames, every, width, shown)
+    tables = [("Renamed annotations", "renames", result.renames)]
     for noun, plural in _PLURALS.items():
         table = getattr(result, plural)
         if noun == "image":
             table = table.take(np.flatnonzero(np.isin(table["status"], _BOTH)))
-        rows = _most_changed(table)
-        if len(table) > 1 and len(rows):
-            short = _short(table.take(rows), noun)
-            shown = Excerpt(f"{plural.capitalize()}, most changed", plural, _ROWS)
-            yield from table_excerpt(short, np.arange(len(rows)), width, shown)
+        changed = table.take(_most_changed(table)[: len(table) if len(table) > 1 else 0])
+        tables.append((f"{plural.capitalize()}, most changed", plural, _short(changed, noun)))
     for part in result.thresholds[:1]:
         difference = np.nan_to_num(part.categories["difference"])
         rows = np.argsort(-np.abs(difference), kind="stable")
-        table = part.categories.take(rows[difference[rows] != 0])
         title = f"Alpha by category, largest differences at {part.threshold_label}"
-        shown = Excerpt(title, "alpha_categories", _ROWS)
-        yield from table_excerpt(table, np.arange(len(table)), width, shown)
+        table = part.categories.take(rows[difference[rows] != 0])
+        tables.append((title, "alpha_categories", table))
+    for title, name, table in tables:
+        every = np.arange(len(table))
+        yield from table_excerpt(table, every, width, Excerpt(title, name, _ROWS))
 
 
 def _most_changed(table: Table) -> IndexArray:
