@@ -81,14 +81,6 @@ def test_versions_are_compared_by_them(folder):
     assert result.by_id
     rows = {row["id_before"]: row["change"] for row in result.changes.records()}
     assert rows == {"an_1": "renamed", "an_2": "moved", "an_9": "removed"}
-    # Where the former file is not there, the table of units has the ids.
-    run("agree", "text.json", "--out", "before", cwd=folder)
-    (folder / "text.json").unlink()
-    text = run("compare", "before", "after.json", "-q", cwd=folder).stdout
-    lines = [line.split() for line in text.splitlines()]
-    assert ["renamed", "1"] in lines
-    assert ["removed", "1"] in lines
-    assert ["added", "0"] in lines
 
 
 def test_a_converted_copy_has_numbers_and_keeps_the_text(folder):

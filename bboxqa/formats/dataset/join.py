@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
@@ -18,13 +20,12 @@ from bboxqa.formats.dataset.categories import (
 )
 from bboxqa.formats.dataset.image_names import image_label, join_advice, names_of_images
 from bboxqa.formats.dataset.joint_names import with_joints
-from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
+from bboxqa.formats.dataset.merge import Rows, merge
 from bboxqa.formats.dataset.people import Attribution, listed_files
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.dataset.remarks import headlines_of, notes_of, with_machine_remark
 from bboxqa.formats.dataset.sessions import (
     FileSessions,
-    by_session,
     refuse_versions,
     split_sessions,
     with_repeats,
@@ -97,41 +98,46 @@ def join(
         dict(zip(files, paths, strict=True)), [[*map(image_label, file.images)] for file in files]
     )
     renamed = _add_tables(joined, files)
-    parts = [_index(joined, *each) for each in zip(files, joined.labels, strict=True)]
-    authors, assigned, listed = _assign_all(joined, files, parts, attribution, names)
     images = tuple(joined.images)
+    of_record = [
+        np.array([joined.images[label] for label in labels], np.int32) for labels in joined.labels
+    ]
+    rows = _index(joined, files, of_record, attribution, names)
+    if sessions is not None:
+        rows = replace(rows, session=_of_rows(rows, sessions.code))
+    if seconds is not None:
+        rows = replace(rows, seconds=_of_rows(rows, seconds))
+    assigned, listed = _assign_all(joined, files, rows, of_record, attribution, names)
     if len(files) > 1 and attribution.names != (UNNAMED,) and not any(joined.origins):
         # Versions of one file contradict each other in many places; this error names the cause.
-        refuse_versions(files, parts, authors, sessions, images, names, attribution.key)
+        refuse_versions(files, rows, sessions, images, names, attribution.key)
     if joined.problems:
-        advice = _advice(renamed, authors, attribution, files)
+        advice = _advice(renamed, rows, attribution, files)
         raise DatasetError(joined.problems, advice, files=joined.origins)
     if reading.asked == "all":
         assigned[~listed] = True
     if reading.min_annotators >= 2 and assigned.sum(1).max(initial=0) < 2:
         raise _nothing_shared(files, attribution, all_listed=bool(listed.all()))
     notes: list[str] = []
-    left_out, categories = left_out_by(reading.category_map), joined.categories
-    if left_out:
-        n_read = sum(map(len, authors))
-        parts, authors, categories = _without(parts, authors, categories, left_out)
-        notes += left_out_category_notes(left_out, n_read - sum(map(len, authors)))
+    categories = joined.categories
+    if left_out := left_out_by(reading.category_map):
+        n_read = len(rows.file)
+        rows, categories = _without(rows, categories, left_out)
+        notes += left_out_category_notes(left_out, n_read - len(rows.file))
         files = [
             replace(file, categories=[c for c in file.categories if clean(c.name) in categories])
             for file in files
         ]
     notes = [*notes_of(files, attribution, assigned, reading.min_annotators), *notes]
     if attribution.way:
-        of_rows = by_session(attribution.author, sessions)
-        parts, authors, more = without_repeated(files, parts, authors, of_rows)
+        rows, more = without_repeated(files, rows, attribution.author, sessions)
         notes += more
-    split = None
+    split, tracks = None, None
     if sessions is not None:
-        split = split_sessions(parts, authors, sessions, attribution, names)
-        parts, authors = split.first, split.first_authors
-    track, tracks = None, None
+        split = split_sessions(rows, of_record, sessions, attribution, names)
+        rows = split.first
     if reading.tracks:
-        track, tracks = read_tracks(files, parts, authors, images)
+        rows, tracks = read_tracks(files, rows, of_record, images)
     sizes = [joined.sizes.get(name, (0, 0)) for name in images]
     data = Dataset(
         image_names=images,
@@ -139,7 +145,7 @@ def join(
         category_names=tuple(categories),
         supercategories=supercategories(files, categories),
         annotator_names=names,
-        annotations=merge(files, parts, authors, seconds, track),
+        annotations=merge(files, rows),
         tracks=tracks,
         assigned=assigned,
         attribution=attribution.way,
@@ -154,7 +160,7 @@ def join(
     data = with_joints(data, files)
     if data.assigned.sum(1).max(initial=0) >= 2:
         data = replace(data, headlines=headlines_of(data, files))
-    n_first = None if split is None else [len(part.image) for part in split.first]
+    n_first = None if split is None else np.bincount(rows.file, minlength=len(files)).tolist()
     return with_machine_remark(data, files, n_first)
 
 
@@ -188,66 +194,84 @@ def _add_tables(joined: _Joined, files: Sequence[AnnotationFile]) -> dict[str, s
     return {name: kept for name, kept in renamed.items() if name != kept}
 
 
-def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> IndexedAnnotations:
+def _of_rows(rows: Rows, values: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the values of annotations, from those of all annotations of each file."""
+    used = zip(values, rows.by_file(len(values)), strict=True)
+    return np.concatenate([each[place] for each, place in used])
+
+
+def _index(
+    joined: _Joined,
+    files: Sequence[AnnotationFile],
+    of_record: Sequence[IntArray],
+    attribution: Attribution,
+    annotator_names: Sequence[str],
+) -> Rows:
     """Replace ids by indices, and report references to unknown ids."""
-    columns, shown = file.columns, file.shown_ids
-    image_ids, category_ids = ids_of(file.images), ids_of(file.categories)
-    for key, ids in (
-        ("images", image_ids), ("categories", category_ids), ("annotations", columns.id),
-    ):  # fmt: skip
-        joined.add(file, repeated_ids(key, ids))
-    image, category = find(image_ids, columns.image_id), find(category_ids, columns.category_id)
-    for key, what, place, values in (
-        ("image_id", "an image", image, columns.image_id),
-        ("category_id", "a category", category, columns.category_id),
-    ):
-        joined.add(
-            file,
+    number = {name: place for place, name in enumerate(annotator_names)}
+    code = np.array([number[name] for name in attribution.names] + [-1], np.int32)
+    parts = []
+    for place, file in enumerate(files):
+        columns, shown = file.columns, file.shown_ids
+        ids = {"image_id": ids_of(file.images), "category_id": ids_of(file.categories)}
+        for key, each in zip(
+            ("images", "categories", "annotations"), (*ids.values(), columns.id), strict=True
+        ):
+            joined.add(file, repeated_ids(key, each))
+        found = {key: find(each, getattr(columns, key)) for key, each in ids.items()}
+        for key, index in found.items():
+            what = "an image" if key == "image_id" else "a category"
+            values = getattr(columns, key)
+            joined.add(
+                file,
+                (
+                    f"annotation {shown[row]}: {key} is {values[row]}; expected the id of {what}"
+                    for row in np.flatnonzero(index < 0).tolist()
+                ),
+            )
+        joined.add(file, bad_boxes(shown, columns.bbox))
+        if columns.segmentation is not None:
+            joined.add(file, bad_outlines(shown, columns.segmentation))
+        image, category = found.values()
+        usable = np.flatnonzero((image >= 0) & (category >= 0))
+        names = (clean(each.name) for each in file.categories)
+        of_category = np.array([joined.categories[name] for name in names], np.int32)
+        parts.append(
             (
-                f"annotation {shown[row]}: {key} is {values[row]}; expected the id of {what}"
-                for row in np.flatnonzero(place < 0).tolist()
-            ),
-        )
-    joined.add(file, bad_boxes(shown, columns.bbox))
-    if columns.segmentation is not None:
-        joined.add(file, bad_outlines(shown, columns.segmentation))
-    of_image = np.array([joined.images[label] for label in labels], np.int32)
-    of_category = np.array([joined.categories[clean(c.name)] for c in file.categories], np.int32)
-    usable = np.flatnonzero((image >= 0) & (category >= 0))
-    return IndexedAnnotations(
-        usable, of_image[image[usable]], of_category[category[usable]], of_image
-    )
+                np.full(len(usable), place, np.int32), usable, of_record[place][image[usable]],
+                of_category[category[usable]], code[attribution.author[place][usable]],
+            )
+        )  # fmt: skip
+    return Rows(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _assign_all(
     joined: _Joined,
     files: Sequence[AnnotationFile],
-    indexed: Sequence[IndexedAnnotations],
+    rows: Rows,
+    of_record: Sequence[IntArray],
     attribution: Attribution,
     annotator_names: Sequence[str],
-) -> tuple[list[IntArray], BoolArray, BoolArray]:
-    """Return the authors in each file, (I, A) who was asked, and which images list that."""
+) -> tuple[BoolArray, BoolArray]:
+    """Return (I, A) who was asked, and (I,) which images list that."""
     number = {name: place for place, name in enumerate(annotator_names)}
-    code = np.array([number[name] for name in attribution.names] + [-1], np.int32)
-    authors = [
-        code[author[part.place]] for author, part in zip(attribution.author, indexed, strict=True)
-    ]
     assigned = np.zeros((len(joined.images), len(annotator_names)), np.bool_)
     listed = np.zeros(len(joined.images), np.bool_)
-    n_listing = len(files) - attribution.n_beside
-    parts = zip(files, indexed, authors, attribution.asked, strict=True)
-    for place, (file, part, author, asked) in enumerate(parts):
-        ids, own = file.shown_ids[part.place], np.zeros(len(listed), np.bool_)
+    stops = np.searchsorted(rows.file, np.arange(len(files) + 1)).tolist()
+    for place, (file, asked) in enumerate(zip(files, attribution.asked, strict=True)):
+        part = slice(stops[place], stops[place + 1])
+        image, author = rows.image[part], rows.annotator[part]
+        ids, own = file.shown_ids[rows.place[part]], np.zeros(len(listed), np.bool_)
         joined.add(file, unnamed(ids[author < 0], len(ids), "annotation"), shared=True)
         lists: dict[tuple[str, ...], list[int]] = {}
-        for image, names in zip(part.image_of_record.tolist(), asked, strict=True):
+        for each, names in zip(of_record[place].tolist(), asked, strict=True):
             if names is not None:
-                lists.setdefault(names, []).append(image)
+                lists.setdefault(names, []).append(each)
         for names, images in lists.items():
             own[images] = True
             assigned[np.ix_(images, [number[name] for name in names])] = True
         named = author >= 0
-        uninvited = named & own[part.image] & ~assigned[part.image, author]
+        uninvited = named & own[image] & ~assigned[image, author]
         joined.add(
             file,
             (
@@ -256,20 +280,20 @@ def _assign_all(
                 for row in np.flatnonzero(uninvited).tolist()
             ),
         )
-        free = named & ~own[part.image]
-        assigned[part.image[free], author[free]] = True
-        if place < n_listing:
+        free = named & ~own[image]
+        assigned[image[free], author[free]] = True
+        if place < len(files) - attribution.n_beside:
             listed |= own
     if attribution.of_files and not assigned.all():
         people = [number[asked[0][0]] if asked and asked[0] else -1 for asked in attribution.asked]
-        listed &= ~_may_be_asked(files, indexed, authors, people, assigned)
-    return authors, assigned, listed
+        listed &= ~_may_be_asked(files, rows, of_record, people, assigned)
+    return assigned, listed
 
 
 def _may_be_asked(
     files: Sequence[AnnotationFile],
-    indexed: Sequence[IndexedAnnotations],
-    authors: Sequence[IntArray],
+    rows: Rows,
+    of_record: Sequence[IntArray],
     people: Sequence[int],
     assigned: BoolArray,
 ) -> BoolArray:
@@ -281,9 +305,10 @@ def _may_be_asked(
     """
     known = {
         file.title
-        for file, part in zip(files, indexed, strict=True)
+        for place, (file, images) in enumerate(zip(files, of_record, strict=True))
         # Shapes without a box are annotations, too.
-        if not file.n_apart and _n_images(part.image) < _n_images(part.image_of_record)
+        if not file.n_apart
+        and len(np.unique(rows.image[rows.file == place])) < len(np.unique(images))
     }
     ends = np.ones(assigned.shape[1], np.bool_)
     ends[[each for each in people if each >= 0]] = False
@@ -291,16 +316,10 @@ def _may_be_asked(
         if person >= 0:
             ends[person] |= file.lists_images or file.title in known
     drawn = np.zeros_like(assigned)
-    for part, author in zip(indexed, authors, strict=True):
-        drawn[part.image, author] = True
+    drawn[rows.image, rows.annotator] = True
     lacking = ~assigned
     open_ = lacking.any(1) & ~(lacking & ends).any(1) & (drawn >= assigned).all(1)
     return np.asarray(open_)
-
-
-def _n_images(image: IntArray) -> int:
-    """Return the number of different images, without sorting millions of them."""
-    return int(np.count_nonzero(np.bincount(image)))
 
 
 def _nothing_shared(
@@ -327,7 +346,7 @@ def _nothing_shared(
 
 def _advice(
     renamed: Mapping[str, str],
-    authors: Sequence[IntArray],
+    rows: Rows,
     attribution: Attribution,
     files: Sequence[AnnotationFile],
 ) -> str:
@@ -337,7 +356,7 @@ def _advice(
         truth = next((f.source.name for f in files if f.records != "results"), "ANNOTATIONS")
         typed = typed_paths([lists[0], "--ground-truth", truth])
         lines.append(f"For all findings: bboxqa validate {typed}")
-    if any((author < 0).any() for author in authors):
+    if (rows.annotator < 0).any():
         lines.append(
             f"Annotators are named by {attribution.way}: name who drew these annotations there, "
             "or delete them."
@@ -346,23 +365,19 @@ def _advice(
 
 
 def _without(
-    indexed: Sequence[IndexedAnnotations],
-    authors: Sequence[IntArray],
-    categories: Mapping[str, int],
-    names: frozenset[str],
-) -> tuple[list[IndexedAnnotations], list[IntArray], dict[str, int]]:
+    rows: Rows, categories: Mapping[str, int], names: frozenset[str]
+) -> tuple[Rows, dict[str, int]]:
     """Leave out categories and their annotations; images and annotators stay."""
     kept = {name: place for place, name in enumerate(sorted({*categories} - names))}
     new = np.full(len(categories), -1, np.int32)
     new[[categories[name] for name in kept]] = [*kept.values()]
-    rows = [np.flatnonzero(new[part.category] >= 0) for part in indexed]
-    people = [author[each] for author, each in zip(authors, rows, strict=True)]
-    if any(map(len, authors)) and not any(map(len, people)):
+    found = np.flatnonzero(new[rows.category] >= 0)
+    if len(rows.file) and not len(found):
         shown = first_few(sorted(names & {*categories}), _SHOWN, repr)
         problem = f"--map leaves out the categories of all annotations: {shown}"
         raise NothingToCompareError([problem], "Keep a category that is to be measured.")
-    parts = [part.take(each) for part, each in zip(indexed, rows, strict=True)]
-    return [replace(part, category=new[part.category]) for part in parts], people, kept
+    rows = rows.take(found)
+    return replace(rows, category=new[rows.category]), kept
 
 
 def left_out_category_notes(names: frozenset[str], n: int) -> Iterator[str]:

@@ -1,90 +1,86 @@
 """The annotations of several files as those of one data set, in its order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, TextArray
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.formats.records import AnnotationFile, FileColumns, RotatedColumns
 from bboxqa.model.annotations import OF_ANNOTATIONS, Annotations, join_outlines, times_of
-from bboxqa.model.file_places import FilePlaces, joined_ids
+from bboxqa.model.file_places import joined_ids
 from bboxqa.model.shapes.keypoints import join_keypoints
 
 _BITS, _SIGN = np.uint64(64), np.uint64(63)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IndexedAnnotations:
-    """The valid annotations of one file, with indices in place of ids."""
+class Rows:
+    """The valid annotations of all files, in their order, with indices in place of ids."""
 
+    file: IntArray
     place: IndexArray
+    """(N,). The file of each annotation, and its row there."""
     image: IntArray
     category: IntArray
-    image_of_record: IntArray
+    annotator: IntArray
+    """(N,) int32. -1 where nobody is named."""
+    session: IntArray | None = None
+    seconds: FloatArray | None = None
+    track: IntArray | None = None
+    """(N,). None where they were not read; a track is -1 for none."""
 
-    def take(self, rows: IndexArray) -> "IndexedAnnotations":
-        """Return some of the annotations."""
-        return replace(
-            self, place=self.place[rows], image=self.image[rows], category=self.category[rows]
-        )
+    def take(self, rows: IndexArray) -> "Rows":
+        """Return some of the annotations, in order."""
+        read = ((each.name, getattr(self, each.name)) for each in fields(self))
+        taken: Any = {name: None if value is None else value[rows] for name, value in read}
+        return Rows(**taken)
+
+    def by_file(self, n_files: int) -> list[IndexArray]:
+        """Return the rows in each file."""
+        return np.split(self.place, np.searchsorted(self.file, np.arange(1, n_files)))
 
 
-def merge(
-    files: Sequence[AnnotationFile],
-    indexed: Sequence[IndexedAnnotations],
-    authors: Sequence[IntArray],
-    seconds: Sequence[FloatArray] | None = None,
-    tracks: Sequence[IntArray] | None = None,
-) -> Annotations:
-    """Return the annotations of all files, ordered by image, annotator, box, category and id.
-
-    If they were read, `seconds` are the times of all annotations of each file, and `tracks` the
-    tracks of the indexed annotations.
-    """
-    joined, place = _concatenated(files, indexed)
+def merge(files: Sequence[AnnotationFile], rows: Rows) -> Annotations:
+    """Return the annotations of all files, ordered by image, annotator, box, category and id."""
+    used = rows.by_file(len(files))
+    joined, place = _concatenated(files, used)
     segmentation, keypoints, rotated = joined.segmentation, joined.keypoints, joined.rotated
-    image = np.concatenate([part.image for part in indexed])
-    category = np.concatenate([part.category for part in indexed])
-    annotator = np.concatenate(authors).astype(np.int32)
-    order = _order(image, annotator, joined.bbox, category, joined.id, place)
-    rows = place[order]
-    annotator = annotator[order]
-    times = None
-    if seconds is not None:
-        known = [each[part.place] for each, part in zip(seconds, indexed, strict=True)]
-        times = times_of(np.concatenate(known)[order], annotator)
+    order = _order(rows.image, rows.annotator, joined.bbox, rows.category, joined.id, place)
+    rows, place = rows.take(order), place[order]
     if segmentation is not None:
-        segmentation = replace(
-            segmentation,
-            **{name: getattr(segmentation, name)[rows] for name in OF_ANNOTATIONS},
-        )
+        held = {name: getattr(segmentation, name)[place] for name in OF_ANNOTATIONS}
+        segmentation = replace(segmentation, **held)
+    own_id = None
+    if any(file.shown_ids is not file.columns.id for file in files):
+        shown = [file.shown_ids[each] for file, each in zip(files, used, strict=True)]
+        own_id = joined_ids(shown)[order]
     return Annotations(
-        id=joined.id[rows],
-        image=image[order],
-        annotator=annotator,
-        category=category[order],
-        bbox=joined.bbox[rows],
-        iscrowd=joined.iscrowd[rows],
+        id=joined.id[place],
+        image=rows.image,
+        annotator=rows.annotator,
+        category=rows.category,
+        bbox=joined.bbox[place],
+        iscrowd=joined.iscrowd[place],
         segmentation=segmentation,
-        times=times,
-        own_id=_own_ids(files, indexed, order),
-        keypoints=None if keypoints is None else keypoints.take(rows),
-        rotated_box=None if rotated is None else rotated.box[rows],
-        track=None if tracks is None else np.concatenate(tracks)[order],
+        times=None if rows.seconds is None else times_of(rows.seconds, rows.annotator),
+        own_id=own_id,
+        keypoints=None if keypoints is None else keypoints.take(place),
+        rotated_box=None if rotated is None else rotated.box[place],
+        track=rows.track,
     )
 
 
 def _concatenated(
-    files: Sequence[AnnotationFile], indexed: Sequence[IndexedAnnotations]
+    files: Sequence[AnnotationFile], used: Sequence[IndexArray]
 ) -> tuple[FileColumns, IndexArray]:
     """Return the joint columns of all files, and the rows of the valid annotations in them.
 
     The columns of a single file are not copied.
     """
     columns = [file.columns for file in files]
-    used = [part.place for part in indexed]
     if len(files) == 1:
         return columns[0], used[0]
     ids, bbox, iscrowd = (
@@ -103,16 +99,6 @@ def _concatenated(
         rotated=RotatedColumns(boxes, np.zeros(0, np.uint8)) if rotated else None,
     )  # fmt: skip
     return whole, np.arange(len(ids))
-
-
-def _own_ids(
-    files: Sequence[AnnotationFile], indexed: Sequence[IndexedAnnotations], order: IndexArray
-) -> TextArray | FilePlaces | None:
-    """Return the ids that tools show, in the given order; None if they are the ids of the files."""
-    if all(file.shown_ids is file.columns.id for file in files):
-        return None
-    parts = [file.shown_ids[part.place] for file, part in zip(files, indexed, strict=True)]
-    return joined_ids(parts)[order]
 
 
 def _order(

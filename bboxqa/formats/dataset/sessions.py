@@ -10,7 +10,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order, one_line
 from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.dataset.image_names import image_label
-from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
+from bboxqa.formats.dataset.merge import Rows, merge
 from bboxqa.formats.dataset.people import Attribution, listed_files, way_by_key
 from bboxqa.formats.records import AnnotationFile, annotator_name, ids_of, image_field
 from bboxqa.model.annotations import Dataset, Repeats
@@ -98,21 +98,9 @@ def _check_named(
         raise DatasetError(problems[:_LISTED], total=n_problems)
 
 
-def by_session(authors: Sequence[IntArray], sessions: FileSessions | None) -> Sequence[IntArray]:
-    """Return the authors of all annotations by file, with a number for each of their sessions."""
-    if sessions is None:
-        return authors
-    n_sessions = 1 + max(int(code.max(initial=0)) for code in sessions.code)
-    return [
-        np.where(author < 0, -1, author.astype(np.int64) * n_sessions + code)
-        for author, code in zip(authors, sessions.code, strict=True)
-    ]
-
-
 def refuse_versions(
     files: Sequence[AnnotationFile],
-    indexed: Sequence[IndexedAnnotations],
-    authors: Sequence[IntArray],
+    rows: Rows,
     sessions: FileSessions | None,
     image_names: Sequence[str],
     annotator_names: Sequence[str],
@@ -120,29 +108,23 @@ def refuse_versions(
 ) -> None:
     """Refuse two files with annotations of one image by one annotator in one session.
 
-    This annotator would seem to have drawn everything twice. `authors` are, by file, indices into
-    `annotator_names`, -1 where none is named. `key` is that of the attribution.
+    This annotator would seem to have drawn everything twice. `key` is that of the attribution.
     """
     if sessions is not None and not sessions.names:
         return
-    n_sessions = 1 if sessions is None else len(sessions.names)
-    shape = len(image_names), len(annotator_names), n_sessions
-    found = []
-    for place, (part, author) in enumerate(zip(indexed, authors, strict=True)):
-        session = 0 if sessions is None else sessions.code[place][part.place]
-        cell = (part.image.astype(np.int64) * shape[1] + author) * n_sessions + session
-        found.append(np.unique(cell[author >= 0]))
-    cells = np.concatenate(found)
-    owner = np.repeat(np.arange(len(files)), [len(each) for each in found])
-    order = np.argsort(cells, kind="stable")
-    repeated = np.flatnonzero(np.diff(cells[order]) == 0)
+    rows = rows.take(np.flatnonzero(rows.annotator >= 0))
+    shape = len(image_names), len(annotator_names), 1 if sessions is None else len(sessions.names)
+    session = 0 if rows.session is None else rows.session
+    cell = (rows.image.astype(np.int64) * shape[1] + rows.annotator) * shape[2] + session
+    cells, owner = np.divmod(np.unique(cell * len(files) + rows.file), len(files))
+    repeated = np.flatnonzero(np.diff(cells) == 0)
     if not len(repeated):
         return
-    image, annotator, session = np.unravel_index(cells[order[repeated[0]]], shape)
+    image, annotator, session = np.unravel_index(cells[repeated[0]], shape)
     who = annotator_names[annotator]
     if sessions is not None:
         who += f" in session {sessions.names[session]}"
-    pair = [files[owner[each]] for each in order[repeated[0] : repeated[0] + 2]]
+    pair = [files[each] for each in owner[repeated[0] : repeated[0] + 2]]
     first, second = (file.source.name for file in pair)
     raise DatasetError(
         [
@@ -232,24 +214,25 @@ def refuse_other_rounds(
 
 def without_repeated(
     files: Sequence[AnnotationFile],
-    indexed: Sequence[IndexedAnnotations],
+    rows: Rows,
     authors: Sequence[IntArray],
-    of_rows: Sequence[IntArray],
-) -> tuple[list[IndexedAnnotations], list[IntArray], list[str]]:
+    sessions: FileSessions | None,
+) -> tuple[Rows, list[str]]:
     """Leave out what annotators drew again, equally, in later records of an image; with notes.
 
-    `authors` are those of the indexed annotations. `of_rows` are those of all annotations of each
-    file, by session if there are sessions.
+    `authors` are those of all annotations of each file.
     """
-    kept, kept_authors, notes = [], [], []
-    for file, part, author, of_row in zip(files, indexed, authors, of_rows, strict=True):
-        equal, different = drawn_again(file, of_row)
-        rows = np.flatnonzero(~np.isin(part.place, equal))
-        kept.append(part.take(rows) if len(equal) else part)
-        kept_authors.append(author[rows] if len(equal) else author)
+    kept, notes = np.ones(len(rows.file), np.bool_), []
+    for place, (file, author) in enumerate(zip(files, authors, strict=True)):
+        if sessions is not None:
+            n_sessions = 1 + max(int(code.max(initial=0)) for code in sessions.code)
+            code = author.astype(np.int64) * n_sessions + sessions.code[place]
+            author = np.where(author < 0, -1, code)  # noqa: PLW2901
+        equal, different = drawn_again(file, author)
+        kept &= (rows.file != place) | ~np.isin(rows.place, equal) if len(equal) else True
         of_file = f"{file.source.name}: " if len(files) > 1 else ""
         notes += [f"{of_file}{note}" for note in notes_on(file, equal, different)]
-    return kept, kept_authors, notes
+    return rows if kept.all() else rows.take(np.flatnonzero(kept)), notes
 
 
 def notes_on(
@@ -276,13 +259,11 @@ def notes_on(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitSessions:
-    """The annotations of all files, split by session; lists are by file."""
+    """The annotations of all files, split by session."""
 
-    first: list[IndexedAnnotations]
-    first_authors: list[IntArray]
+    first: Rows
     """The annotations of each annotator's first session in each image."""
-    repeated: list[IndexedAnnotations]
-    repeated_sessions: list[IntArray]
+    repeated: Rows
     """Annotations of images that an annotator annotated in several sessions. Each pair of image and
     annotator is an image, and the sessions, numbered within it, are its annotators.
     """
@@ -294,48 +275,40 @@ class SplitSessions:
 
 
 def split_sessions(
-    parts: Sequence[IndexedAnnotations],
-    authors: Sequence[IntArray],
+    rows: Rows,
+    of_record: Sequence[IntArray],
     sessions: FileSessions,
     attribution: Attribution,
     annotator_names: Sequence[str],
 ) -> SplitSessions:
-    """Split annotations, all with an author, by session."""
+    """Split annotations, all with an author, by session; `of_record` are the images of records."""
     n_annotators = len(annotator_names)
     of_all = (*sessions.code, *(sessions.of_records or ()))
     n_sessions = 1 + max(int(code.max(initial=0)) for code in of_all)
-    codes = [code[part.place] for code, part in zip(sessions.code, parts, strict=True)]
-    cells = [
-        part.image.astype(np.int64) * n_annotators + author
-        for part, author in zip(parts, authors, strict=True)
+    cell = rows.image.astype(np.int64) * n_annotators + rows.annotator
+    held = cell * n_sessions + (0 if rows.session is None else rows.session)
+    number = {name: place for place, name in enumerate(annotator_names)}
+    asked = [
+        (image * n_annotators + number[name]) * n_sessions + session
+        for part in zip(of_record, attribution.asked, sessions.of_records or (), strict=False)
+        for image, names, session in zip(part[0].tolist(), part[1], part[2].tolist(), strict=True)
+        for name in names or ()
     ]
-    held = [cell * n_sessions + code for cell, code in zip(cells, codes, strict=True)]
-    keys = list(held)
-    if sessions.of_records is not None:
-        number = {name: place for place, name in enumerate(annotator_names)}
-        keys += [
-            _listed(*listed, number, n_sessions)
-            for listed in zip(parts, attribution.asked, sessions.of_records, strict=True)
-        ]
     # Each cell, a pair of image and annotator, with its sessions in order.
-    known = np.unique(np.concatenate(keys))
-    cell = known // n_sessions
-    every, start, n_held = np.unique(cell, return_index=True, return_counts=True)
+    known = np.unique(np.append(held, np.array(asked, np.int64)))
+    every, start, n_held = np.unique(known // n_sessions, return_index=True, return_counts=True)
     rank = np.arange(len(known)) - np.repeat(start, n_held)
     several = n_held > 1
-    number_of = np.cumsum(several) - 1
-    first, first_authors, repeated, ranks = [], [], [], []
-    for part, author, of_cell, key in zip(parts, authors, cells, held, strict=True):
-        own = rank[np.searchsorted(known, key)]
-        place = np.searchsorted(every, of_cell)
-        kept, again = np.flatnonzero(own == 0), np.flatnonzero(several[place])
-        first.append(part.take(kept))
-        first_authors.append(author[kept])
-        repeated.append(replace(part.take(again), image=number_of[place[again]].astype(np.int32)))
-        ranks.append(own[again].astype(np.int32))
+    own, place = rank[np.searchsorted(known, held)], np.searchsorted(every, cell)
+    again = np.flatnonzero(several[place])
+    numbered = (np.cumsum(several) - 1)[place[again]].astype(np.int32)
+    repeated = replace(
+        rows.take(again), image=numbered, annotator=own[again].astype(np.int32),
+        seconds=None, track=None,
+    )  # fmt: skip
     image, annotator = np.divmod(every[several], n_annotators)
     return SplitSessions(
-        first, first_authors, repeated, ranks,
+        rows.take(np.flatnonzero(own == 0)), repeated,
         image.astype(np.int32), annotator.astype(np.int32), n_held[several],
     )  # fmt: skip
 
@@ -346,44 +319,22 @@ def with_repeats(data: Dataset, files: Sequence[AnnotationFile], split: SplitSes
         note = "no annotator annotated an image in two sessions: how far they agree with themselves"
         return replace(data, notes=(*data.notes, f"{note} is unknown"))
     most = int(split.n_sessions.max())
-    repeats = Repeats(
-        sessions=replace(
-            data,
-            image_names=tuple(data.image_names[image] for image in split.image.tolist()),
-            image_size=data.image_size[split.image],
-            annotator_names=tuple(f"session {number}" for number in range(1, most + 1)),
-            annotations=merge(files, split.repeated, split.repeated_sessions),
-            assigned=np.arange(most) < split.n_sessions[:, None],
-            unlisted=None,
-            notes=(),
-        ),
-        image=split.image,
-        annotator=split.annotator,
+    sessions = replace(
+        data,
+        image_names=tuple(data.image_names[image] for image in split.image.tolist()),
+        image_size=data.image_size[split.image],
+        annotator_names=tuple(f"session {number}" for number in range(1, most + 1)),
+        annotations=merge(files, split.repeated),
+        assigned=np.arange(most) < split.n_sessions[:, None],
+        unlisted=None,
+        notes=(),
     )
     n_images = count(len(np.unique(split.image)), "image")
     who = count(len(np.unique(split.annotator)), "annotator")
-    n_later = sum(map(len, split.repeated_sessions)) - sum(
-        int((each == 0).sum()) for each in split.repeated_sessions
-    )
+    n_later = int((split.repeated.annotator > 0).sum())
     note = (
         f"{who} annotated {n_images} in two or more sessions: agreement between annotators is that "
         f"of the first session of each, without {n_later:,} later annotations"
     )
+    repeats = Repeats(sessions=sessions, image=split.image, annotator=split.annotator)
     return replace(data, repeats=repeats, notes=(*data.notes, note))
-
-
-def _listed(
-    part: IndexedAnnotations,
-    asked: Sequence[tuple[str, ...] | None],
-    session: IntArray,
-    number: dict[str, int],
-    n_sessions: int,
-) -> IndexArray:
-    """Return the combinations of image, listed annotator and session, as one integer each."""
-    listed = zip(part.image_of_record.tolist(), asked, session.tolist(), strict=True)
-    found = [
-        (image * len(number) + number[name]) * n_sessions + of_record
-        for image, names, of_record in listed
-        for name in names or ()
-    ]
-    return np.array(found, np.int64)

@@ -1,6 +1,7 @@
 """When annotations were made, and which belong to one track."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.dataset.merge import IndexedAnnotations
+from bboxqa.formats.dataset.merge import Rows
 from bboxqa.formats.dataset.people import listed_files
 from bboxqa.formats.dataset.reading import TRACK_KEYS, VIDEO_KEY
 from bboxqa.formats.records import AnnotationFile, annotator_name, image_field
@@ -93,26 +94,23 @@ def untimed_notes(seconds: Sequence[FloatArray], key: str) -> Iterator[str]:
 
 def read_tracks(
     files: Sequence[AnnotationFile],
-    indexed: Sequence[IndexedAnnotations],
-    authors: Sequence[IntArray],
+    rows: Rows,
+    of_record: Sequence[IntArray],
     image_names: Sequence[str],
-) -> tuple[list[IntArray], Tracks]:
-    """Return the track of each annotation by file, (N,) int32, -1 for none, and all tracks.
+) -> tuple[Rows, Tracks]:
+    """Return annotations with their tracks, and all tracks.
 
     An id identifies a track of one annotator in one video of one file. The video is named by the
-    image record, or else by the folder of the image.
+    image record, or else by the folder of the image. `of_record` is the image of each record.
 
     Raises DatasetError if no annotation has a track.
     """
     known: dict[str, int] = {}
-    videos, of_image = _videos(files, indexed, image_names)
-    keys = []
-    parts = zip(files, indexed, authors, strict=True)
-    for number, (file, part, author) in enumerate(parts):
-        track = _ids(file, known)[part.place]
-        keys.append(np.stack([np.full(len(track), number), author, of_image[part.image], track], 1))
-    table = np.concatenate(keys)
-    has_one = np.flatnonzero(table[:, 3] >= 0)
+    videos, of_image = _videos(files, of_record, image_names)
+    used = zip(files, rows.by_file(len(files)), strict=True)
+    track = np.concatenate([_ids(file, known)[each] for file, each in used])
+    table = np.stack([rows.file, rows.annotator, of_image[rows.image], track], 1)
+    has_one = np.flatnonzero(track >= 0)
     if not len(has_one):
         raise DatasetError(
             [f"{listed_files(files)}: none of {count(len(table), 'annotation')} is in a track"],
@@ -126,12 +124,8 @@ def read_tracks(
     distinct, number_of = np.unique(table[has_one], axis=0, return_inverse=True)
     found = np.full(len(table), -1, np.int32)
     found[has_one] = number_of.reshape(-1)
-    tracks = Tracks(
-        tuple(names_of[code] for code in distinct[:, 3].tolist()),
-        distinct[:, 2].astype(np.int32),
-        videos,
-    )
-    return np.split(found, np.cumsum([len(each) for each in keys])[:-1]), tracks
+    names = tuple(names_of[code] for code in distinct[:, 3].tolist())
+    return replace(rows, track=found), Tracks(names, distinct[:, 2].astype(np.int32), videos)
 
 
 def trackless_notes(track: IntArray | None) -> tuple[str, ...]:
@@ -157,14 +151,14 @@ def _ids(file: AnnotationFile, known: dict[str, int]) -> IndexArray:
 
 def _videos(
     files: Sequence[AnnotationFile],
-    indexed: Sequence[IndexedAnnotations],
+    of_record: Sequence[IntArray],
     image_names: Sequence[str],
 ) -> tuple[tuple[str, ...], IndexArray]:
     """Return the sorted names of videos, and the index of each image's video, (I,) int64."""
     said: dict[int, str] = {}
     field = image_field(VIDEO_KEY)
-    for file, part in zip(files, indexed, strict=True):
-        for place, image in zip(part.image_of_record.tolist(), file.images, strict=True):
+    for file, places in zip(files, of_record, strict=True):
+        for place, image in zip(places.tolist(), file.images, strict=True):
             value = getattr(image, field, None)
             if value is not None:
                 said.setdefault(place, annotator_name(value))
