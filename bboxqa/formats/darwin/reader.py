@@ -1,7 +1,8 @@
 """Reading the files of V7 Darwin JSON 2.0, one for each image."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
     BY_NOBODY,
     SIDES,
-    UNLABELLED,
     UNNAMED,
     Add,
     Collector,
@@ -51,6 +51,14 @@ _NOTES = (
     ("several", "annotation", "by several people, here by the first"),
     ("holes", "polygon", "with holes: the outer outlines are compared"),
 )
+# Names of shapes that are kept but not compared; the first that an annotation has counts.
+_APART = {
+    "keypoint": "key point", "line": "polyline", "skeleton": "skeleton", "tag": "image tag",
+    "cuboid": "cuboid", "eye": "eye", "string": "string", "table": "table", "graph": "graph",
+    "link": "link", "simple_table": "table",
+}  # fmt: skip
+_LEAST_OF_SPAN = 4
+"""Characters that a number and a run length take at least, with their commas."""
 
 
 def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
@@ -60,11 +68,12 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     """
     named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins("Darwin", each.head())]
-    records = _Records(add, wanted, is_named=_is_named(files))
-    for number, (member, content) in enumerate(json_objects(files, records.into), start=1):
+    # Releases can be made without annotators.
+    parts = (part.annotations for part in decoded_parts(files, _Annotations))
+    given = (each for listed in parts for each in listed if isinstance(each, _Annotation))
+    records = _Records(add, wanted, is_named=any(_person(each.annotators) for each in given))
+    for member, content in json_objects(files, records.into, wanted.progress):
         records.add_file(member, content)
-        if wanted.progress is not None and number % 100 == 0:
-            wanted.progress(number, len(files))
     read = {each.name for each in files}
     found = records.done([each.name for each in named if each.name not in read])
     if not found.images and not found.defects:
@@ -83,11 +92,10 @@ class _Annotations(msgspec.Struct):
     annotations: list[_Annotation | NoObject] = []
 
 
-def _is_named(files: Sequence[Member]) -> bool:
-    """Return whether any annotation has an annotator, as releases can be made without them."""
-    parts = decoded_parts(files, _Annotations)
-    found = (each for part in parts for each in part.annotations if isinstance(each, _Annotation))
-    return any(_person(each.annotators) for each in found)
+def _person(people: object) -> str:
+    """Return the annotator: the first of the people who worked on an annotation."""
+    first = mapping(next(iter(items(people)), None))
+    return plain_text(first.get("email")) or plain_text(first.get("full_name"))
 
 
 class _Records:
@@ -105,88 +113,127 @@ class _Records:
     def add_file(self, member: Member, content: dict[str, Any]) -> None:
         """Add the annotations of an item, which has one image per slot."""
         item = mapping(content.get("item"))
-        listed = items(item.get("slots"))
-        slots = {
-            plain_text(mapping(each).get("slot_name")): mapping(each)
-            for each in listed
-            if plain_text(mapping(each).get("type")) in {"", "image"}
-        }
-        self._tally["other"] += not slots
-        if not slots:
-            return
+        listed = [mapping(each) for each in items(item.get("slots"))]
         images = {
-            name: self._image(member, item, slot, name if len(listed) > 1 else "")
-            for name, slot in slots.items()
+            plain_text(slot.get("slot_name")): self._image(member, item, slot, len(listed) > 1)
+            for slot in listed
+            if plain_text(slot.get("type")) in {"", "image"}
         }
+        self._tally["other"] += not images
+        if not images:
+            return
         annotations = [mapping(each) for each in items(content.get("annotations"))]
-        layers = _Layers(annotations, images)
+        rasters: dict[str, RowMask] = {}
+        problem = "is in no raster_layer of the file"
+        try:
+            for each in annotations:
+                if _LAYER in each:
+                    for own, mask in _masks_of(mapping(each[_LAYER]), _image_of(each, images)):
+                        rasters.setdefault(own, mask)
+        except MaskProblemError as error:
+            problem = str(error)
         for place, annotation in enumerate(annotations):
-            if _LAYER in annotation:
-                continue
-            where = Where(member.name, f"/annotations/{place}")
-            slot = plain_text(next(iter(items(annotation.get("slot_names"))), ""))
-            image = images.get(slot) or (images[next(iter(images))] if not slot else None)
+            image = _image_of(annotation, images)
             # The other slots hold videos and the like, or are not listed.
             self._tally["elsewhere"] += image is None
-            if image is not None:
+            if image is not None and _LAYER not in annotation:
+                where = Where(member.name, f"/annotations/{place}")
                 label = f"{one_line(plain_text(item.get('name')))}, annotation {place + 1}"
-                self._add(annotation, image, layers, label, where)
+                own = plain_text(annotation.get("id"))
+                self._add(annotation, image, rasters.get(own, problem), label, where)
+                if own in rasters:
+                    # The text of a mask is counted once, even if several annotations have it.
+                    rasters[own] = replace(rasters[own], n_characters=0)
 
     def _image(
-        self, member: Member, item: dict[str, Any], slot: dict[str, Any], slot_name: str
+        self, member: Member, item: dict[str, Any], slot: dict[str, Any], is_one_of_several: bool
     ) -> Record:
-        image = self.into.image((member.name, slot_name), Where(member.name, ""))
-        sides = [slot.get(side) for side in SIDES]
-        self.into.size(image, plain_text(item.get("name")), sides, Where(member.name, ""))
+        slot_name = plain_text(slot.get("slot_name")) if is_one_of_several else ""
+        where, name = Where(member.name, ""), plain_text(item.get("name"))
+        image = self.into.image((member.name, slot_name), where)
+        self.into.size(image, name, [slot.get(side) for side in SIDES], where)
         # Darwin does not say who was asked about an image.
         del image["annotators"]
-        folder, name = plain_text(item.get("path")).strip("/"), plain_text(item.get("name"))
-        parts = [folder, name or member.name or "(no name)", slot_name]
         # Without its folder, an image would be joined with images of the same name.
+        folder = plain_text(item.get("path")).strip("/")
+        parts = [folder, name or member.name or "(no name)", slot_name]
         image["file_name"] = "/".join(part for part in parts if part)
         self._images.append(image)
         return image
 
     def _add(
-        self, given: dict[str, Any], image: Record, layers: "_Layers", label: str, where: Where
+        self,
+        given: dict[str, Any],
+        image: Record,
+        raster: RowMask | str,
+        label: str,
+        where: Where,
     ) -> None:
         own_id = plain_text(given.get("id"))
         try:
             if "mask" in given:
-                shape, n_holes = layers.shape_of(own_id, self._masks), 0
+                if isinstance(raster, str):
+                    raise MaskProblemError(raster)
+                shape = self._masks.record(raster, (image["width"], image["height"]))
             else:
-                shape, n_holes = _shape_of(given)
+                shape = self._shape_of(given)
             shape = self._wanted.boxed(shape)
         except ValueProblemError as error:
             self.into.refuse(label, error, where)
             return
         record: Record = {**shape, "image_id": image["id"], "own_id": own_id or where.at}
-        name = plain_text(given.get("name")) or UNLABELLED
         people = items(given.get("annotators"))
         person = _person(people)
         if self._is_named:
             record["annotator"] = person or UNNAMED
-        if "bbox" not in shape:
-            self.into.annotation({**record, "label": name}, where)
-            return
-        self._tally["holes"] += n_holes > 0
-        if self._is_named:
+        row = self.into.labelled(
+            record, plain_text(given.get("name")), where, f"{label}: has no name"
+        )
+        if row >= 0 and self._is_named:
             self._tally["several"] += len(people) > 1
             self._people.add(record["annotator"])
             if not person:
                 self._tally["unnamed"] += 1
-                problem = f"{label}: has no annotators, as others have"
-                self.into.defect("T005", problem, where)
-        record["category_id"] = self.into.category(name, where)
-        row = self.into.annotation(record, where)
-        if name == UNLABELLED:
-            self.into.defect("T004", f"{label}: has no name", where, row)
+                self.into.defect("T005", f"{label}: has no annotators, as others have", where)
 
-    def done(self, left_out: Sequence[str]) -> Translated:
+    def _shape_of(self, annotation: dict[str, Any]) -> Record:
+        """Return the COCO geometry keys of a shape.
+
+        A polygon also gets its bounding box. Raises ValueProblemError if the values are not as
+        Darwin writes them.
+        """
+        if "polygon" in annotation or "complex_polygon" in annotation:
+            polygon = mapping(annotation.get("polygon") or annotation.get("complex_polygon"))
+            paths = items(polygon.get("paths") or polygon.get("path"))
+            if paths and isinstance(paths[0], dict):
+                paths = [paths, *items(polygon.get("additional_paths"))]
+            if not paths:
+                raise ValueProblemError("polygon.paths are missing; expected lists of points")
+            rings = [points_of(path, "polygon.paths") for path in paths]
+            outer = shapes.outer_rings(rings)
+            self._tally["holes"] += len(outer) < len(rings)
+            record: Record = {"bbox": shapes.bounds(np.concatenate(rings))}
+            return {**record, "segmentation": [shapes.ring(each) for each in outer]}
+        if "bounding_box" in annotation:
+            box = {"bbox": numbers_of(annotation["bounding_box"], ("x", "y", "w", "h"))}
+            return {**box, **_key_points(annotation)}
+        if "ellipse" in annotation:
+            ellipse = mapping(annotation["ellipse"])
+            x, y = numbers_of(ellipse.get("center"), ("x", "y"))
+            wide, high = numbers_of(ellipse.get("radius"), ("x", "y"))
+            angle = ellipse.get("angle")
+            degrees = float(np.rad2deg(number_of(angle, "angle"))) if angle else 0.0
+            return shapes.outlined(shapes.ellipse((x, y), (wide, high), degrees))
+        for key, name in _APART.items():
+            if key in annotation:
+                line = line_of(mapping(annotation["line"]).get("path")) if key == "line" else {}
+                return {"shape": name, **line, **_key_points(annotation)}
+        raise ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
+
+    def done(self, left_out: list[str]) -> Translated:
         """Return the translation; `left_out` names the JSON files of other kinds."""
-        for image in self._images:
-            if len(self._people) == 1:
-                image["annotators"] = sorted(self._people)
+        for image in self._images if len(self._people) == 1 else ():
+            image["annotators"] = sorted(self._people)
         notes = [*tally_notes(self._tally, _NOTES)]
         if left_out:
             some = f"{count(len(left_out), 'JSON file')} left out"
@@ -194,64 +241,10 @@ class _Records:
         return self.into.done(notes, "annotators of Darwin")
 
 
-def _person(people: object) -> str:
-    """Return the annotator: the first of the people who worked on an annotation."""
-    first = mapping(next(iter(items(people)), None))
-    return plain_text(first.get("email")) or plain_text(first.get("full_name"))
-
-
-class _Layers:
-    """The masks of an item, which raster layers hold for all masks of a slot."""
-
-    def __init__(self, annotations: list[dict[str, Any]], images: dict[str, Record]) -> None:
-        self._annotations = [each for each in annotations if _LAYER in each]
-        self._images = images
-        self._rasters: dict[str, Raster] | None = None
-
-    def shape_of(self, own_id: str, masks: Masks) -> Record:
-        """Return the geometry keys of a mask; raises MaskProblemError if no layer has it."""
-        if self._rasters is None:
-            self._rasters = {}
-            for raster in map(self._raster, self._annotations):
-                for each in raster.ids():
-                    self._rasters.setdefault(each, raster)
-        if own_id not in self._rasters:
-            raise MaskProblemError("is in no raster_layer of the file")
-        return self._rasters[own_id].shape_of(own_id, masks)
-
-    def _raster(self, annotation: dict[str, Any]) -> "Raster":
-        slot = plain_text(next(iter(items(annotation.get("slot_names"))), ""))
-        image = self._images.get(slot) or next(iter(self._images.values()))
-        size = (image["width"], image["height"]) if "width" in image else None
-        return Raster(mapping(annotation[_LAYER]), size)
-
-
-# Names of shapes that are kept but not compared; the first that an annotation has counts.
-_APART = {
-    "keypoint": "key point", "line": "polyline", "skeleton": "skeleton", "tag": "image tag",
-    "cuboid": "cuboid", "eye": "eye", "string": "string", "table": "table", "graph": "graph",
-    "link": "link", "simple_table": "table",
-}  # fmt: skip
-
-
-def _shape_of(annotation: dict[str, Any]) -> tuple[Record, int]:
-    """Return the COCO geometry keys of a shape, and its number of holes.
-
-    A polygon also gets its bounding box. Raises ValueProblemError if the values are not as Darwin
-    writes them.
-    """
-    if "polygon" in annotation or "complex_polygon" in annotation:
-        return _polygon(mapping(annotation.get("polygon") or annotation.get("complex_polygon")))
-    if "bounding_box" in annotation:
-        box = {"bbox": numbers_of(annotation["bounding_box"], ("x", "y", "w", "h"))}
-        return {**box, **_key_points(annotation)}, 0
-    if "ellipse" in annotation:
-        return _ellipse(mapping(annotation["ellipse"])), 0
-    for key, name in _APART.items():
-        if key in annotation:
-            line = line_of(mapping(annotation["line"]).get("path")) if key == "line" else {}
-            return {"shape": name, **line, **_key_points(annotation)}, 0
-    raise ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
+def _image_of(annotation: dict[str, Any], images: dict[str, Record]) -> Record | None:
+    """Return the image of an annotation; the first if the annotation names no slot."""
+    slot = plain_text(next(iter(items(annotation.get("slot_names"))), ""))
+    return images.get(slot) or (None if slot else next(iter(images.values())))
 
 
 def _key_points(annotation: dict[str, Any]) -> Record:
@@ -267,60 +260,24 @@ def _key_points(annotation: dict[str, Any]) -> Record:
     return {"keypoints": keypoints, "joints": joints} if joints else {}
 
 
-def _polygon(polygon: dict[str, Any]) -> tuple[Record, int]:
-    paths = items(polygon.get("paths") or polygon.get("path"))
-    if paths and isinstance(paths[0], dict):
-        paths = [paths, *items(polygon.get("additional_paths"))]
-    if not paths:
-        raise ValueProblemError("polygon.paths are missing; expected lists of points")
-    rings = [points_of(path, "polygon.paths") for path in paths]
-    outer = shapes.outer_rings(rings)
-    record: Record = {"bbox": shapes.bounds(np.concatenate(rings))}
-    record["segmentation"] = [shapes.ring(each) for each in outer]
-    return record, len(rings) - len(outer)
-
-
-def _ellipse(ellipse: dict[str, Any]) -> Record:
-    x, y = numbers_of(ellipse.get("center"), ("x", "y"))
-    wide, high = numbers_of(ellipse.get("radius"), ("x", "y"))
-    angle = ellipse.get("angle")
-    degrees = float(np.rad2deg(number_of(angle, "angle"))) if angle else 0.0
-    points = shapes.ellipse((x, y), (wide, high), degrees)
-    return shapes.outlined(points)
-
-
-class Raster:
-    """A raster layer, whose pixels hold the numbers of masks.
+def _masks_of(layer: dict[str, Any], image: Record | None) -> Iterator[tuple[str, RowMask]]:
+    """Yield the masks of a raster layer, whose pixels hold their numbers, by id.
 
     Raises MaskProblemError if the values are not as Darwin writes them.
     """
-
-    def __init__(self, layer: dict[str, Any], size: Size | None) -> None:
-        if size is None:
-            raise MaskProblemError("is in an image whose size the file does not say")
-        self._size = checked_size(size)
-        self._numbers = mapping(layer.get("mask_annotation_ids_mapping"))
-        self._spans: dict[float, IndexArray] = _spans(layer.get("dense_rle"), *size)
-        self._is_taken: set[float] = set()
-
-    def ids(self) -> list[str]:
-        """Return the ids of the masks in this layer."""
-        return [own_id for own_id, number in self._numbers.items() if number is not None]
-
-    def shape_of(self, own_id: str, masks: Masks) -> Record:
-        """Return the geometry keys of a mask of this layer."""
-        number = self._numbers[own_id]
-        number = number if isinstance(number, int | float) else -1
-        spans = self._spans.get(number, _NOTHING)
-        # The text of a mask is counted once, even if several annotations have it.
-        n_characters = 0 if number in self._is_taken else _LEAST_OF_SPAN * len(spans)
-        self._is_taken.add(number)
-        return masks.record(RowMask(spans, *self._size, n_characters=n_characters), self._size)
-
-
-_NOTHING: IndexArray = np.zeros((0, 2), np.int64)
-_LEAST_OF_SPAN = 4
-"""Characters that a number and a run length take at least, with their commas."""
+    if image is None or "width" not in image:
+        raise MaskProblemError("is in an image whose size the file does not say")
+    size: Size = checked_size((image["width"], image["height"]))
+    spans = _spans(layer.get("dense_rle"), *size)
+    nothing: IndexArray = np.zeros((0, 2), np.int64)
+    taken = set()
+    for own_id, given in mapping(layer.get("mask_annotation_ids_mapping")).items():
+        number = given if isinstance(given, int | float) else -1
+        own = spans.get(number, nothing)
+        n_characters = 0 if number in taken else _LEAST_OF_SPAN * len(own)
+        taken.add(number)
+        if given is not None:
+            yield own_id, RowMask(own, *size, n_characters=n_characters)
 
 
 def _spans(rle: object, width: int, height: int) -> dict[float, IndexArray]:

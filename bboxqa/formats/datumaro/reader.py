@@ -40,6 +40,12 @@ from bboxqa.formats.translation.untrusted import (
 )
 from bboxqa.model.shapes.masks import decode_counts, run_bounds
 
+# Names of shapes that are kept but not compared.
+_APART = {
+    "label": "image label", "points": "key point", "polyline": "polyline", "caption": "caption",
+    "skeleton": "skeleton", "cuboid_3d": "cuboid", "cuboid_2d": "cuboid",
+}  # fmt: skip
+
 
 def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     """Translate the subsets of a data set; see `bboxqa.formats.translation.collector.Translate`.
@@ -49,10 +55,8 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins("Datumaro", each.head())]
     records = _Records(add, wanted)
-    for number, (member, content) in enumerate(json_objects(files, records.into), start=1):
+    for member, content in json_objects(files, records.into, wanted.progress):
         records.add_subset(member.name, content)
-        if wanted.progress is not None:
-            wanted.progress(number, len(files))
     found = records.done()
     if not found.images:
         raise DatasetError(
@@ -67,21 +71,27 @@ class _Records:
 
     def __init__(self, add: Add, wanted: Wanted) -> None:
         self.into = Collector("Datumaro JSON", add)
-        self._tally: Counter[str] = Counter()
+        self._n_again = 0
         self._wanted = wanted
+        # Of the file that is read: the names of labels, and the points of each label.
+        self._names: list[str] = []
         self._points: dict[int, list[str]] = {}
         self._subset_of: dict[int, str] = {}
 
     def add_subset(self, member: str, content: dict[str, Any]) -> None:
         """Add the items of a file."""
-        listed = mapping(mapping(content.get("categories")).get("label")).get("labels")
-        names = [plain_text(mapping(each).get("name")) for each in items(listed)]
-        self._add_skeletons(member, content, names)
+        categories = mapping(content.get("categories"))
+        listed = items(mapping(categories.get("label")).get("labels"))
+        self._names = [plain_text(mapping(each).get("name")) for each in listed]
+        self._points = {}
+        for place, given in enumerate(items(mapping(categories.get("points")).get("items"))):
+            where = Where(member, f"/categories/points/items/{place}")
+            self._add_skeleton(mapping(given), where)
         for place, given in enumerate(items(content.get("items"))):
             item, where = mapping(given), Where(member, f"/items/{place}")
             own = plain_text(item.get("id")) or f"item {place + 1}"
             image = self.into.image((member, own), where)
-            self._tally["again"] += "file_name" in image
+            self._n_again += "file_name" in image
             self._subset_of[image["id"]] = PurePosixPath(member).stem
             # Datumaro records neither who drew a shape nor who was asked.
             image.pop("annotators", None)
@@ -93,29 +103,20 @@ class _Records:
             for number, annotation in enumerate(items(item.get("annotations"))):
                 label = f"item {one_line(own)}, annotation {number + 1}"
                 at = Where(member, f"{where.at}/annotations/{number}")
-                self._add(mapping(annotation), image, names, label, at)
+                self._add(mapping(annotation), image, label, at)
 
-    def _add_skeletons(self, member: str, content: dict[str, Any], names: Sequence[str]) -> None:
-        """Set the points of each label, and the pairs that its skeleton connects."""
-        self._points = {}
-        listed = mapping(mapping(content.get("categories")).get("points")).get("items")
-        for place, given in enumerate(map(mapping, items(listed))):
-            joints = [plain_text(name) for name in items(given.get("labels"))]
-            pairs = [
-                [end for end in items(pair) if type(end) is int]
-                for pair in items(given.get("joints"))
-            ]
-            ends = [end for pair in pairs for end in pair]
-            wrong = [end for end in ends if not 0 <= end <= len(joints)]
-            if joints and wrong:
-                problem = f"skeleton joins keypoint {wrong[0]}; expected numbers up to "
-                problem += f"{len(joints)}, the number of its points"
-                where = Where(member, f"/categories/points/items/{place}")
-                self.into.defect("K006", problem, where)
-            number = given.get("label_id")
-            if type(number) is not int or not joints:
-                continue
-            self._points[number] = joints
+    def _add_skeleton(self, given: dict[str, Any], where: Where) -> None:
+        """Set the points of a label, and the pairs that its skeleton connects."""
+        joints = [plain_text(name) for name in items(given.get("labels"))]
+        pairs = [[e for e in items(pair) if type(e) is int] for pair in items(given.get("joints"))]
+        ends = [end for pair in pairs for end in pair]
+        wrong = [end for end in ends if not 0 <= end <= len(joints)]
+        if joints and wrong:
+            problem = f"skeleton joins keypoint {wrong[0]}; expected numbers up to {len(joints)}"
+            self.into.defect("K006", f"{problem}, the number of its points", where)
+        name = self._name_of(given.get("label_id"))
+        if joints and name is not None:
+            self._points[given["label_id"]] = joints
             # Points are counted from 0 where one has the number 0, else from 1.
             first = 0 if 0 in ends else 1
             limbs = [
@@ -123,62 +124,99 @@ class _Records:
                 for pair in pairs
                 if len(pair) == 2 and all(0 <= end - first < len(joints) for end in pair)
             ]
-            if 0 <= number < len(names):
-                self.into.skeleton(names[number] or UNLABELLED, joints, limbs)
+            self.into.skeleton(name or UNLABELLED, joints, limbs)
 
-    def _add(
-        self,
-        given: dict[str, Any],
-        image: Record,
-        names: Sequence[str],
-        label: str,
-        where: Where,
-    ) -> None:
+    def _name_of(self, number: object) -> str | None:
+        """Return the name of the label with a number; None if the file has no such label."""
+        if type(number) is not int or not 0 <= number < len(self._names):
+            return None
+        return self._names[number]
+
+    def _add(self, given: dict[str, Any], image: Record, label: str, where: Where) -> None:
+        number = given.get("label_id")
+        name = self._name_of(number)
+        points = [] if type(number) is not int else self._points.get(number, [])
         try:
-            points = self._points_of(given.get("label_id"))
-            shape = self._wanted.boxed(_shape_of(given, names, points))
+            shape = self._wanted.boxed(self._shape_of(given, points))
         except ValueProblemError as error:
             self.into.refuse(label, error, where)
             return
-        number = given.get("label_id")
-        is_known = type(number) is int and 0 <= number < len(names)
-        name = (names[number] if is_known else "") or UNLABELLED  # type: ignore[index]
         said = {
-            name: value
-            for name, value in mapping(given.get("attributes")).items()
-            if isinstance(value, str | int | float) and name != "rotation"
+            key: value
+            for key, value in mapping(given.get("attributes")).items()
+            if isinstance(value, str | int | float) and key != "rotation"
         }
         record: Record = {**shape, "image_id": image["id"]}
         record["attributes"] = said | shape.get("attributes", {})
-        if "bbox" not in shape:
-            self.into.annotation({**record, "label": name}, where)
-            return
-        record["iscrowd"] = int(said.get("is_crowd") is True)
-        if isinstance(said.get("score"), int | float):
-            record["score"] = said["score"]
-        record["category_id"] = self.into.category(name, where)
-        row = self.into.annotation(record, where)
-        n_points = len(shape.get("keypoints", ())) // 3
-        expected = len(self._points_of(number))
-        if n_points and expected and n_points != expected:
-            problem = f"{label}: has {count(n_points, 'point')}; its label {one_line(name)!r} has "
-            self.into.defect("K001", f"{problem}{expected}", where, row)
-        if number is None:
-            self.into.defect("T004", f"{label}: has no label_id", where, row)
-        elif not is_known:
-            some = count(len(names), "label")
+        if "bbox" in shape:
+            record["iscrowd"] = int(said.get("is_crowd") is True)
+            if isinstance(said.get("score"), int | float):
+                record["score"] = said["score"]
+        shown = name or ("" if number is None else UNLABELLED)
+        row = self.into.labelled(record, shown, where, f"{label}: has no label_id")
+        if row >= 0 and name is None and number is not None:
+            some = count(len(self._names), "label")
             problem = f"{label}: label_id is {str(number)[:40]}; the file lists {some}, from 0 on"
             self.into.defect("T050", problem, where, row)
+        n_points = len(shape.get("keypoints", ())) // 3
+        if row >= 0 and n_points and points and n_points != len(points):
+            problem = f"{label}: has {count(n_points, 'point')}; its label {one_line(name or '')!r}"
+            self.into.defect("K001", f"{problem} has {len(points)}", where, row)
 
-    def _points_of(self, label: object) -> list[str]:
-        """Return the point names of the label with this number."""
-        return self._points.get(label, []) if type(label) is int else []
+    def _shape_of(self, annotation: dict[str, Any], points_of_label: Sequence[str]) -> Record:
+        """Return the COCO geometry keys of a shape.
+
+        Raises ValueProblemError if the values are not as Datumaro writes them.
+        """
+        kind = plain_text(annotation.get("type"))
+        if kind == "bbox":
+            box = _flat(annotation.get("bbox"), "bbox", 4)
+            # CVAT writes the rotation about the centre as an attribute.
+            return _box(box, mapping(annotation.get("attributes")).get("rotation"))
+        given = annotation.get("points")
+        if kind == "rotated_bbox":
+            x, y, width, height, degrees = _flat(given, "points", 5)
+            return _box([x - width / 2, y - height / 2, width, height], degrees)
+        if kind == "polygon":
+            return shapes.outlined(_pairs(given))
+        if kind == "ellipse":
+            left, top, right, bottom = _flat(given, "points", 4)
+            centre, radii = ((left + right) / 2, (top + bottom) / 2), (right - left, bottom - top)
+            return shapes.outlined(shapes.ellipse(centre, (radii[0] / 2, radii[1] / 2)))
+        if kind == "mask":
+            return _mask(mapping(annotation.get("rle")))
+        if not kind:
+            raise ValueProblemError("has no type")
+        more: Record = {}
+        if kind == "polyline":
+            flat = items(given)
+            more = line_of([[*pair] for pair in zip(flat[::2], flat[1::2], strict=False)])
+        elif kind == "skeleton" and not items(annotation.get("elements")):
+            # x, y and visibility of each point of the label.
+            flat = _flat(given, "points", max(1, len(items(given)) // 3) * 3)
+            joints = {"joints": [*points_of_label]} if 3 * len(points_of_label) == len(flat) else {}
+            more = {"keypoints": flat, **joints}
+        elif kind in ("points", "skeleton"):
+            more = self._key_points(annotation)
+        return {"shape": _APART.get(kind, kind.replace("_", " ")), **more}
+
+    def _key_points(self, annotation: dict[str, Any]) -> Record:
+        """Return the key points, with names, of a points shape or of a skeleton's elements."""
+        elements = items(annotation.get("elements"))
+        keypoints: list[float] = []
+        joints: list[str] = []
+        for part in map(mapping, elements or [annotation]):
+            points, given = _pairs(part.get("points")), items(part.get("visibility"))
+            for place, (x, y) in enumerate(points.tolist()):
+                seen = given[place] if place < len(given) else 2
+                keypoints += [x, y, number_of(seen, "visibility")]
+            joints += [self._name_of(part.get("label_id")) or ""] * len(points)
+        return {"keypoints": keypoints, **({"joints": joints} if elements else {})}
 
     def done(self) -> Translated:
         """Return the translation, with all images, categories and notes."""
-        again = self._tally["again"]
-        merged = f"{count(again, 'item')} with the id of another in its subset, which are merged"
-        found = self.into.done([merged] if again else [])
+        merged = f"{count(self._n_again, 'item')} with the id of another in its subset, merged"
+        found = self.into.done([merged] if self._n_again else [])
         times = Counter(image["file_name"] for image in found.images)
         for image in found.images:
             # Several images of one name would be taken for the work of several people.
@@ -191,94 +229,17 @@ def _name(own: str, path: str) -> str:
     """Return the file name of an image with its folder, from its id and its path."""
     plain, stem = path.replace("\\", "/"), own.replace("\\", "/")
     bare = without_suffix(plain)
-    if f"/{bare}".endswith(f"/{stem}"):
-        return stem + plain[len(bare) :]
-    if bare and stem.endswith(f"/{bare}"):
-        # The id has folders that the path omits.
+    # The id may have folders that the path omits, or the path folders that the id omits.
+    if bare and (f"/{bare}".endswith(f"/{stem}") or stem.endswith(f"/{bare}")):
         return stem + plain[len(bare) :]
     is_same = plain and (f"/{plain}".endswith(f"/{stem}") or stem.endswith(f"/{plain}"))
     return stem if is_same else path_below(path) or own
 
 
-# Names of shapes that are kept but not compared.
-_APART = {
-    "label": "image label", "points": "key point", "polyline": "polyline", "caption": "caption",
-    "skeleton": "skeleton", "cuboid_3d": "cuboid", "cuboid_2d": "cuboid",
-}  # fmt: skip
-
-
-def _shape_of(
-    annotation: dict[str, Any], names: Sequence[str], points_of_label: Sequence[str] = ()
-) -> Record:
-    """Return the COCO geometry keys of a shape.
-
-    `names` are the names of labels, and `points_of_label` the point names of the shape's label.
-    Raises ValueProblemError if the values are not as Datumaro writes them.
-    """
-    kind = plain_text(annotation.get("type"))
-    if kind == "bbox":
-        return _box(_flat(annotation.get("bbox"), "bbox", 4), mapping(annotation.get("attributes")))
-    if kind == "rotated_bbox":
-        x, y, width, height, degrees = _flat(annotation.get("points"), "points", 5)
-        return _box([x - width / 2, y - height / 2, width, height], {"rotation": degrees})
-    if kind == "polygon":
-        points = _pairs(annotation.get("points"))
-        return shapes.outlined(points)
-    if kind == "ellipse":
-        left, top, right, bottom = _flat(annotation.get("points"), "points", 4)
-        centre, radii = ((left + right) / 2, (top + bottom) / 2), (right - left, bottom - top)
-        points = shapes.ellipse(centre, (radii[0] / 2, radii[1] / 2))
-        return shapes.outlined(points)
-    if kind == "mask":
-        return _mask(mapping(annotation.get("rle")))
-    if not kind:
-        raise ValueProblemError("has no type")
-    of_points: Record = {}
-    if kind == "polyline":
-        flat = items(annotation.get("points"))
-        of_points = line_of([[*pair] for pair in zip(flat[::2], flat[1::2], strict=False)])
-    elif kind == "skeleton" and not items(annotation.get("elements")):
-        of_points = _joints(items(annotation.get("points")), points_of_label)
-    elif kind in ("points", "skeleton"):
-        of_points = _key_points(annotation, names)
-    return {"shape": _APART.get(kind, kind.replace("_", " ")), **of_points}
-
-
-def _key_points(annotation: dict[str, Any], names: Sequence[str]) -> Record:
-    """Return the key points, with names, of a points shape or of a skeleton's elements."""
-    elements = items(annotation.get("elements"))
-    keypoints: list[float] = []
-    joints = []
-    for part in map(mapping, elements or [annotation]):
-        points = _pairs(part.get("points"))
-        given = items(part.get("visibility"))
-        for place, (x, y) in enumerate(points.tolist()):
-            seen = given[place] if place < len(given) else 2
-            keypoints += [x, y, number_of(seen, "visibility")]
-        number = part.get("label_id")
-        is_known = type(number) is int and 0 <= number < len(names)
-        name = names[number] if is_known else ""  # type: ignore[index]
-        joints += [name] * len(points)
-    return {"keypoints": keypoints, **({"joints": joints} if elements else {})}
-
-
-def _joints(values: list[Any], names: Sequence[str]) -> Record:
-    """Return the key points of a skeleton without elements, from x, y, visibility triples."""
-    if not values or len(values) % 3:
-        found = repr(values)[:40] if values else "missing"
-        raise ValueProblemError(f"points are {found}; expected x, y and visibility of each point")
-    keypoints = [number_of(each, "a coordinate") for each in values]
-    joints = {"joints": [*names]} if len(names) == len(values) // 3 else {}
-    return {"keypoints": keypoints, **joints}
-
-
-def _box(box: list[float], attributes: dict[str, Any]) -> Record:
-    """Return a box, rotated about its centre if CVAT has written a rotation."""
-    given = attributes.get("rotation")
+def _box(box: list[float], given: object) -> Record:
+    """Return a box, rotated about its centre by an angle in degrees, if there is one."""
     degrees = number_of(given, "rotation") % 360 if given else 0.0
-    if not degrees:
-        return {"bbox": box}
-    return {**turned_box(box, degrees), WRITTEN_ANGLE: given}
+    return {**turned_box(box, degrees), WRITTEN_ANGLE: given} if degrees else {"bbox": box}
 
 
 def _flat(values: object, name: str, length: int) -> list[float]:
@@ -302,8 +263,9 @@ def _mask(rle: dict[str, Any]) -> Record:
     if size is None:
         raise MaskProblemError("does not say its height and width")
     width, height = checked_size(size)
+    counts = plain_text(rle.get("counts"))
     try:
-        runs = decode_counts(plain_text(rle.get("counts")).encode())
+        runs = decode_counts(counts.encode())
     except ValueError as error:
         raise MaskProblemError(f"has counts with {error}") from None
     if runs.sum() != width * height:
@@ -313,5 +275,4 @@ def _mask(rle: dict[str, Any]) -> Record:
     if np.isnan(left):
         raise EmptyMaskProblemError("has no pixels")
     bbox = [float(left), float(top), float(right - left), float(bottom - top)]
-    counts = plain_text(rle.get("counts"))
     return {"bbox": bbox, "segmentation": {"size": [height, width], "counts": counts}}
