@@ -117,11 +117,6 @@ def test_only_alpha_knows_of_levels(level):
     assert list(stats.measure(repeated(), level=level, bootstrap=0).coefficients) == ["cohen_kappa"]
 
 
-def test_a_name_alone_is_no_list_of_letters():
-    found = stats.measure(table(), "fleiss_kappa", bootstrap=0)
-    assert list(found.coefficients) == ["fleiss_kappa"]
-
-
 def test_without_bootstrap_there_is_no_interval():
     for estimate in stats.measure(table(), bootstrap=0).coefficients.values():
         assert estimate.standard_error > 0
@@ -169,11 +164,6 @@ def test_too_few_and_too_many_replicates(number):
     with pytest.raises(ConfigError) as error:
         stats.measure(table(), ["fleiss_kappa"], bootstrap=number)
     assert str(error.value) == f"bootstrap is {number}; expected 0, or 40 to 100,000"
-
-
-def test_as_few_replicates_as_may_be():
-    found = stats.measure(table(), ["fleiss_kappa"], bootstrap=40).coefficients["fleiss_kappa"]
-    assert found.interval[0] < found.value < found.interval[1]
 
 
 def test_same_seed_same_intervals():
@@ -224,15 +214,6 @@ def test_clusters_are_what_intervals_draw():
     assert found["units"].standard_error != found["images"].standard_error
 
 
-def test_progress():
-    said = []
-    stats.measure(table(), ["fleiss_kappa"], bootstrap=150, progress=lambda *x: said.append(x))
-    assert said == [("resampling", 100, 150), ("resampling", 150, 150)]
-    said.clear()
-    stats.measure(table(), bootstrap=150, progress=lambda *x: said.append(x))
-    assert said == [("resampling", 100, 150), ("resampling", 150, 150)]
-
-
 def test_together_coefficients_have_the_intervals_that_each_has_alone():
     values = CODES.astype(object)
     values[1:, :4] = None
@@ -253,17 +234,6 @@ def test_alpha_without_each_annotator_and_value():
     without = [columns["alpha_without"] for columns in found.values.values()]
     assert without == expected.without_values.tolist()
     assert {name for columns in found.values.values() for name in columns} == {"alpha_without"}
-
-
-@pytest.mark.parametrize("level", ["ordinal", "interval", "ratio"])
-def test_alpha_without_each_annotator_and_value_at_other_levels(level):
-    found = stats.measure(table(annotator_names=["a", "b", "c"]), level=level, bootstrap=0)
-    expected = stats.contributions(table(), level=level)
-    assert list(found.annotators.values()) == expected.without_annotators.tolist()
-    without = [columns["alpha_without"] for columns in found.values.values()]
-    assert without == expected.without_values.tolist()
-    nominal = stats.contributions(table())
-    assert not np.allclose(expected.without_units, nominal.without_units)
 
 
 def test_points_of_a_scale_are_not_left_out_one_by_one():
@@ -425,15 +395,6 @@ def test_units_that_nothing_is_compared_in_do_not_widen_intervals():
     assert notes(table(values), ["krippendorff_alpha"])[-1] == (
         "intervals come from resampling, and are somewhat too narrow with 7 units only"
     )
-
-
-def test_notes_on_few_clusters_of_units():
-    ratings = stats.ratings_from_columns(
-        np.tile(np.arange(40), 3), np.repeat([1, 2, 3], 40), CODES.ravel(),
-        cluster=np.tile(np.arange(40) // 10, 3),
-    )  # fmt: skip
-    (said,) = notes(ratings)
-    assert "4 clusters" in said
 
 
 def test_notes_on_missing_ratings():
@@ -605,13 +566,6 @@ def test_only_some_annotators():
     assert len(ratings.data.unit) == 120
 
 
-def test_cronbach_of_only_some_annotators():
-    part = stats.only_annotators(table(annotator_names=["a", "b", "c"]), ["c", "a"])
-    found = stats.measure(part, ["cronbach_alpha"], bootstrap=0).coefficients["cronbach_alpha"]
-    expected = stats.measure(table(CODES[[0, 2]]), ["cronbach_alpha"], bootstrap=0)
-    assert found.value == pytest.approx(expected.coefficients["cronbach_alpha"].value)
-
-
 def test_only_annotators_that_are_known():
     with pytest.raises(ConfigError) as error:
         stats.only_annotators(table(annotator_names=["a", "b", "c"]), ["a", "d", "e"])
@@ -627,22 +581,6 @@ def test_contributions():
     for row in range(3):
         rest = stats.measure(table(np.delete(CODES, row, axis=0)), bootstrap=0).coefficients
         assert found.without_annotators[row] == pytest.approx(rest["krippendorff_alpha"].value)
-
-
-@pytest.mark.parametrize("level", ["ordinal", "interval", "ratio", lambda a, b: np.abs(a - b)])
-def test_contributions_at_other_levels(level):
-    found = stats.contributions(table(), level=level)
-    for row in range(3):
-        rest = stats.measure(table(np.delete(CODES, row, axis=0)), level=level, bootstrap=0)
-        alpha = rest.coefficients["krippendorff_alpha"].value
-        assert found.without_annotators[row] == pytest.approx(alpha)
-
-
-def test_contributions_of_texts_that_nothing_orders():
-    with pytest.raises(ConfigError, match="value 'cat' is not a number"):
-        stats.contributions(
-            stats.ratings_from_table([["cat", "dog"], ["dog", "dog"]]), level="ordinal"
-        )
 
 
 def test_contributions_of_repeated_answers():
@@ -717,37 +655,7 @@ def test_bca_of_a_mean_over_pairs_that_share_little_is_moved_by_the_bias():
     assert any(f"cohen_kappa has a bias of about {bias:+.4f}" in note for note in percentile.notes)
 
 
-def test_the_note_on_few_clusters_names_those_that_stand_on_few():
-    values = np.full((2, 40), None, object)
-    values[0] = CODES[0]
-    values[1, :5] = [1, 0, 2, 1, 0]
-    (few,) = (note for note in notes(table(values), ["krippendorff_alpha", "gwet_ac1"])
-              if "too narrow" in note)  # fmt: skip
-    assert few == (
-        "intervals of krippendorff_alpha come from resampling, and are somewhat too narrow with "
-        "5 units only"
-    )
-
-
-@pytest.mark.parametrize("seed", [-1, "x", 1.5, None])
-def test_a_seed_that_is_none(seed):
-    for act in (
-        lambda: stats.measure(table(), ["fleiss_kappa"], seed=seed),
-        lambda: stats.difference(table(), table(), seed=seed),
-    ):
-        with pytest.raises(ConfigError) as error:
-            act()
-        assert str(error.value) == f"seed is {seed!r}; expected a whole number, 0 or more"
-
-
 def test_an_array_is_no_ratings():
     for act in (lambda: stats.measure(CODES), lambda: stats.difference(table(), CODES)):
         with pytest.raises(ConfigError, match="ratings is of type ndarray; expected what"):
             act()
-
-
-def test_the_tasks_of_a_file_are_no_ratings(tmp_path):
-    path = tmp_path / "labels.csv"
-    path.write_text("unit,annotator,value\n1,ann,yes\n1,bob,no\n")
-    with pytest.raises(ConfigError, match=r"tasks None, expected .* such as ratings\[None\]"):
-        stats.measure(stats.read_ratings(path))

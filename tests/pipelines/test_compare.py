@@ -123,34 +123,6 @@ def test_annotations_with_new_ids_are_matched_by_similarity(tmp_path):
     assert pairs == {(1, 11), (3, 2), (4, None), (None, 3)}
 
 
-def test_the_lowest_threshold_decides_what_is_the_same(tmp_path):
-    before, after = versions(tmp_path, [box(1)], [box(9, 15)])
-    assert counts(compare(before, after, iou_threshold=(0.7, 0.5), **PLAIN)) == {"moved": 1}
-    far = compare(before, after, iou_threshold=0.7, **PLAIN)
-    assert counts(far) == {"removed": 1, "added": 1}
-
-
-def test_an_id_in_another_image_or_by_another_annotator_is_another_annotation(tmp_path):
-    images = [image(1), image(2)]
-    many = [box(number, 50 * number) for number in range(10, 30)]
-    before = document([*many, box(1), box(2, by="bob")], images)
-    after = document([*many, box(1, image_id=2), box(2, by="cid")], images)
-    result = compared(tmp_path, before, after)
-    assert result.by_id
-    assert counts(result) == {"unchanged": 20, "removed": 2, "added": 2}
-
-
-def test_rounded_coordinates_have_not_moved(tmp_path):
-    result = compared(tmp_path, [box(1, 10.123456)], [box(1, 10.12)])
-    assert counts(result) == {"unchanged": 1}
-    assert counts(compared(tmp_path, [box(1, 10)], [box(1, 10.02)])) == {"moved": 1}
-
-
-def test_boxes_without_area_are_matched_by_id(tmp_path):
-    flat = [box(1, size=0)]
-    assert counts(compared(tmp_path, flat, flat)) == {"unchanged": 1}
-
-
 def test_equal_annotations_are_paired_one_by_one(tmp_path):
     before = [box(1, 0), box(2, 50), box(3, 50), box(4, 50, category_id=2), box(5, 100)]
     after = [box(15, 0), box(14, 50), box(13, 52), box(12, 100), box(11, 100)]
@@ -173,22 +145,6 @@ def test_a_category_with_another_name(tmp_path):
     assert result.renames.records() == [
         {"category_before": "dog", "category_after": "feline", "n_annotations": 1}
     ]
-
-
-def test_a_category_that_was_split_is_not_renamed(tmp_path):
-    categories = [{"id": 1, "name": "pet"}]
-    before = document([box(1), box(2, 50)], categories=categories)
-    after = document([box(1), box(2, 50, category_id=2)], categories=CATEGORIES)
-    result = compared(tmp_path, before, after)
-    assert result.categories["status"].tolist() == ["added", "added", "removed"]
-    assert counts(result) == {"renamed": 2}
-
-
-def test_ids_that_occur_twice_in_a_version():
-    rows = [(0, 0, 0, (x, 0.0, 10.0, 10.0)) for x in (0.0, 1.0)]
-    data = dataset(rows)
-    same = replace(data, annotations=replace(data.annotations, id=np.zeros(2, np.int64)))
-    assert counts(compare(same, same, **PLAIN)) == {"unchanged": 2}
 
 
 def test_crowd_flags_that_changed(tmp_path):
@@ -311,20 +267,6 @@ def test_an_undefined_alpha_says_in_which_version_and_why(tmp_path):
         "before: undefined: only one value occurs, so no disagreement is possible"
     )
     assert not np.isnan(change.after)
-
-
-def test_names_that_another_join_would_compare_are_noted(tmp_path):
-    before = document([box(1)], [image(1, "a.jpg"), image(2, "b.jpg")])
-    after = document([box(1, 60)], [image(1, "val/a.jpg"), image(2, "val/b.jpg", width=50)])
-    assert (
-        "images are compared by file name: --join name would join 2 more images, such as "
-        "'a.jpg' = 'val/a.jpg', 'b.jpg' = 'val/b.jpg'"
-    ) in compared(tmp_path, before, after).notes
-    # One of two names is the same: the other image was renamed, and not all of them.
-    after = document([box(1)], [image(1, "a.jpg"), image(2, "val/b.jpg")])
-    assert not any("--join" in note for note in compared(tmp_path, before, after).notes)
-    joined = compared(tmp_path, before, after, join="name")
-    assert joined.images["status"].tolist() == ["both", "both"]
 
 
 def made(seed, **more):

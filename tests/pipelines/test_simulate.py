@@ -8,7 +8,7 @@ import pytest
 from support.reference import data_file
 
 import bboxqa
-from bboxqa.core.errors import ConfigError, DatasetError, OutputError
+from bboxqa.core.errors import ConfigError, OutputError
 
 
 def simulate(errors, **more):
@@ -198,11 +198,6 @@ def test_an_error_of_one_annotator_changes_no_other():
     )
 
 
-def test_the_seed_decides():
-    assert simulate({"p*": "jitter=1"}).document() == simulate({"p*": "jitter=1"}).document()
-    assert simulate({}).document() != simulate({}, seed=1).document()
-
-
 def test_each_image_has_so_many_annotators():
     found = bboxqa.simulate(images=30, annotators=6, per_image=2)
     document = found.document()
@@ -252,11 +247,6 @@ def test_polygons_are_stretched_with_their_boxes():
             [x, y, width, height], abs=0.03
         )
         assert each["area"] / true[each["true_id"]]["area"] == pytest.approx(2.25, rel=0.15)
-
-
-def test_truth_by_several_is_refused():
-    with pytest.raises(DatasetError, match="expected the truth, by one"):
-        bboxqa.simulate(data_file("simulated.json"))
 
 
 def test_files_are_not_replaced(tmp_path):

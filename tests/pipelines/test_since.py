@@ -1,6 +1,5 @@
 """What has changed since a result was saved."""
 
-import csv
 import json
 import re
 import shutil
@@ -91,23 +90,6 @@ def test_json_has_what_changed(saved, tmp_path):
     assert "export.json, which was measured, no longer exists" in refused.stderr
 
 
-def test_units_name_annotations_as_the_review_does(tmp_path):
-    boxes = '<box label="cat" xtl="1" ytl="1" xbr="{}" ybr="20"></box>\n'
-    for who, right in (("ann", 20), ("bob", 60)):
-        (tmp_path / f"{who}.xml").write_text(
-            "<annotations><version>1.1</version>\n"
-            f'<image id="0" name="a.jpg" width="90" height="90">\n{boxes.format(right)}</image>'
-            "</annotations>"
-        )
-    out = tmp_path / "out"
-    run("agree", tmp_path / "ann.xml", tmp_path / "bob.xml", "--diagnose", "--out", out)
-    with (out / "units.csv").open(newline="") as file:
-        rows = [*csv.DictReader(file)]
-    assert {row["annotation"] for row in rows} == {"ann.xml:3", "bob.xml:3", ""}
-    (image,) = json.loads((out / "worst_images.json").read_bytes())["images"]
-    assert {each["annotation"] for each in image["shapes"]} == {"ann.xml:3", "bob.xml:3"}
-
-
 def changes(text):
     """Return the numbers of changes that are not 0."""
     cells = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
@@ -150,59 +132,6 @@ def queue(tmp_path_factory):
 def test_a_queue_without_changes_has_none(queue, file):
     done = run("compare", "result/review.json", file, cwd=queue)
     assert changes(done.stdout) == {"unchanged": 3}
-
-
-@pytest.fixture(scope="module", params=["coco", "label-studio", "cvat"])
-def queue_of_tool(request, queue, tmp_path_factory):
-    """A folder with the result of an export of a tool, whose annotations have keys of their own."""
-    folder = tmp_path_factory.mktemp("tool")
-    content = json.loads((queue / "export.json").read_bytes())
-    keys = {
-        "coco": {"my_note": "far away", "created_at": "2024-05-01T10:00:00Z"},
-        "label-studio": {"created_at": "2024-05-01T10:00:00Z", "lead_time": 12.5},
-        "cvat": {"attributes": {"occluded": True}},
-    }
-    for annotation in content["annotations"]:
-        annotation.update(keys[request.param])
-    (folder / "plain.json").write_text(json.dumps(content))
-    name = "export" + ".json" * (request.param != "cvat")
-    done = run("convert", "plain.json", name, "--to", request.param, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    done = run("agree", name, "--diagnose", "--out", "result", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return folder
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        ("tasks.json", "--to", "label-studio"),
-        ("predictions.json", "--to", "label-studio", "--as-predictions"),
-        ("files", "--to", "cvat"),
-    ],
-    ids=lambda written: written[0],
-)
-def test_a_queue_of_any_tool_is_written_and_read_back(queue_of_tool, written):
-    done = run("convert", "result/review.json", *written, cwd=queue_of_tool)
-    assert done.returncode == 0, done.stderr
-    done = run("compare", "result/review.json", written[0], cwd=queue_of_tool)
-    assert changes(done.stdout) == {"unchanged": 3}
-
-
-def test_what_a_queue_loses_is_listed_and_refused_where_it_is_a_copy(queue, tmp_path):
-    shutil.copytree(queue / "result", tmp_path / "result")
-    path = tmp_path / "result" / "review.json"
-    content = json.loads(path.read_bytes())
-    content["annotations"][0]["said"] = "by me"
-    path.write_text(json.dumps(content))
-    written = run("convert", path, tmp_path / "tasks.json", "--to", "label-studio")
-    assert written.returncode == 0
-    assert "left out: 1 annotation with 'said'" in written.stderr
-    copy = shutil.copy(path, tmp_path / "review.json")
-    refused = run("convert", copy, tmp_path / "lost.json", "--to", "label-studio")
-    assert refused.returncode == 2
-    assert "1 annotation with 'said'" in refused.stderr
-    assert not (tmp_path / "lost.json").exists()
 
 
 def accepted(prediction):

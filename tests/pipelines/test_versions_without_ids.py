@@ -1,7 +1,6 @@
 """Changes of annotations whose ids, if any, are assigned anew by each export."""
 
 import csv
-import json
 from collections import Counter
 from dataclasses import replace
 
@@ -99,18 +98,6 @@ def as_voc(folder, images):
     return folder
 
 
-def as_yolo(folder, images):
-    (folder / "classes.txt").write_text("\n".join(NAMES))
-    for name, boxes in images.items():
-        lines = [
-            f"{code} {(x + width / 2) / WIDTH:.6f} {(y + height / 2) / HEIGHT:.6f} "
-            f"{width / WIDTH:.6f} {height / HEIGHT:.6f}\n"
-            for code, x, y, width, height in boxes
-        ]
-        (folder / f"{name[:-4]}.txt").write_text("".join(lines))
-    return folder
-
-
 def as_table(folder, images):
     path = folder / "a.csv"
     with path.open("w", newline="") as file:
@@ -123,22 +110,8 @@ def as_table(folder, images):
     return path
 
 
-def as_numbered_table(folder, images):
-    """Write a table with a column of ids, which are the numbers of its rows."""
-    rows = [
-        {"id": number, "image": name, "category": NAMES[code], "x": x, "y": y, "w": w, "h": h}
-        for number, (name, (code, x, y, w, h)) in enumerate(
-            (name, box) for name, boxes in images.items() for box in boxes
-        )
-    ]
-    path = folder / "a.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 WRITERS = {
-    "coco": as_coco, "cvat": as_cvat, "voc": as_voc, "yolo": as_yolo, "table": as_table,
-    "numbered": as_numbered_table,
+    "coco": as_coco, "cvat": as_cvat, "voc": as_voc, "table": as_table,
 }  # fmt: skip
 
 
@@ -175,7 +148,7 @@ def test_one_box_removed_is_one_removed(form, tmp_path):
         result = compare(before, after, **PLAIN)
         assert counts(result) == {"unchanged": n_boxes - 1, "removed": 1}
         # Nothing follows the last box, so that all others keep their ids.
-        has_ids = form in ("coco", "numbered")
+        has_ids = form == "coco"
         assert result.by_id == (has_ids and place == len(images[last]) - 1)
 
 
