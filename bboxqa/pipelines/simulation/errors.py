@@ -1,33 +1,29 @@
 """The errors of simulated annotators, and the parser of their settings."""
 
-import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import partial
-from itertools import chain
 from typing import Any
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import nearest, unknown_name
 
+_RATE = "a rate from 0 to 1, such as 0.1"
 FORMS = {
-    "miss": "a rate from 0 to 1, such as 0.1",
-    "extra": "a rate from 0 to 1, such as 0.1",
+    "miss": _RATE,
+    "extra": _RATE,
     "confuse": "a rate from 0 to 1, such as 0.1, or two categories and a rate: cow/sheep:0.2",
     "jitter": "pixels or percent of a side, such as 2 or 3%",
     "scale": "a factor from 0.1 to 10, such as 1.1",
     "offset": "pixels or percent of a side, to the right and down, such as 5,0 or 10%,-5%",
-    "split": "a rate from 0 to 1, such as 0.1",
-    "merge": "a rate from 0 to 1, such as 0.1",
-    "duplicate": "a rate from 0 to 1, such as 0.1",
+    "split": _RATE,
+    "merge": _RATE,
+    "duplicate": _RATE,
     "copy": "another annotator and a share of the images, such as p01:0.3",
 }
 """The errors that an annotator can have, and how each is written."""
-
-_LENGTH = re.compile(r"(.*?)(%?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,54 +77,47 @@ def errors_by_annotator(
     [0.1, 0.3]
     """
     merged: dict[str, dict[str, list[str]]] = {name: {} for name in annotators}
-    for name, table in chain.from_iterable(_pairs(each) for each in settings):
-        matching = [each for each in annotators if each == name or fnmatchcase(each, name)]
-        if not matching:
-            raise ConfigError(f"annotator {unknown_name(name, annotators)}")
-        items = _items(name, table)
-        for each in matching:
-            merged[each] |= items
+    for each in settings:
+        for name, table in each.items() if isinstance(each, Mapping) else map(_named, each):
+            matching = [other for other in annotators if other == name or fnmatchcase(other, name)]
+            if not matching:
+                raise ConfigError(f"annotator {unknown_name(name, annotators)}")
+            items = _items(name, table)
+            for other in matching:
+                merged[other] |= items
     return {name: _errors(name, items, annotators, categories) for name, items in merged.items()}
 
 
-def _pairs(settings: Settings) -> Iterator[tuple[str, "str | Mapping[str, Any]"]]:
-    """Yield the annotators and their errors."""
-    if isinstance(settings, Mapping):
-        yield from settings.items()
-        return
-    for text in settings:
-        name, colon, words = text.partition(":")
-        if not colon:
-            raise ConfigError(
-                f"annotator {text!r}: expected a name and errors, such as 'p03: miss=0.1'"
-            )
-        yield name.strip(), words
+def _named(text: str) -> tuple[str, str]:
+    name, colon, words = text.partition(":")
+    if not colon:
+        raise ConfigError(
+            f"annotator {text!r}: expected a name and errors, such as 'p03: miss=0.1'"
+        )
+    return name.strip(), words
 
 
 def _items(who: str, table: str | Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the texts of each error; `confuse` may have several."""
+    items: dict[str, list[str]] = {}
+    if isinstance(table, Mapping):
+        for key, value in table.items():
+            listed = value if isinstance(value, list | tuple) else [value]
+            texts = [str(each) for each in listed]
+            items[key] = texts if key == "confuse" else [",".join(texts)]
+        return items
     if not isinstance(table, str):
-        if not isinstance(table, Mapping):
-            raise ConfigError(f"{who} is {table!r}; expected a table of errors")
-        return {key: _texts(key, value) for key, value in table.items()}
+        raise ConfigError(f"{who} is {table!r}; expected a table of errors")
     try:
         words = shlex.split(table)
     except ValueError as error:
         raise ConfigError(f"{who}: {table.strip()!r} cannot be read: {error}") from None
-    items: dict[str, list[str]] = {}
     for word in words:
         key, sign, value = word.partition("=")
         if not sign:
             raise ConfigError(f"{who}: {word!r} has no value; expected, for example, miss=0.1")
         items.setdefault(key, []).append(value)
     return items
-
-
-def _texts(key: str, value: Any) -> list[str]:
-    if isinstance(value, list | tuple):
-        each = [str(item) for item in value]
-        return each if key == "confuse" else [",".join(each)]
-    return [str(value)]
 
 
 def _errors(
@@ -149,9 +138,13 @@ def _errors(
                 if key == "confuse" and "/" in text:
                     values["swaps"] = (*values.get("swaps", ()), _swap(who, text, categories))
                 elif key == "copy":
-                    values[key] = _copy(who, text, annotators)
+                    name, _, share = text.rpartition(":")
+                    others = [other for other in annotators if other != who]
+                    if name not in others:
+                        raise ConfigError(f"{who}: copy {unknown_name(name, others)}")
+                    values[key] = name, _number(share)
                 else:
-                    values[key] = _PARSERS.get(key, _rate)(text)
+                    values[key] = _parsed(key, text)
             except ValueError:
                 raise ConfigError(f"{who}: {key} is {text!r}; expected {FORMS[key]}") from None
     if "confuse" in values and len(categories) < 2:
@@ -159,25 +152,27 @@ def _errors(
     return AnnotatorErrors(**values)
 
 
-def _number(text: str, *, lowest: float, highest: float) -> float:
+def _parsed(key: str, text: str) -> Any:
+    """Return the value of an error; raises ValueError."""
+    if key == "offset":
+        right, down = text.split(",")
+        return _length(right), _length(down)
+    if key == "jitter":
+        return _length(text, 0.0)
+    return _number(text, 0.1, 10.0) if key == "scale" else _number(text)
+
+
+def _number(text: str, lowest: float = 0.0, highest: float = 1.0) -> float:
     value = float(text)
     if not lowest <= value <= highest:
         raise ValueError(text)
     return value
 
 
-_rate = partial(_number, lowest=0.0, highest=1.0)
-
-
-def _length(text: str, *, lowest: float = -1e6) -> Length:
-    number, percent = _LENGTH.fullmatch(text.strip()).groups()  # type: ignore[union-attr]
-    value = _number(number, lowest=lowest, highest=1e6)
-    return Length(value / 100, is_share=True) if percent else Length(value)
-
-
-def _offset(text: str) -> tuple[Length, Length]:
-    right, down = text.split(",")
-    return _length(right), _length(down)
+def _length(text: str, lowest: float = -1e6) -> Length:
+    text = text.strip()
+    value = _number(text.removesuffix("%"), lowest, 1e6)
+    return Length(value / 100, is_share=True) if text.endswith("%") else Length(value)
 
 
 def _swap(who: str, text: str, categories: Sequence[str]) -> tuple[str, str, float]:
@@ -187,25 +182,9 @@ def _swap(who: str, text: str, categories: Sequence[str]) -> tuple[str, str, flo
     for place in range(1, len(parts)):
         first, second = "/".join(parts[:place]), "/".join(parts[place:])
         if first in categories and second in categories and first != second:
-            return first, second, _rate(rate)
+            return first, second, _number(rate)
     unknown = next((name for name in parts if name not in categories), None)
-    if unknown is None or not names:
+    if not unknown:
         raise ValueError(text)
-    shown = ", ".join(categories[:10]) + ", …" * (len(categories) > 10)
-    hint = nearest(unknown, categories) or f"; expected one of {shown}"
+    hint = nearest(unknown, categories) or f"; expected one of {', '.join(categories[:10])}"
     raise ConfigError(f"{who}: no category is called {unknown!r}{hint}")
-
-
-def _copy(who: str, text: str, annotators: Sequence[str]) -> tuple[str, float]:
-    name, _, share = text.rpartition(":")
-    if name not in annotators or name == who:
-        others = [other for other in annotators if other != who]
-        raise ConfigError(f"{who}: copy {unknown_name(name, others)}")
-    return name, _rate(share)
-
-
-_PARSERS: dict[str, Callable[[str], Any]] = {
-    "jitter": partial(_length, lowest=0.0),
-    "scale": partial(_number, lowest=0.1, highest=10.0),
-    "offset": _offset,
-}
