@@ -78,40 +78,36 @@ def _finding(rule: Rule, severity: Severity | None, found: Defect, file: str) ->
     )
 
 
+def row_of(pointer: str) -> tuple[str, int]:
+    """Return the list that a pointer leads into, and the row; -1 for the list as a whole."""
+    parts = pointer_parts(pointer)
+    is_row = len(parts) > 1 and parts[1].isdecimal()
+    return (parts[0] if parts else "", int(parts[1]) if is_row else -1)
+
+
 def _locate(
     document: Document, findings: Sequence[Finding], offsets: Sequence[int | None]
 ) -> Iterator[Finding]:
     """Yield findings with line, column and excerpt, in the order of the file."""
-
-    def order(number: int) -> tuple[str, int, str]:
-        pointer = findings[number].pointer
-        parts = pointer_parts(pointer)
-        row = int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else -1
-        return (parts[0] if parts else "", row, pointer)
-
     locator, text = document.locator, document.reading.text
     placed: list[tuple[int, int, str]] = []
-    for number in sorted(range(len(findings)), key=order):
-        finding, offset = findings[number], offsets[number]
-        excerpt = ""
-        parts = pointer_parts(finding.pointer)
+    order = [(*row_of(each.pointer), each.pointer, n) for n, each in enumerate(findings)]
+    for name, row, pointer, number in sorted(order):
+        offset, excerpt = offsets[number], ""
         if offset is None:
-            span = locator.span(finding.pointer)
+            at, span = pointer, locator.span(pointer)
             # A missing value has no position, so the position of its record is reported.
-            while span is None and parts:
-                parts.pop()
-                span = locator.span("".join(f"/{part}" for part in parts))
+            while span is None and at:
+                at = at.rpartition("/")[0]
+                span = locator.span(at)
             offset = 0 if span is None else span.start
-        if len(parts) > 1 and parts[1].isdecimal():
-            record = locator.span(f"/{parts[0]}/{parts[1]}")
-            if record is not None:
-                raw = text[record.start : min(record.stop, record.start + 4 * _EXCERPT)]
-                excerpt = " ".join(raw.decode("utf-8", "replace").split())[:_EXCERPT]
+        if row >= 0 and (record := locator.span(f"/{name}/{row}")) is not None:
+            raw = text[record.start : min(record.stop, record.start + 4 * _EXCERPT)]
+            excerpt = " ".join(raw.decode("utf-8", "replace").split())[:_EXCERPT]
         placed.append((offset, number, excerpt))
     placed.sort()
-    for (_, number, excerpt), spot in zip(
-        placed, spots(text, (offset for offset, *_ in placed)), strict=True
-    ):
+    found = spots(text, (offset for offset, *_ in placed))
+    for (_, number, excerpt), spot in zip(placed, found, strict=True):
         yield replace(findings[number], spot=spot, excerpt=excerpt)
 
 
@@ -165,13 +161,10 @@ def _with_boxes(document: Document, findings: Iterable[Finding]) -> Iterator[Fin
         if pictured[finding.code] == _MOST_PICTURED:
             yield finding
             continue
-        named = dict.fromkeys(
-            row
-            for pointer in (finding.pointer, *finding.examples)
-            if (row := annotation_row(pointer)) is not None
-        )
+        rows = (annotation_row(pointer) for pointer in (finding.pointer, *finding.examples))
+        named = [row for row in dict.fromkeys(rows) if row is not None][:_MOST_BOXES]
         has_outline = finding.code.startswith(_ABOUT_OUTLINES)
-        boxes = (_box(document, row, has_outline) for row in [*named][:_MOST_BOXES])
+        boxes = (_box(document, row, has_outline) for row in named)
         found = tuple(box for box in boxes if box is not None)
         pictured[finding.code] += bool(found)
         yield replace(finding, boxes=found) if found else finding
@@ -179,10 +172,8 @@ def _with_boxes(document: Document, findings: Iterable[Finding]) -> Iterator[Fin
 
 def annotation_row(pointer: str) -> int | None:
     """Return the row of the annotation that a pointer leads to; None if it leads elsewhere."""
-    parts = pointer_parts(pointer)
-    if len(parts) > 1 and parts[0] == "annotations" and parts[1].isdecimal():
-        return int(parts[1])
-    return None
+    name, row = row_of(pointer)
+    return row if name == "annotations" and row >= 0 else None
 
 
 def _box(document: Document, row: int, has_outline: bool) -> FoundBox | None:
@@ -196,20 +187,16 @@ def _box(document: Document, row: int, has_outline: bool) -> FoundBox | None:
     width, height = document.image_size[image] if image >= 0 else (np.nan, np.nan)
     x, y, box_width, box_height = bbox.tolist()
     name = document.images.get(image, "file_name") if image >= 0 else ""
+    rings = written_rings(document, row) if has_outline else []
+    if sum(map(len, rings)) > _MOST_VERTICES or any(np.abs(r).max() >= _FARTHEST for r in rings):
+        rings = []
     return FoundBox(
         image=name if isinstance(name, str) else "",
         width=None if np.isnan(width) else float(width),
         height=None if np.isnan(height) else float(height),
         bbox=(x, y, box_width, box_height),
-        rings=_rings(document, row) if has_outline else (),
+        rings=tuple(tuple(ring.ravel().tolist()) for ring in rings),
     )
-
-
-def _rings(document: Document, row: int) -> tuple[tuple[float, ...], ...]:
-    rings = written_rings(document, row)
-    if sum(map(len, rings)) > _MOST_VERTICES:
-        return ()
-    return tuple(tuple(ring.ravel().tolist()) for ring in rings if np.abs(ring).max() < _FARTHEST)
 
 
 def written_rings(document: Document, row: int) -> list[FloatArray]:

@@ -15,6 +15,7 @@ from bboxqa.formats.scanner import Text, read_bytes
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.findings import row_of
 from bboxqa.rules.runner import apply, without_consequences
 
 # One fix may enable another; no file has needed this many passes.
@@ -158,19 +159,14 @@ def _apart(asked: Iterable[tuple[str, Edit]]) -> list[tuple[str, Edit]]:
         if earlier is None or (edit.action == "remove" and earlier[1].action != "remove"):
             by_pointer[edit.pointer] = code, edit
 
-    def free(pointer: str) -> bool:
-        while pointer:
-            pointer = pointer.rpartition("/")[0]
-            if pointer and pointer in by_pointer:
+    def is_free(pointer: str) -> bool:
+        while pointer := pointer.rpartition("/")[0]:
+            if pointer in by_pointer:
                 return False
         return True
 
-    def order(pair: tuple[str, Edit]) -> tuple[str, int, str]:
-        parts = pointer_parts(pair[1].pointer)
-        row = int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else -1
-        return (parts[0] if parts else "", row, pair[1].pointer)
-
-    return sorted((pair for pair in by_pointer.values() if free(pair[1].pointer)), key=order)
+    free = (pointer for pointer in by_pointer if is_free(pointer))
+    return [by_pointer[each] for each in sorted(free, key=lambda each: (*row_of(each), each))]
 
 
 def _whole(reading: RawDocument, edit: Edit) -> tuple[Span, bytes]:

@@ -26,32 +26,32 @@ _FINITE = "a finite number"
 def _broken(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """F001: positions where the text is not JSON."""
     reading = document.reading
-    founds = []
-    for number, (offset, why) in enumerate(reading.broken):
-        is_last = number == len(reading.broken) - 1
-        text = reading.text[max(offset - _AROUND, 0) : offset + _AROUND]
-        founds.append(
-            Defect(
-                _break(reading, offset, why, is_end=reading.stopped and is_last),
-                offset=offset,
-                found=text.decode("utf-8", "replace"),
-                expected="valid JSON to the end of the document",
-            )
+    last = len(reading.broken) - 1
+    founds = [
+        Defect(
+            _break(reading, offset, why, is_end=reading.stopped and number == last),
+            offset=offset,
+            found=_around(reading, max(offset - _AROUND, 0), offset + _AROUND),
+            expected="valid JSON to the end of the document",
         )
+        for number, (offset, why) in enumerate(reading.broken)
+    ]
     yield from described_hits(founds)
+
+
+def _around(reading: RawDocument, start: int, stop: int) -> str:
+    return reading.text[start:stop].decode("utf-8", "replace")
 
 
 def _break(reading: RawDocument, offset: int, why: str, *, is_end: bool) -> str:
     """Return the message on a position that is not JSON; `is_end` if the rest was not read."""
+    head = _head(reading)
     if not reading.size:
         return "the file is empty; expected a JSON object"
-    head = _head(reading)
     if what := content_words(head):
         return f"the file {absence_of(head) or f'is {what}; expected a JSON object'}"
-    if offset >= len(reading.text):
+    if offset >= len(reading.text) or why == _ENDS:
         return f"the file ends at byte {offset:,}, before the document does"
-    if why == _ENDS:
-        return f"the file ends within the value at byte {offset:,}"
     reason = why[:1].lower() + why[1:].rstrip(". ")
     unread = "; the rest of the file is not read" if is_end else ""
     return f"not JSON at byte {offset:,}: {reason}{unread}"
@@ -63,15 +63,14 @@ def _head(reading: RawDocument) -> bytes:
 
 def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """F002: text after the document."""
-    reading = document.reading
-    if reading.trailing is None:
+    reading, start = document.reading, document.reading.trailing
+    if start is None:
         return
-    n_bytes = len(reading.text) - reading.trailing
-    rest = reading.text[reading.trailing : reading.trailing + _AROUND].decode("utf-8", "replace")
+    rest = _around(reading, start, start + _AROUND)
     found = Defect(
-        f"{count(n_bytes, 'byte')} follow{'s' * (n_bytes == 1)} the document ({shortened(rest)}); "
+        f"{count(len(reading.text) - start, 'byte')} after the document ({shortened(rest)}); "
         "expected the end of the file",
-        offset=reading.trailing,
+        offset=start,
         found=rest,
         expected="nothing but blanks",
         # If the document has none of COCO's lists, they may be in the text that follows.
@@ -102,49 +101,35 @@ def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
 def _not_finite(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """F004: numbers that are NaN or infinite, each value with such numbers once."""
     in_records: dict[tuple[str, str], dict[int, list[tuple[str, str]]]] = {}
-    elsewhere: list[tuple[str, str]] = []
+    elsewhere: list[Defect] = []
     sizes = {name: n_records(document, name) for name in LISTS}
-    for number in document.reading.not_finite:
-        name, row, key, *_ = *number[0].split("/", 4)[1:4], "", "", ""
+    for pointer, found in document.reading.not_finite:
+        name, row, key, *_ = *pointer_parts(pointer), "", "", ""
         # If a list is in the file twice, only the last one was read.
         if row.isdecimal() and int(row) < sizes.get(name, 0):
-            in_records.setdefault((name, key), {}).setdefault(int(row), []).append(number)
+            of_row = in_records.setdefault((name, key), {}).setdefault(int(row), [])
+            of_row.append((pointer, found))
         else:
-            elsewhere.append(number)
-    yield from described_hits(
-        [
-            Defect(f"number is {found}; expected {_FINITE}", at, found=found, expected=_FINITE)
-            for at, found in elsewhere
-        ]
-    )
+            message = f"number is {found}; expected {_FINITE}"
+            elsewhere.append(Defect(message, pointer, found=found, expected=_FINITE))
+    yield from described_hits(elsewhere)
     for (name, key), numbers in in_records.items():
-        yield from _not_finite_in(document, name, pointer_parts(f"/{key}")[0], numbers)
-
-
-def _not_finite_in(
-    document: Document, name: str, key: str, numbers: dict[int, list[tuple[str, str]]]
-) -> Iterator[Hits]:
-    """Yield the records of a list that have such numbers under a key."""
-
-    def says(row: int) -> str:
-        found = [each for _, each in numbers[row]]
-        if len(found) == 1:
-            return f"number is {found[0]}; expected {_FINITE}"
-        kinds = " and ".join(sorted({*found}))
-        return f"{len(found):,} numbers are {kinds}; expected finite numbers"
-
-    yield from record_hits(
-        document,
-        np.array(list(numbers)),
-        says,
-        name=name,
-        inner=lambda row: tuple(pointer_parts(numbers[row][0][0])[2:]),
-        found=lambda row: numbers[row][0][1],
-        summary=lambda _rows, share: (
-            f"{key or 'number'} is NaN or infinite in {share}; expected finite numbers"
-        ),
-        key=key,
-    )
+        yield from record_hits(
+            document,
+            np.array(list(numbers)),
+            lambda row, numbers=numbers: (  # type: ignore[misc]
+                f"{count(len(numbers[row]), 'number')}: "
+                f"{' and '.join(sorted({found for _, found in numbers[row]}))}; expected finite "
+                "numbers"
+            ),
+            name=name,
+            inner=lambda row, numbers=numbers: tuple(  # type: ignore[misc]
+                pointer_parts(numbers[row][0][0])[2:]
+            ),
+            found=lambda row, numbers=numbers: numbers[row][0][1],  # type: ignore[misc]
+            summary=f"{key or 'number'} is NaN or infinite in {{share}}; expected finite numbers",
+            key=key,
+        )
 
 
 def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -171,9 +156,8 @@ def _not_object(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     expected = "an object with images, annotations and categories"
     if reading.is_results and not len(document.annotations):
         what, expected = "an empty list", f"results with image_id and score, or {expected}"
-    yield from described_hits(
-        [Defect(f"top level is {what}; expected {expected}", expected=expected)]
-    )
+    message = f"top level is {what}; expected {expected}"
+    yield from described_hits([Defect(message, expected=expected)])
 
 
 def _large(document: Document, settings: ValidateSettings) -> Iterator[Hits]:

@@ -1,6 +1,7 @@
 """The page of each rule, the list of all rules, and the page of the site that has them all."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from textwrap import wrap
@@ -156,12 +157,9 @@ def markdown() -> str:
 
 
 def _markdown_lines() -> Iterator[str]:
-    yield "# The rules of `bboxqa validate`"
-    yield ""
+    yield from ("# The rules of `bboxqa validate`", "")
     yield "Codes never change their meaning. `bboxqa explain CODE` shows the same text."
-    yield ""
-    yield "| Code | Rule | Severity | Fix |"
-    yield "|---|---|---|---|"
+    yield from ("", "| Code | Rule | Severity | Fix |", "|---|---|---|---|")
     for rule in RULES.values():
         title = _markdown(rule.title).replace("|", "\\|")
         anchor = rule.code.lower()
@@ -169,34 +167,19 @@ def _markdown_lines() -> Iterator[str]:
     for family, rules in _families(RULES):
         yield from ("", f"## {family}")
         for rule in rules:
-            yield ""
-            yield from _markdown_page(rule)
-
-
-def _markdown_page(rule: Rule) -> Iterator[str]:
-    # The heading is only the code, so that its anchor does not depend on the title.
-    yield f"### {rule.code}"
-    yield ""
-    yield f"**{_markdown(rule.title)}**"
-    yield ""
-    yield " · ".join(f"{label}: {_markdown(value)}" for label, value in _facts(rule))
-    yield ""
-    yield _markdown(rule.explanation)
-    yield ""
-    yield f"What it breaks: {_markdown(rule.breaks)}"
-    for label, example in (("Found", rule.bad), ("Left alone", rule.good)):
-        yield from ("", f"{label}:", "", "```text")
-        yield from example_lines(example)
-        yield "```"
+            # The heading is only the code, so that its anchor does not depend on the title.
+            yield from ("", f"### {rule.code}", "", f"**{_markdown(rule.title)}**", "")
+            yield " · ".join(f"{label}: {_markdown(value)}" for label, value in _facts(rule))
+            yield from ("", _markdown(rule.explanation), "")
+            yield f"What it breaks: {_markdown(rule.breaks)}"
+            for label, example in (("Found", rule.bad), ("Left alone", rule.good)):
+                yield from ("", f"{label}:", "", "```text", *example_lines(example), "```")
 
 
 def _markdown(text: str) -> str:
-    """Return text with Markdown's special characters escaped."""
+    """Return text with Markdown's special characters escaped, but for those in code."""
     parts = text.split("`")
-    # Every second part is code, in which no characters are escaped.
-    parts[::2] = [
-        "".join(f"\\{sign}" if sign in "\\*_<[" else sign for sign in part) for part in parts[::2]
-    ]
+    parts[::2] = [re.sub(r"[\\*_<\[]", r"\\\g<0>", part) for part in parts[::2]]
     return "`".join(parts)
 
 
@@ -212,24 +195,25 @@ def records(example: Example) -> dict[str, Any]:
     """
     if isinstance(example, str | Files):
         return {}
-    return {
+    completed = {
         key: [
             _record(key, place, given) if isinstance(given, dict) else given
             for place, given in enumerate(value)
         ]
-        if key in _DEFAULT and isinstance(value, list)
-        else value
         for key, value in example.items()
-        if value is not ABSENT
+        if key in _DEFAULT and isinstance(value, list)
     }
+    return {key: completed.get(key, value) for key, value in example.items() if value is not ABSENT}
 
 
 def _record(key: str, place: int, given: dict[str, Any]) -> dict[str, Any]:
     record = {**_DEFAULT[key], "id": place + 1}
-    if key == "images" and place:
-        record["file_name"] = f"{'bcdefgh'[(place - 1) % 7]}.jpg"
-    if key == "categories" and place:
-        record["name"] = _ANIMALS[(place - 1) % len(_ANIMALS)]
+    if place:
+        names = {"images": ("file_name", "bcdefgh"), "categories": ("name", _ANIMALS)}
+        name, values = names.get(key, ("", ""))
+        if name:
+            suffix = ".jpg" if key == "images" else ""
+            record[name] = f"{values[(place - 1) % len(values)]}{suffix}"
     # The default area is the area of the box.
     box = given.get("bbox")
     if isinstance(box, list) and len(box) == 4 and all(type(n) in (int, float) for n in box):

@@ -186,11 +186,16 @@ def _picture(boxes: Sequence[FoundBox], found: Pixels | None) -> dict[str, Any]:
     if pixels is not None:
         # A wrong size in the file must not distort the image.
         width, height = float(pixels.width), float(pixels.height)
-    left, top, right, bottom = _bounds(boxes)
-    width, height = width or max(right, 1.0), height or max(bottom, 1.0)
+    rings = [ring for box in boxes for ring in box.rings]
+    x, y = (
+        [end for box in boxes for end in (box.bbox[k], box.bbox[k] + box.bbox[k + 2])]
+        + [*chain.from_iterable(ring[k::2] for ring in rings)]
+        for k in (0, 1)
+    )
+    width, height = width or max(*x, 1.0), height or max(*y, 1.0)
     far = _BEYOND * max(width, height)
-    left, top = max(min(left, 0.0), -far), max(min(top, 0.0), -far)
-    right, bottom = min(max(right, width), far), min(max(bottom, height), far)
+    left, top = max(min(*x, 0.0), -far), max(min(*y, 0.0), -far)
+    right, bottom = min(max(*x, width), far), min(max(*y, height), far)
     return {
         "view": f"{left:.7g} {top:.7g} {right - left:.7g} {bottom - top:.7g}",
         "width": width,
@@ -202,17 +207,6 @@ def _picture(boxes: Sequence[FoundBox], found: Pixels | None) -> dict[str, Any]:
         # Boxes that coincide differ.
         "styles": [_STYLES[place % len(_STYLES)] for place in range(len(boxes))],
     }
-
-
-def _bounds(boxes: Sequence[FoundBox]) -> tuple[float, float, float, float]:
-    """Return left, top, right and bottom of boxes and their outlines."""
-    corners = [box.bbox for box in boxes]
-    rings = [ring for box in boxes for ring in box.rings]
-    across = [end for x, _, w, _ in corners for end in (x, x + w)]
-    down = [end for _, y, _, h in corners for end in (y, y + h)]
-    across += chain.from_iterable(ring[::2] for ring in rings)
-    down += chain.from_iterable(ring[1::2] for ring in rings)
-    return min(across), min(down), max(across), max(down)
 
 
 def _path(bbox: Sequence[float], side: float) -> str:

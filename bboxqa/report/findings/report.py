@@ -1,7 +1,7 @@
 """The report that `bboxqa.validate` returns, and the phrases that its formats share."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bboxqa.core.json_values import cut, json_line
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity
 from bboxqa.model.table import Table, html_table
 from bboxqa.report.registry import FINDING_VIEWS, view
@@ -30,38 +30,25 @@ class Report(FoundReport):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        total = sum(self.severities.values())
-        items = "".join(f"<li>{escape(one_line(each))}</li>" for each in self._contents())
-        head = f"<p>{count(len(self.files), 'file')}: {count(total, 'finding')}</p><ul>{items}</ul>"
-        if not total:
-            return head
-        return head + html_table(self._by_rule(), _MOST_RULES)
-
-    def _contents(self) -> Iterator[str]:
-        """Yield what the first files hold, and their parts that were not read."""
-        for file in self.files[:_MOST_FILES]:
-            held = (
-                f"{file.name}: {count(file.n_images, 'image')}, "
-                f"{count(file.n_annotations, 'annotation')}, categories: {file.n_categories:,}"
-            )
-            yield "; ".join(part for part in (held, file.kind, file.unread) if part)
-        if more := len(self.files[_MOST_FILES:]):
-            yield f"… and {count(more, 'more file')}"
-
-    def _by_rule(self) -> Table:
-        """Return a row for each rule that found something, the gravest first, with an example."""
-        found = sorted(groups(self), key=lambda g: (-g.severity.rank, -g.total, g.rule.code))
-        messages = [one_line(group.listed[0].message) if group.listed else "" for group in found]
+        total, found = sum(self.severities.values()), groups(self)
+        held = [
+            f"{file.name}: {count(file.n_images, 'image')}, "
+            f"{count(file.n_annotations, 'annotation')}, categories: {file.n_categories:,}"
+            for file in self.files
+        ]
+        items = f"<li>{escape(first_few([*map(one_line, held)], _MOST_FILES))}</li>"
+        head = f"<p>{count(len(held), 'file')}: {count(total, 'finding')}</p><ul>{items}</ul>"
         texts = {
             "rule": [group.rule.code for group in found],
             "severity": [group.severity.value for group in found],
+            "findings": [f"{group.total:,}" for group in found],
             "title": [group.rule.title for group in found],
-            "example": messages,
+            "example": [
+                one_line(group.listed[0].message) if group.listed else "" for group in found
+            ],
         }
-        columns = {name: np.array(values, object) for name, values in texts.items()}
-        numbers = np.array([group.total for group in found], np.int64)
-        order = ("rule", "severity", "findings", "title", "example")
-        return Table({name: columns.get(name, numbers) for name in order})
+        table = Table({name: np.array(values, object) for name, values in texts.items()})
+        return head + html_table(table, _MOST_RULES) if total else head
 
     def render(self, name: str) -> str:
         """Return the report in a format of `bboxqa validate --format`.

@@ -35,7 +35,7 @@ def test_an_empty_file_is_f001_and_nothing_else():
 def test_a_cut_file_says_where_it_ends_and_its_lists_are_not_missed():
     cut = CLEAN[: CLEAN.index("bbox")]
     found = only(cut, "F001")
-    assert found.message == f"the file ends within the value at byte {len(cut) - 1}"
+    assert found.message == f"the file ends at byte {len(cut) - 1}, before the document does"
     assert found.spot.offset == len(cut) - 1
     assert not codes(cut) & {"S001", "F006", "I004", "I007", "S004"}
 
@@ -68,7 +68,7 @@ def test_the_last_break_says_that_nothing_more_is_read():
 
 def test_what_follows_the_document_is_cut_off_by_the_unsafe_fix():
     found = only(CLEAN + " {}x", "F002")
-    assert found.message.startswith('3 bytes follow the document ("{}x")')
+    assert found.message.startswith('3 bytes after the document ("{}x")')
     assert (found.fix, found.edits) == ("unsafe", (Edit("", "remove"),))
     assert found.spot.offset == len(CLEAN) + 1
     assert mended(CLEAN + " {}x", "F002", unsafe=True).rstrip() == CLEAN
@@ -76,7 +76,7 @@ def test_what_follows_the_document_is_cut_off_by_the_unsafe_fix():
 
 
 def test_one_byte_follows_the_document():
-    assert only(CLEAN + "x", "F002").message.startswith('1 byte follows the document ("x")')
+    assert only(CLEAN + "x", "F002").message.startswith('1 byte after the document ("x")')
 
 
 def test_blanks_may_follow_the_document():
@@ -116,11 +116,11 @@ def test_numbers_that_are_not_finite_are_found_where_the_first_stands():
     assert [(f.pointer, f.found) for f in found] == [("/annotations/0/bbox/0", "NaN")]
     assert found[0].ids["annotation"] == 1
     assert found[0].message == (
-        "3 numbers are -Infinity and Infinity and NaN; expected finite numbers"
+        "3 numbers: -Infinity and Infinity and NaN; expected finite numbers"
     )
     one = only(CLEAN.replace("20, 30]", "20, NaN]"), "F004")
     assert (one.pointer, one.found) == ("/annotations/0/bbox/3", "NaN")
-    assert one.message == "number is NaN; expected a finite number"
+    assert one.message == "1 number: NaN; expected finite numbers"
 
 
 def test_numbers_that_are_not_finite_can_stand_anywhere():
