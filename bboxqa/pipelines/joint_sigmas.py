@@ -1,6 +1,5 @@
 """How far annotators scatter about each joint, for the similarity of key points."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import log, nan
 
@@ -48,10 +47,9 @@ def with_sigmas(data: Dataset, settings: AgreeSettings, *, of: Dataset | None = 
             before, sigmas = known.get(category, ((), ()))
             found.append(sigmas if before == joints else (usual,) * len(joints))
             if joints:
-                shown = [
-                    f"{joint} {sigma:.3f}" for joint, sigma in zip(joints, found[-1], strict=True)
-                ]
-                notes.append(f"sigmas of {category} estimated: {first_few(shown, _SHOWN)}")
+                pairs = zip(joints, found[-1], strict=True)
+                shown = first_few([f"{joint} {sigma:.3f}" for joint, sigma in pairs], _SHOWN)
+                notes.append(f"sigmas of {category} estimated: {shown}")
         data = replace(data, joint_sigmas=tuple(found), notes=(*data.notes, *notes))
     else:
         data = replace(data, joint_sigmas=given_sigmas(data, settings.sigmas))
@@ -138,31 +136,21 @@ def estimated_sigmas(data: Dataset) -> _Sigmas:
 
 def _spreads(data: Dataset, left: IndexArray, right: IndexArray) -> FloatArray:
     """Return the sigma of each category and joint from pairs, (C, J); NaN with few of them."""
-    of = data.annotations
+    of, points = data.annotations, data.annotations.keypoints
     most = max(map(len, data.joint_names), default=0)
-    found = np.full((len(data.joint_names), most), nan)
-    if of.keypoints is None or not len(left):
-        return found
-    points = of.keypoints
-    area, _ = points.packed().scales(of.bbox)
-    n_joints = (points.stop - points.start)[left]
-    first, offsets = rows(points.start[left], points.stop[left])
-    number = np.repeat(np.arange(len(left)), n_joints)
-    second = first + (points.start[right] - points.start[left])[number]
-    joint = np.arange(len(number)) - offsets[:-1][number]
-    scale = (area[left] + area[right])[number] / 2
-    both = (points.visibility[first] > 0) & (points.visibility[second] > 0) & (scale > 0)
-    squared = ((points.xy[first] - points.xy[second]) ** 2).sum(1)[both] / scale[both]
-    key = (of.category[left][number] * most + joint)[both]
-    for cell, values in _groups(key, squared):
-        if len(values) >= _LEAST:
-            found[divmod(cell, most)] = np.sqrt(np.median(values) / log(2) / 2)
-    return found
-
-
-def _groups(key: IndexArray, values: FloatArray) -> Sequence[tuple[int, FloatArray]]:
-    """Return each key with its values."""
-    order = np.argsort(key, kind="stable")
-    keys, start = np.unique(key[order], return_index=True)
-    parts = np.split(values[order], start[1:])
-    return list(zip(keys.tolist(), parts, strict=False))
+    found = np.full(len(data.joint_names) * most, nan)
+    if points is not None and len(left):
+        area, _ = points.packed().scales(of.bbox)
+        first, offsets = rows(points.start[left], points.stop[left])
+        number = np.repeat(np.arange(len(left)), np.diff(offsets))
+        second = first + (points.start[right] - points.start[left])[number]
+        joint = np.arange(len(number)) - offsets[:-1][number]
+        scale = (area[left] + area[right])[number] / 2
+        both = (points.visibility[first] > 0) & (points.visibility[second] > 0) & (scale > 0)
+        squared = ((points.xy[first] - points.xy[second]) ** 2).sum(1)[both] / scale[both]
+        key = (of.category[left][number] * most + joint)[both]
+        for cell in np.unique(key).tolist():
+            values = squared[key == cell]
+            if len(values) >= _LEAST:
+                found[cell] = np.sqrt(np.median(values) / log(2) / 2)
+    return found.reshape(len(data.joint_names), most)

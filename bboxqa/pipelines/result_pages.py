@@ -1,7 +1,7 @@
 """Pages of results, with the pixels of their worst images."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,50 @@ from bboxqa.report.result_files import manifest
 _SIDE = 640
 
 
+@dataclass(frozen=True, slots=True)
+class _Images:
+    """The images of a page: width and height by file name, 0 for unknown.
+
+    They are also looked for beside `sources`, the files of annotations. `drawn_as` is "former" if
+    the page draws images in the size of the file, and "latter" if in that of the data.
+    """
+
+    sizes: Mapping[str, tuple[int, int]]
+    sources: Sequence[str]
+    drawn_as: str
+
+    def pixels(
+        self,
+        target: PageTarget,
+        progress: Progress | None = None,
+        folder: Path | None = None,
+    ) -> dict[str, Pixels]:
+        """Return the pixels of each image, or why it has none; as files below a folder, if any."""
+        if folder is not None:
+            (folder / PIXELS).mkdir()
+        if not target.images or not self.sizes:
+            return {}
+        shown = pictures(
+            [*self.sizes], target.images, _SIDE, sizes=[*self.sizes.values()],
+            sources=self.sources, progress=progress,
+        )  # fmt: skip
+        found = {}
+        for number, (name, picture) in enumerate(zip(self.sizes, shown, strict=True), 1):
+            remark = address = ""
+            if not picture.problem:
+                remark = other_size(picture.size, self.sizes[name], self.drawn_as)
+                address = (
+                    inline(thumbnail(picture)) if folder is None else f"{PIXELS}/{number}.webp"
+                )
+                if folder is not None:
+                    (folder / address).write_bytes(thumbnail(picture))
+            found[name] = Pixels(address, *picture.size, picture.problem, remark)
+        return found
+
+
+_Pages = Callable[[Mapping[str, Pixels]], Iterator[tuple[str, str]]]
+
+
 def write_saved(
     folder: Path,
     target: PageTarget,
@@ -48,20 +92,13 @@ def write_saved(
     Returns notes, as `write_result` does. Raises DatasetError if the folder holds no such result,
     or there is no folder of images, and OutputError if the page cannot be written.
     """
+    from jinja2 import UndefinedError
+
     documents = read_saved(folder)
     if pseudonyms is not None:
         documents = pseudonymous_documents(documents, pseudonyms)
-    with _fitting(folder):
-        return write_result(documents, target, progress)
-
-
-@contextmanager
-def _fitting(folder: Path) -> Iterator[None]:
-    """Name the folder in the error if its documents contradict each other."""
-    from jinja2 import UndefinedError
-
     try:
-        yield
+        return write_result(documents, target, progress)
     except (LookupError, TypeError, ValueError, AttributeError, UndefinedError) as error:
         raise DatasetError(
             [f"{folder}: its files do not fit together: {type(error).__name__}: {error}"],
@@ -81,24 +118,20 @@ def write_result(
     """
     worst = documents.get("worst_images")
     shown = worst_first(worst, every=target.split)[: target.top]
-    images = _Images(
-        {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in shown},
-        [str(each["name"]) for each in documents["manifest"]["inputs"]],
-        "latter",
-    )
+    sizes = {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in shown}
+    inputs = [str(each["name"]) for each in documents["manifest"]["inputs"]]
 
     def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
         return agreement_pages(
             documents, pixels, top=target.top, above=target.above, split=target.split
         )
 
-    notes = _write(target, images, pages, progress)
+    notes = _write(target, _Images(sizes, inputs, "latter"), pages, progress)
     kept = 0 if worst is None else len(worst["images"])
     if worst is not None and kept < min(target.n_images or 0, worst["n_images"]):
         note = (
-            f"--top {target.n_images}: the result keeps its {kept:,} worst images, and no page "
-            f"shows more; `bboxqa agree --top {target.n_images}` keeps more, up to 200,000 "
-            "annotations"
+            f"--top {target.n_images}: the result keeps its {kept:,} worst images; `bboxqa agree "
+            f"--top {target.n_images}` keeps more, up to 200,000 annotations"
         )
         notes = (*notes, note)
     return notes
@@ -126,21 +159,34 @@ def write_report(
 
 
 def _write(
-    target: PageTarget,
-    images: "_Images",
-    pages: Callable[[Mapping[str, Pixels]], Iterator[tuple[str, str]]],
-    progress: Progress | None,
+    target: PageTarget, images: _Images, pages: _Pages, progress: Progress | None
 ) -> tuple[str, ...]:
     """Write the pages that show some pixels, in a folder or as one file, and return notes."""
+    notes: list[str] = []
     if target.split:
         with page_folder(target.path) as folder:
-            pixels = images.pixels(target, _file_of(folder), progress)
+            pixels = images.pixels(target, progress, folder)
             write_pages(folder, pages(pixels))
-        return _notes(pixels)
-    pixels = images.pixels(target, _inline, progress)
-    ((_, page),) = pages(pixels)
-    write_page(target.path, page)
-    return (*_notes(pixels), *_on_size(page, target))
+    else:
+        pixels = images.pixels(target, progress)
+        ((_, page),) = pages(pixels)
+        write_page(target.path, page)
+        size = len(encoded(page))
+        if size > target.most_bytes:
+            notes.append(
+                f"the page has {size / 1e6:.1f} MB: --top {target.top // 2} shows fewer images, "
+                "--split writes a folder of pages"
+            )
+    lacking = [each.problem for each in pixels.values() if each.problem]
+    other = [f"{quoted(name)}: {each.remark}" for name, each in pixels.items() if each.remark]
+    kinds = ((BLANK_CANVAS, lacking), ("of another size than the data say", other))
+    shown = [
+        f"{len(reasons):,} of {count(len(pixels), 'image')} {what}, see the page; the first: "
+        f"{reasons[0]}"
+        for what, reasons in kinds
+        if reasons
+    ]
+    return (*shown, *notes)
 
 
 def report_page(
@@ -153,11 +199,11 @@ def report_page(
 ) -> str:
     """Return the page of a report of `validate` as one file; `above` as in `PageTarget`."""
     target = PageTarget(Path(), images, above=above)
-    pixels = _images_of(report, target).pixels(target, _inline)
+    pixels = _images_of(report, target).pixels(target)
     return findings_page(report, pixels, above=above, **_made(report, images, settings, choices))
 
 
-def _images_of(report: FoundReport, target: PageTarget) -> "_Images":
+def _images_of(report: FoundReport, target: PageTarget) -> _Images:
     sizes = pictured_images(report, target.top)
     return _Images(sizes, [file.name for file in report.files], "former")
 
@@ -183,82 +229,3 @@ def _made(
     given["ground_truth"] = [] if ground_truth is None else [str(ground_truth)]
     command = validate_command(names, found["settings"], defaults, given)
     return {"manifest": found, "command": command}
-
-
-def _on_size(page: str, target: PageTarget) -> tuple[str, ...]:
-    """Return a note on a page that is too large to be opened soon."""
-    size = len(encoded(page))
-    if size <= target.most_bytes:
-        return ()
-    note = (
-        f"the page has {size / 1e6:.1f} MB: --top {target.top // 2} shows fewer images, --split "
-        "writes a folder of pages"
-    )
-    return (note,)
-
-
-class _Images:
-    """Images of a page, with width and height by file name, 0 for unknown.
-
-    They are also looked for beside `sources`, the files of annotations. `drawn_as` is "former" if
-    the page draws images in the size of the file, and "latter" if in that of the data.
-    """
-
-    def __init__(
-        self, sizes: Mapping[str, tuple[int, int]], sources: Sequence[str], drawn_as: str
-    ) -> None:
-        self._sizes, self._sources, self._drawn_as = sizes, sources, drawn_as
-
-    def pixels(
-        self,
-        target: PageTarget,
-        address_of: Callable[[int, bytes], str],
-        progress: Progress | None = None,
-    ) -> dict[str, Pixels]:
-        """Return the pixels of each image, or why it has none.
-
-        `address_of` returns the URL of the n-th image, given its WebP.
-        """
-        if not target.images or not self._sizes:
-            return {}
-        sizes = [*self._sizes.values()]
-        shown = pictures(
-            [*self._sizes], target.images, _SIDE, sizes=sizes, sources=self._sources,
-            progress=progress,
-        )  # fmt: skip
-        found = {}
-        for number, (name, picture) in enumerate(zip(self._sizes, shown, strict=True), 1):
-            remark = address = ""
-            if not picture.problem:
-                remark = other_size(picture.size, self._sizes[name], self._drawn_as)
-                address = address_of(number, thumbnail(picture))
-            found[name] = Pixels(address, *picture.size, picture.problem, remark)
-        return found
-
-
-def _notes(found: Mapping[str, Pixels]) -> tuple[str, ...]:
-    """Return numbers of images that are not shown or of another size, with the first reason."""
-    lacking = [each.problem for each in found.values() if each.problem]
-    other = [f"{quoted(name)}: {each.remark}" for name, each in found.items() if each.remark]
-    kinds = ((BLANK_CANVAS, lacking), ("of another size than the data say", other))
-    return tuple(
-        f"{len(reasons):,} of {count(len(found), 'image')} {what}, see the page; "
-        f"the first: {reasons[0]}"
-        for what, reasons in kinds
-        if reasons
-    )
-
-
-def _inline(_number: int, content: bytes) -> str:
-    return inline(content)
-
-
-def _file_of(folder: Path) -> Callable[[int, bytes], str]:
-    """Return a function that writes images below a folder, and returns their relative addresses."""
-    (folder / PIXELS).mkdir()
-
-    def written(number: int, content: bytes) -> str:
-        (folder / PIXELS / f"{number}.webp").write_bytes(content)
-        return f"{PIXELS}/{number}.webp"
-
-    return written
