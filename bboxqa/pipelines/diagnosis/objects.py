@@ -71,7 +71,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     Pairs whose merging significantly raises alpha come first, by gain, then the most frequent ones.
     """
     tables = of.tables
-    table, matrix = tables["confusions"], tables["confusion_matrix"]
+    table = tables["confusions"]
     gain, share = bounds(table, "gain"), bounds(table, "share")
     frequent = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
     significant = np.where(gain.low > 0, gain.value, 0)
@@ -82,6 +82,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         n, both = int(table["n"][place]), (table["first"][place], table["second"][place])
         who: list[str] = []
         if named:
+            matrix = tables["confusion_matrix"]
             is_of_both = np.isin(matrix["category"], both) & np.isin(matrix["others"], both)
             own = matrix.take(np.flatnonzero(is_of_both))
             # An object that several others saw counts once.

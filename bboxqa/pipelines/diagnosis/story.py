@@ -16,24 +16,29 @@ from bboxqa.diagnostics.agreement_groups import copies, independent
 from bboxqa.diagnostics.categories import Unused, unused_categories
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.geometry.similarities.registry import similarity
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, ReadShapes, Story
-from bboxqa.model.results import MeasuredAgreement
+from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import objects, people, places
 from bboxqa.pipelines.diagnosis.matched_units import check_crowds, matched_units
 from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, said
-from bboxqa.pipelines.diagnosis.significance import LEAST_DRAWS, differences
+from bboxqa.pipelines.diagnosis.significance import LEAST_DRAWS, LEAST_IMAGES, differences
 from bboxqa.pipelines.diagnosis.warnings import limits, warnings_of
 
 _MOST = 9
 _MORE = "the tables of --diagnose"
-# The diagnostics that the story uses; only those of the compared shapes are computed.
+# The diagnostics that the story uses, and those that it uses where annotators may be named; only
+# those of the compared shapes are computed.
 _OF_STORY = {
-    "decomposition", "decomposition_by_annotator", "annotators", "boxes_per_object", "work",
-    "confusion_matrix", "copies", "confusions", "difficulty", "supercategories",
-    *registry.OF_EDGES, *registry.OF_ROTATED_BOXES, *OF_KEYPOINTS, *registry.OF_TRACKS,
+    "decomposition", "decomposition_by_annotator", "annotators", "copies", "confusions",
+    "supercategories", *registry.OF_TRACKS,
+}  # fmt: skip
+_OF_NAMES = {
+    "boxes_per_object", "confusion_matrix", "difficulty", "work", *registry.OF_EDGES,
+    *registry.OF_ROTATED_BOXES, *OF_KEYPOINTS,
 }  # fmt: skip
 
 
@@ -43,7 +48,7 @@ def story_of(of: Diagnosed) -> list[Line]:
     Findings are sorted by the share of objects that they concern; last is what the data cannot
     show.
     """
-    named = of.matched.bootstrap >= LEAST_DRAWS
+    named = _may_be_named(of.part, of.matched.bootstrap, of.matched.data)
     against = [] if of.part.reference is None else [*people.reference_worst(of.part.reference)]
     first = [each.line for each in against if named]
     if not len(of.matched.data.annotations):
@@ -51,18 +56,19 @@ def story_of(of: Diagnosed) -> list[Line]:
     judged = int(independent(of.matched).data.assigned.sum(1).max(initial=0)) > 2
     unused = unused_categories(of.matched) if of.part.reference is None else []
     found = [*people.idle_annotators(of), *people.unused_findings(of, unused)]
+    found += people.copy_findings(of)
     worst: list[tuple[Finding, str]] = []
     if named:
         apart = differences(of.matched) if judged else {}
         worst = [*people.worst_annotator(of, apart)] if judged else []
         found += _of_people(of, unused, judged=judged)
         found += [*places.joint_findings(of), *people.work_findings(of)]
+        found += objects.category_findings(of, {each.category for each in unused})
     if of.part.reference is None:
         found += objects.confusion_findings(of, named=named and judged)
     elif named:
         found += people.reference_confusions(of.part.reference)
     found += objects.supercategory_findings(of)
-    found += objects.category_findings(of, {each.category for each in unused})
     found += objects.track_findings(of)
     found = _with_kinds(of, found, [*objects.kind_findings(of, named=named and judged)])
     found = sorted(_with_worst(found, worst), key=lambda each: -each.weight)
@@ -71,9 +77,16 @@ def story_of(of: Diagnosed) -> list[Line]:
     return [*first, *_fitted(found, _MOST - len(first) - len(last)), *last]
 
 
+def _may_be_named(part: ThresholdResult, bootstrap: int, data: Dataset) -> bool:
+    """Return whether there are enough draws and images to name somebody."""
+    n_images = int((data.assigned.sum(1) >= 2).sum())
+    if part.reference is not None:
+        n_images = part.reference.n_images
+    return bootstrap >= LEAST_DRAWS and n_images >= LEAST_IMAGES
+
+
 def _of_people(of: Diagnosed, unused: Sequence[Unused], *, judged: bool) -> Iterator[Finding]:
     """Yield who errs, against the reference or the others."""
-    yield from people.copy_findings(of)
     name = places.offset_table(of.tables)
     annotators = of.tables["annotators"]
     if of.part.reference is not None:
@@ -218,7 +231,8 @@ def _renamed(table: Table, words: Mapping[str, str]) -> Table:
 
 def told_story(images: ImagePart, result: MeasuredAgreement, *, progress: Progress | None) -> Story:
     """Return sentences on what lowers agreement at the first threshold; see `ImageDiagnoser`."""
-    of = _diagnosed(images, result, _OF_STORY, progress)
+    named = _may_be_named(result.thresholds[0], result.settings.bootstrap, images.data)
+    of = _diagnosed(images, result, _OF_STORY | _OF_NAMES if named else _OF_STORY, progress)
     return Story(**_story_parts(of, images, result))
 
 

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bboxqa.core.text import count, joined, names_in_words
+from bboxqa.core.text import names_in_words
 from bboxqa.model.diagnosis import ALL_AGREE, Line
 from bboxqa.report.numbers import number, percent
-from bboxqa.report.pages.sections import table_rows
 
 # Krippendorff (2018), Content Analysis, 4th edition, chapter 12: from 0.8 on data are reliable, and
 # between 0.667 and 0.8 they allow tentative conclusions only.
@@ -36,8 +35,6 @@ _NOTHING = "Nothing has to be settled: the annotators agree on all objects of th
 _LEAST_GAIN = 0.01
 # Figures have one or two digits after the point, and more only where they would round to a limit.
 _MOST_DIGITS = 4
-# With two annotators who differ, there is no one to begin with.
-_FEWEST_PEOPLE, _MOST_PEOPLE = 3, 4
 # Names of similarities that are not overlaps.
 _NO_IOU = {"keypoints": "similarity (OKS)", "centroid": "similarity", "giou": "GIoU"}
 
@@ -78,12 +75,7 @@ def verdict(summary: Record, settings: Record, diagnosis: Record | None) -> Verd
         status, title = "passed", f"Accepted: {' and '.join(gates)}"
     else:
         status, title = "open", _level(part)
-    figures = _figures(part, settings["similarity"])
-    if "reference" in part and not summary["n_images"]:
-        figures = iter(
-            ["No image has two annotators: their agreement with each other is not measured."]
-        )
-    sentences = (*failures[1:], *figures, *_reference(part))
+    sentences = (*failures[1:], *_figures(part, settings["similarity"]), *_reference(part))
     return Verdict(status, title, sentences, _next_step(diagnosis, settings["similarity"]))
 
 
@@ -210,57 +202,22 @@ def story_lines(diagnosis: Record) -> list[Line]:
 
 
 def _next_step(diagnosis: Record | None, similarity: str) -> str:
-    """Return advice on copies, annotators, and the kind of disagreement that costs most."""
+    """Return advice on the kind of disagreement that costs most."""
     if diagnosis is None:
         return ""
-    copies, people = _about_copies(diagnosis), _about_people(diagnosis)
-    return " ".join(filter(None, (copies, people, _about_kinds(diagnosis, similarity))))
-
-
-def _about_people(diagnosis: Record) -> str:
-    """Return advice to begin with certain annotators; empty if no line is about just one."""
-    names = [row["name"] for row in diagnosis["annotators"]]
-    if len(names) < _FEWEST_PEOPLE:
-        return ""
-    words = dict(zip(names, names_in_words(names), strict=True))
-    subjects = [line.annotators for line in story_lines(diagnosis)]
-    named = [*dict.fromkeys(words[people[0]] for people in subjects if len(people) == 1)]
-    if not named:
-        return ""
-    more = [count(len(named) - _MOST_PEOPLE, "other")] if named[_MOST_PEOPLE:] else []
-    people = joined([*named[:_MOST_PEOPLE], *more])
-    return f"Begin with what “Where agreement is lost” says about {people}."
-
-
-def _about_copies(diagnosis: Record) -> str:
-    """Return advice on shared boxes; empty if there are none."""
-    copied = [row for row in table_rows(diagnosis["tables"]["copies"]) if row["copied"]]
-    if not copied:
-        return ""
-    row, more = copied[0], len(copied) - 1
-    first, second = names_in_words((row["annotator_1"], row["annotator_2"]))
-    others = f" (and {count(more, 'more pair')})" if more else ""
-    return (
-        f"Ask {first} and {second}{others} why {percent(row['identical_share'])} of the boxes that "
-        "both drew are identical: figures of copies, or of proposed boxes that both kept, do not "
-        "show how far they agree independently."
-    )
-
-
-def _about_kinds(diagnosis: Record, similarity: str) -> str:
-    """Return advice on the kind of disagreement that costs most."""
     rows = diagnosis["decomposition"]
+    if [row["kind"] for row in rows if row["n_any"]] == [ALL_AGREE]:
+        return _NOTHING
     gains = {
         row["kind"]: max(row["alpha_gain"] or 0.0, row["f1_gain"] or 0.0)
         for row in rows
         if row["kind"] in _ADVICE
     }
-    if [row["kind"] for row in rows if row["n_any"]] == [ALL_AGREE]:
-        return _NOTHING
     kind = max(gains, key=gains.__getitem__, default="")
     if gains.get(kind, 0) <= 0:
         return ""
     if gains[kind] < _LEAST_GAIN:
         return _LITTLE
-    is_of_joints = similarity == "keypoints" and kind == "badly placed"
-    return _ADVICE_OF_JOINTS if is_of_joints else _ADVICE[kind]
+    if similarity == "keypoints" and kind == "badly placed":
+        return _ADVICE_OF_JOINTS
+    return _ADVICE[kind]
