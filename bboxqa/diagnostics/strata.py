@@ -9,11 +9,11 @@ import numpy as np
 from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.objects import has_meaning
-from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals, ratio_intervals
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
-from bboxqa.diagnostics.decomposition import AgreementSums, Kind, disagreements, drawn_sums
-from bboxqa.diagnostics.object_cells import pairs_of_units, summed_rows, unit_members
+from bboxqa.diagnostics.decomposition import Kind, disagreements, drawn_sums
+from bboxqa.diagnostics.object_cells import RatioSums, pairs_of_units, summed_rows, unit_members
 from bboxqa.diagnostics.parts import DrawnObjects, drawn_objects
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
@@ -111,83 +111,56 @@ def _by_group(
     group: IndexArray,
 ) -> Table:
     """Return agreement on groups of objects, one row for each that occurs."""
-    counted = disagreements(matched)
-    group = group[counted.home]
-    # Objects of no group, -1, come last.
+    found, sums, pairs = disagreements(matched), drawn_sums(matched), pairs_of_units(matched)
+    group = group[found.home]
     occurs = np.unique(group[group >= 0])
-    n_groups = len(occurs)
-    place = np.where(group < 0, n_groups, np.searchsorted(occurs, group))
-    sums, has, own = (
-        drawn_sums(matched),
-        counted.has_counted[counted.counted],
-        place[counted.counted],
-    )
-    n = np.bincount(own, minlength=n_groups + 1)[:n_groups]
+    n_groups, inside = len(occurs), np.flatnonzero(group >= 0)
+    place = np.where(group < 0, -1, np.searchsorted(occurs, group))
+    own, has = place[found.counted], found.has_counted[found.counted]
+    n = np.bincount(own[own >= 0], minlength=n_groups)
+    left, right = unit_members(matched)
+    category = matched.data.annotations.category
+    named, same = objects.of[left], category[left] == category[right]
+    placed = objects.of[pairs.left]
+    ratios = RatioSums(matched, n_groups)
+    for name, of, above, below in (
+        ("f1", np.arange(len(objects)), *sums.of_object[1:]),
+        ("class_share", named, same, np.ones(len(same))),
+        ("mean_similarity", placed, pairs.similarity, np.ones(len(pairs))),
+    ):
+        kept = np.flatnonzero(place[of] >= 0)
+        of_kept = of[kept]
+        ratios.add(name, place[of_kept], objects.image[of_kept], above[kept], below[kept])
     columns: dict[str, Column] = {
         title: Categorical(occurs.astype(np.int32), tuple(names)),
         "n_objects": n,
-        **_ratios(matched, objects, sums, place, n_groups),
-        **_alphas(matched, objects, sums, place, n_groups),
     }
+    for name, figures in ratios.ratios().items():
+        columns |= figures.columns(name)
+    columns |= _alphas(matched, objects, place, inside, n_groups)
     for name, kind in (("missed_share", Kind.MISSED), ("badly_placed_share", Kind.BADLY_PLACED)):
-        n_with = sum_by(own, has[:, kind], n_groups + 1)[:n_groups]
-        columns[name] = ratio(n_with, n.astype(np.float64))
+        n_with = np.bincount(own[(own >= 0) & has[:, kind]], minlength=n_groups)
+        columns[name] = ratio(n_with.astype(np.float64), n.astype(np.float64))
     return Table(columns)
-
-
-def _ratios(
-    matched: MatchedUnits,
-    objects: DrawnObjects,
-    sums: AgreementSums,
-    place: IndexArray,
-    n_groups: int,
-) -> dict[str, Column]:
-    """Return F1, class share and mean similarity of each group, with their intervals."""
-    pairs, category = pairs_of_units(matched), matched.data.annotations.category
-    left, right = unit_members(matched)
-    named, placed = objects.of[left], objects.of[pairs.left]
-    same = (category[left] == category[right]).astype(np.float64)
-    figures = (
-        (np.arange(len(objects)), *sums.of_object[1:]),
-        (named, same, np.ones(len(named))),
-        (placed, pairs.similarity, np.ones(len(placed))),
-    )
-    shape = len(figures) * n_groups, len(matched.data.image_names)
-    places = [n * n_groups + place[of] for n, (of, _, _) in enumerate(figures)]
-    kept = np.flatnonzero(np.concatenate([place[of] for of, _, _ in figures]) < n_groups)
-    row = np.concatenate(places)[kept]
-    image = np.concatenate([objects.image[of] for of, _, _ in figures])[kept]
-    above, below = (
-        table_of(row, image, np.concatenate([each[side] for each in figures])[kept], shape)
-        for side in (1, 2)
-    )
-    value = ratio(*(np.asarray(table.sum(1)).ravel() for table in (above, below)))
-    bounds = ratio_intervals(above, below, matched.bootstrap, matched.seed)
-    columns: dict[str, Column] = {}
-    for n, name in enumerate(("f1", "class_share", "mean_similarity")):
-        own = slice(n * n_groups, (n + 1) * n_groups)
-        columns |= figure_columns(name, value[own], bounds[own])
-    return columns
 
 
 def _alphas(
     matched: MatchedUnits,
     objects: DrawnObjects,
-    sums: AgreementSums,
     place: IndexArray,
+    inside: IndexArray,
     n_groups: int,
 ) -> dict[str, Column]:
     """Return the alpha of the units of each group with its interval, NaN without meaning."""
-    n_images, n_values = len(matched.data.image_names), len(matched.data.category_names) + 1
-    kept = np.flatnonzero(place[sums.place] < n_groups)
-    of, value = sums.place[kept], sums.value[kept]
-    keys, row = compact(place[of] * n_values + value, n_groups * n_values)
-    inside = np.flatnonzero(place < n_groups)
+    sums, n_categories = drawn_sums(matched), len(matched.data.category_names)
+    n_images, n_values = len(matched.data.image_names), n_categories + 1
+    kept = np.flatnonzero(place[sums.place] >= 0)
+    of = sums.place[kept]
+    keys, row = compact(place[of] * n_values + sums.value[kept], n_groups * n_values)
+    agreeing = sums.of_object[0, inside]
     tables = (
         table_of(row, objects.image[of], sums.count[kept], (len(keys), n_images)),
-        table_of(
-            place[inside], objects.image[inside], sums.of_object[0, inside], (n_groups, n_images)
-        ),
+        table_of(place[inside], objects.image[inside], agreeing, (n_groups, n_images)),
     )
     group = keys // n_values
 
@@ -197,11 +170,10 @@ def _alphas(
 
     alpha = evaluate(*(np.asarray(table.sum(1)).reshape(-1, 1) for table in tables))[:, 0]
     if matched.missing == "category":
-        n_categories = len(matched.data.category_names)
-        key = place[objects.of] * n_categories + matched.data.annotations.category
-        drawn = np.bincount(key, minlength=(n_groups + 1) * n_categories).astype(np.float64)
-        meaningful = [has_meaning(row) for row in drawn.reshape(-1, n_categories)[:n_groups]]
-        alpha[~np.array(meaningful, np.bool_)] = np.nan
+        for each in range(n_groups):
+            drawn = matched.data.annotations.category[place[objects.of] == each]
+            if not has_meaning(np.bincount(drawn, minlength=n_categories).astype(np.float64)):
+                alpha[each] = np.nan
     in_images = np.unique(place[of] * n_images + objects.image[of])
     with_group = np.bincount(in_images // max(n_images, 1), minlength=n_groups)
     bounds = drawn_intervals(
