@@ -12,6 +12,7 @@ from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import count, unknown_name
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.choices import given
+from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
@@ -124,15 +125,19 @@ def draw_with(
         raise ConfigError(unknown_name(by, get_args(By)), "by")
     if ax is not None and side_by_side:
         raise ConfigError("side_by_side draws a figure of its own; leave it or ax out")
-    reading: dict[str, Any] = {"pseudonyms": pseudonyms, "progress": progress}
+    reading = replace(
+        AS_COMPARED, digest=False, min_annotators=1, by_files="typed", outlines=True,
+        choices=choices, pseudonyms=pseudonyms, progress=progress,
+    )  # fmt: skip
     with names_hidden(pseudonyms, _paths_of(source), settings.filter, choices):
         if by == "finding":
-            documents = _documents(source, settings.filter, choices)
-            given = people_of(documents, pseudonyms)
-            scene, notes = finding_scene(documents, image, given)
+            documents = [*map(Document, _readings(source, settings.filter, choices))]
+            if not documents:
+                raise DatasetError(["there is no file in which rules could find anything"])
+            scene, notes = finding_scene(documents, image, people_of(documents, pseudonyms))
             sources = [each.reading.name for each in documents]
         else:
-            scene, by, notes, sources = _scene(source, image, settings, by, reading, choices)
+            scene, by, notes, sources = _scene(source, image, settings, by, reading)
             notes += [] if scene.shapes else [_EMPTY]
     scene, of_pixels, file = _with_pixels(scene, images, sources)
     scene, of_size = _with_size(scene, "findings" if by == "finding" else "annotations")
@@ -155,12 +160,7 @@ def draw_with(
 
 
 def _scene(
-    source: Source,
-    image: str | int,
-    settings: AgreeSettings,
-    by: By | None,
-    reading: dict[str, Any],
-    choices: Choices,
+    source: Source, image: str | int, settings: AgreeSettings, by: By | None, reading: Reading
 ) -> tuple[Scene, By, list[str], list[str]]:
     """Return an image of a data set, the meaning of its colours, notes, and the files read."""
     if isinstance(source, Dataset):
@@ -171,25 +171,20 @@ def _scene(
             keypoints=needs_keypoints(settings.similarity),
             min_annotators=1,
             digest=False,
-            **reading,
+            pseudonyms=reading.pseudonyms,
+            progress=reading.progress,
         )
     else:
         # No checks: a drawing should show defects as well.
-        unchecked = msgspec.structs.replace(settings, checks=False)
-        wanted = replace(
-            AS_COMPARED,
-            digest=False,
-            min_annotators=1,
-            by_files="typed",
-            outlines=True,
-            choices=choices,
-            **reading,
-        )
-        data = read_for(source, unchecked, wanted)
+        data = read_for(source, msgspec.structs.replace(settings, checks=False), reading)
+
+    def records() -> Iterator[object]:
+        if not isinstance(source, Dataset):
+            for document in _readings(source, settings.filter, reading.choices):
+                yield from document.images
+
     try:
-        name = chosen_image(
-            image, data.image_names, lambda: _records(source, settings.filter, choices)
-        )
+        name = chosen_image(image, data.image_names, records)
     except DatasetError as error:
         # The image may be in a file that is left out.
         raise error.with_advice(data.left_out) from None
@@ -205,32 +200,15 @@ def _is_document(source: Source) -> TypeGuard[Mapping[str, Any]]:
 
 def _readings(source: Source, pattern: str | None, choices: Choices) -> Iterator[RawDocument]:
     """Yield the raw documents of the COCO files of a source, even of broken files."""
+    if isinstance(source, Dataset):
+        raise ConfigError("by 'finding' needs the file; a Dataset has only what was read of it")
     if _is_document(source):
         yield read_bytes(document_bytes(source), "document")
         return
-    for file in list_files(
-        paths_in(cast("Files", source)), pattern, only_checked=True, choices=choices
-    ):
-        read = document_of(file, choices)
-        if read is not None:
-            yield read
-
-
-def _records(source: Source, pattern: str | None, choices: Choices) -> list[object]:
-    """Return the image records of a source; a data set has none."""
-    if isinstance(source, Dataset):
-        return []
-    return [record for reading in _readings(source, pattern, choices) for record in reading.images]
-
-
-def _documents(source: Source, pattern: str | None, choices: Choices) -> list[Document]:
-    """Return the documents of a source, in which rules look for findings."""
-    if isinstance(source, Dataset):
-        raise ConfigError("by 'finding' needs the file; a Dataset has only what was read of it")
-    found = [Document(reading) for reading in _readings(source, pattern, choices)]
-    if not found:
-        raise DatasetError(["there is no file in which rules could find anything"])
-    return found
+    paths = paths_in(cast("Files", source))
+    for file in list_files(paths, pattern, only_checked=True, choices=choices):
+        if (document := document_of(file, choices)) is not None:
+            yield document
 
 
 def _paths_of(source: Source) -> list[AnyPath]:

@@ -112,11 +112,10 @@ def _not_found(name: str, place: Place, folders: Sequence[Path]) -> str:
     """Return the reason why the file of a name is not opened."""
     if place.state == ImageState.OUTSIDE:
         return f"{quoted(name)} leads out of the folder of images; it was not opened"
-    if place.problem:
-        return f"{quoted(name)}: {place.problem}"
     if is_id_as_name(name):
         return "the data name no file for this image"
-    return f"there is no file {quoted(name)} in {', '.join(str(folder) for folder in folders)}"
+    there = f"there is no file {quoted(name)} in {', '.join(map(str, folders))}"
+    return f"{quoted(name)}: {place.problem}" if place.problem else there
 
 
 def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Picture:
@@ -152,11 +151,10 @@ def _with_pillow(
             stored = (int(image.width), int(image.height))
             n_pixels = image.width * image.height
             if image.format in ("JPEG", "MPO"):
-                # JPEG decodes far faster at a lower resolution.
+                # JPEG decodes far faster at a lower resolution, but not if it is progressive.
                 image.draft("RGB", (side, side))
-            # A progressive image is decoded in full before it is reduced.
-            progressive = bool(image.info.get("progressive"))
-            n_decoded = n_pixels if progressive else image.width * image.height
+            is_progressive = bool(image.info.get("progressive"))
+            n_decoded = n_pixels if is_progressive else image.width * image.height
             if n_decoded > MOST_WHOLE or n_pixels > MOST_PIXELS:
                 return None if in_parts else _too_large(stored)
             if in_parts and _is_deep(image):
@@ -205,11 +203,10 @@ def _colored(image: Any) -> Any:
 
     if _is_deep(image):
         return Image.fromarray(_scaled(np.asarray(image)[..., None]))
-    if not image.has_transparency_data:
-        return image.convert("RGB")
-    image = image.convert("RGBA")
-    white = Image.new("RGBA", image.size, "white")
-    return Image.alpha_composite(white, image).convert("RGB")
+    if image.has_transparency_data:
+        white = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(white, image.convert("RGBA"))
+    return image.convert("RGB")
 
 
 def _scaled(values: NDArray[Any]) -> ByteArray:
@@ -266,17 +263,12 @@ def _places(names: Sequence[str], folders: Sequence[Path], sources: Sequence[Pat
             places[number] = place
     for number, (name, place) in enumerate(zip(names, places, strict=True)):
         if place.state == ImageState.MISSING and not is_picture(name):
-            places[number] = _with_suffix(as_written(name), search) or place
+            ends = [end for suffix in IMAGE_SUFFIXES for end in (suffix.upper(), suffix)]
+            found = search.find([as_written(name) + end for end in ends])
+            # Where upper and lower case are the same, each file is found twice.
+            files = {each.file.lower(): each for each in found if each.state == ImageState.FOUND}
+            places[number] = files.popitem()[1] if len(files) == 1 else place
     return places
-
-
-def _with_suffix(name: str, search: ImageSearch) -> Place | None:
-    """Return the place of the only image file that has a name and a suffix; None if not one has."""
-    tried = [name + each for suffix in IMAGE_SUFFIXES for each in (suffix.upper(), suffix)]
-    found = [each for each in search.find(tried) if each.state == ImageState.FOUND]
-    # Where upper and lower case are the same, each file is found twice.
-    distinct = {each.file.lower(): each for each in found}
-    return distinct.popitem()[1] if len(distinct) == 1 else None
 
 
 def thumbnail(picture: Picture) -> bytes:

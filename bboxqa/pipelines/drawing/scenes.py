@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import clean, count, nearest, quoted
@@ -42,19 +42,15 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
     if settings is not None:
         data = _compared(with_sigmas(data, settings), settings.similarity)
     place = data.image_names.index(name)
-    rows = np.flatnonzero(data.annotations.image == place)
-    unit = (
-        np.zeros(len(rows), np.int64) if settings is None else _units(data, place, rows, settings)
-    )
+    rows = np.flatnonzero(data.annotations.image == place).tolist()
+    units = [0] * len(rows) if settings is None else _units(data, place, rows, settings)
     width, height = data.image_size[place].tolist()
     asked = np.flatnonzero(data.assigned[place]).tolist()
     return Scene(
-        name=name,
-        width=width,
-        height=height,
-        shapes=tuple(
-            _shape(data, int(row), number) for row, number in zip(rows, unit.tolist(), strict=True)
-        ),
+        name,
+        width,
+        height,
+        tuple(_shape(data, row, unit) for row, unit in zip(rows, units, strict=True)),
         annotators=data.annotator_names,
         categories=data.category_names,
         asked=tuple(data.annotator_names[each] for each in asked),
@@ -102,12 +98,14 @@ def _turned_rings(
     return () if boxes is None or not boxes[row, 4] else (drawn(boxes[row : row + 1])[0],)
 
 
-def _units(data: Dataset, place: int, rows: IndexArray, settings: AgreeSettings) -> IndexArray:
+def _units(
+    data: Dataset, place: int, rows: Sequence[int], settings: AgreeSettings
+) -> Sequence[int]:
     """Return the unit of each annotation of an image, from 1 on; 0 for crowds."""
     if len(settings.iou_threshold) != 1:
         raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
     compared = np.flatnonzero(~data.annotations.iscrowd[rows])
-    taken = select_annotations(data.annotations, rows[compared])
+    taken = select_annotations(data.annotations, np.array(rows, np.int64)[compared])
     outlines, joints = taken.segmentation, taken.keypoints
     annotations = replace(
         taken,
@@ -115,23 +113,25 @@ def _units(data: Dataset, place: int, rows: IndexArray, settings: AgreeSettings)
         segmentation=None if outlines is None else outlines.packed(),
         keypoints=None if joints is None else joints.packed(),
     )
+    one = slice(place, place + 1)
     image = replace(
         data,
-        image_names=data.image_names[place : place + 1],
-        image_size=data.image_size[place : place + 1],
-        assigned=data.assigned[place : place + 1],
+        image_names=data.image_names[one],
+        image_size=data.image_size[one],
+        assigned=data.assigned[one],
         annotations=annotations,
         unlisted=None,
     )
-    threshold = settings.iou_threshold[0]
+    (threshold,) = settings.iou_threshold
     pairs, _ = candidate_pairs(
         image, settings.similarity, threshold, all_touched=settings.all_touched
     )
     lenient = settings.category_lenient
     units = match(annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
-    result = np.zeros(len(rows), np.int64)
-    result[compared] = units.unit + 1
-    return result
+    found = np.zeros(len(rows), np.int64)
+    found[compared] = units.unit + 1
+    numbers: list[int] = found.tolist()
+    return numbers
 
 
 def finding_scene(
@@ -147,7 +147,7 @@ def finding_scene(
     name = chosen_image(wanted, known, lambda: records)
     shapes: list[Shape] = []
     rules: _Rules = {}
-    notes: list[str] = []
+    notes: dict[str, None] = {}
     size = (0.0, 0.0)
     for document in documents:
         own = [name_of_record(record) == name for record in document.images.values]
@@ -160,23 +160,18 @@ def finding_scene(
             title = report.rules[finding.code].title
             places = (finding.pointer, *finding.examples)
             rows = {row for each in places if (row := annotation_row(each)) is not None}
-            inside = [row for row in sorted(rows) if document.image[row] in images]
-            for row in inside:
+            for row in sorted(row for row in rows if document.image[row] in images):
                 codes.setdefault(row, []).append(finding.code)
                 rules.setdefault(finding.code, (finding.severity, title))
-            if any(
-                each == f"/images/{row}" or each.startswith(f"/images/{row}/")
-                for row in images
-                for each in places
-            ):
-                notes.append(f"about the image itself: {finding.code} {title}")
+            of_images = tuple(f"/images/{row}/" for row in images)
+            if any(f"{each}/".startswith(of_images) for each in places):
+                notes[f"about the image itself: {finding.code} {title}"] = None
         drawn = [*_found_shapes(document, codes, pseudonyms)]
         shapes += drawn
         if lacking := len(codes) - len(drawn):
-            have = "has" if lacking == 1 else "have"
-            notes.append(f"{count(lacking, 'annotation')} with findings {have} no box to draw")
+            notes[f"{count(lacking, 'annotation')} with findings without a box to draw"] = None
     if not shapes:
-        notes.append("no rule finds anything in the annotations of this image")
+        notes["no rule finds anything in the annotations of this image"] = None
     order = sorted(rules.items(), key=lambda item: (-item[1][0].rank, item[0]))
     return Scene(
         name,
@@ -184,7 +179,7 @@ def finding_scene(
         tuple(shapes),
         annotators=tuple(sorted({shape.annotator for shape in shapes})),
         rules=tuple((code, severity, title) for code, (severity, title) in order),
-    ), [*dict.fromkeys(notes)]  # fmt: skip
+    ), [*notes]  # fmt: skip
 
 
 def _found_shapes(
@@ -219,39 +214,31 @@ def name_of_record(record: object) -> str:
 
 
 def chosen_image(
-    wanted: str | int, names: Sequence[str], records: Callable[[], Iterable[object]]
+    wanted: str | int, names: Sequence[str], records: Callable[[], Iterable[Any]]
 ) -> str:
     """Return the image name that matches a name or an id; names are tried first.
 
-    Raises DatasetError if no image matches, or several images have the id.
-
-    `records` returns the image records, which are read only to look for an id.
+    Raises DatasetError if no image matches, or several images have the id. `records` returns the
+    image records, which are read only to look for an id.
 
     Examples
     --------
     >>> chosen_image("0", ["a.png"], lambda: [{"id": 0, "file_name": "a.png"}])
     'a.png'
     """
-    if isinstance(wanted, str):
-        # The same letters with marks may be written in two ways.
-        form = normalize("NFC", wanted)
-        same = [name for name in names if normalize("NFC", name) == form]
-        if wanted in same or len(same) == 1:
-            return wanted if wanted in same else same[0]
-    ids = {name_of_record(each) for each in records() if _id_of(each) == str(wanted)} & {*names}
+    # The same letters with marks may be written in two ways.
+    same = [name for name in names if normalize("NFC", name) == normalize("NFC", str(wanted))]
+    if isinstance(wanted, str) and (wanted in same or len(same) == 1):
+        return wanted if wanted in same else same[0]
+    of_id = (r for r in records() if isinstance(r, dict) and str(r.get("id", "")) == str(wanted))
+    ids = sorted({*map(name_of_record, of_id)} & {*names})
     if len(ids) == 1:
-        return ids.pop()
+        return ids[0]
     if ids:
-        several = ", ".join(repr(name) for name in sorted(ids))
-        problem = f"several images have the id {wanted}: {several}"
+        problem = f"several images have the id {wanted}: {', '.join(map(repr, ids))}"
         raise DatasetError([problem], "Name the image by its file.")
     last = PurePosixPath(str(wanted).replace("\\", "/")).name
     similar = [name for name in names if PurePosixPath(name).name == last]
     hint = f"; did you mean {similar[0]!r}?" if similar else nearest(str(wanted), names)
     such = f", such as {quoted(names[0])}" if names and not hint else hint
     raise DatasetError([f"there is no image {wanted!r} among {count(len(names), 'image')}{such}"])
-
-
-def _id_of(record: object) -> str:
-    value: Any = record.get("id") if isinstance(record, dict) else None
-    return "" if value is None else str(value)

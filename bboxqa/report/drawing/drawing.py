@@ -265,8 +265,8 @@ def _legend(keys: Sequence[Key], width: float) -> _Legend:
         keys = [*keys[: _MOST_KEYS - 1], (more, NO_LOOK)]
     if not keys:
         return _Legend((), 0, 1, 0.0)
-    widest = max(text_width(name, _LETTER) for name, _ in keys)
-    widest = (widest + (_SAMPLE + _AROUND) * _LETTER) / 72
+    letters = max(text_width(name, _LETTER) for name, _ in keys)
+    widest = (letters + (_SAMPLE + _AROUND) * _LETTER) / 72
     n_rows = ceil(len(keys) / max(int(width / widest), 1))
     return _Legend(keys, n_rows, ceil(len(keys) / n_rows), widest)
 
@@ -444,12 +444,10 @@ def _draw_label(ax: "Axes", text: str, look: Look, place: Rectangle, scale: Scal
     from matplotlib.patches import FancyBboxPatch
 
     left, top, right, bottom = place
-    radius = 0.25 * scale.letter / scale.pixel
-    ground = FancyBboxPatch(
-        (left, top), right - left, bottom - top, boxstyle=f"round,pad=0,rounding_size={radius}",
-        facecolor=look.color, edgecolor=BACK, linewidth=0.6, zorder=4,
-    )  # fmt: skip
-    ax.add_patch(ground)
+    style = f"round,pad=0,rounding_size={0.25 * scale.letter / scale.pixel}"
+    ground: Any = {"facecolor": look.color, "edgecolor": BACK, "linewidth": 0.6, "zorder": 4}
+    size: Any = ((left, top), right - left, bottom - top)
+    ax.add_patch(FancyBboxPatch(*size, boxstyle=style, **ground))
     ax.text(
         (left + right) / 2, (top + bottom) / 2, text, fontsize=scale.letter, ha="center",
         va="center_baseline", color=readable_on(look.color), zorder=5, clip_on=True,
@@ -488,32 +486,26 @@ def place_labels(
     """
     placed: list[Rectangle | None] = [None] * len(boxes)
     taken: list[Rectangle] = []
+    smaller: list[Rectangle] = []
     areas = [(right - left) * (bottom - top) for left, top, right, bottom in boxes]
-    order = sorted(range(len(boxes)), key=areas.__getitem__)
-    for rank, index in enumerate(order):
+    for index in sorted(range(len(boxes)), key=areas.__getitem__):
         (left, top, right, bottom), (width, height) = boxes[index], sizes[index]
-        starts = [
-            (x, y)
-            for y in (top - height, bottom, top, bottom - height)
-            for x in (left, right - width)
-        ]
-        free = [
-            place
-            for x, y in starts
-            if _is_inside(place := (x, y, x + width, y + height), bounds)
-            and not any(_overlap(place, other, gap) for other in taken)
-        ]
-        smaller = [boxes[each] for each in order[:rank]]
-        if free:
-            best = min(free, key=lambda place: sum(_overlap(place, box) for box in smaller))
+        best, fewest = None, len(boxes)
+        for y in (top - height, bottom, top, bottom - height):
+            for x in (left, right - width):
+                place = (x, y, x + width, y + height)
+                is_inside = bounds[0] <= x and bounds[1] <= y
+                is_inside &= place[2] <= bounds[2] and place[3] <= bounds[3]
+                if not is_inside or any(_overlap(place, other, gap) for other in taken):
+                    continue
+                n_covered = sum(_overlap(place, box) for box in smaller)
+                if n_covered < fewest:
+                    best, fewest = place, n_covered
+        if best is not None:
             placed[index] = best
             taken.append(best)
+        smaller.append(boxes[index])
     return placed
-
-
-def _is_inside(place: Rectangle, bounds: Rectangle) -> bool:
-    is_after = bounds[0] <= place[0] and bounds[1] <= place[1]
-    return is_after and place[2] <= bounds[2] and place[3] <= bounds[3]
 
 
 def _overlap(one: Rectangle, other: Rectangle, gap: float = 0.0) -> bool:
