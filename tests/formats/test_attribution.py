@@ -212,7 +212,11 @@ def test_a_file_twice(tmp_path):
 # Fewer than two annotators.
 
 
-WAYS = ("1. a key on each annotation", "2. one image record per annotator", "3. one file per ann")
+WAYS = (
+    "1. a key on each annotation",
+    "2. one image record per annotator",
+    "3. one file or folder",
+)
 
 
 @pytest.mark.parametrize(
@@ -267,10 +271,9 @@ def test_a_format_names_its_own_ways(tmp_path):
     (tmp_path / "1.xml").write_text(XML)
     with pytest.raises(DatasetError) as caught:
         read_dataset(tmp_path / "1.xml")
-    assert str(caught.value).splitlines()[1:-1] == [
-        "Agreement needs at least two annotators. They are found in one of these ways:",
-        "  1. the assignee of the job: one export for each job",
-        "  2. one file per annotator: bboxqa agree FIRST.xml SECOND.xml",
+    assert str(caught.value).splitlines()[2:-1] == [
+        "  1. the assignee of the annotations or their job",
+        "  2. one file or folder per annotator: bboxqa agree FIRST.xml SECOND.xml",
     ]
     (tmp_path / "ann").mkdir()
     (tmp_path / "ann/a.json").write_text(
@@ -278,6 +281,6 @@ def test_a_format_names_its_own_ways(tmp_path):
         ' "shape_type": "rectangle"}], "imagePath": "a.jpg"}'
     )
     with pytest.raises(
-        DatasetError, match=r"Give one folder per annotator: bboxqa agree FOLDER FOLDER"
+        DatasetError, match="or give\n     one file or folder per annotator: bboxqa"
     ):
         read_dataset(tmp_path / "ann")

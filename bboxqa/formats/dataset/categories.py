@@ -7,11 +7,10 @@ from dataclasses import replace
 from itertools import combinations
 
 import msgspec
-import numpy as np
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import as_written, clean, first_few, folded, nearest, one_line
-from bboxqa.formats.records import AnnotationFile, id_number
+from bboxqa.core.text import as_written, clean, first_few, folded, nearest
+from bboxqa.formats.records import AnnotationFile
 
 _SHOWN = 3
 _MODEL = "predictions"
@@ -101,31 +100,6 @@ def renamed_categories(
             yield file, {label: was for label, (_, was) in other.items()}, problems
         if before or not tables:
             tables.append((file.source.name, table))
-
-
-def list_notes(files: Sequence[AnnotationFile]) -> Iterator[str]:
-    """Yield a note on categories of annotations that are not in the lists of all files."""
-    own = [each for each in files if not each.numbers_categories and each.source.role != _MODEL]
-    lists = [{clean(category.name) for category in file.categories} for file in own]
-    variants = [{folded(as_written(name)) for name in names} for names in lists]
-    for file, names in zip(own, variants, strict=True):
-        used = {
-            name
-            for other in own
-            for name in _used_names(other)
-            if folded(as_written(name)) not in names
-        }
-        if used:
-            shown = first_few(sorted(used), _SHOWN, repr)
-            yield (
-                f"category lists differ: {one_line(file.source.name)} lacks {shown}; who annotated "
-                "with this list may not have had these categories"
-            )
-
-
-def _used_names(file: AnnotationFile) -> set[str]:
-    present = {*np.unique(file.columns.category_id).tolist()}
-    return {clean(each.name) for each in file.categories if id_number(each.id) in present}
 
 
 def variant_remark(users: Mapping[str, AbstractSet[int]]) -> str:

@@ -35,7 +35,6 @@ WAYS = ("annotator-key", "image-records", "files")
 
 _SHOWN, _LINES = 3, 20
 _FEW = "Agreement needs at least two annotators."
-_BEGIN = f"{_FEW} They are found in one of these ways:"
 _KEYS = f"""\
 a key on each annotation, such as {{"id": 7, "image_id": 1, "annotator": "NAME", ...}};
      name it with --annotator-key if it is none of:
@@ -44,17 +43,6 @@ a key on each annotation, such as {{"id": 7, "image_id": 1, "annotator": "NAME",
      {{"id": 1, "file_name": "a.jpg", "annotator": "NAME"}},
      {{"id": 2, "file_name": "a.jpg", "annotator": "OTHER NAME"}}
   3."""
-_ATTRIBUTE = "an attribute named annotator, or another with --annotator-key attributes.NAME\n  2."
-_INSIDE = {
-    "label-studio": "completed_by of annotations, and model_version of predictions\n  2.",
-    "cvat": "the assignee of the job: one export for each job\n  2.",
-    "supervisely": "labelerLogin of objects\n  2.",
-    "darwin": "annotators of annotations, which releases can have\n  2.",
-    "via": _ATTRIBUTE,
-    "datumaro": _ATTRIBUTE,
-    "table": "a column named annotator, or another with --columns annotator=NAME\n  2.",
-}
-_OF_FOLDERS = {"supervisely", "dota", "yolo", "darwin", "voc", "labelme"}
 _CVAT = "CVAT names the assignee of a job in its export, not that of a task."
 _NEVERTHELESS = "If each file is by another person nevertheless: --attribution files"
 _Asked = list[tuple[str, ...] | None]
@@ -411,13 +399,7 @@ def _lines(files: Sequence[AnnotationFile]) -> str:
     lines = [f"  --annotator {typed_paths([f'NAME={each}'])}" for each in names[:_LINES]]
     more = [f"  … and {len(names) - _LINES:,} more"] if len(names) > _LINES else []
     say = "Name who made each file, a person as often as needed (edit NAME):"
-    return "\n".join([*[_CVAT] * (_format_of(files) == "cvat"), say, *lines, *more])
-
-
-def _format_of(files: Sequence[AnnotationFile]) -> str:
-    """Return the name of the format of all files; "" if they have several."""
-    names = {format_of(Path(file.source.name)).name for file in files}
-    return names.pop() if len(names) == 1 else ""
+    return "\n".join([*[_CVAT] * (files[0].named_by == "the assignee"), say, *lines, *more])
 
 
 def _nothing_found(
@@ -448,16 +430,18 @@ def _nothing_found(
 
 def _ways_to_name(files: Sequence[AnnotationFile]) -> str:
     """Return how files of this format name annotators."""
-    name, end = _format_of(files), Path(files[0].source.name).suffix
-    noun, of_each = ("folder", "FOLDER") if name in _OF_FOLDERS else ("file", f"FILE{end}")
-    paths = "FOLDER FOLDER" if name in _OF_FOLDERS else f"FIRST{end} SECOND{end}"
-    one_each = (
-        f"one {noun} per annotator: bboxqa agree {paths}\n     or with names of your choice: "
-        f"bboxqa agree --annotator NAME={of_each} --annotator NAME={of_each}"
+    file, end = files[0], Path(files[0].source.name).suffix
+    each = (
+        f"one file or folder per annotator: bboxqa agree FIRST{end} SECOND{end}\n"
+        f"     or with names of your choice: --annotator NAME=1{end} --annotator NAME=2{end}"
     )
-    if name in _OF_FOLDERS - _INSIDE.keys():
-        return f"{_FEW} Give {one_each}"
-    return f"{_BEGIN}\n  1. {_INSIDE.get(name, _KEYS)} {one_each}"
+    if file.title and not file.named_by:
+        inside = (
+            "an attribute (--annotator-key attributes.NAME) or a column (--columns annotator=NAME)"
+        )
+        return f"{_FEW} Name who drew what by {inside}, or give\n     {each}"
+    way = f"{file.named_by} of the annotations or their job\n  2." if file.named_by else _KEYS
+    return f"{_FEW} They are found in one of these ways:\n  1. {way} {each}"
 
 
 def nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, begins_as_results, re
 from bboxqa.formats.dataset.people import Attribution, attribute
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.opening import named_errors, read_whole
-from bboxqa.formats.records import AnnotationFile, Category, Image, ReadSettings, id_number
+from bboxqa.formats.records import AnnotationFile, ReadSettings, id_number
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import begins_with_results, read_bytes
 from bboxqa.formats.source import head_of
@@ -24,8 +24,6 @@ from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.model.annotations import Source
 from bboxqa.model.choices import Choices
 
-_Record = TypeVar("_Record", Image, Category)
-_Tables = tuple[list[Image], list[Category]]
 _NAMED = 3
 
 
@@ -68,16 +66,8 @@ def with_tables(
     """Return files in which lists of results have the images and categories of other files.
 
     Without other files, images and categories keep their ids as names, and each list is about the
-    images of all lists.
-
-    Raises DatasetError if the ids can mean several things, or nothing.
-
-    Parameters
-    ----------
-    files : sequence of AnnotationFile
-        The files that are measured.
-    tables : sequence of AnnotationFile
-        The files that are no lists of results, also those that are not measured.
+    images of all lists. `tables` are the other files, also those that are not measured. Raises
+    DatasetError if the ids can mean several things.
     """
     lists = [file for file in files if are_results(file)]
     if not lists:
@@ -89,34 +79,29 @@ def with_tables(
             [f"{problem}{tables[0].source.name} is of another format"],
             "Convert it and use the ids of the copy: bboxqa convert FILE OUT.json --to coco",
         )
-    images: list[Image] = _by_id(known or lists, "images")
-    categories: list[Category] = _by_id(known or lists, "categories")
+    images = _by_id(known or lists, "images", "file_name")
+    categories = _by_id(known or lists, "categories", "name")
     return [
         replace(file, images=images, categories=categories) if are_results(file) else file
         for file in files
     ]
 
 
-def _by_id(files: Sequence[AnnotationFile], name: str) -> list[_Record]:
+def _by_id(files: Sequence[AnnotationFile], name: str, label: str) -> list[Any]:
     """Return the records of all files, each id once; refuse ids with several meanings."""
-    known: dict[int, tuple[AnnotationFile, _Record]] = {}
+    known: dict[int, tuple[AnnotationFile, Any]] = {}
     for file in files:
-        records: list[_Record] = getattr(file, name)
-        for record in records:
+        for record in getattr(file, name):
             first, other = known.setdefault(id_number(record.id), (file, record))
-            if _label(other) != _label(record):
-                names = [one_line(str(_label(each))) for each in (other, record)]
-                here = f"{names[0]!r} in {first.source.name}"
-                there = f"{names[1]!r} in {file.source.name}"
-                raise DatasetError(
-                    [f"{name}: {record.id} is {here}, but {there}: the results can mean either"],
-                    "Name only the annotated file that the results belong to.",
+            here, there = (one_line(str(getattr(each, label))) for each in (other, record))
+            if here != there:
+                problem = (
+                    f"{name}: {record.id} is {here!r} in {first.source.name}, "
+                    f"but {there!r} in {file.source.name}: the results can mean either"
                 )
+                advice = "Name only the annotated file that the results belong to."
+                raise DatasetError([problem], advice)
     return [record for _, record in known.values()]
-
-
-def _label(record: Image | Category) -> str | None:
-    return record.file_name if isinstance(record, Image) else record.name
 
 
 def _with_results(attribution: Attribution, file: AnnotationFile, name: str) -> Attribution:
@@ -173,7 +158,16 @@ def attribution_of(
 def result_notes(files: Sequence[AnnotationFile], tables: Sequence[AnnotationFile]) -> list[str]:
     """Return notes on the results that count as annotations, and on images known by id only."""
     lists = [file for file in files if are_results(file)]
-    notes = [_note(file) for file in lists]
+    notes = []
+    for file in lists:
+        source, n = file.source, len(file.columns.id)
+        path, least = Path(source.name), f"with a score of {source.score:g} or more"
+        if source.role == "predictions":
+            who = f"{one_line(own_name(path))}: {count(n, 'result')} of {one_line(path.name)}"
+            notes.append(f"{who} {least}; the model was asked about all images")
+        else:
+            found = f"results {least} count: {n:,} of {n + file.n_below:,}"
+            notes.append(f"{one_line(source.name)}: {found}; asked about all images")
     if lists and not tables:
         names = first_few(lists, _NAMED, lambda each: one_line(each.source.name))
         notes.append(
@@ -181,21 +175,6 @@ def result_notes(files: Sequence[AnnotationFile], tables: Sequence[AnnotationFil
             "them, give the COCO file with these ids as well"
         )
     return notes
-
-
-def _note(file: AnnotationFile) -> str:
-    """Return a note on the results that count as annotations."""
-    source, n = file.source, len(file.columns.id)
-    path = Path(source.name)
-    if source.role == "predictions":
-        return (
-            f"{one_line(own_name(path))}: {count(n, 'result')} of {one_line(path.name)} with a "
-            f"score of {source.score:g} or more; the model was asked about all images"
-        )
-    chosen = (
-        f"results with a score of {source.score:g} or more count: {n:,} of {n + file.n_below:,}"
-    )
-    return f"{one_line(source.name)}: {chosen}; asked about all images"
 
 
 def without_empty(

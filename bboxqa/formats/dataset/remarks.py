@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, compact
 from bboxqa.core.text import as_written, count, folded, joined, one_line
-from bboxqa.formats.dataset.categories import list_notes, variant_remark
+from bboxqa.formats.dataset.categories import variant_remark
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.document import apart_note
@@ -122,7 +122,7 @@ def notes_of(
     min_annotators: int,
 ) -> tuple[str, ...]:
     """Return notes on the data for readers of a result."""
-    notes = [*file_notes(files, attribution), *list_notes(files)]
+    notes = [*file_notes(files, attribution)]
     n_asked = assigned.sum(1)
     single = int((n_asked < 2).sum()) if min_annotators > 1 else 0
     bare = int((n_asked == 0).sum())
