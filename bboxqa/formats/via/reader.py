@@ -91,10 +91,11 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
         )
     said = [region.said for entry in entries for region in entry.regions]
     into = Collector("VIA JSON" if is_json else "VIA csv", add)
-    records = _Records(member.name, _labels_of(member, said, wanted.choices), into)
+    attribute, note = _labels_of(member, said, wanted.choices)
+    records = _Records(member.name, attribute, into)
     for entry in entries:
         records.add_entry(entry)
-    return records.done()
+    return into.done([*filter(None, [note]), *tally_notes(records.tally, _NOTES)])
 
 
 def _json_entries(member: Member, text: bytes) -> Iterator[_Entry]:
@@ -165,50 +166,33 @@ def _cell(text: str) -> object:
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class _Labels:
-    """The attribute that holds the labels of regions, which VIA leaves to its users."""
+def _labels_of(
+    member: Member, said: Sequence[dict[str, Any]], choices: Choices
+) -> tuple[str | None, str]:
+    """Return the attribute that holds the labels of regions, and a note on others.
 
-    attribute: str = ""
-    """The attribute whose value is the label; "" if there is none."""
-    by_name: bool = False
-    """Whether attribute names are the labels, as all values are empty."""
-    note: str = ""
-
-    def of(self, said: dict[str, Any]) -> list[str]:
-        """Return the labels of a region, several if a checkbox has several marks."""
-        if self.by_name:
-            return [name.strip() for name in said if name.strip()]
-        value = said.get(self.attribute)
-        if isinstance(value, dict):
-            return [name.strip() for name, is_marked in value.items() if is_marked is True]
-        text = plain_text(value)
-        return [text] if text else []
-
-
-def _labels_of(member: Member, said: Sequence[dict[str, Any]], choices: Choices) -> _Labels:
-    """Return the labels in the attributes of all regions; raises DatasetError if it is unclear."""
+    VIA leaves it to its users. It is "" if there is none, and None if all attributes are without
+    values, so that their names are the labels. Raises DatasetError if it is unclear.
+    """
     used = dict.fromkeys(name for each in said for name in each if name not in ANNOTATOR_KEYS)
     if not used:
-        return _Labels(note="no region has an attribute: all are of one category")
+        return "", "no region has an attribute: all are of one category"
     if not any(_has_value(value) for each in said for value in each.values()):
-        note = "attributes have no values: their names are the categories"
-        return _Labels(by_name=True, note=note)
+        return None, "attributes have no values: their names are the categories"
     known = {name.lower().strip(): name for name in reversed([*used])}
     chosen = [name for name in [choices.columns.get("category", "")] if name in used]
     chosen += [known[name] for name in _LABELS if name in known]
     if len(used) == 1:
         chosen = [*used]
-    listed = first_few(
-        [name for name in used if name not in chosen[:1]], 3, lambda name: repr(one_line(name))
-    )
+    others = [name for name in used if name not in chosen[:1]]
+    listed = first_few(others, 3, lambda name: repr(one_line(name)))
     if not chosen:
         raise DatasetError(
             [f"{member.shown}: regions have the attributes {listed}; expected one called label"],
             "Say which of them is the label: --columns category=NAME",
         )
     note = f"categories are the values of {one_line(chosen[0])!r}, not of {listed}"
-    return _Labels(chosen[0], note=note if listed else "")
+    return chosen[0], note if listed else ""
 
 
 def _has_value(value: object) -> bool:
@@ -218,16 +202,16 @@ def _has_value(value: object) -> bool:
 class _Records:
     """Converts regions to COCO records."""
 
-    def __init__(self, member: str, labels: _Labels, into: Collector) -> None:
+    def __init__(self, member: str, attribute: str | None, into: Collector) -> None:
         self._member = member
-        self._labels = labels
+        self._attribute = attribute
         self._into = into
-        self._tally: Counter[str] = Counter()
+        self.tally: Counter[str] = Counter()
 
     def add_entry(self, entry: _Entry) -> None:
         """Add the regions of an image."""
         image = self._into.image(entry.name, Where(self._member, entry.at))
-        self._tally["again"] += "file_name" in image
+        self.tally["again"] += "file_name" in image
         image["file_name"] = entry.name
         # VIA does not record who was asked.
         image.pop("annotators", None)
@@ -243,25 +227,21 @@ class _Records:
             # The rotation is computed from the points; the tool's attribute would duplicate it.
             said.pop("rotation", None)
             record: Record = {**shape, "image_id": image["id"], "attributes": said}
-            self._add_labels(label, region, record, where)
+            names = self._names(region.said) or ["" if self._attribute != "" else UNLABELLED]
+            self.tally["several"] += len(names) > 1 and "bbox" in record
+            wanted = f"has no label {self._attribute!r}" if self._attribute else "has no label"
+            for name in names if "bbox" in record else names[:1]:
+                self._into.labelled({**record}, name, where, f"{label}: {wanted}")
 
-    def _add_labels(self, label: str, region: _Region, record: Record, where: Where) -> None:
-        labels = self._labels.of(region.said)
-        if "bbox" not in record:
-            self._into.annotation({**record, "label": next(iter(labels), UNLABELLED)}, where)
-            return
-        self._tally["several"] += len(labels) > 1
-        for name in labels or [UNLABELLED]:
-            category = self._into.category(name, where)
-            row = self._into.annotation({**record, "category_id": category}, where)
-            if not labels and (self._labels.attribute or self._labels.by_name):
-                wanted = f" {self._labels.attribute!r}" if self._labels.attribute else ""
-                self._into.defect("T004", f"{label}: has no label{wanted}", where, row)
-
-    def done(self) -> Translated:
-        """Return the translation, with all images, categories and notes."""
-        notes = [self._labels.note] if self._labels.note else []
-        return self._into.done([*notes, *tally_notes(self._tally, _NOTES)])
+    def _names(self, said: dict[str, Any]) -> list[str]:
+        """Return the labels of a region, several if a checkbox has several marks."""
+        if self._attribute is None:
+            return [name.strip() for name in said if name.strip()]
+        value = said.get(self._attribute)
+        if isinstance(value, dict):
+            return [name.strip() for name, is_marked in value.items() if is_marked is True]
+        text = plain_text(value)
+        return [text] if text else []
 
 
 def _shape_of(given: object) -> Record:
