@@ -11,30 +11,6 @@ from bboxqa.formats.translation.untrusted import MaskProblemError
 from bboxqa.model.shapes.masks import joined
 
 
-class _Bits:
-    """Reads numbers of any width, the highest bit first."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.place = 0
-
-    def read(self, width: int) -> int:
-        first, last = self.place >> 3, (self.place + width + 7) >> 3
-        if last > len(self.data):
-            raise MaskProblemError("is cut off")
-        number = int.from_bytes(self.data[first:last], "big")
-        self.place += width
-        return (number >> (8 * last - self.place)) & ((1 << width) - 1)
-
-    def skip_bytes(self, n: int) -> int:
-        """Return where n bytes begin, in bits, and go on behind them."""
-        first = self.place
-        self.place += 8 * n
-        if self.place > 8 * len(self.data):
-            raise MaskProblemError("is cut off")
-        return first
-
-
 def brush_mask(numbers: object, width: int, height: int) -> RowMask:
     """Decode the numbers under `rle` to a mask of the pixels that are not transparent.
 
@@ -50,25 +26,38 @@ def brush_mask(numbers: object, width: int, height: int) -> RowMask:
         data = bytes(numbers)  # type: ignore[call-overload]
     except (TypeError, ValueError):
         raise MaskProblemError("is not a list of bytes") from None
-    bits = _Bits(data)
-    n_bytes, value_width = bits.read(32), bits.read(5) + 1
+    bit, n_bits = 0, 8 * len(data)
+
+    def read(n: int) -> int:
+        """Return the number in the next bits, the highest bit first."""
+        nonlocal bit
+        first, bit = bit, bit + n
+        if bit > n_bits:
+            raise MaskProblemError("is cut off")
+        number = int.from_bytes(data[first >> 3 : (bit + 7) >> 3], "big")
+        return (number >> (-bit % 8)) & ((1 << n) - 1)
+
+    n_bytes, value_width = read(32), read(5) + 1
     if n_bytes != 4 * width * height:
         raise MaskProblemError(f"has {n_bytes // 4:,} pixels; expected {width} × {height}")
     if value_width != 8:
         raise MaskProblemError(f"has values of {value_width} bits; expected 8")
-    length_widths = [bits.read(4) + 1 for _ in range(4)]
+    length_widths = [read(4) + 1 for _ in range(4)]
     opaque: list[tuple[int, int]] = []
     literal: list[tuple[int, int, int]] = []
     place = 0
     while place < n_bytes:
-        repeats = bits.read(1)
-        n = bits.read(length_widths[bits.read(2)]) + 1
+        repeats = read(1)
+        n = read(length_widths[read(2)]) + 1
         if place + n > n_bytes:
             raise MaskProblemError("has more pixels than it says")
         if not repeats:
-            literal.append((place, n, bits.skip_bytes(n)))
+            literal.append((place, n, bit))
+            bit += 8 * n
+            if bit > n_bits:
+                raise MaskProblemError("is cut off")
         # The last of the four bytes of a pixel is its opacity.
-        elif bits.read(8) > 0 and place // 4 < (place + n) // 4:
+        elif read(8) > 0 and place // 4 < (place + n) // 4:
             opaque.append((place // 4, (place + n) // 4))
         place += n
     runs, pixels = np.array(opaque, np.int64).reshape(-1, 2), _opaque_pixels(literal, data)

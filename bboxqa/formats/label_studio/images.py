@@ -47,13 +47,24 @@ def images_of(data: dict[str, Any], said: str = "") -> Images:
     listed = {key: each if isinstance(each, list) else [each] for key, each in data.items()}
     if listed.get(said):
         return {said: [str(each) for each in listed[said]]}
-    found = {
-        key: values
-        for key, values in listed.items()
-        if values and all(isinstance(each, str) and may_be_image(key, each) for each in values)
-    }
-    addresses = {key: values for key, values in found.items() if all(map(_is_address, values))}
-    return addresses or found
+    ranks = {key: min((_rank(key, v) for v in values), default=0) for key, values in listed.items()}
+    best = max(ranks.values(), default=0)
+    return {key: listed[key] for key, rank in ranks.items() if rank == best > 0}
+
+
+def _rank(key: str, value: object) -> int:
+    """Return 2 for a value that is the address of an image, 1 for a word that may name one, or 0.
+
+    Addresses end like a picture, or begin like a URL or a path from the root.
+    """
+    if not isinstance(value, str) or not value:
+        return 0
+    first = value.partition(" ")[0]
+    is_place = first.startswith(("/", "data:")) or "://" in first or "?d=" in first
+    is_named = _KEY.search(key) is not None
+    if _PICTURE.search(value) or (is_named and is_place):
+        return 2
+    return int(is_named and " " not in value)
 
 
 def may_be_image(key: str, value: str) -> bool:
@@ -64,26 +75,8 @@ def may_be_image(key: str, value: str) -> bool:
     >>> values = {"image": "day1_7", "x": "b.png", "photo_quality": "very good", "text": "a dog"}
     >>> [may_be_image(key, value) for key, value in values.items()]
     [True, True, False, False]
-    >>> may_be_image("file", "day 1.jpg"), may_be_image("caption", "day1.jpg is dark")
-    (True, False)
     """
-    is_named = value != "" and _KEY.search(key) is not None
-    return (is_named and (" " not in value or _is_place(value))) or _names_picture(value)
-
-
-def _is_address(value: str) -> bool:
-    """Return whether a value that may name an image is no word, such as an answer."""
-    return value.startswith("data:") or _is_place(value) or _names_picture(value)
-
-
-def _is_place(value: str) -> bool:
-    """Return whether a value begins like a URL or a path from the root, also with blanks."""
-    first = value.partition(" ")[0]
-    return first.startswith("/") or "://" in first or "?d=" in first
-
-
-def _names_picture(value: str) -> bool:
-    return _PICTURE.search(value) is not None
+    return _rank(key, value) > 0
 
 
 def image_names(addresses: Iterable[str]) -> dict[str, str]:

@@ -147,12 +147,13 @@ class _Task:
     pointer: str
     name: str
     """Its id, or its place in the file from 1."""
-    data: Value
+    data: Value = field(default_factory=dict)
     works: list[_Work] = field(default_factory=list)
     images: dict[str, list[str]] = field(default_factory=dict)
     """The addresses of its images by data key."""
     records: dict[str, Record] = field(default_factory=dict)
     """The records of its images by address."""
+    n_unnamed: int = 0
     has_answers: bool = False
     """Whether its data may hold answers of the annotator, as in JSON-MIN."""
     is_review: bool = False
@@ -204,49 +205,47 @@ class _Records:
     def add_task(self, item: object, pointer: str, number: int) -> None:
         """Add a task in any layout: a full task, a single annotation, or one of JSON-MIN."""
         given = mapping(item)
-        task = _Task(
-            pointer, plain_text(given.get("id")) or str(number), mapping(given.get("data"))
-        )
+        task = _Task(pointer, plain_text(given.get("id")) or str(number))
         if any(isinstance(given.get(key, 0), list | None) for key in _LISTS):
+            task.data = mapping(given.get("data"))
             self._tally["draft"] += len(items(given.get("drafts")))
             for key in _LISTS:
-                self._add_works(task, items(given.get(key)), key)
+                for place, work in enumerate(items(given.get(key))):
+                    is_prediction = key == "predictions"
+                    self._add_to(task, work, f"{pointer}/{key}/{place}", is_prediction)
         elif isinstance(given.get("result"), list):
             # As in Label Studio's target storage.
             of_task = mapping(given.get("task"))
             own = plain_text(of_task.get("id")) or plain_text(given.get("task"))
             task.name, task.data = own or str(number), mapping(of_task.get("data"))
             is_prediction = "completed_by" not in given and "model_version" in given
-            results = self._results(task, given["result"], pointer)
-            task.works.append(_Work(given, pointer, results, is_prediction))
+            self._add_to(task, given, pointer, is_prediction)
         elif given:
             _fill_minimal(task, given)
         else:
-            self._defect("T001", task, f"found {_shown(item)}; expected an object", pointer)
+            self._refuse(task, item, pointer)
             return
         self._add(task)
 
-    def _add_works(self, task: _Task, works: list[Any], key: str) -> None:
-        is_prediction = key == "predictions"
-        for place, work in enumerate(works):
-            here = f"{task.pointer}/{key}/{place}"
-            if isinstance(work, dict):
-                results = self._results(task, work.get("result"), here)
-                task.works.append(_Work(work, here, results, is_prediction))
-            elif is_prediction and isinstance(work, int | float):
-                self._tally["bare"] += 1
-                self._defect("T009", task, "a prediction without regions: a number", here)
-            else:
-                self._defect("T001", task, f"found {_shown(work)}; expected an object", here)
+    def _add_to(self, task: _Task, work: object, pointer: str, is_prediction: bool) -> None:
+        """Add an annotation or a prediction to its task, with its results."""
+        if is_prediction and isinstance(work, int | float):
+            self._tally["bare"] += 1
+            self._defect("T009", task, "a prediction without regions: a number", pointer)
+        elif isinstance(work, dict):
+            given = work.get("result")
+            listed = given if isinstance(given, list) else [] if given is None else [given]
+            found = [(f"{pointer}/result/{place}", each) for place, each in enumerate(listed)]
+            for here, each in found:
+                if type(each) is not dict:
+                    self._refuse(task, each, here)
+            found = [each for each in found if type(each[1]) is dict]
+            task.works.append(_Work(work, pointer, found, is_prediction))
+        else:
+            self._refuse(task, work, pointer)
 
-    def _results(self, task: _Task, given: object, pointer: str) -> list[tuple[str, Value]]:
-        """Return the results of an annotation with their pointers; report values of other types."""
-        listed = given if isinstance(given, list) else [] if given is None else [given]
-        found = [(f"{pointer}/result/{place}", each) for place, each in enumerate(listed)]
-        for here, each in found:
-            if type(each) is not dict:
-                self._defect("T001", task, f"found {_shown(each)}; expected an object", here)
-        return [(here, each) for here, each in found if type(each) is dict]
+    def _refuse(self, task: _Task, value: object, pointer: str) -> None:
+        self._defect("T001", task, f"found {_shown(value)}; expected an object", pointer)
 
     def _add(self, task: _Task) -> None:
         """Add the images of a task, and its annotations and predictions."""
@@ -277,9 +276,7 @@ class _Records:
         """Add the images that annotators of a task were asked about, with their sizes."""
         if len(task.images) > 1:
             self._several |= dict.fromkeys(task.images)
-        pages = task.images.get(self._said) or [
-            each for some in task.images.values() for each in some
-        ]
+        pages = [page for pages in task.images.values() for page in pages]
         sizes: dict[str, Size | None] = dict.fromkeys(pages)
         for result in (result for work in task.works for _, result in work.results):
             address = self._address(task, result)
@@ -310,11 +307,9 @@ class _Records:
         if not task.images:
             return ""
         tag = plain_text(result.get("to_name"))
-        key = tag if tag in task.images else self._said
-        if key not in task.images:
-            if len(task.images) > 1:
-                return None
-            (key,) = task.images
+        if tag not in task.images and len(task.images) > 1:
+            return None
+        key = tag if tag in task.images else next(iter(task.images))
         self._drawn.add(key)
         pages, page = task.images[key], result.get("item_index") or 0
         return pages[page] if type(page) is int and 0 <= page < len(pages) else None
@@ -336,7 +331,8 @@ class _Records:
         if name:
             return name
         self._unnamed.append((task.label, work.pointer))
-        number = sum(label == task.label for label, _ in self._unnamed)
+        task.n_unnamed += 1
+        number = task.n_unnamed
         self._tally["numbered"] += number > 1
         return f"(not named {number})" if number > 1 else UNNAMED
 
@@ -369,12 +365,12 @@ class _Records:
 
     def _add_plain(self, task: _Task, work: _Work, annotator: str) -> bool:
         """Add the regions of an annotation as columns if all are plain boxes; else return False."""
-        add_boxes, images = self._wanted.add_boxes, task.records
+        add_boxes, images = self._wanted.add_boxes, [*task.records.values()]
         if add_boxes is None or len(images) != 1 or len(task.images) > 1:
             return False
-        (image,) = images.values()
-        size = image.get("width"), image.get("height")
-        boxes = plain_boxes_of(work.results, size)
+        if "width" not in (image := images[0]):
+            return False
+        boxes = plain_boxes_of(work.results, (image["width"], image["height"]))
         if boxes is None:
             return False
         ids: dict[str, int] = {}
@@ -460,16 +456,11 @@ class _Records:
             record["file_name"] = names.get(address) or task.label
             if not short_path(address):
                 numbered[record["file_name"]] = task.shown()
-        number, unnamed = count(len(self._unnamed), "annotation"), self._unnamed
-        if self._is_anybody_named:
-            unnamed = [
-                (f"{label}: an annotation does not say who completed it", at)
-                for label, at in unnamed
-            ]
-        else:
+        number = count(len(self._unnamed), "annotation")
+        for label, pointer in self._unnamed[: None if self._is_anybody_named else 1]:
             problem = f"no annotation of the file says who completed it ({number})"
-            unnamed = [(problem, at) for _, at in unnamed[:1]]
-        for problem, pointer in unnamed:
+            if self._is_anybody_named:
+                problem = f"{label}: an annotation does not say who completed it"
             self._into.defect("T005", problem, Where(self._member, pointer))
         repeats = []
         if again := self._tally["again"]:

@@ -114,49 +114,34 @@ def joints_of(points: Sequence[Region], size: Size) -> Record:
     }
 
 
+_NUMBERS = {int, float}
+
+
 def plain_boxes_of(
-    results: Sequence[tuple[str, Value]], size: tuple[object, object]
-) -> list[tuple[tuple[float, float, float, float], str, str, str]] | None:
+    results: Sequence[tuple[str, Value]], size: Size
+) -> list[tuple[list[float], str, str, str]] | None:
     """Return boxes in pixels with label, id and pointer, if all results are such without more.
 
-    Upright rectangles with one label each, whose image has this size.
+    These are upright rectangles with one label each, in an image of this size; else None.
     """
+    wanted = ("rectanglelabels", *size, 0, "manual", None, None)
     found = []
     for pointer, result in results:
-        value, own = result.get("value"), result.get("id")
-        if not (type(value) is dict and type(own) is str and _is_plain(result, value, size)):
+        try:
+            value, own = result["value"], result["id"]
+            (label,) = value["rectanglelabels"]
+            numbers = [value["x"], value["y"], value["width"], value["height"]]
+            said = map(result.get, ("type", "original_width", "original_height"))
+            turned, origin = value.get("rotation", 0), result.get("origin", "manual")
+            given = (*said, turned, origin, result.get("score"), result.get("parentID"))
+            is_plain = given == wanted and own and label.strip() == label != ""
+            is_plain &= {*map(type, numbers)} <= _NUMBERS and type(own) is str
+        except (KeyError, TypeError, ValueError, AttributeError):
             return None
-        (label,) = value["rectanglelabels"]
-        x, y, w, h = value["x"], value["y"], value["width"], value["height"]
-        if not {type(x), type(y), type(w), type(h)} <= _NUMBERS:
+        if not is_plain or min(numbers[:2]) < 0 or max(numbers) > 100:
             return None
-        if min(x, y) < 0 or max(x, y, w, h) > 100:
-            return None
-        wide, high = size
-        box = x * wide / 100, y * high / 100, w * wide / 100, h * high / 100
-        found.append((box, label, own, pointer))
-    ids = {own for _, _, own, _ in found}
-    return found if len(ids) == len(found) and "" not in ids else None
-
-
-_NUMBERS = {int, float}
-_NOT_PLAIN = {"score", "parentID"}
-
-
-def _is_plain(result: Value, value: Value, size: tuple[object, object]) -> bool:
-    labels = value.get("rectanglelabels")
-    return (
-        result.get("type") == "rectanglelabels"
-        and value.get("rotation") in (0, None)
-        and type(labels) is list
-        and len(labels) == 1
-        and type(labels[0]) is str
-        and labels[0] == labels[0].strip() != ""
-        and (result.get("original_width"), result.get("original_height")) == size != (None, None)
-        and result.get("origin", "manual") == "manual"
-        and _NOT_PLAIN.isdisjoint(result)
-        and value.keys() >= {*_BOX}
-    )
+        found.append((_in_pixels(numbers, size), label, own, pointer))
+    return found if len({own for _, _, own, _ in found}) == len(found) else None
 
 
 def is_outside(box: Sequence[float], size: Size) -> bool:
@@ -185,7 +170,10 @@ def _percent(given: object, name: str) -> float:
 
 def _pixels(value: Value, names: Sequence[str], size: Size) -> list[float]:
     """Convert values that are alternately percentages of width and of height to pixels."""
-    numbers = [_percent(value.get(name), name) for name in names]
+    return _in_pixels([_percent(value.get(name), name) for name in names], size)
+
+
+def _in_pixels(numbers: Sequence[float], size: Size) -> list[float]:
     return [each * size[place % 2] / 100 for place, each in enumerate(numbers)]
 
 
