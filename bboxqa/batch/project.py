@@ -215,13 +215,9 @@ def _measured_into(
         project.folder, hidden=settings.pseudonyms is not None, choices=settings.choices
     )
     files = [part for each in project.files for part in sources_in(each, settings.choices)]
-    read = partial(_read_objects, files, within=project.folder, settings=settings)
-    data = read(agree)
+    data = _read_objects(files, agree, settings, within=project.folder)
     data = replace(data, notes=(*data.notes, *(shown(each, settings) for each in notes)))
-    # The files passed the checks before.
-    without = msgspec.structs.replace(agree, checks=False)
-    shapes = partial(read, without, shapes=True)
-    result = agree_with(data, agree, count_all=count_all, read_shapes=shapes)
+    result = agree_with(data, agree, count_all=count_all)
     values = summary(result)
     diagnosis, warnings = _diagnosis_of(result, settings)
     documents = documents_of(result, values, diagnosis)
@@ -240,15 +236,14 @@ def _read_objects(
     settings: Settings,
     *,
     within: Path,
-    shapes: bool = False,
 ) -> Dataset:
-    """Return the data set of the files in a folder that hold objects, with all `shapes` on request.
+    """Return the data set of the files in a folder that hold objects.
 
     Other files are skipped. So are lists of results beside files that can be measured without
     them, since results of a model in a folder should not change how far people agree.
     """
     reading = replace(
-        AS_COMPARED, pseudonyms=settings.pseudonyms, outlines=shapes, keypoints=shapes,
+        AS_COMPARED, pseudonyms=settings.pseudonyms, outlines=False, keypoints=False,
         within=within, choices=settings.choices,
     )  # fmt: skip
     read = partial(read_for, settings=agree, reading=reading)
@@ -256,7 +251,7 @@ def _read_objects(
     if 0 < len(lists) < len(files):
         with suppress(NothingToCompareError):
             others = [file for file in files if file not in lists]
-            data = _read_objects(others, agree, settings, within=within, shapes=shapes)
+            data = _read_objects(others, agree, settings, within=within)
             some = first_few(lists, _FILES_NAMED, lambda each: one_line(each.name))
             note = f"lists of results left out, as the other files are measured: {some}"
             return replace(data, notes=(*data.notes, shown(note, settings)))

@@ -111,8 +111,6 @@ def agree(
         result = agree_files(source, settings, reading, reference)
         if top is not None:
             result = replace(result, diagnoser=result.diagnoser.keeping(top))
-        if not diagnose and out is None:
-            result = replace(result, diagnoser=result.diagnoser.for_page())
         in_text = output_format == "text" and not quiet
         story, failure = _diagnosed(result, wanted=wanted, written=out is not None, in_text=in_text)
     diagnosis = _whole(story)

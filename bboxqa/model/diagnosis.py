@@ -1,15 +1,11 @@
 """What lowers agreement: sentences, warnings, tables, and what to review first."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
 
-from bboxqa.model.annotations import Dataset
 from bboxqa.model.table import Table
-
-ReadShapes = Callable[[], Dataset]
-"""Reads the same files again, with outlines, rotated boxes and key points."""
 
 REPEATS = "repeats"
 """The name of the table of agreement of annotators with themselves, over sessions."""

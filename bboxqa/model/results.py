@@ -312,10 +312,6 @@ class Diagnoser(Protocol):
     def why_slow(self) -> str:
         """Why the story takes longer; empty where it does not."""
 
-    def for_page(self) -> "Diagnoser":
-        """Return a diagnoser of what a page shows, without other similarities."""
-        ...
-
     def keeping(self, n_images: int) -> "Diagnoser":
         """Return a diagnoser that keeps at least `n_images` of the worst images."""
 

@@ -2,11 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
-
-import msgspec
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
@@ -17,7 +14,6 @@ from bboxqa.formats.records import LOWEST_SCORE
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import matchers
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.diagnosis import ReadShapes
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
 from bboxqa.pipelines.counting import (
@@ -191,12 +187,7 @@ def agree_files(
         if reading.pseudonyms is not None:
             reference = pseudonyms_of(reading.pseudonyms, ()).get(reference, reference)
         other = read_reference(reference, data, settings, reading)
-    unchecked = msgspec.structs.replace(settings, checks=False)
-    shapes = replace(reading, digest=False, outlines=True, keypoints=True)
-    read_shapes = partial(read_for, source, unchecked, shapes)
-    return agree_with(
-        data, settings, reference=other, read_shapes=read_shapes, progress=reading.progress
-    )
+    return agree_with(data, settings, reference=other, progress=reading.progress)
 
 
 def agree_with(
@@ -206,14 +197,12 @@ def agree_with(
     reference: str | Dataset | None = None,
     count_all: CountAll | None = None,
     with_chance: bool = True,
-    read_shapes: ReadShapes | None = None,
     progress: Progress | None = None,
 ) -> AgreementResult:
     """Measure how far annotators agree, with checked settings; see `agree`.
 
-    Without `with_chance`, existence is not corrected for chance. `read_shapes` returns the data
-    with all shapes, for a diagnosis that compares them as well. `count_all` counts agreement in the
-    images, for instance on other machines.
+    Without `with_chance`, existence is not corrected for chance. `count_all` counts agreement in
+    the images, for instance on other machines.
     """
     data, found = with_sigmas(with_points(data, settings), settings), None
     if reference is not None:
@@ -259,6 +248,6 @@ def agree_with(
             *repeat_notes(thresholds[0]),
         ),
         headlines=data.headlines,
-        diagnoser=ImageDiagnoser(part, progress, read_shapes=read_shapes),
+        diagnoser=ImageDiagnoser(part, progress),
     )
     return result if found is None else with_reference(result, found, matches)

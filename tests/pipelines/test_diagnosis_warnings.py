@@ -86,11 +86,7 @@ def two_labels(n_images=6):
 def test_an_object_with_two_labels_is_no_confusion():
     result = bboxqa.agree(dataset(two_labels()), bootstrap=200)
     found = result.diagnose()
-    (line,) = [line for line in found.warnings if "--category-lenient" in line]
     lenient = bboxqa.agree(dataset(two_labels()), bootstrap=0, category_lenient=True).alpha
-    assert line.startswith("6 places hold overlapping boxes of two categories by the same")
-    assert "such as category 0002 and category 0003" in line
-    assert f"gives alpha {lenient:.2f} and not {result.alpha:.2f}" in line
     assert lenient == 1 > result.alpha
     assert not len(found.tables["confusions"])
     kinds = found.tables["decomposition"]

@@ -89,3 +89,18 @@ def test_f1_by_chance_is_that_of_the_result(data):
     assert (np.diff(table["f1_by_chance"]) <= 0).all()
     alone = sensitivity(compared_images(data), settings).table["f1_by_chance"]
     assert alone[9] != pytest.approx(known[0])
+
+
+def test_the_suggested_threshold_is_where_f1_is_most_above_chance(data, found):
+    result = agree_with(data, SETTINGS)
+    (row,) = result.diagnose().tables["suggested_threshold"].records()
+    table = found.table
+    apart = table["observed_share"] - table["expected_share"]
+    best = int(np.argmax(table["distance"]))
+    # The sums of differences above and below are largest there.
+    assert table["distance"][best] == pytest.approx(apart[best:].sum())
+    assert apart[best] >= 0 >= apart[best - 1]
+    assert (row["similarity"], row["n_images"]) == ("bbox", 15)
+    assert row["lowest"] <= table["threshold"][best] <= row["highest"]
+    text = result.diagnose().story[-1]
+    assert text.startswith(row["reason"] or f"IoU {row['threshold']:g} ") or row["reason"] in text

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Progress
-from bboxqa.model.diagnosis import Diagnosis, ReadShapes, Story
+from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.matched_units import check_crowds
@@ -23,13 +23,6 @@ class ImageDiagnoser:
     progress: Progress | None = None
     n_images: int = _MOST_IMAGES
     """The number of worst images that a diagnosis keeps, at most."""
-    read_shapes: ReadShapes | None = None
-    by_others: bool = True
-    """Whether thresholds of other similarities are suggested, too, which takes most of the time."""
-
-    def for_page(self) -> "ImageDiagnoser":
-        """Return a diagnoser of what a page shows: thresholds of the own similarity."""
-        return replace(self, by_others=False)
 
     def keeping(self, n_images: int) -> "ImageDiagnoser":
         """Return a diagnoser that keeps at least `n_images` of the worst images."""
@@ -61,14 +54,7 @@ class ImageDiagnoser:
         return told_story(self.images, result, progress=self.progress)
 
     def diagnosis(self, result: MeasuredAgreement) -> Diagnosis:
-        """Return the story, the tables, the suggested thresholds and the objects to review."""
+        """Return the story, the tables, the suggested threshold and the objects to review."""
         from bboxqa.pipelines.diagnosis.story import diagnosed
 
-        return diagnosed(
-            self.images,
-            result,
-            self.n_images,
-            read_shapes=self.read_shapes,
-            by_others=self.by_others,
-            progress=self.progress,
-        )
+        return diagnosed(self.images, result, self.n_images, progress=self.progress)

@@ -1,13 +1,9 @@
 """Annotations joined to units and objects: the input of all diagnostics."""
 
 from dataclasses import replace
-from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
-from bboxqa.agreement.alpha.levels import alpha
-from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
@@ -142,8 +138,7 @@ def _with_labels_matched(
     confusion.
     """
     annotations = part.data.annotations
-    place, _ = _labels(annotations, pairs, own)
-    there = place >= 0
+    there = _labelled_places(annotations, pairs, own) >= 0
     if settings.category_lenient or not there.any():
         return units
     by_label = _matched(part, pairs.take(there[pairs.left]), settings, lenient=True)
@@ -158,54 +153,27 @@ def _with_labels_matched(
     return UnitTable(result, annotations.image[order][np.sort(first)])
 
 
-class LabelledPlaces(NamedTuple):
-    """Places where several annotators drew two matching boxes with the same two categories."""
-
-    n_places: int
-    categories: tuple[int, int]
-    """The two categories of most places."""
-    alpha: float
-    """Alpha if equal categories were matched there."""
-
-
-def labelled_places(
-    matched: MatchedUnits, images: ImagePart, settings: AgreeSettings
-) -> LabelledPlaces | None:
-    """Return the places of objects with two labels; None without any, or if labels are matched."""
-    near = matched.near.similarity >= matched.threshold - TOLERANCE
-    pairs = matched.near.take(near)
-    place, labels = _labels(matched.data.annotations, pairs, matched.own)
-    if settings.category_lenient or not len(labels):
-        return None
-    single = msgspec.structs.replace(settings, iou_threshold=(matched.threshold,))
-    data = reliability_of(images, _matched(images, pairs, single, lenient=True), settings)
-    labels, n = np.unique(labels, axis=0, return_counts=True)
-    first, second = labels[n.argmax()].tolist()
-    n_places = len(np.unique(place[place >= 0]))
-    by_label = alpha(unit_counts(data, settings.missing)).value
-    return LabelledPlaces(n_places, (first, second), by_label)
-
-
-def _labels(
+def _labelled_places(
     annotations: Annotations, pairs: CandidatePairs, own: CandidatePairs
-) -> tuple[IndexArray, IndexArray]:
-    """Return the place of each annotation where several drew two labels, and (P, 2) the labels."""
+) -> IndexArray:
+    """Return the place of each annotation where several annotators drew the same two labels.
+
+    It is -1 elsewhere.
+    """
     category = annotations.category.astype(np.int64)
     place = np.full(len(annotations), -1)
     own = own.take(np.flatnonzero(category[own.left] != category[own.right]))
-    if not len(own):
-        return place, np.zeros((0, 2), np.int64)
-    left, right = np.append(own.left, pairs.left), np.append(own.right, pairs.right)
-    component = connected_components(left, right)
-    ends = np.sort([category[own.left], category[own.right]], axis=0)
-    author = annotations.annotator[own.left].astype(np.int64)
-    rows = np.unique(np.column_stack([component[: len(own)], *ends, author]), axis=0)
-    labels, n_authors = np.unique(rows[:, :3], axis=0, return_counts=True)
-    labels = labels[n_authors > 1]
-    chosen: BoolArray = np.isin(component, labels[:, 0])
-    place[left[chosen]] = component[chosen]
-    place[right[chosen]] = component[chosen]
-    return place, labels[:, 1:]
+    if len(own):
+        left, right = np.append(own.left, pairs.left), np.append(own.right, pairs.right)
+        component = connected_components(left, right)
+        ends = np.sort([category[own.left], category[own.right]], axis=0)
+        author = annotations.annotator[own.left].astype(np.int64)
+        rows = np.unique(np.column_stack([component[: len(own)], *ends, author]), axis=0)
+        labels, n_authors = np.unique(rows[:, :3], axis=0, return_counts=True)
+        chosen: BoolArray = np.isin(component, labels[n_authors > 1, 0])
+        place[left[chosen]] = component[chosen]
+        place[right[chosen]] = component[chosen]
+    return place
 
 
 # Pairs that are diagnosed in a few seconds, and further ones for each annotation: in real data,

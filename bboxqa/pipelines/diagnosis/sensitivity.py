@@ -10,24 +10,14 @@ import numpy as np
 
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
-from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
-from bboxqa.core.errors import BboxqaError, DatasetError
+from bboxqa.core.arrays import FloatArray
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.strata import ThresholdChoice, sigma, threshold_choice
-from bboxqa.geometry.candidates import possible_pairs
-from bboxqa.geometry.similarities.base import Needs
-from bboxqa.geometry.similarities.box import other_shapes
-from bboxqa.geometry.similarities.registry import SIMILARITIES
-from bboxqa.model.annotations import Dataset, select_annotations
-from bboxqa.model.diagnosis import ReadShapes
-from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.shapes.rotated_boxes import are_upright
 from bboxqa.model.table import Table, text_column
-from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence, matched_pairs
-from bboxqa.pipelines.counting import ImagePart, compared_images, count_sequentially
-from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
+from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
+from bboxqa.pipelines.counting import ImagePart, count_sequentially
 from bboxqa.pipelines.threshold_results import measure_name, threshold_figures
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
@@ -102,9 +92,6 @@ def _with_interval(name: str, value: float, interval: Any) -> dict[str, float]:
     return {name: value, f"{name}_low": interval[0], f"{name}_high": interval[1]}
 
 
-SENSITIVITY = "sensitivity"
-"""The name of the table."""
-
 # With more annotations, random images with about so many annotations are measured.
 _MOST = 100_000
 
@@ -143,8 +130,7 @@ def sensitivity(
     passes: if all images are measured, the F1 by chance of all thresholds is scaled to it.
     """
     settings = msgspec.structs.replace(settings, iou_threshold=THRESHOLDS)
-    n_drawn = np.bincount(images.data.annotations.image, minlength=len(images.data.image_names))
-    part = sampled(images, n_drawn, _MOST, settings.seed)
+    part = _sampled(images, settings.seed)
     counted = count_sequentially(part, settings, of_pairs=False, progress=progress)
     chance = chance_existence(part, settings, progress=progress)
     if part is images:
@@ -180,14 +166,15 @@ def _scaled(chance: ChanceCounts, known: Mapping[float, float]) -> ChanceCounts:
     return replace(chance, sums=sums)
 
 
-def sampled(images: ImagePart, cost: IndexArray | FloatArray, most: int, seed: int) -> ImagePart:
-    """Return random images whose costs (I,) add up to `most` at most; all if they do."""
+def _sampled(images: ImagePart, seed: int) -> ImagePart:
+    """Return random images with about `_MOST` annotations; all if they have no more."""
     data = images.data
-    if cost.sum() <= most:
+    n_drawn = np.bincount(data.annotations.image, minlength=len(data.image_names))
+    if n_drawn.sum() <= _MOST:
         return images
-    order = np.random.default_rng(seed).permutation(len(cost))
-    taken = np.zeros(len(cost), np.bool_)
-    taken[order[np.cumsum(cost[order]) <= most]] = True
+    order = np.random.default_rng(seed).permutation(len(n_drawn))
+    taken = np.zeros(len(n_drawn), np.bool_)
+    taken[order[np.cumsum(n_drawn[order]) <= _MOST]] = True
     kept = np.flatnonzero(taken[data.annotations.image])
     part = replace(
         data,
@@ -231,157 +218,21 @@ def _text(found: Separation, measure: str) -> str:
     return f"{measure} {choice.threshold:g}{interval} separates objects from chance best{about}"
 
 
-SUGGESTED = "suggested_threshold"
-"""The name of the table."""
+def suggested_threshold(found: Sensitivity, settings: AgreeSettings) -> Table:
+    """Return the threshold that the data suggest for the similarity of the settings.
 
-
-# Raster is like pixel, but takes ten times as long.
-_COMPARED = [name for name in SIMILARITIES if name != "raster"]
-# The cost of the images that are compared, in annotations, and how many pairs of annotations of an
-# image, and pixels of boxes, cost as much as an annotation.
-_MOST_BY_SIMILARITY = {"polygon": 5_000, "mask": 5_000, "pixel": 4_000}
-_MOST_OTHERS = 20_000
-_PAIRS, _PAIRS_OF_PIXELS = 100, 10
-_PIXELS = 10_000
-
-
-def suggested_thresholds(
-    images: ImagePart,
-    own: Sensitivity,
-    settings: AgreeSettings,
-    *,
-    read_shapes: ReadShapes | None = None,
-    by_others: bool = True,
-    progress: Progress | None = None,
-) -> Table:
-    """Return the threshold that the data suggest, for each similarity that compares their shapes.
-
-    `own` is what was found for the similarity of the settings; it is the first row, and with
-    `by_others` the others follow. `read_shapes` returns the data set with all shapes; without it,
-    only shapes that were read are compared.
-
-    Returns
-    -------
-    Table
-        By row: the similarity, the suggested threshold with its interval, the largest distance of
-        F1 from F1 by chance with its interval, the lowest and the highest threshold that do about
-        as well, sigma with its interval and the lowest similarity that it uses
-        ("sigma_threshold"), the number of images, and the reason if there is no threshold.
+    The row has the similarity, the suggested threshold with its interval, the largest distance of
+    F1 from F1 by chance with its interval, the lowest and the highest threshold that do about as
+    well, sigma with its interval and the lowest similarity that it uses ("sigma_threshold"), the
+    number of images, and the reason if there is no threshold.
     """
-    rows = [{"similarity": settings.similarity, **own.separation.row(), "n_images": own.n_images}]
-    shapes, reason = _shaped(read_shapes if by_others else None, images)
-    names = [name for name in _COMPARED if by_others and name != settings.similarity]
-    for done, name in enumerate(names):
-        if progress is not None:
-            progress("comparing by other similarities", done, len(names))
-        needs = SIMILARITIES[name].needs
-        part = images if needs == "boxes" else shapes
-        if _has_shapes(part.data, needs):
-            rows.append({"similarity": name, **_row(part, name, settings)})
-        elif reason:
-            rows.append({"similarity": name, **_unknown(reason)})
-    # The reason comes last.
-    columns = sorted(rows[0], key=lambda column: column == "reason")
+    row = found.separation.row()
+    reason = row.pop("reason")
     return Table(
         {
-            column: text_column([row[column] for row in rows])
-            if column in ("similarity", "reason")
-            else np.array([row[column] for row in rows])
-            for column in columns
+            "similarity": text_column([settings.similarity]),
+            **{name: np.array([value]) for name, value in row.items()},
+            "n_images": np.array([found.n_images]),
+            "reason": text_column([reason]),
         }
     )
-
-
-def in_words(table: Table) -> str:
-    """Return the thresholds of further similarities as a part of a sentence; "" if none."""
-    others = table.take(np.flatnonzero(~np.isnan(table["threshold"][1:])) + 1)
-    found = zip(others["similarity"], others["threshold"].tolist(), strict=True)
-    shown = ", ".join(f"{name} {threshold:g}" for name, threshold in found)
-    return f"; by another similarity: {shown}" if shown else ""
-
-
-def _shaped(read_shapes: ReadShapes | None, images: ImagePart) -> tuple[ImagePart, str]:
-    """Return the same images and annotators with all shapes, and why there are no shapes."""
-    if read_shapes is None:
-        return images, ""
-    try:
-        data = read_shapes()
-    except DatasetError as error:
-        # Defects of shapes that the result does not need must not stop its diagnosis.
-        return images, _reason(error)
-    asked = np.isin(np.array(data.annotator_names), images.data.annotator_names)
-    kept = np.flatnonzero(asked[data.annotations.annotator])
-    annotations = select_annotations(data.annotations, kept)
-    data = replace(data, annotations=annotations, assigned=data.assigned & asked)
-    return compared_images(data), ""
-
-
-def _has_shapes(data: Dataset, needs: Needs) -> bool:
-    """Return whether some annotations have the shapes that a similarity compares."""
-    of, boxes, outlines = (
-        data.annotations,
-        data.annotations.rotated_box,
-        data.annotations.segmentation,
-    )
-    if needs == "boxes":
-        return True
-    if needs == "keypoints":
-        return of.keypoints is not None and bool(of.keypoints.visibility.any())
-    # Whether there are no other outlines than rotated boxes, and whether these are upright.
-    only = boxes is not None and (
-        outlines is None or not other_shapes(outlines, boxes)["other_outlines"]
-    )
-    upright = boxes is not None and are_upright(boxes, of.bbox)
-    if needs == "rotated boxes":
-        return only and not upright
-    kinds = () if outlines is None or (only and upright) else np.unique(outlines.kind)
-    if needs == "polygons":
-        return SegmentationKind.POLYGON in kinds and SegmentationKind.RLE not in kinds
-    return any(kind != SegmentationKind.NONE for kind in kinds)
-
-
-def _row(images: ImagePart, name: str, settings: AgreeSettings) -> dict[str, Any]:
-    """Return what the data suggest for one similarity, or why they suggest nothing."""
-    settings = msgspec.structs.replace(settings, similarity=name, iou_threshold=THRESHOLDS)
-    cost, most = _cost(images.data, name), _MOST_BY_SIMILARITY.get(name, _MOST_OTHERS)
-    part = sampled(images, cost, most, settings.seed)
-    n_all, n_images = (int((each.data.assigned.sum(1) >= 2).sum()) for each in (images, part))
-    if n_images < min(2, n_all):
-        return _unknown(f"it takes long in these images: measure it with --similarity {name}")
-    try:
-        data = with_sigmas(with_points(part.data, settings), settings)
-        observed = matched_pairs(data, settings)
-    except BboxqaError as error:
-        return _unknown(_reason(error))
-    chance = chance_existence(replace(part, data=data), settings)
-    if chance.reason:
-        return _unknown(chance.reason)
-    found = separation(observed, chance.sums, settings.bootstrap, settings.seed)
-    return {**found.row(), "n_images": n_images}
-
-
-def _cost(data: Dataset, name: str) -> FloatArray:
-    """Return what comparing each image costs, in annotations, (I,)."""
-    of, n_images = data.annotations, len(data.image_names)
-    pairs = possible_pairs(of, n_images)
-    cost: FloatArray = np.bincount(of.image, minlength=n_images) + pairs / _PAIRS
-    if name == "pixel":
-        cost += (
-            pairs / _PAIRS_OF_PIXELS + sum_by(of.image, of.bbox[:, 2:].prod(1), n_images) / _PIXELS
-        )
-    return cost
-
-
-def _unknown(reason: str) -> dict[str, Any]:
-    """Return a row without a threshold."""
-    nothing = np.full((len(THRESHOLDS), 1, 2), 0.0)
-    row = separation(nothing, nothing, 0, 0).row()
-    return {**row, "n_images": 0, "reason": reason}
-
-
-def _reason(error: BboxqaError) -> str:
-    """Return the first problem in one line, with the number of others."""
-    if not isinstance(error, DatasetError):
-        return str(error)
-    more = error.total - 1
-    return error.problems[0] + (f", and {count(more, 'more problem')}" if more else "")

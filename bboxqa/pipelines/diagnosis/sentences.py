@@ -116,11 +116,6 @@ TEMPLATES = {
         "({edges} for {first}{pairs}): a program moved them, such as one that counts pixels from 1 "
         "and not from 0; if it wrote Pascal VOC, --voc-base sets that"
     ),
-    "two labels": (
-        "{places} hold overlapping boxes of two categories by the same annotators, such as {such}: "
-        "--category-lenient matches equal categories there, and gives alpha {by_label:z.2f} and "
-        "not {value:z.2f}; the tables of the diagnosis match so"
-    ),
 }
 
 

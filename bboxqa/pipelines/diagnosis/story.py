@@ -17,7 +17,7 @@ from bboxqa.diagnostics.categories import Unused, unused_categories
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, ReadShapes, Story
+from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, Story
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
@@ -237,49 +237,29 @@ def told_story(images: ImagePart, result: MeasuredAgreement, *, progress: Progre
 
 
 def diagnosed(
-    images: ImagePart,
-    result: MeasuredAgreement,
-    n_images: int,
-    *,
-    read_shapes: ReadShapes | None,
-    by_others: bool,
-    progress: Progress | None,
+    images: ImagePart, result: MeasuredAgreement, n_images: int, *, progress: Progress | None
 ) -> Diagnosis:
     """Return the diagnosis, with `n_images` of the worst images at most; see `ImageDiagnoser`."""
     from bboxqa.diagnostics.review import review_queue
     from bboxqa.pipelines.diagnosis.review_document import review_document, worst_images
-    from bboxqa.pipelines.diagnosis.sensitivity import (
-        SENSITIVITY,
-        SUGGESTED,
-        in_words,
-        sensitivity,
-        suggested_thresholds,
-    )
+    from bboxqa.pipelines.diagnosis.sensitivity import sensitivity, suggested_threshold
 
     of = _diagnosed(images, result, registry.DIAGNOSTICS, progress)
     queue = review_queue(of.matched)
-    of_thresholds = sensitivity(
+    found = sensitivity(
         images,
         result.settings,
         by_chance={each.iou_threshold: each.existence.chance for each in result.thresholds},
         progress=progress,
     )
-    suggested = suggested_thresholds(
-        images,
-        of_thresholds,
-        result.settings,
-        read_shapes=read_shapes,
-        by_others=by_others,
-        progress=progress,
-    )
     parts = _story_parts(of, images, result)
-    parts["lines"] = (*parts["lines"], Line(of_thresholds.text + in_words(suggested)))
+    parts["lines"] = (*parts["lines"], Line(found.text))
     return Diagnosis(
         **parts,
         tables={
             **of.tables,
-            SENSITIVITY: of_thresholds.table,
-            SUGGESTED: suggested,
+            "sensitivity": found.table,
+            "suggested_threshold": suggested_threshold(found, result.settings),
             **({} if of.part.repeats is None else {REPEATS: of.part.repeats}),
             "review_images": queue.images,
         },
@@ -330,6 +310,6 @@ def _story_parts(of: Diagnosed, images: ImagePart, result: MeasuredAgreement) ->
         "warnings": (
             *result.headlines,
             *images.data.cautions,
-            *warnings_of(named, images, result.settings),
+            *warnings_of(named),
         ),
     }

@@ -9,16 +9,11 @@ from bboxqa.core.arrays import component_of_each
 from bboxqa.core.text import count
 from bboxqa.diagnostics.offsets import pixel_bases
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.counting import ImagePart
-from bboxqa.pipelines.diagnosis.matched_units import LabelledPlaces, labelled_places
 from bboxqa.pipelines.diagnosis.sentences import Diagnosed, said
 from bboxqa.pipelines.diagnosis.significance import LEAST_DRAWS, LEAST_IMAGES
 
 # An image with a larger share of the units dominates alpha.
 _LARGE_IMAGE = 0.25
-# Smaller differences of alpha are not worth a warning.
-_LEAST_GAIN = 0.01
 
 
 def limits(of: Diagnosed, *, judged: bool) -> Iterator[str]:
@@ -34,13 +29,12 @@ def limits(of: Diagnosed, *, judged: bool) -> Iterator[str]:
         yield said("unjudged")
 
 
-def warnings_of(of: Diagnosed, images: ImagePart, settings: AgreeSettings) -> tuple[str, ...]:
+def warnings_of(of: Diagnosed) -> tuple[str, ...]:
     """Return warnings, each with its figure: alpha, or F1 where alpha has no meaning."""
     return (
         *_large_image(of),
         *_separate_groups(of),
         *_moved_by_a_program(of),
-        *_two_labels(of, images, settings),
     )
 
 
@@ -86,18 +80,4 @@ def _moved_by_a_program(of: Diagnosed) -> Iterator[str]:
             edges=", ".join(f"{edge} {shift:+g} px" for edge, shift in shifts if shift),
             first=first,
             pairs=f"; {count(len(found) - 1, 'more such pair')}" if len(found) > 1 else "",
-        )
-
-
-def _two_labels(of: Diagnosed, images: ImagePart, settings: AgreeSettings) -> Iterator[str]:
-    """Yield the number of places with two labels, and alpha if equal categories were matched."""
-    found: LabelledPlaces | None = labelled_places(of.matched, images, settings)
-    if found is not None and found.alpha - of.part.alpha >= _LEAST_GAIN:
-        first, second = (of.matched.data.category_names[each] for each in found.categories)
-        yield said(
-            "two labels",
-            places=count(found.n_places, "place"),
-            such=f"{first} and {second}",
-            by_label=found.alpha,
-            value=of.part.alpha,
         )
