@@ -1,9 +1,9 @@
 """Reading segments from tables of start, end and label, by one or several annotators."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import clean, count, in_natural_order
-from bboxqa.formats.recordings.tables import Row, Table, read_table
+from bboxqa.formats.recordings.tables import Table, read_table
 from bboxqa.formats.recordings.times import TimeUnit, fraction, is_number, milliseconds
 from bboxqa.model.ratings import Segments, segment_problems
 
@@ -31,94 +31,66 @@ ONE_TIER = "segments"
 
 
 class Record(NamedTuple):
-    """A segment with names, times in milliseconds, and its location in the files."""
+    """A segment with names, times in milliseconds, and its place; or lists of these."""
 
-    recording: str
-    annotator: str
-    tier: str
-    label: str
-    start: int
-    end: int
-    file: int
-    line: int
+    recording: Any
+    annotator: Any
+    tier: Any
+    label: Any
+    start: Any
+    end: Any
+    file: Any
+    line: Any
 
 
-class SegmentReading:
-    """Converts the rows of one table to records, and collects their problems.
+@dataclass(slots=True)
+class _Reading:
+    """What was read of all files: records, and who was asked about which recording."""
 
-    Parameters
-    ----------
-    number : int
-        The index of the file.
-    name : str
-        The annotator, if no column names one.
-    recording_column : int or None
-        None if there is only one recording.
-    unit : {"ms", "s"}
-        The unit of times without a colon.
+    records: list[Record] = field(default_factory=list)
+    asked: set[tuple[str, str]] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+    n_rounded: int = 0
+    """The number of times finer than 1 ms."""
+    n_guessed: int = 0
+    """The number of files whose unit is told by decimals."""
 
-    Attributes
-    ----------
-    problems : list of str
-        One problem for each field that cannot be used.
-    asked : set of (str, str)
-        The recordings and annotators that occur.
-    n_rounded : int
-        The number of times finer than 1 ms.
-    """
-
-    def __init__(
-        self, table: Table, number: int, name: str, recording_column: int | None, unit: TimeUnit
-    ) -> None:
-        self._layout = table.layout
-        self._file = table.source.name
-        self._number = number
-        self._annotator = name
-        self._recording_column = recording_column
-        self._unit = unit
-        self.problems: list[str] = []
-        self.asked: set[tuple[str, str]] = set()
-        self.n_rounded = 0
-        if recording_column is None and table.layout.annotator is None:
-            self.asked.add((ONE_RECORDING, name))
-
-    def record(self, row: Row) -> Record | None:
-        """Return the segment of a row; None if it has problems."""
-        before = len(self.problems)
-        layout = self._layout
-        recording = self._text(row, self._recording_column, "the name of a recording")
-        annotator = self._text(row, layout.annotator, "the name of an annotator")
-        tier = self._text(row, layout.tier, "the name of a tier")
-        start, end = self._time(row, layout.start), self._time(row, layout.end)
-        label = self._text(row, layout.label, "a label")
-        if len(self.problems) > before:
-            return None
-        where = recording or ONE_RECORDING, annotator or self._annotator
-        self.asked.add(where)
-        return Record(*where, tier or ONE_TIER, label, start, end, self._number, row.line)
-
-    def _text(self, row: Row, column: int | None, expected: str) -> str:
-        if column is None:
-            return ""
-        if not row.fields[column]:
-            self._problem(row, column, expected)
-        return row.fields[column]
-
-    def _time(self, row: Row, column: int) -> int:
-        time = milliseconds(row.fields[column], self._unit)
-        if time is None:
-            words = "seconds" if self._unit == "s" else "milliseconds"
-            self._problem(row, column, f"a number of {words}, or hh:mm:ss.mmm")
-            return 0
-        self.n_rounded += time[1]
-        return time[0]
-
-    def _problem(self, row: Row, column: int, expected: str) -> None:
-        found = repr(clean(row.fields[column])) if row.fields[column] else "empty"
-        name = clean(self._layout.names[column])
-        self.problems.append(
-            f"{self._file}: line {row.line}: column '{name}' is {found}; expected {expected}"
+    def add(self, table: Table, number: int, name: str, column: int | None, unit: TimeUnit) -> None:
+        """Add the rows of a file, whose annotator is called `name` if no column names one."""
+        layout = table.layout
+        words = "seconds" if unit == "s" else "milliseconds"
+        time = f"a number of {words}, or hh:mm:ss.mmm"
+        expected = (
+            (column, ONE_RECORDING, "the name of a recording"),
+            (layout.annotator, name, "the name of an annotator"),
+            (layout.tier, ONE_TIER, "the name of a tier"),
+            (layout.start, "", time),
+            (layout.end, "", time),
+            (layout.label, "", "a label"),
         )
+        if column is None and layout.annotator is None:
+            self.asked.add((ONE_RECORDING, name))
+        for row in table.rows:
+            cells, before = [], len(self.problems)
+            for place, default, what in expected:
+                cell = default if place is None else row.fields[place]
+                found = milliseconds(cell, unit) if what == time else (cell, False)
+                if found is None or not cell:
+                    shown = repr(clean(cell)) if cell else "empty"
+                    title = clean(layout.names[place or 0])
+                    self.problems.append(
+                        f"{table.source.name}: line {row.line}: column '{title}' is {shown}; "
+                        f"expected {what}"
+                    )
+                    continue
+                cells.append(found[0])
+                self.n_rounded += found[1]
+            if len(self.problems) == before:
+                recording, annotator, tier, start, end, label = cells
+                self.asked.add((str(recording), str(annotator)))
+                self.records.append(
+                    Record(recording, annotator, tier, label, start, end, number, row.line)
+                )
 
 
 def read_segments(
@@ -163,30 +135,22 @@ def read_segments(
         raise ConfigError(f"unit is {unit!r}; expected one of: auto, ms, s")
     tables = _tables([Path(path) for path in paths])
     recording_columns = _recording_columns(tables)
-    problems = [problem for table in tables for problem in table.problems]
-    records: list[Record] = []
-    asked: set[tuple[str, str]] = set()
-    n_rounded = 0
-    n_guessed = 0
+    read = _Reading(problems=[problem for table in tables for problem in table.problems])
     names = _file_names([table.path for table in tables])
     for number, table in enumerate(tables):
         counted = _unit(table, unit)
         if counted is None:
-            problems.append(_unknown_unit(table))
+            read.problems.append(_unknown_unit(table))
             continue
-        n_guessed += unit == "auto" and table.layout.unit is None and counted == "s"
-        reading = SegmentReading(table, number, names[number], recording_columns[number], counted)
-        records += filter(None, map(reading.record, table.rows))
-        problems += reading.problems
-        asked |= reading.asked
-        n_rounded += reading.n_rounded
-    if problems:
-        unknown = any(_NOTHING_SAYS in problem for problem in problems)
-        raise DatasetError(problems, _UNIT_ADVICE if unknown else _CORRECT)
-    if not records:
+        read.n_guessed += unit == "auto" and table.layout.unit is None and counted == "s"
+        read.add(table, number, names[number], recording_columns[number], counted)
+    if read.problems:
+        unknown = any(_NOTHING_SAYS in problem for problem in read.problems)
+        raise DatasetError(read.problems, _UNIT_ADVICE if unknown else _CORRECT)
+    if not read.records:
         listed = ", ".join(table.source.name for table in tables)
         raise DatasetError([f"no file has a segment: {listed}"], "Export them again.")
-    return _assembled(tables, records, sorted(asked), duration_ms, n_rounded, n_guessed)
+    return _assembled(tables, read, duration_ms)
 
 
 def _tables(paths: Sequence[Path]) -> list[Table]:
@@ -277,45 +241,43 @@ def _unknown_unit(table: Table) -> str:
 
 
 def _assembled(
-    tables: Sequence[Table],
-    records: Sequence[Record],
-    asked: Sequence[tuple[str, str]],
-    duration_ms: int | Mapping[str, int] | None,
-    n_rounded: int,
-    n_guessed: int,
+    tables: Sequence[Table], read: _Reading, duration_ms: int | Mapping[str, int] | None
 ) -> Segments:
-    recordings = sorted({recording for recording, _ in asked})
-    annotators = in_natural_order({annotator for _, annotator in asked})
-    tiers = sorted({record.tier for record in records})
-    labels = sorted({record.label for record in records})
-    recording = _codes((record.recording for record in records), recordings)
-    end = np.array([record.end for record in records], np.int64)
-    duration, guessed = _durations(recordings, recording, end, duration_ms)
-    matrix = np.zeros((len(recordings), len(annotators)), np.bool_)
-    matrix[_codes((pair[0] for pair in asked), recordings),
-           _codes((pair[1] for pair in asked), annotators)] = True  # fmt: skip
+    of = Record(*zip(*read.records, strict=True))
+    recordings = sorted({recording for recording, _ in read.asked})
+    annotators = in_natural_order({annotator for _, annotator in read.asked})
+    tiers, labels = sorted({*of.tier}), sorted({*of.label})
+    recording, end = _codes(of.recording, recordings), np.array(of.end, np.int64)
+    duration, is_guessed = _durations(recordings, recording, end, duration_ms)
+    asked = np.zeros((len(recordings), len(annotators)), np.bool_)
+    for each, annotator in read.asked:
+        asked[recordings.index(each), annotators.index(annotator)] = True
     segments = Segments(
         recording=recording,
-        annotator=_codes((record.annotator for record in records), annotators),
-        tier=_codes((record.tier for record in records), tiers),
-        start=np.array([record.start for record in records], np.int64),
+        annotator=_codes(of.annotator, annotators),
+        tier=_codes(of.tier, tiers),
+        start=np.array(of.start, np.int64),
         end=end,
-        label=_codes((record.label for record in records), labels),
+        label=_codes(of.label, labels),
         recording_names=tuple(recordings),
         annotator_names=tuple(annotators),
         tier_names=tuple(tiers),
         label_names=tuple(labels),
         duration=duration,
-        asked=matrix,
-        file=np.array([record.file for record in records], np.int32),
-        line=np.array([record.line for record in records], np.int64),
+        asked=asked,
+        file=np.array(of.file, np.int32),
+        line=np.array(of.line, np.int64),
         sources=tuple(table.source for table in tables),
     )
     if problems := segment_problems(segments):
         raise DatasetError(problems, _CORRECT)
-    notes = [f"{count(n_rounded, 'time')} finer than 1 ms, rounded half to even"]
-    notes = (notes if n_rounded else []) + ([_SECONDS_NOTE] if n_guessed else [])
-    notes += ([_LENGTH_NOTE] if guessed else []) + _silent(segments)
+    notes = [
+        *[f"{count(read.n_rounded, 'time')} finer than 1 ms, rounded half to even"]
+        * bool(read.n_rounded),
+        *[_SECONDS_NOTE] * bool(read.n_guessed),
+        *[_LENGTH_NOTE] * is_guessed,
+        *_silent(segments),
+    ]
     return replace(segments, notes=tuple(notes))
 
 
