@@ -1,7 +1,5 @@
 """Images of CVAT: who drew what, shapes, and what is wrong with them."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from support.cvat_xml import box, document, head, image, project, shape, written
@@ -9,9 +7,6 @@ from support.cvat_xml import box, document, head, image, project, shape, written
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.shapes.masks import compress_counts
-
-SHARED = Path(__file__).parents[4] / "shared/data/formats"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of CVAT here")
 
 
 def read(path, **more):
@@ -49,20 +44,6 @@ def test_the_assignee_of_each_file_is_its_annotator(tmp_path):
     assert boxes(data) == [[10, 10, 20, 30], [10, 10, 20, 30]]
     assert data.category_names == ("cat", "dog")
     assert data.attribution == "the assignee"
-
-
-def test_files_of_one_assignee_are_by_one_annotator(tmp_path):
-    files = [
-        written(tmp_path / f"{name}.xml", head("ann"), image("a.jpg", box())) for name in ("1", "2")
-    ]
-    with pytest.raises(DatasetError) as caught:
-        read_coco(files)
-    assert str(caught.value) == (
-        f"{files[0]}, {files[1]}: one annotator only, 'ann', by the assignee\n"
-        "If each file is by another person: --attribution files\n"
-        "Two versions of one data set are compared with: bboxqa compare BEFORE AFTER"
-    )
-    assert read_coco(files, attribution="files").annotator_names == ("1", "2")
 
 
 @pytest.mark.parametrize(
@@ -187,22 +168,6 @@ def test_what_cannot_be_read_is_refused_by_name(tmp_path, text, words):
     for use in (read, validate):
         with pytest.raises(DatasetError, match=words):
             use(path)
-
-
-@needs_shared
-@pytest.mark.parametrize(
-    ("name", "counts"),
-    [
-        ("cat_boxes_job", (14, 24)),
-        ("rebar_task", (48, 1030)),
-        ("project_export", (6, 6)),
-        ("points_job", (19, 0)),
-        ("polygon_job", (5, 1)),
-    ],
-)
-def test_real_exports_have_all_images_and_boxes(name, counts):
-    data = read(SHARED / f"cvat/{name}/annotations.xml")
-    assert (len(data.image_names), len(data.annotations)) == counts
 
 
 def test_an_attribute_may_name_the_annotator(tmp_path):

@@ -1,16 +1,12 @@
 """Videos of CVAT: tracks by frame."""
 
-from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 from support.cvat_xml import box, head, project, shape, track, written
 
-from bboxqa import read_coco, validate
+from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
-
-SHARED = Path(__file__).parents[4] / "shared/data/formats/cvat"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of CVAT here")
 
 
 def video(first=0, last=3, size=4, more=""):
@@ -95,18 +91,6 @@ def test_videos_of_a_project_have_frames_of_their_own(tmp_path):
     assert len(data.image_names) == 8
     row = data.image_names.index("b.mp4/frame_000001")
     assert data.assigned[row].tolist() == [False, True]
-
-
-def test_findings_name_track_and_frame(tmp_path):
-    path = written_video(tmp_path / "a.xml", "ann", track(3, frame(0), frame(1, 90, 1, 120, 9)))
-    found = next(each for each in validate(path).findings if each.code == "B003")
-    assert found.ids["annotation"] == "track 3, frame 1"
-
-
-@needs_shared
-def test_a_real_export_of_a_video_has_all_frames_and_the_boxes_inside():
-    data = read(SHARED / "video_job/usa-hitting.xml")
-    assert (len(data.image_names), len(data.annotations)) == (910, 498)
 
 
 def test_skeletons_of_videos_are_counted(tmp_path):

@@ -1,16 +1,10 @@
 """Darwin JSON of V7: who drew, shapes, holes, masks in layers, slots."""
 
-import json
-from pathlib import Path
-
 import pytest
 from support.tool_files import alone, drawn, found, write
 
 from bboxqa import read_coco
 from bboxqa.core.errors import DatasetError
-
-SHARED = Path(__file__).parents[4] / "shared/data/formats/darwin/all_shapes"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Darwin here")
 
 
 def item(*annotations, name="a.jpg", slots=("0",), kind="image", path="/"):
@@ -116,22 +110,3 @@ def test_what_cannot_be_read_stops_a_measurement(tmp_path, given, words):
         alone(path)
     (problem,) = caught.value.problems
     assert problem.endswith(f"T001 error a.jpg, annotation 2: {words}")
-
-
-@needs_shared
-def test_a_real_export_of_all_shapes():
-    data = alone(SHARED)
-    # In each image a box, an ellipse, a polygon and a mask.
-    assert sorted(name.rpartition("/")[2] for name in data.image_names) == [
-        f"image_{n}.jpg" for n in range(1, 9)
-    ]
-    assert "dir1/dir3/image_7.jpg" in data.image_names
-    assert len(data.annotations) == 32
-    (note,) = [each for each in data.notes if "compared" in each]
-    assert note == "8 key points, 8 polylines, 8 skeletons and 8 image tags are not compared"
-    assert found(SHARED, "T001") == []
-    content = json.loads((SHARED / "image_1.json").read_text())
-    (polygon,) = [each for each in content["annotations"] if "polygon" in each]
-    given = polygon["bounding_box"]
-    boxes = data.annotations.bbox.round(4).tolist()
-    assert [round(given[key], 4) for key in "xywh"] in boxes

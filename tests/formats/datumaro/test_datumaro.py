@@ -1,14 +1,9 @@
 """Datumaro JSON: subsets, sizes, shapes, labels."""
 
-from pathlib import Path
-
 import pytest
 from support.tool_files import alone, asked, drawn, found, write
 
 from bboxqa import read_coco
-
-SHARED = Path(__file__).parents[4] / "shared/data/formats/datumaro"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Datumaro here")
 
 
 def file(*items, labels=("cat", "dog"), **more):
@@ -97,15 +92,3 @@ def test_annotators_may_be_an_attribute(tmp_path):
     ]
     write(tmp_path, **{"a.json": file(item(*boxes))})
     assert read_coco(tmp_path / "a.json").annotator_names == ("ann", "bob")
-
-
-@needs_shared
-def test_real_files():
-    noisy = alone(SHARED / "noisy_boxes")
-    assert (len(noisy.image_names), len(noisy.annotations)) == (10, 67)
-    assert len(noisy.category_names) == 6
-    points = alone(SHARED / "points_video")
-    assert len(points.image_names) == 407
-    assert points.image_size[0].tolist() == [1920, 1080]
-    assert "396 key points are not compared" in points.notes
-    assert "7 image labels are not compared" in alone(SHARED / "legacy").notes

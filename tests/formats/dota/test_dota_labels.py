@@ -1,17 +1,12 @@
 """DOTA's text labels: a folder for each annotator."""
 
-from pathlib import Path
-
 import pytest
-from support.tool_files import alone, asked, drawn, found, write
+from support.tool_files import alone, found, write
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.choices import choices_of
 from bboxqa.formats.dota.reader import translate
 from bboxqa.formats.translation.collector import Wanted
-
-SHARED = Path(__file__).parents[4] / "shared/data/formats/dota"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of DOTA here")
 
 PLANE = "10 10 30 10 30 20 10 20 plane 0\n"
 HEADER = "imagesource:GoogleEarth\ngsd:0.146343590398\n"
@@ -25,18 +20,6 @@ def of_lines(tmp_path, text, **choices):
     wanted = Wanted(choices=choices_of(choices))
     done = translate(folder, lambda new, _places: records.extend(new), wanted)
     return done, records
-
-
-@needs_shared
-def test_real_files_are_read():
-    data = alone(SHARED / "planes")
-    assert len(data.annotations) == 4
-    # The last is no rectangle; its corners cross.
-    assert drawn(data)[0][3:] == (123, 171, 98, 28)
-    assert set(asked(data)) == {"P0004__1__0___0", "P0004__1__0___1024"}
-    split = alone(SHARED / "roboflow_obb")
-    assert sorted(split.image_names) == ["train/train_001", "train/train_002", "val/val_001"]
-    assert split.category_names == ("label_0", "label_1")
 
 
 def test_header_lines_are_skipped_and_corners_kept(tmp_path):

@@ -28,14 +28,6 @@ def test_rectangles_turn_about_their_top_left_corner(tmp_path):
     assert ring.round(9).tolist() == [[100, 20], [100, 60], [90, 60], [90, 20]]
 
 
-def test_ellipses_turn_about_their_centre(tmp_path):
-    value = {"x": 50, "y": 50, "radiusX": 10, "radiusY": 10, "ellipselabels": ["cat"]}
-    upright = only(tmp_path, result("ellipselabels", value))
-    assert upright.annotations.bbox.round(9).tolist() == [[80, 40, 40, 20]]
-    turned = only(tmp_path, result("ellipselabels", {**value, "rotation": 90}))
-    assert turned.annotations.bbox.round(9).tolist() == [[90, 30, 20, 40]]
-
-
 def test_a_region_split_into_results_is_one(tmp_path):
     shape = {"x": 1, "y": 1, "width": 9, "height": 9, "rotation": 0}
     parts = [

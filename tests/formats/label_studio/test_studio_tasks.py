@@ -1,18 +1,13 @@
 """Tasks of Label Studio: who was asked, who drew, and what is left out."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-from support.cli import run
-from support.studio import box, result, task, work, written
+from support.studio import box, task, work, written
 
 from bboxqa import read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
-
-SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
 
 BOX = box(1, 1, 9, 9)
 ANN = {"id": 1, "email": "ann@x.org"}
@@ -100,13 +95,6 @@ def test_the_first_annotation_of_a_task_counts_and_sessions_keep_all(tmp_path):
     assert len(repeats.sessions.annotations) == 2
 
 
-def test_drafts_are_left_out(tmp_path):
-    drafts = [{"result": [BOX]}]
-    data = read_coco(written(tmp_path / "a.json", task(1, work(1, BOX), work(2), drafts=drafts)))
-    assert len(data.annotations) == 1
-    assert data.notes == ("1 draft left out: not submitted",)
-
-
 def test_json_min_has_one_record_for_each_annotation(tmp_path):
     region = {"x": 10, "y": 20, "width": 5, "height": 50, "rotation": 0, "rectanglelabels": ["cat"]}
     region |= {"original_width": 200, "original_height": 100}
@@ -123,19 +111,6 @@ def test_json_min_has_one_record_for_each_annotation(tmp_path):
     data = read_coco(path)
     assert drawn(data) == [("1.jpg", "1", "cat", 20, 20, 10, 50)]
     assert asked(data) == {"1.jpg": ["1", "2"]}
-
-
-def test_marks_of_machines_are_known(tmp_path):
-    kept = [box(each, 1, 9, 9, origin="prediction") for each in range(3)]
-    data = read_coco(written(tmp_path / "a.json", task(1, work(1, *kept), work(2))))
-    assert data.headlines[0].startswith("a machine began 3 of 3 annotations")
-
-
-def test_annotations_have_times(tmp_path):
-    times = [{"created_at": f"2025-06-19T14:39:0{second}.6Z"} for second in (1, 3)]
-    works = [work(who, box(1, 1, 9, 9), **times[who]) for who in (0, 1)]
-    data = read_coco(written(tmp_path / "a.json", task(1, *works)), time_key="created_at")
-    assert np.diff(data.annotations.times.seconds).tolist() == [2]
 
 
 def test_tasks_with_several_images_have_each_by_itself(tmp_path):
@@ -188,23 +163,6 @@ def test_images_that_nobody_drew_on_are_empty(tmp_path):
 SIDES = {"left": "l1.jpg", "right": "r1.jpg"}
 
 
-def test_images_that_only_another_person_drew_on_count(tmp_path):
-    """Nobody knows from bob's file that the right images were shown."""
-    for who, sides in {"ann": ["left", "right"], "bob": ["left"]}.items():
-        first = work(who, *(box(len(side), 5, 9, 9, to_name=side) for side in sides))
-        second = {"left": "l2.jpg", "right": "r2.jpg"}
-        tasks = [task(1, first, data=SIDES), task(2, work(who), data=second)]
-        written(tmp_path / f"{who}.json", *tasks)
-    data = read_coco(tmp_path)
-    names = ("l1.jpg", "l2.jpg", "r1.jpg", "r2.jpg")
-    assert asked(data) == {name: ["ann", "bob"] for name in names}
-    outcome = run("convert", tmp_path, tmp_path / "out.json", "--to", "coco")
-    assert "4 images, 3 annotations, 2 annotators" in outcome.stdout
-    back = read_coco(tmp_path / "out.json")
-    assert asked(back) == asked(data)
-    assert drawn(back) == drawn(data)
-
-
 def test_tasks_without_images_are_refused(tmp_path):
     choice = {"type": "choices", "value": {"choices": ["yes"]}}
     texts = task(1, work(1, choice), data={"text": "a dog"})
@@ -245,28 +203,6 @@ def test_a_size_is_given_for_regions_without_one(tmp_path):
     assert {*map(tuple, data.image_size.tolist())} == {(400, 300), known}
     assert data.annotations.bbox[data.annotations.image == 0].tolist() == [[40, 30, 200, 150]] * 2
     assert "1 image without original_width: 400 × 300 pixels, as given" in data.notes
-
-
-def test_relations_and_points_are_counted(tmp_path):
-    point = result("keypointlabels", {"x": 1, "y": 1, "width": 1, "keypointlabels": ["nose"]})
-    other = [point, {"type": "relation"}, result("choices", {"choices": ["day"]}, id="")]
-    path = written(tmp_path / "a.json", task(1, work(1, *other), work(2, BOX)))
-    data = read_coco(path)
-    assert data.notes == ("1 key point, 1 relation and 1 image label are not compared",)
-    assert data.category_names == ("cat",)
-
-
-@needs_shared
-def test_three_annotators_of_a_real_export():
-    data = read_coco(SHARED / "three_annotators/test_bbox.json")
-    by_who = np.bincount(data.annotations.annotator, minlength=4)
-    assert dict(zip(data.annotator_names, by_who.tolist(), strict=True)) == {
-        "annotator1@example.org": 30,
-        "annotator2@example.org": 30,
-        "annotator3@example.org": 31,
-        "model 1": 30,
-    }
-    assert data.assigned.all()
 
 
 def test_a_file_that_is_not_json_has_one_finding(tmp_path):

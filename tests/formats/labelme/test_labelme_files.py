@@ -4,7 +4,6 @@ import base64
 import io
 import json
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +13,6 @@ from support.tool_files import translation_of
 from bboxqa import validate
 from bboxqa.formats.labelme.reader import translate
 from bboxqa.model.shapes.masks import decode_counts
-
-SHARED = Path(__file__).parents[4] / "shared/data/formats"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of LabelMe here")
 
 
 def shape(points, kind="rectangle", **more):
@@ -127,16 +123,3 @@ def test_a_defect_is_found_where_it_stands(tmp_path, wrong, code, words):
     assert (finding.code, finding.pointer) == (code, "/shapes/1")
     assert words in finding.message
     assert finding.file == f"{tmp_path}/a.json"
-
-
-@needs_shared
-@pytest.mark.parametrize(
-    ("name", "n_images", "n_shapes", "apart"),
-    [("shapes", 4, 25, {"polyline": 2}), ("terrain", 3, 22, {})],
-)
-def test_real_files_are_read_whole(name, n_images, n_shapes, apart):
-    found, records = translated(SHARED / "labelme" / name)
-    assert (len(found.images), len(records)) == (n_images, n_shapes)
-    kinds = [record["shape"] for record in records if "bbox" not in record]
-    assert {kind: kinds.count(kind) for kind in kinds} == apart
-    assert not found.defects

@@ -2,7 +2,6 @@
 
 import base64
 import io
-import json
 import zlib
 
 import numpy as np
@@ -159,14 +158,6 @@ def test_a_mask_with_more_pixels_than_its_image_is_not_unpacked(tmp_path):
     path = write(tmp_path, **{"a.json": image(mask(data))}) / "a.json"
     ((_, _, _, message),) = found(path, "T008")
     assert message == "a.json, object 1: the mask has 5000 × 5000 pixels; its image has 100 × 80"
-
-
-def test_findings_stand_in_the_file_of_the_image(tmp_path):
-    text = json.dumps(image(ANN, box("ann", [90, 10], [140, 30])), indent=1)
-    write(tmp_path, **{"meta.json": META, "ds0/ann/a.png.json": text})
-    ((file, line, pointer, _),) = found(tmp_path, "B003")
-    assert (file, pointer) == (f"{tmp_path}/ds0/ann/a.png.json", "/objects/1")
-    assert text.splitlines()[line - 1] == "  {"
 
 
 def test_a_class_that_the_project_does_not_list_is_a_finding(tmp_path):

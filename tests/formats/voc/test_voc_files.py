@@ -1,7 +1,6 @@
 """XML of Pascal VOC: a file for each image, a folder for each annotator."""
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +9,6 @@ from support.tool_files import drawn, found, translation_of
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.voc.reader import translate
-
-SHARED = Path(__file__).parents[4] / "shared/data/formats"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of VOC here")
 
 
 def thing(*corners, name="cat", more=""):
@@ -155,23 +151,6 @@ def test_a_file_with_a_document_type_is_refused(tmp_path):
     written(tmp_path, a=bomb + xml(thing(1, 1, 9, 9), name="&c;"))
     with pytest.raises(DatasetError, match="declares a document type"):
         read_coco(tmp_path, min_annotators=1)
-
-
-@needs_shared
-@pytest.mark.parametrize(
-    ("name", "n_images", "n_boxes", "base"),
-    [
-        ("blood_cells", 15, 271, 1),
-        ("cvat_export", 4, 18, 0),
-        ("labelimg_shapes", 4, 25, 1),
-        ("raccoon", 15, 15, 1),
-    ],
-)
-def test_real_files_are_read_whole(name, n_images, n_boxes, base):
-    found, records = translated(SHARED / "voc" / name)
-    assert (len(found.images), len(records)) == (n_images, n_boxes)
-    assert ("inclusive pixels counted from 1" in found.notes[0]) == base
-    assert not found.defects
 
 
 def stating(base, *corners):

@@ -2,7 +2,6 @@
 
 import shutil
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,11 +11,7 @@ from support.tool_files import translation_of
 import bboxqa
 from bboxqa import agree, read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.registry import is_source
 from bboxqa.formats.yolo.reader import translate
-
-SHARED = Path(__file__).parents[4] / "shared/data/formats"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of YOLO here")
 
 BOX = "0 0.5 0.5 0.2 0.25\n"
 OTHER = "0 0.5 0.5 0.2 0.24\n"
@@ -189,36 +184,6 @@ def test_a_broken_line_is_found_where_it_stands(tmp_path, line, code, words):
     assert (finding.spot.line, finding.excerpt) == (3, line)
 
 
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"a_txt": "a list of words\n", "b_txt": "another"},
-        {"a_json": "[]", "b_txt": ""},
-        {"labels_csv": "0 0.5 0.5 0.5 0.5"},
-        {"data_yaml": "names: [cat]"},
-    ],
-)
-def test_other_folders_are_none(tmp_path, files):
-    assert not is_source(made(tmp_path, **files))
-
-
-@needs_shared
-@pytest.mark.parametrize(
-    ("name", "n_images", "n_boxes", "codes"),
-    [
-        ("classes_txt", 4, 25, set()),
-        ("cvat_export", 4, 18, set()),
-        ("detect_roboflow", 20, 20, set()),
-        ("detect_segment_mixed", 20, 22, {"T003", "T020"}),
-        ("rebar", 21, 1030, set()),
-    ],
-)
-def test_real_files_are_read_whole(name, n_images, n_boxes, codes):
-    found, records = translated(SHARED / "yolo" / name, image_size=(640, 640))
-    assert (len(found.images), len(records)) == (n_images, n_boxes)
-    assert {defect.code for defect in found.defects} == codes
-
-
 def at_once(folder):
     """Return image, category and box of each annotation that is read for measuring."""
     with bboxqa.reading(image_size=(1919, 1079)):
@@ -285,13 +250,6 @@ def test_names_that_cannot_be_read_are_told(tmp_path, names, problem):
     with pytest.raises(DatasetError) as caught:
         read_coco(tmp_path)
     assert any(problem in each for each in caught.value.problems)
-
-
-def test_sound_files_without_names_give_numbers(tmp_path):
-    folder = made(tmp_path, data_yaml="path: .\n", labels__a_txt=BOX, images__a_ppm=PICTURE)
-    found, _ = translated(folder)
-    assert [each["name"] for each in found.categories] == ["class 0"]
-    assert "no data.yaml or classes.txt has names: categories are class numbers" in found.notes
 
 
 def of_two_data_sets(folder, of_bob):
