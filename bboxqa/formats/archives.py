@@ -9,15 +9,15 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, cast
 
 from bboxqa.core.errors import DatasetError, OutputError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, own_name
+from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.heads import TABLES
 from bboxqa.formats.member import (
@@ -30,6 +30,7 @@ from bboxqa.formats.member import (
     UNPACK,
     ZIP_ERRORS,
     Member,
+    is_picture,
     is_tar,
     most_of,
     too_large,
@@ -38,29 +39,34 @@ from bboxqa.formats.member import (
 # Words and what separates them share no character: else, names such as a_1_1_1… take hours.
 _OF_COPIES = re.compile(r"(?:[\W_]+(?:copy|\d[^\W_]*))*[\W_]*", re.IGNORECASE)
 """What is behind the name of a copy, a download, or a folder packed on some day."""
+_Entry = tuple[str, int, Callable[[], IO[bytes]]]
+"""The name of a file in an archive, its size, and what opens it."""
 
 
-def is_hidden(name: str) -> bool:
-    """Return whether a file is hidden, as those that systems add to archives."""
-    return any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
+    """Return the files of an archive, sorted, without hidden ones.
 
-
-def safe_name(path: Path, name: str) -> str:
-    """Return a name with ``/``; refuse a name that leads out of the archive."""
-    plain = name.replace("\\", "/")
-    # Without the `.` of `./annotations.xml`, as programs write it that pack a folder.
-    parts = PurePosixPath(plain).parts
-    if plain.startswith("/") or ".." in parts or ":" in plain.partition("/")[0]:
-        problem = f"{path}: has a file named {one_line(name)!r}, which leads out of the archive"
-        raise DatasetError([problem], "Export it again, or unpack it with care.")
-    return "/".join(parts)
-
-
-def sorted_once(path: Path, members: list[Member]) -> list[Member]:
-    """Return the files of an archive, sorted; refuse two of one name, as only one is meant."""
-    found = sorted(members, key=attrgetter("name"))
+    Raises DatasetError if there are too many or too large ones, if names lead out of the archive
+    or are missing, or if two have one name, as only one is meant.
+    """
+    found, total = [], 0
+    for name, size, opened in entries:
+        plain = name.replace("\\", "/")
+        parts = [each for each in plain.split("/") if each not in ("", ".")]
+        if not parts:
+            raise DatasetError([f"{path}: has an entry without a name"], UNPACK)
+        if plain.startswith("/") or ".." in parts or ":" in parts[0]:
+            problem = f"{path}: has a file named {one_line(name)!r}, which leads out of the archive"
+            raise DatasetError([problem], "Export it again, or unpack it with care.")
+        inside = "/".join(parts)
+        total += 0 if is_picture(inside) else size
+        if not any(each.startswith((".", "__MACOSX")) for each in parts):
+            found.append(Member(inside, f"{path}/{inside}", min(size, MAX_SIZE), opened))
+    if total > MAX_SIZE:
+        raise DatasetError([f"{path}: has {total:,} bytes of content besides images"], UNPACK)
+    found.sort(key=attrgetter("name"))
     for one, other in pairwise(found):
-        if one.name == other.name and PurePosixPath(one.name).suffix.lower() not in IMAGE_SUFFIXES:
+        if one.name == other.name and not is_picture(one.name):
             problem = f"{path}: has two files named {one_line(one.name)!r}; expected one of a name"
             raise DatasetError([problem], "Pack it again, each annotator in a folder of its own.")
     top = _top(own_name(path), found)
@@ -82,63 +88,32 @@ def _top(archive: str, members: list[Member]) -> str:
     return top if all(each.name.startswith(top) for each in members) else ""
 
 
-_UNPACKED = 1 << 20
-
-
-def unpacked(path: Path, most: int) -> mmap.mmap | None:
-    """Return the content of a gzip file; None if it has more than `most` bytes.
-
-    It is in a temporary file that is removed once the content is no longer used. Raises OSError,
-    EOFError or zlib.error if the file cannot be read, and OutputError if there is no room for the
-    temporary file.
-    """
-    with gzip.open(path) as packed, _temporary_file() as file:
-        left = most + 1
-        while left > 0 and (chunk := packed.read(min(left, _UNPACKED))):
-            _write(file, chunk)
-            left -= len(chunk)
-        if left <= 0:
-            return None
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-
-
-def _temporary_file() -> IO[bytes]:
-    try:
-        return tempfile.TemporaryFile(prefix="bboxqa-")
-    except OSError as error:
-        raise _no_room(error) from None
-
-
-def _write(file: IO[bytes], chunk: bytes) -> None:
-    try:
-        file.write(chunk)
-        file.flush()
-    except OSError as error:
-        raise _no_room(error) from None
-
-
-def _no_room(error: OSError) -> OutputError:
-    return OutputError(
-        f"no room to unpack the archive: {error.strerror}; set TMPDIR to a folder on a larger "
-        "disk, or unpack the archive, and name its folder"
-    )
+def _too_many(path: Path) -> DatasetError:
+    return DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
 
 
 TAR_HEAD = 262
 """The number of bytes up to the end of the magic number of a tar archive."""
 _READ = (".json", ".xml", ".txt", *TABLES)
-# Sizes in a header may be larger than any offset.
-_TAR_ERRORS = (tarfile.TarError, OSError, ValueError, OverflowError)
 _LINKS = "Unpack it, and name the folder, or pack the files themselves."
+# Sizes in a header may be larger than any offset.
+_TAR_ERRORS = (tarfile.TarError, ValueError, OverflowError, *ZIP_ERRORS)
 
 
 def tar_members(path: Path) -> list[Member]:
-    """Return the files of a tar archive, sorted; see `members_of`."""
+    """Return the files of a tar archive, maybe inside of gzip, sorted; see `members_of`."""
+    with path.open("rb") as file:
+        is_plain = is_tar(file.read(TAR_HEAD))
     try:
-        with tarfile.open(path, "r:") as archive:
-            return _files_of_tar(path, archive, partial(_part, path))
+        if is_plain:
+            with tarfile.open(path, "r:") as archive:
+                return _listing(path, _tar_entries(path, archive, partial(_part, path)))
+        content = _unpacked(path, most_of(path.stat().st_size))
+        with tarfile.open(fileobj=content, mode="r:") as archive:
+            return _listing(path, _tar_entries(path, archive, partial(_part_of, content)))
     except _TAR_ERRORS as error:
-        raise _broken_tar(path, error) from None
+        problem = f"{path}: is a tar archive that cannot be read: {one_line(str(error))}"
+        raise DatasetError([problem], AGAIN) from None
 
 
 def is_packed_tar(path: Path) -> bool:
@@ -149,45 +124,24 @@ def is_packed_tar(path: Path) -> bool:
     return False
 
 
-def packed_tar_members(path: Path) -> list[Member]:
-    """Return the files of a tar archive inside of gzip, sorted; see `members_of`."""
-    most = most_of(path.stat().st_size)
-    try:
-        content = unpacked(path, most)
-        if content is None:
-            raise too_large(str(path), most)
-        with tarfile.open(fileobj=content, mode="r:") as archive:
-            return _files_of_tar(path, archive, partial(_part_of, content))
-    except (*_TAR_ERRORS, *ZIP_ERRORS) as error:
-        raise _broken_tar(path, error) from None
-
-
-def _files_of_tar(
+def _tar_entries(
     path: Path, infos: Iterable[tarfile.TarInfo], part: Callable[[int, int], IO[bytes]]
-) -> list[Member]:
-    """Return the files of a tar archive, without devices and links.
+) -> Iterator[_Entry]:
+    """Yield the files of a tar archive, without devices and links.
 
     `part` opens a part of its content, of which it gets the first byte and the length. Raises
     DatasetError if a file of annotations is a link, as its annotator would be missing.
     """
-    found: list[Member] = []
     for number, info in enumerate(infos):
         # Folders and links take memory as well.
         if number > MAX_MEMBERS:
-            raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
-        name = safe_name(path, info.name)
-        if (info.issym() or info.islnk()) and not is_hidden(name) and name.lower().endswith(_READ):
-            problem = f"{path}/{name}: is a link, and links in an archive are not followed"
+            raise _too_many(path)
+        is_link = info.issym() or info.islnk()
+        if is_link and info.name.lower().endswith(_READ) and "/." not in f"/{info.name}":
+            problem = f"{path}/{info.name}: is a link, and links in an archive are not followed"
             raise DatasetError([problem], _LINKS)
-        if info.isreg() and not info.issparse() and not is_hidden(name):
-            opened = partial(part, info.offset_data, info.size)
-            found.append(Member(name, f"{path}/{name}", min(info.size, MAX_SIZE), opened))
-    return sorted_once(path, found)
-
-
-def _broken_tar(path: Path, error: Exception) -> DatasetError:
-    problem = f"{path}: is a tar archive that cannot be read: {one_line(str(error))}"
-    return DatasetError([problem], AGAIN)
+        if info.isreg() and not info.issparse():
+            yield info.name, info.size, partial(part, info.offset_data, info.size)
 
 
 def _part(path: Path, start: int, size: int) -> IO[bytes]:
@@ -206,30 +160,55 @@ def unzipped(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.GzipFile(path))
 
 
-_CUT_OFF = "its list of files, at the end, is missing"
+_UNPACKED = 1 << 20
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"no room to unpack the archive: {error.strerror}; set TMPDIR to a folder on a larger "
+            "disk, or unpack the archive, and name its folder"
+        ) from None
+
+
+def _unpacked(path: Path, most: int) -> mmap.mmap:
+    """Return the content of a gzip file; raises DatasetError if it has more than `most` bytes.
+
+    It is in a temporary file that is removed once the content is no longer used. Raises
+    OutputError if there is no room for the temporary file.
+    """
+    with _room():
+        file = tempfile.TemporaryFile(prefix="bboxqa-")  # noqa: SIM115 - closed below
+    with gzip.open(path) as packed, file:
+        left = most + 1
+        while left > 0 and (chunk := packed.read(min(left, _UNPACKED))):
+            left -= len(chunk)
+            with _room():
+                file.write(chunk)
+                file.flush()
+        if left <= 0:
+            raise too_large(str(path), most)
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
 _ZIP_END = struct.Struct("<4s4H2LH")
 
 
 def zip_members(path: Path) -> list[Member]:
     """Return the files of a zip archive, sorted; see `members_of`."""
     if _n_entries(path) > MAX_MEMBERS:
-        raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
+        raise _too_many(path)
     try:
         archive = zipfile.ZipFile(path)
     except ZIP_ERRORS as error:
-        reason = str(error) if zipfile.is_zipfile(path) else _CUT_OFF
+        is_whole = zipfile.is_zipfile(path)
+        reason = str(error) if is_whole else "its list of files, at the end, is missing"
         problem = f"{path}: is a zip archive that cannot be read: {one_line(reason)}"
         raise DatasetError([problem], AGAIN) from None
-    if not all(info.filename for info in archive.infolist()):
-        raise DatasetError([f"{path}: has an entry without a name"], UNPACK)
-    entries = [(safe_name(path, info.filename), info) for info in _files_in(archive)]
-    _check_sizes(path, [info for _, info in entries])
-    shown = [
-        Member(name, f"{path}/{name}", info.file_size, partial(archive.open, info))
-        for name, info in entries
-        if not is_hidden(name)
-    ]
-    return sorted_once(path, shown)
+    return _listing(path, _zip_entries(path, archive))
 
 
 def _n_entries(path: Path) -> int:
@@ -247,23 +226,21 @@ def _n_entries(path: Path) -> int:
     return n_entries
 
 
-def _files_in(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
-    return (info for info in archive.infolist() if not info.is_dir())
+def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[_Entry]:
+    """Yield the files of a zip archive.
 
-
-def _check_sizes(path: Path, infos: list[zipfile.ZipInfo]) -> None:
-    """Refuse an archive with more content than annotations can have, such as a zip bomb."""
-    texts = [
-        each for each in infos if PurePosixPath(each.filename).suffix.lower() not in IMAGE_SUFFIXES
-    ]
-    total = sum(each.file_size for each in texts)
-    if total > MAX_SIZE:
-        raise DatasetError([f"{path}: has {total:,} bytes of content besides images"], UNPACK)
-    for each in texts:
-        if each.file_size > SMALL and each.file_size > MAX_RATIO * max(each.compress_size, 1):
-            problem = f"{path}/{one_line(each.filename)}: {each.compress_size:,} bytes would become"
-            problem += f" {each.file_size:,}, which is taken for a zip bomb: {LIMIT}"
+    Raises DatasetError for an encrypted file, and for one with more content than annotations can
+    have, such as a zip bomb.
+    """
+    for each in archive.infolist():
+        if each.filename and each.is_dir():
+            continue
+        shown = f"{path}/{one_line(each.filename)}"
+        is_large = each.file_size > max(SMALL, MAX_RATIO * max(each.compress_size, 1))
+        if is_large and not is_picture(each.filename):
+            problem = f"{shown}: {each.compress_size:,} bytes would become {each.file_size:,}"
+            problem += f", which is taken for a zip bomb: {LIMIT}"
             raise DatasetError([problem], UNPACK)
-        if each.flag_bits & 1:
-            problem = f"{path}/{one_line(each.filename)}: is encrypted"
-            raise DatasetError([problem], "Unpack it with its password.")
+        if each.flag_bits & 1 and not is_picture(each.filename):
+            raise DatasetError([f"{shown}: is encrypted"], "Unpack it with its password.")
+        yield each.filename, each.file_size, partial(archive.open, each)

@@ -17,7 +17,6 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.archives import (
     TAR_HEAD,
     is_packed_tar,
-    packed_tar_members,
     tar_members,
     unzipped,
     zip_members,
@@ -167,12 +166,11 @@ def _listed(path: Path) -> list[Member]:
         head = file.read(TAR_HEAD)
     if head.startswith(ZIP):
         return zip_members(path)
-    if is_tar(head):
+    is_packed = head.startswith(GZIP)
+    if is_tar(head) or (is_packed and is_packed_tar(path)):
         return tar_members(path)
     size = path.stat().st_size
-    if head.startswith(GZIP):
-        if is_packed_tar(path):
-            return packed_tar_members(path)
+    if is_packed:
         return [Member("", str(path), most_of(size), partial(unzipped, path))]
     return [Member("", str(path), size, partial(opened_file, path), is_file=True)]
 
@@ -259,11 +257,6 @@ def _of_folder(path: Path) -> list[Member]:
     return sorted(found, key=attrgetter("name"))
 
 
-_CHUNK = 1 << 20
-_TOGETHER = 1 << 16
-"""Bytes of small files that are joined for one step of the digest."""
-
-
 def size_and_digest(path: Path, *, digest: bool) -> tuple[int, str | None]:
     """Return the size in bytes and the digest of a file, which may be inside an archive."""
     if archive_around(path) is None:
@@ -287,6 +280,9 @@ class SourceFiles:
         return member.text()
 
 
+_CHUNK = 1 << 20
+
+
 class MeasuredFiles(SourceFiles):
     """The files of a folder, with size and digest computed from the bytes that were read.
 
@@ -300,7 +296,7 @@ class MeasuredFiles(SourceFiles):
     def __init__(self, path: Path, *, digest: bool) -> None:
         super().__init__(path)
         self._size = 0
-        self._digest = _Digest() if digest else None
+        self._digest = hashlib.blake2b() if digest else None
         self._n_done = 0
 
     def text(self, member: Member) -> bytes:
@@ -309,10 +305,10 @@ class MeasuredFiles(SourceFiles):
         Files read in the order of `members` are not read again for the digest.
         """
         data = member.read()
-        if self._is_next(member):
-            self._size += len(data)
-            if self._digest is not None:
-                self._digest.add(_digest_head(member, len(data)), data)
+        place = bisect_left(self.members, member.name, key=attrgetter("name"))
+        if place >= self._n_done:
+            self._pass_over(place)
+            self._add(member, len(data), [data])
             self._n_done += 1
         return as_utf8(data)
 
@@ -321,13 +317,12 @@ class MeasuredFiles(SourceFiles):
         self._pass_over(len(self.members))
         return self._size, None if self._digest is None else self._digest.hexdigest()
 
-    def _is_next(self, member: Member) -> bool:
-        """Return whether a file was not read before; those before it are passed over."""
-        if self._n_done < len(self.members) and member is self.members[self._n_done]:
-            return True
-        place = bisect_left(self.members, member.name, key=attrgetter("name"))
-        self._pass_over(max(place, self._n_done))
-        return place == self._n_done
+    def _add(self, member: Member, length: int, parts: Iterable[bytes]) -> None:
+        self._size += length
+        if self._digest is not None:
+            self._digest.update(_encoded(f"{member.name}\0{length}\0"))
+            for part in parts:
+                self._digest.update(part)
 
     def _pass_over(self, stop: int) -> None:
         """Add the files before index `stop` that were not read."""
@@ -337,42 +332,11 @@ class MeasuredFiles(SourceFiles):
                 with suppress(OSError), member.open() as stream:
                     length = stream.seek(0, 2)
                     stream.seek(0)
-                    self._size += length
-                    if self._digest is not None:
-                        self._digest.add(_digest_head(member, length))
-                        for chunk in iter(partial(stream.read, _CHUNK), b""):
-                            self._digest.add(chunk)
+                    self._add(member, length, iter(partial(stream.read, _CHUNK), b""))
             elif self._digest is not None:
                 # Images are large and not annotations, so only their names count.
-                self._digest.add(_encoded(f"{member.name}\0"))
+                self._digest.update(_encoded(f"{member.name}\0"))
         self._n_done = stop
-
-
-class _Digest:
-    """A digest of many parts, most of which are small."""
-
-    def __init__(self) -> None:
-        self._of = hashlib.blake2b()
-        self._parts: list[bytes] = []
-        self._n_bytes = 0
-
-    def add(self, *parts: bytes) -> None:
-        self._parts += parts
-        self._n_bytes += len(parts[-1])
-        if self._n_bytes > _TOGETHER:
-            self._join()
-
-    def _join(self) -> None:
-        self._of.update(b"".join(self._parts))
-        self._parts, self._n_bytes = [], 0
-
-    def hexdigest(self) -> str:
-        self._join()
-        return self._of.hexdigest()
-
-
-def _digest_head(member: Member, length: int) -> bytes:
-    return _encoded(f"{member.name}\0{length}\0")
 
 
 def _encoded(text: str) -> bytes:
