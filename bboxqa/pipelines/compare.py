@@ -294,7 +294,7 @@ def compare_result(
     """Return the changes since a result was saved in the folder of `agree --out`.
 
     If the measured files are still there, both versions are compared as by `compare`. Otherwise
-    the saved figures are, and annotations by their ids, unless these may be positions.
+    the saved figures are.
 
     Raises
     ------
@@ -383,9 +383,11 @@ def _former(
         data = read_for(files, settings, reading)
     except BboxqaError:
         return None, "the files that were measured can no longer be read"
-    for old, new in zip(sources, data.sources, strict=True):
-        if old.blake2b != new.blake2b:
-            return None, f"{one_line(old.name)} has changed since it was measured"
+    now = {each.blake2b for each in data.sources}
+    changed = [each.name for each in sources if each.blake2b not in now]
+    if changed or len(sources) != len(data.sources):
+        name = one_line((changed or [sources[0].name])[0])
+        return None, f"{name} has changed since it was measured"
     return data, ""
 
 
