@@ -1,6 +1,6 @@
 """Array types, and array operations that many modules need."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, dataclass_transform
 
@@ -220,38 +220,6 @@ def rows_where(n_rows: int, condition: Callable[[slice], BoolArray | np.bool_]) 
     for rows in blocks(n_rows):
         result[rows] = condition(rows)
     return result
-
-
-@frozen_arrays
-class SparseRows:
-    """Values of some rows, looked up by row number.
-
-    Examples
-    --------
-    >>> SparseRows(np.array([2, 7]), np.array([0.5, 0.25]))[7].item()
-    0.25
-    """
-
-    rows: IndexArray
-    """(S,) int64. Sorted."""
-    values: NDArray[Any]
-    """(S, …) array."""
-
-    def __getitem__(self, row: int | IndexArray) -> Any:
-        return self.values[np.searchsorted(self.rows, row)]
-
-    def where(self, kept: BoolArray) -> "SparseRows":
-        """Return the rows where `kept` is True."""
-        return SparseRows(self.rows[kept], self.values[kept])
-
-    @staticmethod
-    def joined(parts: Sequence["SparseRows"], width: int) -> "SparseRows":
-        """Join the values of consecutive blocks; each row has `width` numbers."""
-        none = SparseRows(np.zeros(0, np.int64), np.zeros((0, width)))
-        return SparseRows(
-            np.concatenate([part.rows for part in (none, *parts)]),
-            np.concatenate([part.values for part in (none, *parts)]),
-        )
 
 
 # A table of at most so many cells per pair is faster than sorting the nodes.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, SparseRows, run_starts, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts, sum_by
 from bboxqa.formats.columns import Form
 from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.annotations import EDGES
@@ -89,46 +89,42 @@ def _with_area(document: Document, row: int) -> tuple[Edit, ...]:
     return record_edit("annotations", row, "bbox", value=rounded_values(box[0].tolist()))
 
 
-def _beyond(document: Document) -> SparseRows:
-    """Return how far boxes extend beyond their images, (S, 4) px; NaN for unknown edges."""
+def _beyond(document: Document) -> FloatArray:
+    """Return how far boxes extend beyond their images, (N, 4) px; NaN for others."""
     size, swapped = document.size, np.append(document.once(swapped_images), False)
     beyond = overshoot(document.annotations.bbox, size)
-    found = row_max(np.nan_to_num(beyond, nan=-1)) > _ROUNDING
-    found &= document.has_box & ~document.once(in_other_layout) & ~swapped[document.image]
-    rows = np.flatnonzero(found)
+    beyond[~document.has_box | document.once(in_other_layout) | swapped[document.image]] = np.nan
     if document.once(lie_elsewhere):
         # P007 reports these boxes, whose outlines lie inside of their images.
-        outline = overshoot(from_corners(document.outline_bounds[rows]), size[rows])
-        rows = rows[~(outline <= _ROUNDING).all(axis=1)]
-    return SparseRows(rows, beyond[rows])
+        outline = overshoot(from_corners(document.outline_bounds), size)
+        beyond[np.all(outline <= _ROUNDING, axis=1)] = np.nan
+    beyond[~np.any(beyond > _ROUNDING, axis=1)] = np.nan
+    return beyond
 
 
-def _is_off(document: Document, beyond: SparseRows) -> BoolArray:
-    """Return which edges the boxes lie entirely beyond, (S, 4) bool."""
-    off: BoolArray = beyond.values >= np.tile(document.annotations.bbox[beyond.rows, 2:], 2)
+def _is_off(document: Document) -> BoolArray:
+    """Return which edges boxes lie entirely beyond, (N, 4) bool."""
+    off: BoolArray = document.once(_beyond) >= np.tile(document.annotations.bbox[:, 2:], 2)
     return off
 
 
 def _outside(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """B002: boxes of which no part lies inside their image."""
-    beyond = document.once(_beyond)
-    is_off = _is_off(document, beyond)
-    off = SparseRows(beyond.rows, is_off).where(np.any(is_off, axis=1))
+    off = document.once(_is_off)
 
     def says(row: int) -> str:
         return f"bbox lies {_SIDES[off[row].argmax()]} its image{size_text(document.size[row])}"
 
-    yield from _box_hits(document, off.rows, says, _INSIDE)
+    yield from _box_hits(document, np.any(off, axis=1), says, _INSIDE)
 
 
 def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -> Iterator[Hits]:
     """B003 and B004: boxes that extend beyond an edge, by more or less than `overshoot_px`."""
     beyond = document.once(_beyond)
+    where = np.isfinite(beyond).any(axis=1) & ~np.any(document.once(_is_off), axis=1)
+    where &= np.any(beyond > settings.overshoot_px, axis=1) == is_far
     # O006 checks the corners of rotated boxes.
-    rest = ~_is_off(document, beyond).any(1) & ~np.isin(
-        beyond.rows, document.once(rows_with_corners)
-    )
-    beyond = beyond.where(rest & ((beyond.values > settings.overshoot_px).any(axis=1) == is_far))
+    where[document.once(rows_with_corners)] = False
 
     def says(row: int) -> str:
         edge = int(np.nanargmax(beyond[row]))
@@ -138,7 +134,7 @@ def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -
         )
 
     yield from _box_hits(
-        document, beyond.rows, says, _INSIDE, edits=lambda row: _clipped(document, settings, row)
+        document, where, says, _INSIDE, edits=lambda row: _clipped(document, settings, row)
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, SparseRows, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Form
 from bboxqa.geometry.kernels.boxes import corners, from_corners
@@ -232,20 +232,19 @@ def _split_rings(document: Document, row: int) -> tuple[Edit, ...]:
     return record_edit("annotations", row, "segmentation", value=result) if result else ()
 
 
-def _beyond(document: Document) -> SparseRows:
-    """Return how far outlines extend beyond their images, (S, 4) px, if they do."""
+def _beyond(document: Document) -> FloatArray:
+    """Return how far outlines extend beyond their images, (N, 4) px; NaN for others."""
     swapped = np.append(document.once(swapped_images), False)
-    with np.errstate(all="ignore"):
-        beyond = overshoot(from_corners(document.outline_bounds), document.size)
-    found = np.any(beyond > 0, axis=1) & document.has_rings & ~swapped[document.image]
-    return SparseRows(np.flatnonzero(found), beyond[found])
+    beyond = overshoot(from_corners(document.outline_bounds), document.size)
+    beyond[~document.has_rings | swapped[document.image] | ~np.any(beyond > 0, axis=1)] = np.nan
+    return beyond
 
 
 def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     """P006: outlines that extend beyond their images."""
     beyond = document.once(_beyond)
-    far = np.any(beyond.values > settings.overshoot_px, axis=1)
-    beyond = beyond.where(far & ~np.isin(beyond.rows, document.once(rows_with_corners)))
+    far = np.any(beyond > settings.overshoot_px, axis=1)
+    far[document.once(rows_with_corners)] = False
 
     def says(row: int) -> str:
         edge = int(np.nanargmax(beyond[row]))
@@ -256,7 +255,7 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 
     yield from record_hits(
         document,
-        beyond.rows,
+        far,
         says,
         "segmentation",
         expected="an outline inside the image",
@@ -300,15 +299,15 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
     wrong = np.setdiff1d(wrong, document.once(row_major_masks, settings.bounds_px))
     # Tools that clip the mask, as pycocotools does, write boxes of the visible part.
     beyond = document.once(_beyond)
-    cut = wrong[np.isin(wrong, beyond.rows)]
+    cut = wrong[np.isfinite(beyond[wrong]).any(axis=1)]
     visible = row_max(np.abs(edges[cut] - visible_bounds(document, cut)))
     wrong = np.setdiff1d(wrong, cut[visible <= settings.bounds_px])
-    far = beyond.rows[np.any(beyond.values > settings.overshoot_px, axis=1)]
+    far = np.any(beyond > settings.overshoot_px, axis=1)
 
     def edits(row: int) -> tuple[Edit, ...]:
         box = rounded_values(from_corners(bounds[[row]])[0])
         # An outline beyond the image has to be clipped first, as its bounds are no better.
-        is_kept = row in far or document.once(doubtful_boxes)[row]
+        is_kept = far[row] or document.once(doubtful_boxes)[row]
         if is_kept or becomes_degenerate(columns.bbox[row].tolist(), box, settings):
             return ()
         return record_edit("annotations", row, "bbox", value=box)

@@ -213,7 +213,7 @@ def _masks():
             )
             yield (
                 f"boxes beside {original} are moved, {part}",
-                Defect(original, of_some(shifted, step), "P007", "the bounds of their outlines"),
+                Defect(original, of_some(shifted, step), "P007", "edge of bbox is at"),
             )
             yield (
                 f"run lengths of {original} go along the rows, {part}",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -18,7 +18,6 @@ from bboxqa.rules.base.rule import (
     described_hits,
     hits,
 )
-from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
 
 _EXAMPLES = 3
@@ -149,30 +148,6 @@ def summary_hits(
 def row_edits(rows: IndexArray, edits: Callable[[int], Iterable[Edit]]) -> LazyEdits:
     """Return the edits of many records, each created from its row when needed."""
     return LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
-
-
-def span_of(values: FloatArray) -> str:
-    """Return the range of numbers as text, or their value if all are equal.
-
-    Examples
-    --------
-    >>> span_of(np.array([12, 0.5, 3])), span_of(np.array([2.0, 2.0]))
-    ('0.5 to 12', '2')
-    """
-    low, high = figure(values.min()), figure(values.max())
-    return low if low == high else f"{low} to {high}"
-
-
-def with_span(text: str, values: Callable[[IndexArray], FloatArray]) -> Summary:
-    """Return a `Hits.summary` from a text with "{share}" and "{span}", the range of values.
-
-    Parameters
-    ----------
-    text : str
-    values : callable
-        Called with row numbers; returns a value for each.
-    """
-    return lambda rows, share: text.format(share=share, span=span_of(values(rows)))
 
 
 Edits = Callable[[int, Callable[[], Any]], tuple[Edit, ...]]

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.core import arrays as blocks
-from bboxqa.core.arrays import SparseRows
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.rules.facts.box_overlaps import first_equal, overlapping
 
@@ -71,23 +69,6 @@ def test_the_first_equal_row_is_the_first_with_the_same_values(rows):
         place if row[1] != row[1] else [tuple(r) for r in rows].index(row)
         for place, row in enumerate(rows)
     ]
-
-
-@given(st.integers(0, 40), st.integers(1, 7), st.integers(0, 2**32))
-def test_conditions_and_what_is_found_block_by_block(n, most, seed):
-    values = np.random.default_rng(seed).integers(0, 5, (n, 2)).astype(float)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_ROWS", most)
-        where = blocks.rows_where(n, lambda rows: values[rows, 0] > 2)
-        parts = []
-        for rows in blocks.blocks(n):
-            found = np.flatnonzero(values[rows, 0] > 2)
-            parts.append(SparseRows(rows.start + found, values[rows][found]))
-    assert where.tolist() == (values[:, 0] > 2).tolist()
-    kept = SparseRows.joined(parts, 2)
-    assert kept.rows.tolist() == np.flatnonzero(where).tolist()
-    assert all((kept[row] == values[row]).all() for row in kept.rows.tolist())
-    assert kept.where(np.zeros(len(kept.rows), bool)).values.shape == (0, 2)
 
 
 @pytest.mark.parametrize("heap", ["equal", "shifted", "column"])
