@@ -1,12 +1,11 @@
-"""Locating the values of a document in its text."""
+"""Where values are in the text of a JSON document, by their pointers."""
 
 import json
 import re
 from bisect import bisect_right
 from codecs import getincrementaldecoder
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 import msgspec
@@ -14,18 +13,15 @@ import numpy as np
 
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
-from bboxqa.formats.scanner import Text
+from bboxqa.formats.scanner import Text, end_of
 from bboxqa.model.findings import Spot
 
 BLANKS = b" \t\n\r"
 """The whitespace of JSON."""
 
-_SPACE = re.compile(r"[ \t\n\r]*")
 _SIZE = 1 << 20
-_WINDOWS_KEPT = 32
-# Characters of a record that are decoded first.
-_SHORT = 1 << 12
-_Part = tuple[int, int, int]
+_KEPT = 16
+_NOT_PLAIN = re.compile(rb"NaN|-?Infinity|[\x00-\x1f\x80-\xff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,160 +35,152 @@ class Span:
     """The offsets at which the value begins and ends."""
 
 
+class JsonPlaces:
+    r"""Finds values in a JSON text, caching the contents of recent containers.
+
+    Examples
+    --------
+    >>> JsonPlaces(b'[{"a": [1, 22]}]').span("/0/a/1")
+    (11, 13)
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._start = _address(text)
+        self._inside: dict[tuple[str, ...], Any] = {}
+
+    def span(self, pointer: str) -> tuple[int, int]:
+        """Return where a value begins and ends, or else its container if it does not exist."""
+        _, begin, end = self.find(pointer_parts(pointer))
+        return begin, end
+
+    def find(self, parts: Sequence[str]) -> tuple[int, int, int]:
+        """Return how many parts of a pointer lead to values, and where the last one is."""
+        raw = msgspec.Raw(self._text)
+        begin, end = 0, len(self._text)
+        for number, part in enumerate(parts):
+            try:
+                inside = self._items(tuple(parts[:number]), raw)
+                raw = inside[int(part) if isinstance(inside, list) else part]
+            except (msgspec.DecodeError, UnicodeDecodeError, LookupError, ValueError):
+                return number, begin, end
+            begin = _address(raw) - self._start
+            end = begin + len(memoryview(raw))
+        return len(parts), begin, end
+
+    def _items(self, parts: tuple[str, ...], raw: msgspec.Raw) -> Any:
+        if parts not in self._inside:
+            while len(self._inside) > _KEPT:
+                # The first entry is the document, which stays.
+                del self._inside[list(self._inside)[1]]
+            kind = list[msgspec.Raw] if bytes(memoryview(raw)[:64]).lstrip()[:1] == b"[" else None
+            self._inside[parts] = msgspec.json.decode(raw, type=kind or dict[str, msgspec.Raw])
+        return self._inside[parts]
+
+
 class Locator:
-    """Finds values by their pointers."""
+    """Finds the values of a document by their pointers."""
 
     def __init__(self, reading: RawDocument) -> None:
         self._reading = reading
-        self._decoder = json.JSONDecoder(strict=False)
-        self._windows: dict[tuple[str, int], tuple[bytes, list[msgspec.Raw]]] = {}
-        self._record_of: tuple[str, int] = ("", -1)
-        self._record: tuple[int, str, int, int] = (0, "", 0, 0)
-        self._parsed: Any = None
-        self._inner: dict[int, dict[str, tuple[int, int]]] = {}
+        # The windows used last, and the record; rules compare records in different places.
+        self._windows: dict[tuple[str, int], JsonPlaces] = {}
+        self._places: tuple[tuple[int, int], JsonPlaces] | None = None
 
     def span(self, pointer: str) -> Span | None:
         """Return the byte range of a value; None if it does not exist."""
-        reading = self._reading
+        reading, key = self._reading, None
         parts = pointer_parts(pointer)
         if not parts:
             return _document(reading)
-        try:
-            if parts[0] in reading.sections and len(parts) > 1 and parts[1].isdecimal():
-                begin, text, index, end = self._find(parts[0], int(parts[1]))
-                inner, rest = self._inner, parts[2:]
-                if not rest:
-                    return Span(None, begin, begin + len(_encode(text[index:end])))
-            elif parts[0] in reading.spans:
+        if parts[0] in reading.sections and len(parts) > 1 and parts[1].isdecimal():
+            found, rest = self._record(parts[0], int(parts[1])), parts[2:]
+        else:
+            found, rest = None, parts[1:]
+            if parts[0] in reading.spans:
                 key, begin, stop = reading.spans[parts[0]]
-                if len(parts) == 1:
-                    return Span(key, begin, stop)
-                text, index, rest = _decode(reading.text, begin, stop), 0, parts[1:]
-                inner = {}
-            else:
-                return None
-            key_at, start, end = self._walk(text, index, rest, inner)
-        except (ValueError, IndexError, KeyError, RecursionError):
+                found = begin, stop
+        if found is None:
             return None
-
-        def byte(place: int) -> int:
-            return begin + len(_encode(text[index:place]))
-
-        return Span(None if key_at < 0 else byte(key_at), byte(start), byte(end))
+        begin, stop = found
+        if not rest:
+            return Span(key, begin, stop)
+        if self._places is None or self._places[0] != (begin, stop):
+            self._places = (begin, stop), JsonPlaces(_plain(reading.text[begin:stop]))
+        n, start, end = self._places[1].find(rest)
+        if n < len(rest):
+            return None
+        return Span(_key_before(reading.text, begin + start), begin + start, begin + end)
 
     def value(self, name: str, row: int) -> Any:
         """Return a record; None if it does not exist."""
-        if (origin := self._reading.origin) is not None:
-            is_row = name == "annotations"
-            return origin.record(row) if is_row else getattr(self._reading, name)[row]
-        if name not in self._reading.sections:
+        reading = self._reading
+        if (origin := reading.origin) is not None:
+            return origin.record(row) if name == "annotations" else getattr(reading, name)[row]
+        if name in reading.sections:
+            found = self._record(name, row)
+        else:
             span = self.span(f"/{name}/{row}")
-            if span is None:
-                return None
-            return json.loads(_decode(self._reading.text, span.start, span.stop), strict=False)
-        try:
-            self._find(name, row)
-        except (ValueError, IndexError, KeyError, RecursionError):
+            found = None if span is None else (span.start, span.stop)
+        if found is None:
             return None
-        return self._parsed
+        text = reading.text[slice(*found)].decode("utf-8", "surrogateescape")
+        return json.loads(text, strict=False)
 
-    def _find(self, name: str, row: int) -> tuple[int, str, int, int]:
-        """Return the offset of a record, a text that contains it, and its start and end there."""
-        if self._record_of != (name, row):
-            start, stop = self._bounds(name, row)
-            # Where records begin in windows is known, but not where the first one ends.
-            text = _decode(self._reading.text, start, min(stop, start + _SHORT))
-            index = _skip(text, 0)
-            try:
-                self._parsed, end = self._decoder.raw_decode(text, index)
-            except ValueError:
-                text = _decode(self._reading.text, start, stop)
-                self._parsed, end = self._decoder.raw_decode(text, index)
-            self._record = start + len(_encode(text[:index])), text, index, end
-            self._record_of, self._inner = (name, row), {}
-        return self._record
-
-    def _bounds(self, name: str, row: int) -> tuple[int, int]:
-        """Return where a record begins, and where the next one or the list ends at the latest."""
+    def _record(self, name: str, row: int) -> tuple[int, int] | None:
+        """Return the byte range of a record."""
         reading, section = self._reading, self._reading.sections[name]
         if row >= section.n:
-            raise IndexError(row)
+            return None
         known = bisect_right(section.rows, row) - 1
-        is_last = known + 1 == len(section.rows)
         start = section.offsets[known]
-        stop = reading.spans[name][2] if is_last else section.offsets[known + 1]
         if row == section.rows[known]:
-            return start, stop
+            while reading.text[start : start + 1] in (b" ", b"\t", b"\n", b"\r"):
+                start += 1
+            return start, end_of(reading.text, start)
         window = self._windows.pop((name, known), None)
         if window is None:
+            is_last = known + 1 == len(section.rows)
+            stop = reading.spans[name][2] if is_last else section.offsets[known + 1]
             part = reading.text[start:stop].rstrip(BLANKS)[:-1].rstrip(BLANKS)
-            text = b"".join((b"[", part, b"]"))
-            window = text, msgspec.json.decode(text, type=list[msgspec.Raw])
-        # The windows used last are kept, as rules compare records in different places.
+            window = JsonPlaces(b"".join((b"[", part, b"]")))
         self._windows[name, known] = window
-        if len(self._windows) > _WINDOWS_KEPT:
+        if len(self._windows) > 2 * _KEPT:
             del self._windows[next(iter(self._windows))]
-        text, records = window
-        record = records[row - section.rows[known]]
-        begin = start + _address(record) - _address(text) - 1
-        return begin, begin + len(memoryview(record))
+        _, begin, end = window.find([str(row - section.rows[known])])
+        return start + begin - 1, start + end - 1
 
-    def _walk(
-        self, text: str, index: int, parts: list[str], known: dict[int, dict[str, tuple[int, int]]]
-    ) -> _Part:
-        """Return the position of the value that keys and list indices lead to from `index`."""
-        key, start = -1, index
-        for part in parts:
-            if start not in known:
-                # The last of equal keys counts, as in all JSON readers.
-                known[start] = {name: (at, value) for name, at, value in self._inside(text, start)}
-            key, start = known[start][part]
-        return key, start, self._decoder.raw_decode(text, start)[1]
 
-    def _inside(self, text: str, start: int) -> Iterator[tuple[str, int, int]]:
-        """Yield name, position of key and position of value of each item of an object or list."""
-        is_object = text[start] == "{"
-        if not is_object and text[start] != "[":
-            return
-        place, number = _skip(text, start + 1), 0
-        while text[place] not in "}]":
-            key, name = -1, str(number)
-            if is_object:
-                key = place
-                name, place = scanstring(text, place + 1, False)
-                place = _skip(text, _skip(text, place) + 1)
-            end = self._decoder.raw_decode(text, place)[1]
-            yield name, key, place
-            place, number = _skip(text, end), number + 1
-            if text[place] == ",":
-                place = _skip(text, place + 1)
+def _plain(text: bytes) -> bytes:
+    """Return a text of the same length that is JSON, in which values are where they are."""
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _NOT_PLAIN.sub(lambda found: b"0".ljust(len(found[0])), text)
+    return text
+
+
+def _key_before(text: Text, start: int) -> int | None:
+    """Return where the key of the value at a place begins; None for an item of a list."""
+    place = start - 1
+    while text[place : place + 1] in (b" ", b"\t", b"\n", b"\r"):
+        place -= 1
+    if text[place : place + 1] != b":":
+        return None
+    place = text.rindex(b'"', 0, place) - 1
+    while True:
+        place = text.rindex(b'"', 0, place + 1)
+        before = text[max(0, place - 64) : place]
+        if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
+            return place
+        place -= 1
 
 
 def _document(reading: RawDocument) -> Span:
     """Return the byte range of the document, without blanks and trailing text."""
-    text = reading.text
-    start, stop = 0, len(text) if reading.trailing is None else reading.trailing
-    if text[:3] == BYTE_ORDER_MARK:
-        start = 3
-    while start < stop and text[start] in BLANKS:
-        start += 1
-    while start < stop and text[stop - 1] in BLANKS:
-        stop -= 1
-    return Span(None, start, stop)
-
-
-def _skip(text: str, place: int) -> int:
-    match = _SPACE.match(text, place)
-    return match.end() if match else place
-
-
-def _decode(text: Text, start: int, stop: int) -> str:
-    """Decode bytes reversibly."""
-    return text[start:stop].decode("utf-8", "surrogateescape")
-
-
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
+    whole = reading.text[: reading.trailing].removeprefix(BYTE_ORDER_MARK)
+    start = len(reading.text[: reading.trailing]) - len(whole.lstrip(BLANKS))
+    return Span(None, start, start + len(whole.strip(BLANKS)))
 
 
 def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
@@ -218,48 +206,6 @@ def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
         column += len(decoder.decode(b"", final=True))
         last = offset
         yield Spot(line, column, offset)
-
-
-_KEPT = 16
-
-
-class JsonPlaces:
-    r"""Finds values in a JSON text, caching the contents of recent containers.
-
-    Examples
-    --------
-    >>> JsonPlaces(b'[{"a": [1, 22]}]').span("/0/a/1")
-    (11, 13)
-    """
-
-    def __init__(self, text: bytes) -> None:
-        self._text = text
-        self._start = _address(text)
-        self._inside: dict[str, Any] = {}
-
-    def span(self, pointer: str) -> tuple[int, int]:
-        """Return where a value begins and ends, or else its container if it does not exist."""
-        raw, reached = msgspec.Raw(self._text), ""
-        begin, end = 0, len(self._text)
-        for part in pointer_parts(pointer):
-            try:
-                inside = self._items(reached, raw)
-                raw = inside[int(part) if isinstance(inside, list) else part]
-            except (msgspec.DecodeError, LookupError, ValueError):
-                break
-            reached = f"{reached}/{part}"
-            begin = _address(raw) - self._start
-            end = begin + len(memoryview(raw))
-        return begin, end
-
-    def _items(self, pointer: str, raw: msgspec.Raw) -> Any:
-        if pointer not in self._inside:
-            while len(self._inside) > _KEPT:
-                # The first entry is the document, which stays.
-                del self._inside[list(self._inside)[1]]
-            kind = list[msgspec.Raw] if bytes(memoryview(raw)[:64]).lstrip()[:1] == b"[" else None
-            self._inside[pointer] = msgspec.json.decode(raw, type=kind or dict[str, msgspec.Raw])
-        return self._inside[pointer]
 
 
 def _address(value: Any) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -113,17 +113,32 @@ def _n_keys(values: list[Any]) -> int:
     return total
 
 
-AGAIN = object()
-"""Returned if a value may continue after the end of the chunk."""
-
-# Most values are short, and decoding a long chunk takes longer than reading a short value.
-_FIRST_CHUNK, _GROWTH = 1 << 10, 8
-# An error at most this many characters before the end may be due to the cut.
-_NEAR = 64
-
-
 class StopReadingError(Exception):
     """The rest of the text is not JSON."""
+
+
+_SCALAR = re.compile(rb"[^\s,\]}]*")
+_MARK = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+
+
+def end_of(text: Text, place: int) -> int:
+    """Return where the value at a place ends, by its brackets; the end of the text if it is cut.
+
+    Examples
+    --------
+    >>> end_of(b'[{"a": "]"}, 7]', 1), end_of(b"[1, 2", 0), end_of(b"[1, 2", 1)
+    (11, 5, 2)
+    """
+    if text[place : place + 1] not in (b'"', b"[", b"{"):
+        found = _SCALAR.match(text, place)
+        return found.end() if found else place
+    depth = 0
+    for mark in _MARK.finditer(text, place):
+        sign = text[mark.start()]
+        depth += (sign in b"[{") - (sign in b"]}")
+        if depth <= 0:
+            return mark.end()
+    return len(text)
 
 
 class ValueReader:
@@ -132,7 +147,6 @@ class ValueReader:
     def __init__(self, out: RawDocument) -> None:
         self._out = out
         self._repeated: dict[str, None] = {}
-        self._has_controls = False
         hooks: dict[str, Any] = {"object_pairs_hook": self._object, "parse_constant": float}
         self._strict = json.JSONDecoder(**hooks)
         self._loose = json.JSONDecoder(strict=False, **hooks)
@@ -146,51 +160,43 @@ class ValueReader:
 
     def value(self, place: int, pointer: str) -> tuple[Any, int]:
         """Return the value at a byte offset of the text, and where it ends."""
-        for chunk in self.chunks(place):
-            value = chunk.decode(self)
-            if value is not AGAIN:
-                self.note(value, pointer)
-                return value, chunk.place
-        raise AssertionError
-
-    def chunks(self, place: int) -> "Iterator[Chunk]":
-        """Yield chunks of the text that begin at `place`, each longer than the previous one."""
-        size = _FIRST_CHUNK
-        while True:
-            chunk = Chunk(self._out.text, place, size, self._out)
-            yield chunk
-            self._repeated.clear()
-            place, size = chunk.place, _GROWTH * size
-
-    def note(self, value: Any, pointer: str) -> None:
-        """Record the repeated keys and infinite numbers of a value that was just decoded."""
-        self._out.repeated += [(pointer, key) for key in self._repeated]
-        self._repeated.clear()
+        out, end = self._out, end_of(self._out.text, place)
+        raw, encoding = out.text[place:end], "utf-8"
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            encoding = "latin-1"
+            text = raw.decode(encoding)
+            out.note_not_utf8(place + error.start)
+        try:
+            value, stop = self._decoded(text, place)
+        except json.JSONDecodeError as error:
+            is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
+            why = "the file ends here" if is_cut and end == len(out.text) else error.msg
+            offset = place + len(text[: error.pos].encode(encoding, "surrogatepass"))
+            raise self.stop(offset, why) from None
+        except RecursionError:
+            raise self.stop(place, "lists nested too deep") from None
+        except ValueError:
+            raise self.stop(place, "a number of too many digits") from None
+        out.repeated += [(pointer, key) for key in self._repeated]
         # No reader uses a number that is nested hundreds of levels deep.
         with suppress(RecursionError):
-            if not _is_finite(value):
-                self._out.not_finite += _not_finite(value, pointer)
+            out.not_finite += _not_finite(value, pointer)
+        return value, place + len(text[:stop].encode(encoding, "surrogatepass"))
 
-    def decoded(self, text: str, start: int, offset: int) -> tuple[Any, int]:
-        """Return the value at index `start` of `text` and its end; `offset` is its byte offset.
-
-        Control characters in its strings are recorded.
-        """
-        if not self._has_controls:
-            try:
-                return self._strict.raw_decode(text, start)
-            except json.JSONDecodeError as error:
-                if not error.msg.startswith("Invalid control character"):
-                    raise
-            self._has_controls = True
-            self._repeated.clear()
-        value, end = self._loose.raw_decode(text, start)
+    def _decoded(self, text: str, offset: int) -> tuple[Any, int]:
+        """Return a value and its end; control characters in its strings are recorded."""
+        self._repeated.clear()
         try:
-            # Raising a JSON error counts the lines of the text, so a short text is decoded.
-            self._strict.raw_decode(text[start:end])
-        except json.JSONDecodeError:
-            self._out.broken.append((offset, "a control character in a text"))
-        return value, end
+            return self._strict.raw_decode(text)
+        except json.JSONDecodeError as error:
+            if not error.msg.startswith("Invalid control character"):
+                raise
+        self._repeated.clear()
+        found = self._loose.raw_decode(text)
+        self._out.broken.append((offset, "a control character in a text"))
+        return found
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
@@ -201,77 +207,6 @@ class ValueReader:
                     self._repeated[key] = None
                 seen.add(key)
         return result
-
-
-class Chunk:
-    """A part of the text, decoded from bytes, from which values are read one by one."""
-
-    def __init__(self, text: Text, place: int, size: int, out: RawDocument) -> None:
-        self.place = place
-        self._text = text
-        raw = text[place : place + size]
-        self._last = place + size >= len(text)
-        self._encoding = "utf-8"
-        try:
-            self._decoded = raw.decode()
-        except UnicodeDecodeError as error:
-            if not self._last and error.start > len(raw) - 4:
-                raw = raw[: error.start]
-                self._decoded = raw.decode()
-            else:
-                self._encoding = "latin-1"
-                self._decoded = raw.decode("latin-1")
-                out.note_not_utf8(place + error.start)
-        self._one_byte = self._encoding == "latin-1" or self._decoded.isascii()
-        self._index = 0
-
-    def move(self, place: int) -> None:
-        """Move to a byte offset at or after the current one."""
-        between = self._text[self.place : place]
-        self._index += len(between.decode(self._encoding))
-        self.place = place
-
-    def decode(self, reader: ValueReader) -> Any:
-        """Return the current value and move past it; `AGAIN` if a longer chunk is needed."""
-        try:
-            value, end = reader.decoded(self._decoded, self._index, self.place)
-        except json.JSONDecodeError as error:
-            cut = error.pos > len(self._decoded) - _NEAR or error.msg.startswith("Unterminated")
-            if cut and not self._last:
-                return AGAIN
-            offset = self.place + self._bytes(self._index, error.pos)
-            ends = error.pos >= len(self._decoded.rstrip()) or error.msg.startswith("Unterminated")
-            why = "the file ends here" if ends and self._last else error.msg
-            raise reader.stop(offset, why) from None
-        except (RecursionError, ValueError) as error:
-            # Nesting a thousand levels deep raises RecursionError, a number of thousands of digits
-            # ValueError.
-            deep = isinstance(error, RecursionError)
-            why = "lists nested too deep" if deep else "a number of too many digits"
-            raise reader.stop(self.place, why) from None
-        if end == len(self._decoded) and not self._last:
-            return AGAIN
-        self.place += self._bytes(self._index, end)
-        self._index = end
-        return value
-
-    def _bytes(self, start: int, stop: int) -> int:
-        if self._one_byte:
-            return stop - start
-        return len(self._decoded[start:stop].encode(self._encoding, "surrogatepass"))
-
-
-def _is_finite(value: Any) -> bool:
-    """Return whether no number in a value is infinite or NaN."""
-    if type(value) is float:
-        return math.isfinite(value)
-    if type(value) is list:
-        try:
-            # Most lists contain only numbers.
-            return all(map(math.isfinite, value))
-        except (TypeError, OverflowError):
-            return all(map(_is_finite, value))
-    return type(value) is not dict or all(map(_is_finite, value.values()))
 
 
 def _not_finite(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
@@ -296,50 +231,30 @@ _TRIED = 4
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
-class Sink(Protocol):
-    """Collects the records of a list."""
+class _HeldRecords(list[Any]):
+    """The records of a list that are held in memory."""
 
-    def add(self, values: Sequence[Any], /) -> None:
-        """Add the next records, of any type."""
+    add = list.extend
 
 
-class _NoSink:
-    def add(self, values: Sequence[Any], /) -> None:
-        """Drop the records of a list that COCO does not have."""
+Sink = ColumnsBuilder | _HeldRecords
 
 
 class Scanner:
     """Reads a document in one pass: in windows where it is plain JSON, else value by value.
 
-    Parameters
-    ----------
-    reading : RawDocument
-        Its fields are filled, except for the lists of records.
-    new_sink : callable
-        Called with the name of a list; returns the sink of its records.
-    settings : ReadSettings
-        What is read of annotations.
-
-    Attributes
-    ----------
-    sinks : dict of str to Sink
-        Sinks by the name of the list; for a repeated list, the sink of the last one.
+    The fields of `reading` are filled, except for the lists of records, which go to `sinks` by
+    their names; of a repeated list, the last one counts.
     """
 
-    def __init__(
-        self,
-        reading: RawDocument,
-        new_sink: Callable[[str], Sink],
-        settings: ReadSettings,
-    ) -> None:
-        self._out = reading
+    def __init__(self, reading: RawDocument, settings: ReadSettings) -> None:
+        self._out, self._text, self._settings = reading, reading.text, settings
         self._decode = decoded_entirely if settings.whole else RecordDecoder(settings).decode
-        self._new_sink = new_sink
-        self.sinks: dict[str, Any] = {name: new_sink(name) for name in LISTS}
-        self._is_whole = settings.whole
-        self._progress = settings.progress
-        self._text = reading.text
         self._values = ValueReader(reading)
+        self.sinks: dict[str, Sink] = {name: self._new_sink(name) for name in LISTS}
+
+    def _new_sink(self, name: str) -> Sink:
+        return ColumnsBuilder(self._settings) if name == RESULTS_LIST else _HeldRecords()
 
     def read(self, start: int) -> None:
         """Read the whole document."""
@@ -383,7 +298,7 @@ class Scanner:
                     self.sinks[key] = self._new_sink(key)
                     out.sections[key] = Section()
                 out.spans[key] = (key_place, value_place, len(self._text))
-                place = self._list(key, place + 1, self.sinks.get(key, _NoSink()))
+                place = self._list(key, place + 1, self.sinks.get(key))
                 out.top[key] = []
             else:
                 out.top[key], place = self._values.value(place, f"/{key}")
@@ -402,8 +317,8 @@ class Scanner:
         """Read a list at the top level; results of detectors and an empty list are annotations."""
         out, name = self._out, RESULTS_LIST
         is_empty = _EMPTY.match(self._text, place) is not None
-        if self._is_whole and not is_empty and not begins_with_results(self._text, place):
-            return self._list("", place + 1, _NoSink())
+        if self._settings.whole and not is_empty and not begins_with_results(self._text, place):
+            return self._list("", place + 1, None)
         out.sections[name] = Section()
         out.spans[name] = (place, place, len(self._text))
         stop = self._list(name, place + 1, self.sinks[name])
@@ -428,7 +343,7 @@ class Scanner:
             raise self._values.stop(place, "expected ':'")
         return key, self._blank(place + 1)
 
-    def _list(self, name: str, place: int, sink: Sink) -> int:
+    def _list(self, name: str, place: int, sink: Sink | None) -> int:
         """Read the records of a list; return where it ends."""
         place, ended = self._blank(place), False
         section = self._out.sections.get(name, Section())
@@ -450,10 +365,11 @@ class Scanner:
             section.rows.append(section.n)
             section.offsets.append(place)
             section.n += len(records)
-            sink.add(records)
+            if sink is not None:
+                sink.add(records)
             place = until
-            if self._progress is not None:
-                self._progress(place, len(self._text))
+            if self._settings.progress is not None:
+                self._settings.progress(place, len(self._text))
         return place
 
     def _enclosed(self, start: int, stop: int) -> bytes:
@@ -475,55 +391,39 @@ class Scanner:
         return None, len(self._text)
 
     def _step(
-        self, name: str, place: int, until: int, section: Section, sink: Sink
+        self, name: str, place: int, until: int, section: Section, sink: Sink | None
     ) -> tuple[int, bool]:
         """Read values one by one, up to an offset or the end of the list.
 
         Return where the next one begins and False, or where the list ends and True.
         """
-        for chunk in self._values.chunks(place):
-            records: list[Any] = []
-            try:
-                whole, ended = self._records(name, chunk, until, section, records)
-            finally:
-                if records:
-                    sink.add(records)
-            if whole:
-                return chunk.place + ended, ended
-        raise AssertionError
-
-    def _records(
-        self, name: str, chunk: Chunk, until: int, section: Section, records: list[Any]
-    ) -> tuple[bool, bool]:
-        """Add the values of a chunk to `records`.
-
-        Return whether the chunk holds all values up to `until`, and whether the list ends there.
-        """
         text, comma = self._text, None
-        while chunk.place < until:
-            if text[chunk.place : chunk.place + 1] == b"]":
-                if comma is not None:
-                    self._out.broken.append((comma, "a comma before ']'"))
-                return True, True
-            begin, value = chunk.place, chunk.decode(self._values)
-            if value is AGAIN:
-                return False, False
-            number = section.n
-            self._values.note(value, f"/{name}/{number}" if name else f"/{number}")
-            records.append(value)
-            section.rows.append(number)
-            section.offsets.append(begin)
-            section.n += 1
-            place, comma = self._blank(chunk.place), None
-            sign = text[place : place + 1]
-            if sign == b",":
-                comma, place = place, self._blank(place + 1)
-            elif sign != b"]":
-                raise self._values.stop(place, "expected ',' or ']'")
-            chunk.move(place)
-        if chunk.place >= len(text):
+        records: list[Any] = []
+        try:
+            while place < until:
+                if text[place : place + 1] == b"]":
+                    if comma is not None:
+                        self._out.broken.append((comma, "a comma before ']'"))
+                    return place + 1, True
+                number, begin = section.n, place
+                pointer = f"/{name}/{number}" if name else f"/{number}"
+                value, place = self._values.value(place, pointer)
+                records.append(value)
+                section.rows.append(number)
+                section.offsets.append(begin)
+                section.n += 1
+                place, comma = self._blank(place), None
+                sign = text[place : place + 1]
+                if sign == b",":
+                    comma, place = place, self._blank(place + 1)
+                elif sign != b"]":
+                    raise self._values.stop(place, "expected ',' or ']'")
+        finally:
+            if sink is not None:
+                sink.add(records)
+        if place >= len(text):
             raise self._values.stop(len(text), "")
-        return True, False
+        return place, False
 
 
 _MARKS = (
@@ -534,12 +434,6 @@ _MARKS = (
     (b"\xfe\xff", "utf-16", "UTF-16"),
 )
 _FIRST = b' \t\r\n{["-0123456789ntf'
-
-
-class _HeldRecords(list[Any]):
-    """The sink of a list of records that is held in memory."""
-
-    add = list.extend
 
 
 def read_path(path: Path, settings: ReadSettings = WHOLE) -> RawDocument:
@@ -554,17 +448,14 @@ def read_path(path: Path, settings: ReadSettings = WHOLE) -> RawDocument:
 
 def read_bytes(text: bytes, name: str, settings: ReadSettings = WHOLE) -> RawDocument:
     """Return the document in the content of a file, even if it is broken; see `read_path`."""
-
-    def new_sink(key: str) -> Sink:
-        return ColumnsBuilder(settings) if key == RESULTS_LIST else _HeldRecords()
-
     reading = RawDocument(name, text, len(text))
     start = _decode(reading)
-    scanner = Scanner(reading, new_sink, settings)
+    scanner = Scanner(reading, settings)
     with gc_paused():
         scanner.read(start)
-    reading.images, reading.categories = scanner.sinks["images"], scanner.sinks["categories"]
-    reading.annotations = scanner.sinks["annotations"].done()
+    lists: Any = scanner.sinks
+    reading.images, reading.categories = lists["images"], lists["categories"]
+    reading.annotations = lists["annotations"].done()
     return reading
 
 

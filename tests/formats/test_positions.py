@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats import positions
-from bboxqa.formats import scanner as chunk
 from bboxqa.formats import scanner as windows
 from bboxqa.formats.positions import Locator, spots
 from bboxqa.formats.scanner import read_bytes
@@ -61,7 +60,6 @@ RECORDS = {
 def test_records_are_found_in_any_order_and_any_window(window, indent, records, monkeypatch):
     monkeypatch.setattr(windows, "WINDOW", window)
     monkeypatch.setattr(positions, "_SIZE", window)
-    monkeypatch.setattr(chunk, "_FIRST_CHUNK", window)
     document = {"annotations": records, "images": records}
     text = json.dumps(document, ensure_ascii=False, indent=indent).encode()
     locator = Locator(read_bytes(text, "a"))

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.formats import scanner
-from bboxqa.formats import scanner as chunk
 from bboxqa.formats.positions import Locator
 from bboxqa.formats.scanner import read_bytes
 
@@ -103,7 +102,6 @@ def test_windows_change_nothing(window, indent, monkeypatch):
     text = json.dumps(document(records), indent=indent, ensure_ascii=False)
     whole = read(text)
     monkeypatch.setattr(scanner, "WINDOW", window)
-    monkeypatch.setattr(chunk, "_FIRST_CHUNK", window)
     cut = read(text)
     assert len(cut.annotations) == len(records)
     for name in ("id", "image_id", "record", "form"):
@@ -200,7 +198,6 @@ def mixed(n, extra):
 def test_windows_change_nothing_of_broken_files(text, window, monkeypatch):
     whole = read(text)
     monkeypatch.setattr(scanner, "WINDOW", window)
-    monkeypatch.setattr(chunk, "_FIRST_CHUNK", window)
     cut = read(text)
     same(cut, whole)
     locator = Locator(cut)

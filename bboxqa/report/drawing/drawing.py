@@ -445,9 +445,11 @@ def _draw_label(ax: "Axes", text: str, look: Look, place: Rectangle, scale: Scal
 
     left, top, right, bottom = place
     style = f"round,pad=0,rounding_size={0.25 * scale.letter / scale.pixel}"
-    ground: Any = {"facecolor": look.color, "edgecolor": BACK, "linewidth": 0.6, "zorder": 4}
-    size: Any = ((left, top), right - left, bottom - top)
-    ax.add_patch(FancyBboxPatch(*size, boxstyle=style, **ground))
+    ground = FancyBboxPatch(
+        (left, top), right - left, bottom - top, boxstyle=style, facecolor=look.color,
+        edgecolor=BACK, linewidth=0.6, zorder=4,
+    )  # fmt: skip
+    ax.add_patch(ground)
     ax.text(
         (left + right) / 2, (top + bottom) / 2, text, fontsize=scale.letter, ha="center",
         va="center_baseline", color=readable_on(look.color), zorder=5, clip_on=True,
