@@ -122,7 +122,6 @@ def erring_annotators(
             own, detail = matrix.take(np.flatnonzero(matrix["annotator"] == names[place])), ""
             others = of_others(np.delete(found.value, place))
             if rate == "class_share":
-                detail = _most_often(own)
                 apart = (pairs[_PAIR[0]] != names[place]) & (pairs[_PAIR[1]] != names[place])
                 others = of_others(1 - pairs[rate][apart])
             elif rate == "miss_rate":
@@ -197,16 +196,6 @@ def _missed(own: Table) -> str:
     low = share_bounds(missed / n, n, len(labels)).low
     best = int(np.argmax(missed))
     return above_all([labels[best]], "") if low[best] > missed.sum() / n.sum() else ""
-
-
-def _most_often(own: Table) -> str:
-    """Return the most frequent confusion of an annotator with the others, in words."""
-    differs = (own["category"] != NO_BOX) & (own["others"] != NO_BOX)
-    rows = np.flatnonzero(differs & (own["category"] != own["others"]))
-    if not len(rows):
-        return ""
-    most = rows[np.argmax(own["n"][rows])]
-    return f", such as {own['category'][most]} where they say {own['others'][most]}"
 
 
 def copy_findings(of: Diagnosed) -> Iterator[Finding]:

@@ -206,7 +206,7 @@ def _explained(of: Diagnosed) -> FloatArray:
     reported = np.isin(np.arange(len(table)), list(displaced(table, measures)))
     lost: FloatArray = np.where(reported, sum(each.lost for each in measures), 0)
     if "quarter_turns" in tables:
-        across, share = _exchanging(tables, ACROSS)
+        across, share = _across(tables)
         lost[across] += _LOST_ACROSS * share.value[across]
     return lost
 
@@ -218,21 +218,20 @@ def offset_table(tables: Mapping[str, Table]) -> str:
 
 def exchange_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield who significantly exchanges width and height; of two, that one of them does."""
-    for kind in TURNS if "quarter_turns" in of.tables else ():
-        places, found = _exchanging(of.tables, kind)
+    if "quarter_turns" in of.tables:
+        found_places, found = _across(of.tables)
         two = {"who": " or ".join(of.names)} if len(of.names) == 2 else {}
-        weight = found.value * (kind == ACROSS)
-        name = "across" if kind == ACROSS else "renamed"
-        values = dict.fromkeys(places, two)
+        values = dict.fromkeys(found_places, two)
+        table = "quarter_turns"
         yield from findings_of(
-            name, of.names, places, weight, values.get, size=found, table="quarter_turns"
+            "across", of.names, found_places, found.value, values.get, size=found, table=table
         )
 
 
-def _exchanging(tables: Mapping[str, Table], kind: str) -> tuple[list[int], Bounds]:
-    """Return who significantly exchanges sides in one way (of two, the first), and the shares."""
+def _across(tables: Mapping[str, Table]) -> tuple[list[int], Bounds]:
+    """Return who significantly exchanges sides (of two, the first), and the shares."""
     annotators, turns = tables["annotators"], tables["quarter_turns"]
-    rows = np.arange(TURNS.index(kind), len(turns), len(TURNS))
+    rows = np.arange(TURNS.index(ACROSS), len(turns), len(TURNS))
     found = judged(annotators, bounds(turns, "share").take(rows))
     # Exchanged sides do not depend on the image: each box is an independent case.
     above = above_others(found, annotators["n_images"], n_cases=turns["n"][rows])

@@ -29,7 +29,7 @@ TEMPLATES = {
     "extra_rate": "most others did not draw {size:%} of what {who} drew{others}",
     "class_share": (
         "{who} and the others gave different categories to {size:%} of the objects that both drew"
-        "{detail}{others}"
+        "{others}"
     ),
     "twice_rate": "{who} draws {size:%} of their objects twice{others}",
     "split_rate": "{who} splits {size:%} of their objects into parts{others}",
@@ -55,10 +55,6 @@ TEMPLATES = {
     "imprecise": (
         "{who} places {places} less precisely: their mean {what} with matched {places} is {size:2}"
         "{others}"
-    ),
-    "renamed": (
-        "{who} calls the other side the width in {size:%} of the boxes that are not nearly square, "
-        "which does not lower agreement: agree on which side is the width"
     ),
     "across": (
         "{who} draws {size:%} of the boxes that are not nearly square across those of the others, "

@@ -1,6 +1,6 @@
 """Who differs from the others significantly: tests of figures with their intervals."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -91,26 +91,14 @@ def above_others(
 ) -> IndexArray:
     """Return the figures significantly above the median of the others, the largest first.
 
-    If annotators err alike, the chance that any of the K figures of any kind is named is 5 % at
-    most, by Bonferroni's correction: the distance to the lower bound is widened to that of a lower
-    level of Student's t for the number of images. Figures of fewer than `LEAST_IMAGES` images are
-    not judged. Figures that are equal in all draws are not judged either if a sign test with that
-    number of cases could not be significant.
+    If annotators err alike, the chance that any of the K figures of any of `n_kinds` is named is
+    5 % at most, by Bonferroni's correction: the distance to the lower bound is widened to that of a
+    lower level of Student's t for the number of images. Figures of fewer than `LEAST_IMAGES` images
+    are not judged, nor are figures that are equal in all draws if a sign test with `n_cases`, by
+    default the images, could not be significant.
 
-    Parameters
-    ----------
-    found : Bounds
-        The figures; larger is worse.
-    n_images : (K,) array
-        The number of images, or independent cases, of each figure.
-    difference : Bounds, optional
-        Difference from the median of the others, over the same draws. Without it, the median counts
-        as known.
-    n_kinds : int
-        The number of kinds of figures that are tested.
-    n_cases : (K,) array, optional
-        The number of cases for the sign test of figures that are equal in all draws; by default the
-        images.
+    `difference` is that from the median of the others, over the same draws; without it, the median
+    counts as known.
     """
     if difference is None:
         median = median_of_others(found.value[:, None])[:, 0]
@@ -193,17 +181,9 @@ def confuser(
     """Return who of three or more confuse two categories significantly more, if anybody.
 
     These are the one with most confusions and others with at least half as many, if their shares
-    are significantly above the others', and if they have enough images to be named.
-
-    Parameters
-    ----------
-    cells : Table
-        A row per annotator and pair of categories: the annotator's, that of the `n_others` others,
-        and how often they occur together.
-    are_unequal : (C,) bool
-        Rows with two different categories.
-    annotators : Table
-        The number of images of each annotator.
+    are significantly above the others', and if they have enough images to be named. `cells` has a
+    row per annotator and pair of categories: the annotator's, that of the `n_others` others, and
+    how often they occur together; `are_unequal` are rows with two categories.
     """
     names, place = np.unique(cells["annotator"].astype(str), return_inverse=True)
     if len(names) < 3:
@@ -227,19 +207,9 @@ def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
     Images that are hard for all do not widen the intervals, as both sides share the draws. The keys
     are `RATES`.
     """
-    judged = independent(matched)
-    tables = rate_sums(judged).tables
-    n_annotators = len(matched.data.annotator_names)
-    shape = len(RATES), n_annotators
-    sign = np.array([-1.0 if rate in _AGREEMENT else 1.0 for rate in RATES])[:, None, None]
-
-    def evaluate(above: FloatArray, below: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rates = np.where(below > 0, above / below, np.nan).reshape(*shape, -1)
-        others = np.stack([median_of_others(each) for each in rates])
-        return (sign * (rates - others)).reshape(len(above), -1)
-
-    found = _with_ends(matched, tables, evaluate).reshape(*shape, 3)
+    sign = np.array([-1.0 if rate in _AGREEMENT else 1.0 for rate in RATES])
+    tables = rate_sums(independent(matched)).tables
+    found = _from_median(matched, tables, sign).reshape(len(RATES), -1, 3)
     return {rate: Bounds(*found[place].T) for place, rate in enumerate(RATES)}
 
 
@@ -249,25 +219,25 @@ def category_differences(matched: MatchedUnits, places: IndexArray) -> Bounds:
     `places` are the indices of the compared categories among all that were drawn, (K,).
     """
     tables = [table[places] for table in difficulty_sums(matched).tables]
+    return Bounds(*_from_median(matched, tables, np.array([-1.0])).T)
+
+
+def _from_median(matched: MatchedUnits, tables: Sequence[Any], sign: FloatArray) -> FloatArray:
+    """Return (G · K, 3): ratios less the median of the others of their group, with intervals.
+
+    The rows of both tables are G groups of K ratios; `sign` is -1 for groups where more is better.
+    """
 
     def evaluate(above: FloatArray, below: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
             rates = np.where(below > 0, above / below, np.nan)
-        return median_of_others(rates) - rates
+        groups = rates.reshape(len(sign), -1, rates.shape[-1])
+        others = np.stack([median_of_others(each) for each in groups])
+        return (sign[:, None, None] * (groups - others)).reshape(rates.shape)
 
-    return Bounds(*_with_ends(matched, tables, evaluate).T)
-
-
-def _with_ends(
-    matched: MatchedUnits,
-    tables: Sequence[Any],
-    evaluate: Callable[[FloatArray, FloatArray], FloatArray],
-) -> FloatArray:
-    """Return (K, 3): figures of all images, and their 95 % intervals."""
     totals = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
     value = evaluate(*totals)[:, 0]
-    made_of = n_nonzero(tables[1])
     ends = drawn_intervals(
-        value, tables, evaluate, matched.bootstrap, matched.seed, n_images=made_of
+        value, tables, evaluate, matched.bootstrap, matched.seed, n_images=n_nonzero(tables[1])
     )
     return np.column_stack([value, ends])
