@@ -15,7 +15,7 @@ from bboxqa.model.results import (
     ThresholdResult,
 )
 from bboxqa.model.table import Categorical, Table
-from bboxqa.report.numbers import decimal, estimate_text, percent, short_name
+from bboxqa.report.numbers import decimal, estimate_text, percent
 from bboxqa.report.tables import Excerpt, columns_first, table_excerpt
 
 MISSING = {"category": "counts as a category", "ignore": "is ignored"}
@@ -57,17 +57,12 @@ _COLUMNS = {
     "review_images": ("image", "alpha_gain", "f1_gain", "reason", "n_objects"),
     "review": ("image", "alpha_gain", "f1_gain", "reason"),
 }  # fmt: skip
-# Further tables by which annotators are judged, apart from the rates.
-_JUDGED = (
-    "boxes_per_object", "offsets", "rotated_offsets", "quarter_turns", "category_use",
-    "confusion_matrix",
-)  # fmt: skip
 # Tables of all thresholds, including that of the result.
 _OF_ALL_THRESHOLDS = ("sensitivity", "suggested_threshold")
 # A matrix of more annotators is hard to read, and too wide.
 _MOST_COMPARED = 12
-# Annotators whose images are counted in a note, and those of the table of a reference.
-_MOST_NOTED, _MOST_RIGHT = 4, 10
+# Annotators of the table of a reference.
+_MOST_RIGHT = 10
 
 
 def text_lines(
@@ -345,7 +340,6 @@ def story_lines(
 def _diagnosis_tables(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     """Yield the first rows of each table of a diagnosis, the review queue last."""
     left_out = []
-    note = note_left_out(diagnosis.tables["annotators"].records())
     for name, table in {**diagnosis.tables, "review": diagnosis.review}.items():
         if name == REPEATS:
             # It is shown above.
@@ -359,10 +353,6 @@ def _diagnosis_tables(diagnosis: Diagnosis, width: int) -> Iterator[str]:
             title += f" at {diagnosis.threshold_label}"
         shown = Excerpt(title, name, columns=_columns(name, table), folded="reason")
         yield from table_excerpt(table, rows, width, shown)
-        if note and len(rows) and name == "annotators":
-            yield f" {note}"
-        elif note and len(rows) and name in _JUDGED:
-            yield " without shared boxes, as the rates of annotators"
     if left_out:
         yield from ("", f"More tables of --out DIR: {', '.join(left_out)}")
 
@@ -391,26 +381,6 @@ def images_compared(row: Mapping[str, Any]) -> str:
     # Results of earlier versions have the first count only.
     n_asked = row.get("n_images_asked", row["n_images"])
     return f"{row['n_images']:,} of {n_asked:,}" if row["n_images"] < n_asked else ""
-
-
-def note_left_out(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return a note on the rows of the table "annotators"; empty if nothing is left out.
-
-    Examples
-    --------
-    >>> note_left_out([{"annotator": "ann", "n_images": 47, "n_images_asked": 143}])[28:]
-    'boxes that annotators share: of ann, 47 of 143 images count; n and vitality are of all'
-    """
-    compared = [(row["annotator"], images_compared(row)) for row in rows]
-    parts = [f"of {short_name(name)}, {images}" for name, images in compared if images]
-    if not parts:
-        return ""
-    if more := len(parts[_MOST_NOTED:]):
-        parts[_MOST_NOTED:] = [f"{more} more in annotators.csv"]
-    return (
-        f"Rates and offsets leave out boxes that annotators share: {'; '.join(parts)} images "
-        "count; n and vitality are of all"
-    )
 
 
 def _by(

@@ -10,7 +10,6 @@ import msgspec
 from bboxqa.core.text import count
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.report.agreement_text import note_left_out
 from bboxqa.report.charts import charts
 from bboxqa.report.numbers import interval, number, percent
 from bboxqa.report.pages.html_document import Cell, prose, render, table_anchor
@@ -150,7 +149,6 @@ def _page(documents: Documents, images: ShownImages, above: str, *, linked: bool
             if name in _OFFSETS
             for row in table_rows(tables[name])
         ),
-        left_out=note_left_out(table_rows(tables["annotators"])) if tables else "",
         groups=group_sentences(diagnosis),
         story=[] if diagnosis is None else [*map(shown_line, story_lines(diagnosis))],
         named_tables=[] if diagnosis is None else _named_tables(diagnosis),
