@@ -51,10 +51,6 @@ Id = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | str
 Loose = int | float | str | bool | list[Any] | dict[str, Any] | None
 
 
-ID_EXPECTED = "a whole number, or text"
-"""The expected value in messages about a value that is not an id."""
-
-
 class Image(msgspec.Struct, gc=False):
     """An image record."""
 

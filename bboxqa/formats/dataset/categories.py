@@ -13,7 +13,6 @@ from bboxqa.core.text import as_written, clean, first_few, folded, nearest
 from bboxqa.formats.records import AnnotationFile
 
 _SHOWN = 3
-_MODEL = "predictions"
 
 
 def with_category_map(
