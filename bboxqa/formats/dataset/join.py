@@ -81,17 +81,8 @@ def join(
     annotation by an annotator who was not asked, and contradiction between files. Two files with
     annotations of the same image by the same annotator are a contradiction.
 
-    Parameters
-    ----------
-    files : sequence of AnnotationFile
-        At least one.
-    paths : sequence of Path
-        The path of each file, for errors.
-    attribution : Attribution
-        The annotators of the annotations in the files.
-    reading : Reading
-    sessions, seconds
-        The session and the time of each annotation, if they were read.
+    `paths` are those of the files, for errors; `sessions` and `seconds` are those of annotations,
+    if they were read.
     """
     names = tuple(in_natural_order(attribution.names))
     joined = _Joined(
@@ -103,10 +94,8 @@ def join(
         np.array([joined.images[label] for label in labels], np.int32) for labels in joined.labels
     ]
     rows = _index(joined, files, of_record, attribution, names)
-    if sessions is not None:
-        rows = replace(rows, session=_of_rows(rows, sessions.code))
-    if seconds is not None:
-        rows = replace(rows, seconds=_of_rows(rows, seconds))
+    codes = None if sessions is None else sessions.code
+    rows = replace(rows, session=_of_rows(rows, codes), seconds=_of_rows(rows, seconds))
     assigned, listed = _assign_all(joined, files, rows, of_record, attribution, names)
     if len(files) > 1 and attribution.names != (UNNAMED,) and not any(joined.origins):
         # Versions of one file contradict each other in many places; this error names the cause.
@@ -119,15 +108,10 @@ def join(
     if reading.min_annotators >= 2 and assigned.sum(1).max(initial=0) < 2:
         raise _nothing_shared(files, attribution, all_listed=bool(listed.all()))
     notes: list[str] = []
-    categories = joined.categories
     if left_out := left_out_by(reading.category_map):
         n_read = len(rows.file)
-        rows, categories = _without(rows, categories, left_out)
+        files, rows = _without(joined, files, rows, left_out)
         notes += left_out_category_notes(left_out, n_read - len(rows.file))
-        files = [
-            replace(file, categories=[c for c in file.categories if clean(c.name) in categories])
-            for file in files
-        ]
     notes = [*notes_of(files, attribution, assigned, reading.min_annotators), *notes]
     if attribution.way:
         rows, more = without_repeated(files, rows, attribution.author, sessions)
@@ -142,8 +126,8 @@ def join(
     data = Dataset(
         image_names=images,
         image_size=np.array(sizes, np.int32).reshape(-1, 2),
-        category_names=tuple(categories),
-        supercategories=supercategories(files, categories),
+        category_names=tuple(joined.categories),
+        supercategories=supercategories(files, joined.categories),
         annotator_names=names,
         annotations=merge(files, rows),
         tracks=tracks,
@@ -194,8 +178,10 @@ def _add_tables(joined: _Joined, files: Sequence[AnnotationFile]) -> dict[str, s
     return {name: kept for name, kept in renamed.items() if name != kept}
 
 
-def _of_rows(rows: Rows, values: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _of_rows(rows: Rows, values: Sequence[NDArray[Any]] | None) -> NDArray[Any] | None:
     """Return the values of annotations, from those of all annotations of each file."""
+    if values is None:
+        return None
     used = zip(values, rows.by_file(len(values)), strict=True)
     return np.concatenate([each[place] for each, place in used])
 
@@ -365,19 +351,23 @@ def _advice(
 
 
 def _without(
-    rows: Rows, categories: Mapping[str, int], names: frozenset[str]
-) -> tuple[Rows, dict[str, int]]:
+    joined: _Joined, files: Sequence[AnnotationFile], rows: Rows, names: frozenset[str]
+) -> tuple[list[AnnotationFile], Rows]:
     """Leave out categories and their annotations; images and annotators stay."""
-    kept = {name: place for place, name in enumerate(sorted({*categories} - names))}
-    new = np.full(len(categories), -1, np.int32)
-    new[[categories[name] for name in kept]] = [*kept.values()]
+    kept = {name: place for place, name in enumerate(sorted({*joined.categories} - names))}
+    new = np.full(len(joined.categories), -1, np.int32)
+    new[[joined.categories[name] for name in kept]] = [*kept.values()]
     found = np.flatnonzero(new[rows.category] >= 0)
     if len(rows.file) and not len(found):
-        shown = first_few(sorted(names & {*categories}), _SHOWN, repr)
+        shown = first_few(sorted(names & {*joined.categories}), _SHOWN, repr)
         problem = f"--map leaves out the categories of all annotations: {shown}"
         raise NothingToCompareError([problem], "Keep a category that is to be measured.")
-    rows = rows.take(found)
-    return replace(rows, category=new[rows.category]), kept
+    joined.categories, rows = kept, rows.take(found)
+    left = [
+        replace(file, categories=[each for each in file.categories if clean(each.name) in kept])
+        for file in files
+    ]
+    return left, replace(rows, category=new[rows.category])
 
 
 def left_out_category_notes(names: frozenset[str], n: int) -> Iterator[str]:
