@@ -1,8 +1,7 @@
 """Reading DOTA label files: four corners, a category and a mark of difficult objects."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,6 @@ from bboxqa.formats.translation.collector import (
     Boxes,
     Collector,
     Lines,
-    Record,
     Translated,
     Wanted,
     tally_notes,
@@ -52,7 +50,7 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
         if is_label_name(each.name) or holds_labels(each.name, each.head, is_dota_head)
     ]
     # If there are label folders, other text files describe the data set.
-    labels = [each for each in labels if _is_in_labels(each.name)] or labels
+    labels = [e for e in labels if any(map(_OF_LABELS.fullmatch, e.folder.split("/")))] or labels
     if not labels:
         raise DatasetError([f"{path}: has no label files of DOTA"])
     of_images = by_place(labels)
@@ -61,26 +59,6 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     for batch in label_batches(source, of_images, wanted.progress):
         records.take(batch)
     return records.done(json_or_xml_of_tools(members, of_images, pictures))
-
-
-def _is_in_labels(name: str) -> bool:
-    return any(_OF_LABELS.fullmatch(folder) for folder in name.split("/")[:-1])
-
-
-@dataclass(slots=True)
-class _Labels:
-    """Lines of several files that may be labels."""
-
-    lines: list[str] = field(default_factory=list)
-    image: list[int] = field(default_factory=list)
-    """The id of the image of each line."""
-    member: list[int] = field(default_factory=list)
-    line: list[int] = field(default_factory=list)
-
-    def without(self, rows: set[int]) -> "_Labels":
-        """Return labels without some rows."""
-        columns = (self.lines, self.image, self.member, self.line)
-        return _Labels(*([e for n, e in enumerate(each) if n not in rows] for each in columns))  # type: ignore[arg-type]
 
 
 class _DotaRecords:
@@ -95,8 +73,9 @@ class _DotaRecords:
 
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
-        labels, names = _Labels(), [member.name for _, member, _ in batch]
-        todo: dict[int, str] = {}
+        numbers: list[list[float]] = []
+        # Category with its mark, id of the image, file and line of each label.
+        rows: list[tuple[str, int, int, int]] = []
         for number, (place, member, data) in enumerate(batch):
             image = self._images.labelled(place, member)["id"]
             try:
@@ -104,35 +83,32 @@ class _DotaRecords:
             except UnicodeDecodeError:
                 self._into.defect("T001", "the file is not text in UTF-8", Where(member.name, 1))
                 continue
-            if not is_dota_head(data):
-                todo[number] = NO_LABELS
+            todo = "" if is_dota_head(data) else NO_LABELS
             for at, line in enumerate(text.splitlines(), start=1):
-                if line.strip() and not _HEADER.match(line):
-                    labels.lines.append(line)
-                    labels.image.append(image)
-                    labels.member.append(number)
-                    labels.line.append(at)
-        corners = _corners_in(labels.lines)
-        if corners is None:
-            wrong = {}
-            for row, line in enumerate(labels.lines):
-                if problem := _problem(line):
-                    number = labels.member[row]
-                    wrong[row] = f"{problem}{todo.pop(number, '')}"
-                    where = Where(names[number], labels.line[row])
-                    self._into.defect("T001", wrong[row], where)
-            labels = labels.without({*wrong})
-            corners = np.array([line.split()[:_NUMBERS] for line in labels.lines], np.float64)
-        if len(corners):
-            self._add(labels, names, corners.reshape(-1, 4, 2))
+                if not line.strip() or _HEADER.match(line):
+                    continue
+                *words, rest = line.split(None, _NUMBERS)
+                values = _corners_in(words)
+                if isinstance(values, str):
+                    problem = f"{line.strip()[:_SHOWN]!r} {values}{todo}"
+                    self._into.defect("T001", problem, Where(member.name, at))
+                    todo = ""
+                else:
+                    numbers.append(values)
+                    rows.append((rest, image, number, at))
+        if rows:
+            corners = np.array(numbers, np.float64).reshape(-1, 4, 2)
+            self._add(rows, [member.name for _, member, _ in batch], corners)
 
-    def _add(self, labels: _Labels, names: Sequence[str], corners: FloatArray) -> None:
+    def _add(
+        self, rows: Sequence[tuple[str, int, int, int]], names: Sequence[str], corners: FloatArray
+    ) -> None:
         """Add labels with (N, 4, 2) corners."""
-        rests: dict[str, int] = {}
-        ends = (line.split(None, _NUMBERS)[_NUMBERS] for line in labels.lines)
-        code = np.array([rests.setdefault(each, len(rests)) for each in ends])
+        ends, image, member, line = zip(*rows, strict=True)
+        lines = Lines(names, np.array(member), np.array(line))
+        rests = {each: code for code, each in enumerate(dict.fromkeys(ends))}
+        code = np.array([rests[each] for each in ends])
         found = [_category_in(each) for each in rests]
-        lines = Lines(names, np.array(labels.member), np.array(labels.line))
         firsts = np.unique(code, return_index=True)[1].tolist()
         named = zip(found, firsts, strict=True)
         ids = np.array([self._into.category(name, lines.where(row)) for (name, _), row in named])
@@ -140,7 +116,7 @@ class _DotaRecords:
         self._tally["difficult"] += int((difficult > 0).sum())
         low, degrees = corners.min(1), shapes.rotations_of(corners)
         boxes = Boxes(
-            np.array(labels.image),
+            np.array(image),
             ids[code],
             np.concatenate([low, corners.max(1) - low], 1),
             lines,
@@ -150,12 +126,11 @@ class _DotaRecords:
             degrees=degrees,
             difficult=difficult,
         )
-        add_boxes: Callable[[Boxes], None] | None = self._wanted.add_boxes
-        if add_boxes is not None:
-            self._into.boxes(boxes, add_boxes)
+        if self._wanted.add_boxes is not None:
+            self._into.boxes(boxes, self._wanted.add_boxes)
             return
         for row in range(len(boxes)):
-            self._into.annotation(_record_of(boxes, row), lines.where(row))
+            self._into.annotation(boxes.record(row), lines.where(row))
 
     def done(self, others: Sequence[Member]) -> Translated:
         """Return the translation; `others` are files that are left out."""
@@ -164,34 +139,16 @@ class _DotaRecords:
         return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
 
 
-def _corners_in(lines: Sequence[str]) -> FloatArray | None:
-    """Return the (N, 8) coordinates of lines; None if one is not a label."""
-    if not lines or min(line.count(" ") for line in lines) < _NUMBERS:
-        return None
+def _corners_in(words: Sequence[str]) -> list[float] | str:
+    """Return the 8 numbers before a category, or why they are none."""
+    if len(words) < _NUMBERS:
+        return f"has {count(len(words) + 1, 'value')}; expected 8 and a category"
     try:
-        found = np.loadtxt(lines, usecols=range(_NUMBERS), comments=None, ndmin=2)
+        values = [float(each) for each in words]
     except ValueError:
-        return None
-    is_sound = len(found) == len(lines) and (np.abs(found) < LARGEST).all()
-    return found if is_sound and not any(map(_problem_of_words, lines)) else None
-
-
-def _problem_of_words(line: str) -> bool:
-    return len(line.split(None, _NUMBERS)) <= _NUMBERS
-
-
-def _problem(line: str) -> str:
-    """Return why a line is not a label as DOTA writes it; "" if it is."""
-    words = line.split()
-    shown = repr(line.strip()[:_SHOWN])
-    if len(words) <= _NUMBERS:
-        return f"{shown} has {count(len(words), 'value')}; expected 8 and a category"
-    try:
-        values = [float(each) for each in words[:_NUMBERS]]
-    except ValueError:
-        return f"{shown} does not begin with 8 numbers"
+        return "does not begin with 8 numbers"
     is_near = all(abs(each) < LARGEST for each in values)
-    return "" if is_near else f"{shown} has coordinates that cannot be pixels"
+    return values if is_near else "has coordinates that cannot be pixels"
 
 
 def _category_in(rest: str) -> tuple[str, int]:
@@ -199,19 +156,3 @@ def _category_in(rest: str) -> tuple[str, int]:
     words = rest.split()
     has_mark = len(words) > 1 and words[-1].isdecimal() and len(words[-1]) == 1
     return " ".join(words[: len(words) - has_mark]), int(words[-1]) if has_mark else 0
-
-
-def _record_of(boxes: Boxes, row: int) -> Record:
-    record: Record = {
-        "image_id": int(boxes.image_id[row]),
-        "category_id": int(boxes.category_id[row]),
-        "bbox": boxes.bbox[row].tolist(),
-    }
-    if boxes.corners is not None:
-        record["segmentation"] = [boxes.corners[row].ravel().tolist()]
-    attributes: Record = {}
-    if boxes.degrees is not None and not np.isnan(boxes.degrees[row]):
-        attributes["rotation"] = float(boxes.degrees[row])
-    if boxes.difficult is not None and boxes.difficult[row]:
-        attributes["difficult"] = int(boxes.difficult[row])
-    return {**record, "attributes": attributes} if attributes else record
