@@ -302,15 +302,14 @@ class _Records:
             return
         archive = archive_around(path)
         n_files = len([*members_with(members_of(archive), ".xml")]) if archive else 1
-        most = _MOST_FRAMES // n_files
-        if n_frames > max(most, by_shape):
+        most = max(_MOST_FRAMES // n_files, by_shape)
+        if n_frames > most:
             n_shapes = count(self._tally["shapes"], "shape")
-            problem = f"{shown}: its videos have {n_frames:,} frames and {n_shapes}; expected"
-            limit = f"at most {most:,}, or {_FRAMES_BY_SHAPE} for each shape"
-            todo = "unpack the archive" if n_files > 1 else "export its jobs one by one"
+            problem = f"{shown}: its videos have {n_frames:,} frames and {n_shapes}"
             raise DatasetError(
-                [f"{problem} {limit}"],
-                f"If that is right, {todo}. Otherwise correct <size> in <meta>.",
+                [f"{problem}; expected at most {most:,} frames"],
+                "If that is right, unpack an archive, and export jobs one by one. "
+                "Otherwise correct <size> in <meta>.",
             )
 
     def done(self) -> Translated:

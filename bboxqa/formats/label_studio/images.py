@@ -12,20 +12,6 @@ _WHOLE = re.compile(rf".*{_ENDING}", re.IGNORECASE | re.DOTALL)
 _KEY = re.compile(r"im(?:a?ge?|g)|pic|photo|ocr|frame|url|scan", re.IGNORECASE)
 # Uploaded files have a prefix before their own name.
 _UPLOAD = re.compile(r"(?:.*/)?data/upload/(?:\d+/)?(?:[0-9a-f]{8}-)?(?=.)", re.DOTALL)
-# Parts of a query that differ between links to one image: signatures, and times that keep
-# browsers from showing an old version. Shorter numbers may be those of pages.
-_SIGNED = re.compile(
-    r"(?:_|rev|v)=\d{10,}\Z"
-    r"|(?:x-(?:amz|cos|goog|obs|oss)-[^=]*|(?:access|auth)?[-_]?token|sig(?:nature)?|expires"
-    r"|policy|key-pair-id|awsaccesskeyid|googleaccessid|ossaccesskeyid|hmac|usp)(?:=|\Z)"
-    r"|sign?=(?!\d{1,9}\Z)",
-    re.IGNORECASE,
-)
-# The short keys of signatures of Azure and of Tencent, which may be anything in other queries.
-_STORES = {
-    "sig=": re.compile(r"s[eprstv]=|spr=|srt=|sk(?:oid|tid|t|e|s|v)=", re.IGNORECASE),
-    "q-signature=": re.compile(r"q-[a-z-]+=", re.IGNORECASE),
-}
 
 Images = dict[str, list[str]]
 """The addresses of the images of a task by data key; several of a key are pages."""
@@ -82,7 +68,7 @@ def may_be_image(key: str, value: str) -> bool:
 def image_names(addresses: Iterable[str]) -> dict[str, str]:
     """Return the name of each image by its address: the short name where it is unique.
 
-    Where only the queries of URLs differ, these belong to the names.
+    Queries of URLs belong to names where the path names no picture, or is that of several URLs.
 
     Examples
     --------
@@ -93,15 +79,13 @@ def image_names(addresses: Iterable[str]) -> dict[str, str]:
     >>> [*image_names(["https://x.org/a.jpg?page=1", "https://x.org/a.jpg?page=2"]).values()]
     ['a.jpg?page=1', 'a.jpg?page=2']
     """
-    paths = {address: _path_of(address) for address in dict.fromkeys(addresses)}
-    wholes = {address: _path_of(address, whole=True) for address in paths}
-    n_queries = Counter(path for path, _ in {(paths[each], wholes[each]) for each in paths})
-    paths = {each: wholes[each] if n_queries[path] > 1 else path for each, path in paths.items()}
-    short = {path: _UPLOAD.sub("", path, 1) for path in paths.values()}
-    known = Counter(short.values())
-    return {
-        address: short[path] if known[short[path]] == 1 else path for address, path in paths.items()
-    }
+    names = {address: short_path(address) for address in dict.fromkeys(addresses)}
+    for whole in (_path, _path_with_query):
+        known = Counter(names.values())
+        names = {
+            address: name if known[name] == 1 else whole(address) for address, name in names.items()
+        }
+    return names
 
 
 def short_path(address: str) -> str:
@@ -112,20 +96,18 @@ def short_path(address: str) -> str:
     >>> short_path("/data/upload/1/0a1b2c3d-a%20b.jpg"), short_path("https://x.org/b/1.jpg?size=2")
     ('a b.jpg', 'b/1.jpg')
     """
-    return _UPLOAD.sub("", _path_of(address), 1)
+    return _UPLOAD.sub("", _path(address), 1)
 
 
-def _path_of(address: str, *, whole: bool = False) -> str:
-    """Return the path of a URL, decoded and without host.
+def _path(address: str) -> str:
+    """Return the path of a URL, decoded and without host; with its query if it is no picture's."""
+    path, _ = _parts(address)
+    return path if _WHOLE.fullmatch(path) else _path_with_query(address)
 
-    Its query belongs to it, apart from signatures, if the path names no picture, or if `whole`.
-    """
+
+def _path_with_query(address: str) -> str:
     path, query = _parts(address)
-    if _WHOLE.fullmatch(path) and not whole:
-        return path
-    signs = [_SIGNED, *(keys for sign, keys in _STORES.items() if sign in query.lower())]
-    kept = [each for each in query.split("&") if each and not any(s.match(each) for s in signs)]
-    return f"{path}?{unquote('&'.join(kept))}" if kept else path
+    return f"{path}?{unquote(query)}" if query else path
 
 
 def _parts(address: str) -> tuple[str, str]:

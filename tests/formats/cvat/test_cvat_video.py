@@ -61,11 +61,8 @@ def test_videos_of_very_many_empty_frames_are_refused(tmp_path):
     path = written_video(tmp_path / "a.xml", "ann", track(0, frame(0)), size=10_000_000, last="")
     with pytest.raises(DatasetError) as found:
         read(path)
-    assert str(found.value).split("a.xml: ")[1] == (
-        "its videos have 10,000,000 frames and 1 shape; expected at most 250,000, or 50 for "
-        "each shape\nIf that is right, export its jobs one by one. Otherwise correct <size> in "
-        "<meta>."
-    )
+    expected = "its videos have 10,000,000 frames and 1 shape; expected at most 250,000 frames\n"
+    assert str(found.value).split("a.xml: ")[1].startswith(expected)
 
 
 def test_frames_of_all_files_of_an_archive_are_counted(tmp_path):
@@ -74,9 +71,9 @@ def test_frames_of_all_files_of_an_archive_are_counted(tmp_path):
         for name, who in (("job_1", "ann"), ("job_2", "bob")):
             one = written_video(tmp_path / "a.xml", who, track(0, frame(0)), size=150_000, last="")
             archive.write(one, f"{name}/annotations.xml")
-    with pytest.raises(DatasetError, match="expected at most 125,000, or 50 for"):
+    with pytest.raises(DatasetError, match="expected at most 125,000 frames"):
         read(path)
-    with pytest.raises(DatasetError, match="unpack the archive"):
+    with pytest.raises(DatasetError, match="unpack an archive"):
         read(path)
     with ZipFile(path) as archive:
         archive.extractall(tmp_path / "folder")
