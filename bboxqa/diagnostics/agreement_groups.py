@@ -18,7 +18,6 @@ from bboxqa.core.arrays import (
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.object_cells import (
     PairSums,
-    Ratios,
     RatioSums,
     drawn_edges,
     pair_sums,
@@ -235,15 +234,16 @@ def copies(matched: MatchedUnits) -> Table:
         identical &= largest_moves(of.keypoints, pairs.left, pairs.right) <= ROUNDED_PX
     sums = RatioSums(matched, n)
     sums.add("identical", row, of.image[pairs.left], identical)
-    sums.add("similarity", row, of.image[pairs.left], pairs.similarity)
-    ratios = sums.ratios()
-    same, alike = ratios["identical"], ratios["similarity"]
+    same, alike = sums.ratios()["identical"], sum_by(row, pairs.similarity, n)
     n_different = np.maximum(np.bincount(row, ~identical, n), 1)
     expected = _expected(
         np.stack([sum_by(row, ~identical & column, n) / n_different for column in equal.T])
     )
     near_share = sum_by(row, (n_equal >= 3) & ~identical, n) / np.bincount(row, minlength=n)
-    others, others_alike = (_of_others(first, second, each, len(names)) for each in (same, alike))
+    others, others_alike = (
+        _of_others(first, second, (each, same.denominator), len(names))
+        for each in (same.numerator, alike)
+    )
     usual = np.fmax(expected, np.minimum(np.nan_to_num(others), near_share))
     copied = (same.numerator >= _LEAST) & (
         same.interval[:, 0] > np.maximum(_LEAST_SHARE, _FACTOR * usual)
@@ -257,7 +257,7 @@ def copies(matched: MatchedUnits) -> Table:
             **same.columns("identical_share"),
             "expected_share": expected,
             "others_share": others,
-            "mean_similarity": alike.value,
+            "mean_similarity": alike / same.denominator,
             "others_similarity": others_alike,
             "copied": copied,
         }
@@ -292,11 +292,14 @@ def _expected(equal: FloatArray) -> FloatArray:
 
 
 def _of_others(
-    first: IndexArray, second: IndexArray, ratios: Ratios, n_annotators: int
+    first: IndexArray,
+    second: IndexArray,
+    sums: tuple[FloatArray, FloatArray],
+    n_annotators: int,
 ) -> FloatArray:
-    """Return the ratio over all pairs that share one annotator with each pair, (P,)."""
+    """Return the ratio of sums over all pairs that share one annotator with each pair, (P,)."""
     numbers = []
-    for amount in (ratios.numerator, ratios.denominator):
+    for amount in sums:
         own = sum_by(first, amount, n_annotators) + sum_by(second, amount, n_annotators)
         numbers.append(own[first] + own[second] - 2 * amount)
     return ratio(*numbers)
@@ -369,7 +372,9 @@ def assigned_to(matched: MatchedUnits, assigned: BoolArray) -> MatchedUnits:
     number, unit = np.unique(matched.units.unit[kept], return_inverse=True)
     units = UnitTable(unit.astype(np.int64, copy=False), matched.units.image[number])
     reliability = from_units(data.annotations, units, assigned, len(data.category_names))
-    pairs, near, own = (_moved(each, place) for each in (matched.pairs, matched.near, matched.own))
+    pairs, near, own = (
+        moved_pairs(each, place) for each in (matched.pairs, matched.near, matched.own)
+    )
     return replace(
         matched,
         data=data,
@@ -383,7 +388,7 @@ def assigned_to(matched: MatchedUnits, assigned: BoolArray) -> MatchedUnits:
     )
 
 
-def _moved(pairs: CandidatePairs, place: IndexArray) -> CandidatePairs:
+def moved_pairs(pairs: CandidatePairs, place: IndexArray) -> CandidatePairs:
     """Return the pairs of kept annotations, with their new indices."""
     left, right = place[pairs.left], place[pairs.right]
     kept = (left >= 0) & (right >= 0)

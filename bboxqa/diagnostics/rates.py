@@ -1,5 +1,7 @@
 """How often annotators miss, add and misname objects, and what each contributes to alpha."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import (
@@ -8,7 +10,7 @@ from bboxqa.agreement.alpha.nominal import (
     nominal_alpha,
     value_sums,
 )
-from bboxqa.agreement.counts.unit_counts import coincidences, from_units
+from bboxqa.agreement.counts.unit_counts import coincidences, from_units, unit_counts
 from bboxqa.agreement.objects import values_without_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.estimator import table_of
@@ -22,12 +24,13 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.core.remembered import remembered
-from bboxqa.diagnostics.agreement_groups import assigned_to, independent
+from bboxqa.diagnostics.agreement_groups import independent, moved_pairs
 from bboxqa.diagnostics.decomposition import Kind, disagreements
 from bboxqa.diagnostics.object_cells import (
     ObjectCells,
     RatioSums,
     alpha_has_meaning,
+    cell_values,
     object_cells,
     pairs_of_units,
     summed_rows,
@@ -36,7 +39,7 @@ from bboxqa.diagnostics.parts import parts
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.matchers import match
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
-from bboxqa.model.units import CandidatePairs, Coincidences, MatchedUnits, UnitTable
+from bboxqa.model.units import CandidatePairs, Cell, Coincidences, MatchedUnits
 
 
 def _matching(matched: MatchedUnits) -> CandidatePairs:
@@ -75,28 +78,57 @@ def rows_to_rematch(matched: MatchedUnits) -> IndexArray:
 
 
 def _without(
-    matched: MatchedUnits, annotator: int, images: BoolArray, again: BoolArray
+    matched: MatchedUnits, annotator: int, images: IndexArray, pairs: CandidatePairs
 ) -> Coincidences:
-    """Return the coincidences of some images without an annotator; `again` are matched again."""
-    assigned = matched.data.assigned & images[:, None]
+    """Return the coincidences of images that are matched again without an annotator.
+
+    The groups are indices of `images`.
+    """
+    of, place = matched.data.annotations, np.full(len(matched.data.image_names), -1)
+    place[images] = np.arange(len(images))
+    drawn = np.flatnonzero((place[of.image] >= 0) & (of.annotator != annotator))
+    number = np.full(len(of), -1)
+    number[drawn] = np.arange(len(drawn))
+    others = replace(of.take(drawn), image=place[of.image[drawn]].astype(np.int32))
+    units = match(
+        others,
+        moved_pairs(pairs, number),
+        matched.matcher,
+        matched.threshold,
+        category_lenient=matched.category_lenient,
+    )
+    assigned = matched.data.assigned[images]
     assigned[:, annotator] = False
-    others = assigned_to(matched, assigned)
-    of, pairs, units = others.data.annotations, _matching(others), others.units
-    if again.any():
-        rematched = match(
-            of,
-            pairs.take(again[of.image[pairs.left]]),
-            others.matcher,
-            others.threshold,
-            category_lenient=others.category_lenient,
-        )
-        unit = np.where(again[of.image], len(units) + rematched.unit, units.unit)
-        _, first, unit = np.unique(unit, return_index=True, return_inverse=True)
-        units = UnitTable(unit.astype(np.int64), of.image[first])
-    # Images that all left empty count without the annotator as well.
-    empty = matched.reliability.group[len(matched.units) :]
-    data = from_units(of, units, assigned, len(others.data.category_names), empty[images[empty]])
+    data = from_units(others, units, assigned, len(matched.data.category_names))
     return coincidences(data, matched.missing)
+
+
+Losses = tuple[IndexArray, IndexArray, IndexArray, FloatArray, FloatArray]
+"""Annotators, images, values, and the decreases of marginals and of coincidences there."""
+
+
+def _of_cells(matched: MatchedUnits, again: BoolArray) -> Losses:
+    """Return the losses in images that are not matched again, from the cells of annotators.
+
+    A unit that nobody else drew is lost with its annotator, as the object does not exist for the
+    others. A unit of two values is lost as well: one value alone is not pairable.
+    """
+    data, counts = matched.reliability, unit_counts(matched.reliability, matched.missing)
+    drawn, size = data.state == Cell.CATEGORY, counts.size[data.unit]
+    alone = drawn & (np.bincount(data.unit, drawn, len(counts.size))[data.unit] == 1)
+    image = data.group[data.unit].astype(np.int64)
+    cells = (drawn | (matched.missing == "category")) & (size >= 2)
+    found = cell_values(data, counts, np.flatnonzero(cells & ~again[image, data.annotator]))
+    cell, number = found.cell, found.count
+    m, stays = size[cell], found.n_others * ~((size == 2) | alone)[cell]
+    before, after = (each * (each - 1) for each in (number, stays))
+    return (
+        data.annotator[cell].astype(np.int64),
+        image[cell],
+        found.value,
+        number - stays,
+        before / (m - 1) - after / np.maximum(m - 2, 1),
+    )
 
 
 @frozen_arrays
@@ -125,31 +157,28 @@ class LostCoincidences:
 def lost_coincidences(matched: MatchedUnits) -> LostCoincidences:
     """Return the coincidences lost without each annotator.
 
-    The annotations of the others are matched again. A unit that nobody else drew is lost with its
-    annotator, as the object does not exist for the others.
+    The annotations of the others are matched again where that may change units.
     """
-    of, asked = matched.data.annotations, matched.data.assigned
     before, again = coincidences(matched.reliability, matched.missing), _open_images(matched)
-    concerned = asked.copy()
-    if matched.missing == "ignore":
-        concerned[:] = False
-        concerned[of.image, of.annotator] = True
-    who, parts = [np.zeros(0, np.int64)], []
-    for annotator in range(asked.shape[1]):
-        images = concerned[:, annotator]
-        after = _without(matched, annotator, images, again[:, annotator])
-        own = np.flatnonzero(images[before.group])
-        parts += [
-            (before.group[own], before.value[own], before.marginal[own], before.diagonal[own]),
-            (after.group, after.value, -after.marginal, -after.diagonal),
-        ]
-        who.append(np.full(len(own) + len(after.group), annotator))
-    image, value, marginal, diagonal = map(np.concatenate, zip(*parts, strict=True))
+    parts, pairs = [_of_cells(matched, again)], _matching(matched)
+    for annotator in np.flatnonzero(again.any(0)).tolist():
+        images = np.flatnonzero(again[:, annotator])
+        after = _without(matched, annotator, images, pairs)
+        own = np.flatnonzero(again[before.group, annotator])
+        group = np.concatenate([before.group[own], images[after.group]])
+        value, marginal, diagonal = (
+            np.concatenate([each[own], other])
+            for each, other in (
+                (before.value, after.value),
+                (before.marginal, -after.marginal),
+                (before.diagonal, -after.diagonal),
+            )
+        )
+        parts.append((np.full(len(group), annotator), group, value, marginal, diagonal))
+    who, image, value, marginal, diagonal = map(np.concatenate, zip(*parts, strict=True))
     n_values = before.n_values
-    keys, row = compact(np.concatenate(who) * n_values + value, asked.shape[1] * n_values)
-    return LostCoincidences(
-        before, *np.divmod(keys, n_values), row, image.astype(np.int64), marginal, diagonal
-    )
+    keys, row = compact(who * n_values + value, again.shape[1] * n_values)
+    return LostCoincidences(before, *np.divmod(keys, n_values), row, image, marginal, diagonal)
 
 
 def vitality(matched: MatchedUnits) -> tuple[float, FloatArray, FloatArray]:
