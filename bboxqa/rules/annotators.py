@@ -1,12 +1,12 @@
 """A: how annotators are named, who annotated what, and copies between annotators."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, run_starts, sum_by
+from bboxqa.core.arrays import MIX, FloatArray, IndexArray, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Kind
@@ -328,57 +328,39 @@ def _by_nobody(
 
 def _copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """A004: pairs of annotators with identical boxes on several images."""
-    authors = document.once(authorship)
+    authors, boxes = document.once(authorship), document.once(written_boxes)
     if len(authors.names) < 2:
         return
     rows = np.flatnonzero((authors.author >= 0) & (document.image >= 0))
-    picture = authors.picture[document.image[rows]]
-    sets, of_row, size = unique_pairs(picture, authors.author[rows])
-    same = _equal_sets(document, rows, picture, of_row, size)
-    if not len(same):
-        return
-    pair = np.stack([sets[same[:, 0], 1], sets[same[:, 1], 1]], 1)
-    order = np.lexsort((sets[same[:, 0], 0], pair[:, 1], pair[:, 0]))
-    pair, images = pair[order], sets[same[order, 0], 0]
+    sets, of_row, size = unique_pairs(authors.picture[document.image[rows]], authors.author[rows])
     big = sets[size >= _MIN_COPIED]
-    starts = [*np.flatnonzero(np.diff(pair, axis=0, prepend=-1).any(1)).tolist(), len(pair)]
+    is_sound = np.isfinite(boxes[rows]).all(axis=1) & (size[of_row] >= _MIN_COPIED)
+    rows, of_row = rows[is_sound], of_row[is_sound]
+    columns = (*boxes.T, *document.once(other_numbers), document.annotations.category_id)
+    picture = sets[of_row, 0]
+    shape = first_equal([picture, *(c[rows] for c in (*columns, *_beside_boxes(document)))])
+    # Sets of boxes are equal if as many boxes have the same sum of hashes.
+    total = np.zeros(len(sets), np.uint64)
+    with np.errstate(over="ignore"):
+        key = (shape.astype(np.uint64) + np.uint64(1)) * MIX
+        np.add.at(total, of_row, (key ^ (key >> np.uint64(29))) * MIX)
+    n_sound = np.bincount(of_row, minlength=len(sets))
+    alike: dict[tuple[int, int, int], list[int]] = {}
+    for number in np.flatnonzero((size >= _MIN_COPIED) & (n_sound == size)).tolist():
+        each = (int(sets[number, 0]), int(size[number]), int(total[number]))
+        alike.setdefault(each, []).append(int(sets[number, 1]))
+    images: dict[tuple[int, int], list[int]] = {}
+    for (image, _, _), codes in sorted(alike.items()):
+        for pair in combinations(codes, 2):
+            images.setdefault(pair, []).append(image)
     founds = []
-    for start, stop in pairwise(starts):
-        left, right = (big[big[:, 1] == code, 0] for code in pair[start])
+    for pair, copied in sorted(images.items()):
+        left, right = (big[big[:, 1] == code, 0] for code in pair)
         shared = len(np.intersect1d(left, right, assume_unique=True))
-        if stop - start >= _MIN_COPIED or 2 * (stop - start) > shared:
-            names = [authors.names[code] for code in pair[start]]
-            founds.append(_copied(names, images[start:stop], shared))
+        if len(copied) >= _MIN_COPIED or 2 * len(copied) > shared:
+            names = [authors.names[code] for code in pair]
+            founds.append(_copied(names, copied, shared))
     yield from described_hits(founds)
-
-
-def _equal_sets(
-    document: Document, rows: IndexArray, picture: IndexArray, of_row: IndexArray, size: IndexArray
-) -> IndexArray:
-    """Return pairs of sets of boxes by two annotators that are equal, (S, 2)."""
-    boxes = document.once(written_boxes)
-    sound = np.isfinite(boxes[rows]).all(1) & (size[of_row] >= _MIN_COPIED)
-    rows, picture, of_row = rows[sound], picture[sound], of_row[sound]
-    columns = (
-        *boxes.T,
-        *document.once(other_numbers),
-        document.annotations.category_id,
-        *_beside_boxes(document),
-    )
-    shape = first_equal([picture, *(each[rows] for each in columns)])
-    held, _, times = unique_pairs(shape, of_row)
-    here, step, parts = np.arange(len(held)), 0, [np.zeros((0, 3), np.int64)]
-    while len(here):
-        step += 1
-        here = here[here + step < len(held)]
-        here = here[held[here + step, 0] == held[here, 0]]
-        common = np.minimum(times[here], times[here + step])
-        parts.append(np.stack([held[here, 1], held[here + step, 1], common], 1))
-    found = np.concatenate(parts)
-    pairs, of_pair, _ = unique_pairs(found[:, 0], found[:, 1])
-    n_common = sum_by(of_pair, found[:, 2], len(pairs))
-    result: IndexArray = pairs[(size[pairs] == n_common[:, None]).all(1)]
-    return result
 
 
 def _beside_boxes(document: Document) -> Iterator[FloatArray]:
@@ -393,14 +375,14 @@ def _beside_boxes(document: Document) -> Iterator[FloatArray]:
         yield column
 
 
-def _copied(names: list[str], images: IndexArray, shared: int) -> Defect:
+def _copied(names: list[str], images: list[int], shared: int) -> Defect:
     return summary_defect(
         f"annotators {quoted(names[0])} and {quoted(names[1])} have exactly the "
         f"same boxes and categories on {len(images):,} of {count(shared, 'image')} with at least "
         f"{_MIN_COPIED} annotations of each; expected small differences",
         "images",
         images,
-        pointer=pointer_to("images", int(images[0])),
+        pointer=pointer_to("images", images[0]),
         found=names,
         expected="boxes that differ by a little",
         key=" ".join(sorted(map(shortened, names))),
