@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.cli import python
 from support.reports import HOSTILE, finding, report
-from support.validation import report_of
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.report.findings.text import statistics_lines
@@ -26,11 +25,6 @@ def text_of(view, *args):
     return "\n".join(VIEWS[view](*args))
 
 
-def test_all_formats_are_there():
-    known = {"text", "concise", "json", "jsonl", "sarif", "github", "junit", "html"}
-    assert known <= set(FINDING_VIEWS)
-
-
 def test_an_unknown_format_is_named_with_those_there_are():
     with pytest.raises(ConfigError, match=r"^format is 'sarfi'; expected one of text, concise"):
         view(FINDING_VIEWS, "sarfi")
@@ -47,12 +41,6 @@ def test_a_format_is_loaded_when_it_is_used():
     )
     done = python(script)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_real_report_can_be_shown(view):
-    real = report_of({"annotations": [{"bbox": [10, 10, 0, 20]}]})
-    assert "B001" in text_of(view, real)
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from support.reports import HOSTILE, finding, report
-from support.validation import report_of
 
 from bboxqa.report.findings.report import findings_schema
 from bboxqa.report.registry import FINDING_VIEWS, view
@@ -65,10 +64,6 @@ def test_each_finding_is_one_line_of_both_forms():
     lines = list(view(FINDING_VIEWS, "jsonl")(found))
     assert [strict(line) for line in lines] == document_of(found)["findings"]
     assert [line.rstrip(",") for line in view(FINDING_VIEWS, "json")(found)][-4:-2] == lines
-
-
-def test_a_real_report_fits_the_schema():
-    assert document_of(report_of({"annotations": [{"bbox": [1, 1, 0, 0]}]}, {}))["counts"]["B001"]
 
 
 def test_half_characters_and_numbers_that_are_none_are_strings():

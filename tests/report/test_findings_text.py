@@ -54,10 +54,6 @@ def test_the_end_counts_and_says_how_to_go_on():
     ]
 
 
-def test_nothing_found_is_said():
-    assert lines_of()[-1] == "Nothing found: 4 rules, 1 file"
-
-
 @pytest.mark.parametrize("n_rules", [1, 4, 12, 30, 90])
 @pytest.mark.parametrize("n_files", [1, 40])
 def test_any_report_has_the_lines_of_a_screen(n_rules, n_files):

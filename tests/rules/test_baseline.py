@@ -1,6 +1,5 @@
 """Baselines: what is known does not fail again."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -33,17 +32,6 @@ def test_identity_survives_reordered_and_added_records():
     assert len(set(names(of(*BROKEN)))) == 2
 
 
-def test_identity_survives_another_form_of_the_file():
-    document = {
-        "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 80}],
-        "annotations": [{"id": 7, "image_id": 1, "category_id": 1, "bbox": [10, 10, 0, 20]}],
-        "categories": [{"id": 1, "name": "cat"}],
-    }
-    one = of(text=json.dumps(document))
-    two = of(text=json.dumps(document, indent=4).replace("20\n", "20.0\n"))
-    assert names(one) == names(two)
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -72,11 +60,6 @@ def test_identity_tells_findings_apart(changed):
 )
 def test_identity_does_not_change_with_what_moves(changed):
     assert identity(finding()) == identity(replace(finding(), **changed))
-
-
-def test_a_diagnosis_is_the_same_with_more_records():
-    one = finding(count=10, found=10, ids={}, pointer="/annotations")
-    assert identity(one) == identity(replace(one, count=12, found=12))
 
 
 def test_what_is_known_is_not_new(tmp_path):

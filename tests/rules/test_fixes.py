@@ -98,12 +98,6 @@ def test_removal_wins_over_replacement_and_the_inside_waits():
     assert new == b'{"images": []}'
 
 
-def test_what_is_asked_for_what_is_not_there_changes_nothing():
-    text = b'{"images": [{"id": 1}]}'
-    edits = Edit("/images/7/id", "replace", 9), Edit("/x/y", "add", 1), Edit("/z", "remove")
-    assert changed(text, *edits) == text
-
-
 def test_the_encoding_and_what_follows():
     text = b"\xef\xbb\xbf" + b'{"images": []} trailing'
     assert changed(text, Edit("", "replace")) == text[3:]

@@ -4,8 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.reference import data_file
-from support.validation import as_corners, document_of, findings
+from support.validation import document_of, findings
 
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.shapes.rotated_boxes import corners
@@ -75,12 +74,6 @@ def test_a_box_drawn_twice_is_found_at_the_later_one():
     assert not finding.edits
 
 
-def test_an_iou_is_told_from_its_limit():
-    boxes = ({"bbox": [1, 1, 10, 90.03]}, {"bbox": [1, 1, 10, 100]})
-    (finding,) = found("D002", *boxes)
-    assert finding.message.startswith("bbox has an IoU of 0.9003 with ")
-
-
 @pytest.mark.parametrize("code", ["D002", "D003"])
 @pytest.mark.parametrize(
     ("left", "right"),
@@ -107,60 +100,10 @@ def test_boxes_nobody_is_named_for_are_one_annotators_unless_the_image_has_sever
     assert not found("D002", {}, {"bbox": NEAR}, images=[{"rater_list": ["ann", "bob"]}])
 
 
-def test_repeated_image_records_are_different_annotators():
-    images = [{"annotator": "ann"}, {"annotator": "bob", "file_name": "a.jpg"}]
-    assert not found("D002", {}, {"image_id": 2, "bbox": NEAR}, images=images)
-    assert found("D002", {"image_id": 2}, {"image_id": 2, "bbox": NEAR}, images=images)
-
-
 def test_two_categories_of_one_box_are_found():
     (finding,) = found("D003", {}, {"category_id": 2, "bbox": NEAR}, categories=TWO_CLASSES)
     assert 'with annotation 1, which is "cat" and not "dog"' in finding.message
     assert not found("D002", {}, {"category_id": 2, "bbox": NEAR}, categories=TWO_CLASSES)
-
-
-def test_the_threshold_is_a_setting():
-    example = {"annotations": [{}, {"bbox": [10, 10, 20, 40]}]}
-    assert not findings(example, code="D002")
-    assert findings(example, code="D002", duplicate_iou=0.7)
-
-
-@pytest.mark.parametrize("code", ["D002", "D003"])
-def test_boxes_in_another_format_are_not_compared(code):
-    kind = 2 if code == "D003" else 1
-    boxes = [{"bbox": [10, 10, 20, 30]}, {"bbox": NEAR, "category_id": kind}]
-    assert found(code, *boxes, categories=TWO_CLASSES)
-    assert not found(code, *map(as_corners, boxes), categories=TWO_CLASSES)
-
-
-def test_only_pairs_of_one_annotator_are_repetitions():
-    content = json.loads(data_file("simulated.json").read_bytes())
-    first, last = content["annotations"][0], content["annotations"][-1]
-    twice = {**first, "id": last["id"] + 1, "bbox": [first["bbox"][0] + 1, *first["bbox"][1:]]}
-    content["annotations"].append(twice)
-    (found,) = findings(json.dumps(content), select=("D",))
-    assert (found.code, found.ids["annotation"]) == ("D002", twice["id"])
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "n"),
-    [
-        # An X of two boxes: their bounds are equal, and they share a quarter of their area.
-        ({"rotation": 45}, {"rotation": 135}, 0),
-        ({"rotation": 45}, {"rotation": 225}, 1),
-        ({"rotation": 45}, {"rotation": 47}, 1),
-    ],
-)
-def test_rotated_boxes_are_compared_as_they_are_turned(first, second, n):
-    pair = [{"bbox": [20, 30, 40, 10], "attributes": each} for each in (first, second)]
-    assert len(found("D002", *pair)) == n
-
-
-def test_outlines_of_crossing_boxes_are_no_duplicates():
-    ring, mirrored = [20, 20, 27, 13, 67, 53, 60, 60], [20, 53, 27, 60, 67, 20, 60, 13]
-    box = {"bbox": [20, 13, 47, 47], "area": 560}
-    turned = [box | {"segmentation": [each]} for each in (ring, mirrored)]
-    assert not found("D002", *turned)
 
 
 def as_five(cx, cy, w, h, degrees):

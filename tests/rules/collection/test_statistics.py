@@ -34,15 +34,6 @@ def test_a_category_with_nearly_all_annotations_is_found():
     assert not found("Q001", of_class(1, 90) + of_class(2, 10), categories=categories)
 
 
-def test_all_annotations_in_the_only_category_are_as_it_should_be():
-    assert not found("Q001", of_class(1, 50))
-
-
-def test_categories_that_are_not_there_say_nothing():
-    assert not findings('{"annotations": [{"category_id": 1}]}', code="Q001")
-    assert not findings('{"annotations": [{"category_id": 1}], "categories": [', code="Q001")
-
-
 def boxes(*last):
     usual = [{"bbox": [place, place, 20 + place % 4, 20]} for place in range(30)]
     return [*usual, *({"bbox": box} for box in last)]
@@ -54,17 +45,6 @@ def test_a_box_far_from_the_usual_size_is_found():
         'bbox is 2 × 2 px, 4 px²; the median area of boxes of "cat" is 420 px²'
     )
     assert (small.pointer, large.pointer) == ("/annotations/30/bbox", "/annotations/31/bbox")
-
-
-def test_sizes_are_not_written_in_powers_of_ten():
-    content = {"annotations": boxes([0, 0, 1200, 900.25])}
-    # B010 would hide it: it covers its image.
-    (large,) = findings(content, code="Q002", ignore=("B010",))
-    assert large.message.startswith("bbox is 1,200 × 900.2 px, 1,080,300 px²; the median area")
-
-
-def test_sizes_of_few_boxes_say_nothing():
-    assert not found("Q002", boxes([1, 1, 2, 2])[15:])
 
 
 @pytest.mark.parametrize("bbox", [[1, 1, 0, 5], None, [1, 1, 1e300, 1e300], ["a"] * 4])
@@ -87,12 +67,6 @@ def test_an_image_with_many_more_annotations_than_others_is_found():
     assert (finding.pointer, finding.ids) == ("/images/3", {"image": 4})
 
 
-def test_usual_differences_and_few_images_say_nothing():
-    assert not findings(on_images(1, 2, 3, 12, 3, 4, 9, 0), code="Q003")
-    assert not findings(on_images(3, 4, 5, 90, 3, 4, 5), code="Q003")
-    assert not findings(on_images(), code="Q003")
-
-
 def test_numbers_that_many_images_have_are_not_unusual():
     images = {"images": [{}] * 20}
     assert not findings({**on_images(*[1] * 12, *[9] * 8), **images}, code="Q003")
@@ -105,8 +79,3 @@ def test_medians_and_spreads_are_of_the_group():
     assert median.tolist() == [2, 2, 2, 5, 5]
     assert (score * 1.4826).round(6).tolist() == [-1, 0, 7, -1, 1]
     assert deviations(np.zeros(0), np.zeros(0, int), 0.1)[1].tolist() == []
-
-
-def test_a_spread_below_the_floor_counts_as_the_floor():
-    values = np.array([1.0, 1, 1, 2])
-    assert deviations(values, np.zeros(4, int), 0.5)[0].tolist() == [0, 0, 0, 2]

@@ -17,10 +17,3 @@ def test_once_calls_a_function_once_for_each_document_and_key():
     ]  # fmt: skip
     assert second.once(make) == (4,)
     assert calls == [(first,), (first, 0.5), (first, 0.9), (second,)]
-
-
-def test_once_keeps_none_too():
-    calls = []
-    document = document_of({})
-    assert document.once(calls.append) is document.once(calls.append) is None
-    assert calls == [document]

@@ -10,11 +10,7 @@ from support.validation import codes, document_of, exact, findings
 
 from bboxqa import validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.scanner import read_bytes
-from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
-from bboxqa.rules.fixes import fix
 from bboxqa.rules.panoptic import panoptic_example
 
 IMAGES = [
@@ -113,36 +109,11 @@ def test_a_sound_file_of_another_kind_gives_no_finding_above_info(text):
     assert not [found for found in findings(text) if found.severity != "info"]
 
 
-def test_references_of_captions_are_checked():
-    [found] = findings(captions(image_id=9))
-    assert (found.code, found.pointer) == ("I004", "/annotations/2/image_id")
-
-
-@pytest.mark.parametrize("caption", [None, "", " \n", 7])
-def test_captions_that_say_nothing(caption):
-    [found] = findings(captions(caption=caption))
-    assert (found.code, found.pointer) == ("S014", "/annotations/2/caption")
-    missing = json.loads(captions())
-    del missing["annotations"][2]["caption"]
-    [found] = findings(exact(missing))
-    assert found.message == "caption is missing; expected a text that is not empty"
-
-
 def test_an_empty_list_is_one_of_results(tmp_path):
     detections, truth = written(tmp_path, "[ ]\n", objects())
     for more in ({}, {"ground_truth": truth}):
         [found] = validate(detections, **more).findings
         assert (found.code, "an empty list; expected results" in found.message) == ("F006", True)
-
-
-def test_categories_of_captions_refer_to_nothing():
-    text = json.loads(captions(category_id="x"))
-    assert {found.code for found in findings(exact({**text, "categories": []}))} == set()
-
-
-def test_nothing_is_written_into_captions():
-    document = Document(read_bytes(captions().encode(), "captions.json"))
-    assert fix(document, ValidateSettings(), unsafe=True).changes == ()
 
 
 def test_an_object_of_lvis_may_have_two_categories():
@@ -175,14 +146,6 @@ def test_defects_of_results(change, code, key):
     )
 
 
-def test_a_result_without_a_score_and_one_without_a_box():
-    records = json.loads(results())
-    del records[1]["score"], records[4]["bbox"]
-    found = findings(json.dumps(records))
-    pointers = [(each.code, each.pointer) for each in found]
-    assert sorted(pointers) == [("E001", "/1/score"), ("S002", "/4/bbox")]
-
-
 def test_masks_and_keypoints_need_no_box():
     records = json.loads(results())
     records[0]["segmentation"] = [[10, 10, 30, 10, 30, 40, 10, 40]]
@@ -190,11 +153,6 @@ def test_masks_and_keypoints_need_no_box():
     for record in records[:2]:
         del record["bbox"]
     assert "S002" not in codes(json.dumps(records[:2]))
-
-
-def test_a_fix_of_results_names_their_places_in_the_list():
-    fixed = fix(document_of(results({"bbox": [1, 2, 0, 4]})), ValidateSettings(), unsafe=True)
-    assert [change.pointer for change in fixed.changes] == ["/0"]
 
 
 def written(folder, *texts):
@@ -371,16 +329,3 @@ def test_a_png_that_is_missing_or_broken(tmp_path):
     (tmp_path / "x").mkdir()
     painted(tmp_path / "a.png", 7, 8)
     assert [code for code, _ in of_pngs(tmp_path / "x", text)] == ["G005"]
-
-
-def with_lists(**lists):
-    content = json.loads(lvis())
-    content["images"][0].update(lists)
-    return exact(content)
-
-
-@pytest.mark.parametrize(
-    "lists", [{}, {"neg_category_ids": None}, {"not_exhaustive_category_ids": [1]}]
-)
-def test_lists_of_lvis_that_fit_the_file(lists):
-    assert "I009" not in codes(with_lists(**lists))

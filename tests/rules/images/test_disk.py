@@ -1,7 +1,5 @@
 """Looking at image files."""
 
-import os
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -13,10 +11,6 @@ from bboxqa.rules.facts.pictures import ImageState, read_picture, scan_images
 
 def records(*names):
     return [{"id": number, "file_name": name} for number, name in enumerate(names, 1)]
-
-
-def state_of(folder, name):
-    return ImageState(int(scan_images(records(name), folder).state[0]))
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "bmp", "tif", "webp", "gif"])
@@ -167,13 +161,6 @@ def test_links(tmp_path):
     assert disk.state.tolist() == expected
 
 
-def test_what_is_no_regular_file(tmp_path):
-    (tmp_path / "a.jpg").mkdir()
-    os.mkfifo(tmp_path / "b.jpg")
-    assert state_of(tmp_path, "a.jpg") == ImageState.UNREADABLE
-    assert state_of(tmp_path, "b.jpg") == ImageState.UNREADABLE
-
-
 def test_odd_records_are_not_asked(tmp_path):
     images = [3, None, {}, {"file_name": None}, {"file_name": ""}, {"file_name": ["a"]}, []]
     disk = scan_images(images, tmp_path)
@@ -192,15 +179,3 @@ def test_a_missing_file_is_looked_for(tmp_path, name):
     disk = scan_images(records(name), tmp_path)
     assert disk.suggestions == (("photos/Été.JPG",),)
     assert disk.unnamed == ()
-
-
-def test_one_file_is_read_once_and_progress_is_told(tmp_path):
-    save(tmp_path / "a.jpg")
-    save(tmp_path / "b.jpg", seed=1)
-    told = []
-    disk = scan_images(
-        records("a.jpg", "a.jpg", "b.jpg", "no.jpg"), tmp_path,
-        progress=lambda done, total: told.append((done, total)),
-    )  # fmt: skip
-    assert told == [(1, 2), (2, 2)]
-    assert disk.digest[0] == disk.digest[1] != disk.digest[2]

@@ -53,12 +53,6 @@ def together(*documents, select=("M008",)):
     return report.findings
 
 
-def test_a_sound_folder_gives_nothing(tmp_path):
-    save(tmp_path / "a.jpg")
-    content = images("a.jpg")
-    assert not findings(content, disk=seen(content, tmp_path).disk, select=("M",))
-
-
 def test_a_missing_file_with_a_suggestion(tmp_path):
     (tmp_path / "photos").mkdir()
     save(tmp_path / "photos" / "a.jpg")
@@ -72,32 +66,12 @@ def test_a_missing_file_with_a_suggestion(tmp_path):
     assert mended(images("A.JPG"), tmp_path, "M001")[0]["file_name"] == "photos/a.jpg"
 
 
-def test_a_missing_file_without_a_suggestion(tmp_path):
-    (found,) = found_in(images("a.jpg"), tmp_path, "M001")
-    assert found.fix is None
-    assert found.edits == ()
-
-
 @pytest.mark.parametrize("names", [("x/a.jpg", "y/a.jpg"), ("a.jpg", "old/a.jpg")])
 def test_a_file_that_two_records_may_mean_is_nobodys(tmp_path, names):
     save(tmp_path / "a.jpg")
     for found in found_in(images(*names), tmp_path, "M001"):
         assert found.edits == ()
         assert 'did you mean "a.jpg"?' in found.message
-
-
-def test_records_of_one_name_are_mended_alike(tmp_path):
-    save(tmp_path / "a.jpg")
-    content = images("x/a.jpg", "x/a.jpg")
-    assert [image["file_name"] for image in mended(content, tmp_path, "M001")] == ["a.jpg"] * 2
-
-
-def test_what_leads_out_of_the_folder(tmp_path):
-    folder = tmp_path / "images"
-    folder.mkdir()
-    save(tmp_path / "a.jpg")
-    (found,) = found_in(images("../a.jpg"), folder, "M001")
-    assert "is outside the image folder" in found.message
 
 
 @pytest.mark.parametrize("n_images", [1, 12])
@@ -184,12 +158,6 @@ def test_the_size_before_the_exif_orientation(tmp_path):
     assert (mend["width"], mend["height"]) == (40, 60)
 
 
-def test_width_and_height_swapped(tmp_path):
-    save(tmp_path / "a.jpg")
-    (found,) = found_in(images("a.jpg", width=40, height=60), tmp_path, "M004")
-    assert "with width and height swapped" in found.message
-
-
 @pytest.mark.parametrize(
     ("name", "what"),
     [
@@ -209,26 +177,6 @@ def test_names_that_are_no_plain_paths(name, what):
     assert found.edits == ((slash,) if "backslashes" in what else ())
 
 
-def test_two_names_do_not_become_one():
-    (found,) = findings(images("b\\a.jpg", "b/a.jpg"), code="M005")
-    assert found.edits == ()
-
-
-@pytest.mark.parametrize("name", ["a..b.jpg", "./a.jpg", "ä ö/ü.jpg", "a:b/c.jpg"[2:], 3, None, ""])
-def test_plain_names(name):
-    assert "M005" not in codes(images(name))
-
-
-@pytest.mark.parametrize("name", ["A.jpg", "./a.jpg".upper(), "a.JPG"])
-def test_names_that_differ_by_case(name):
-    (found,) = findings(images("a.jpg", name), code="M006")
-    assert found.pointer == "/images/1/file_name"
-
-
-def test_names_that_differ_by_unicode_form():
-    assert "M006" in codes(images("é.jpg", "e\u0301.jpg"))
-
-
 def test_files_that_nobody_names(tmp_path):
     for name in ("a.jpg", "b.jpg", "c.jpg"):
         save(tmp_path / name)
@@ -238,10 +186,6 @@ def test_files_that_nobody_names(tmp_path):
     assert found.message == (
         '2 image files in the image folder without an image record, such as "b.jpg", "c.jpg"'
     )
-
-
-def test_rules_of_files_do_not_run_without_files():
-    assert not {"M001", "M002", "M003", "M004", "M007"} & codes(images("nothing.jpg"))
 
 
 def test_the_same_name_in_two_files():
@@ -269,13 +213,6 @@ def test_files_with_the_same_images_are_of_annotators():
     assert found.severity is Severity.INFO
     assert found.count == 20
     assert "several annotators" in found.message
-
-
-def test_many_shared_images_are_one_finding():
-    train = many(f"{number}.jpg" for number in range(40))
-    (found,) = findings(train, many(f"{number}.jpg" for number in range(15)), code="M008")
-    assert found.severity is Severity.WARNING
-    assert found.message.startswith("15 of 15 images are also in export.json, such as: ")
 
 
 def test_content_decides_where_it_is_known(tmp_path):
@@ -327,17 +264,6 @@ def test_images_are_looked_for_in_several_folders(tmp_path):
     assert json.loads(shown.stdout)["counts"] == {"M001": 1, "M007": 1}
 
 
-def test_the_folder_with_more_of_the_images_is_meant(tmp_path):
-    for folder, names in (("x", "a"), ("y", "ab")):
-        (tmp_path / folder).mkdir()
-        for name in names:
-            save(tmp_path / folder / f"{name}.jpg", seed=ord(folder))
-    disk = scan_images(
-        [{"file_name": "a.jpg"}, {"file_name": "b.jpg"}], tmp_path / "x", tmp_path / "y"
-    )
-    assert disk.file == tuple(str((tmp_path / "y" / name).resolve()) for name in ("a.jpg", "b.jpg"))
-
-
 def test_an_image_twice_in_one_file(tmp_path):
     save(tmp_path / "a.jpg")
     save(tmp_path / "b.jpg", seed=2)
@@ -381,11 +307,6 @@ def test_names_with_escapes_of_urls(name, plain):
         "name"
     )
     assert found.edits == (Edit("/images/0/file_name", "replace", plain),)
-
-
-def test_escapes_that_would_give_two_images_one_name_are_not_replaced():
-    (found,) = findings(images("a%20b.jpg", "a b.jpg"), code="M012")
-    assert not found.edits
 
 
 def test_names_with_escapes_are_found_beside_their_file(tmp_path):

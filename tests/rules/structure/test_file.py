@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.validation import codes, document_of, exact, findings, whole_file
+from support.validation import codes, document_of, findings, whole_file
 
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -61,11 +61,6 @@ def test_a_break_is_found_at_its_byte(text, offset):
     assert found.fix is None
 
 
-def test_the_last_break_says_that_nothing_more_is_read():
-    assert only("hello", "F001").message.endswith("; the rest of the file is not read")
-    assert "nothing after" not in only(EMPTY[:-1] + ",}", "F001").message
-
-
 def test_what_follows_the_document_is_cut_off_by_the_unsafe_fix():
     found = only(CLEAN + " {}x", "F002")
     assert found.message.startswith('3 bytes after the document ("{}x")')
@@ -73,14 +68,6 @@ def test_what_follows_the_document_is_cut_off_by_the_unsafe_fix():
     assert found.spot.offset == len(CLEAN) + 1
     assert mended(CLEAN + " {}x", "F002", unsafe=True).rstrip() == CLEAN
     assert mended(CLEAN + " {}x", "F002") == CLEAN + " {}x"
-
-
-def test_one_byte_follows_the_document():
-    assert only(CLEAN + "x", "F002").message.startswith('1 byte after the document ("x")')
-
-
-def test_blanks_may_follow_the_document():
-    assert "F002" not in codes(CLEAN + " \r\n\t")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
@@ -106,10 +93,6 @@ def test_an_archive_named_json_is_one_finding():
     assert codes(b"PK\x03\x04\x14\x00\x08\x00\x8b\xff" + bytes(200)) == {"F001"}
 
 
-def test_plain_utf8_is_no_finding():
-    assert "F003" not in codes(CLEAN.replace("a.jpg", "写真.jpg"))
-
-
 def test_numbers_that_are_not_finite_are_found_where_the_first_stands():
     text = CLEAN.replace("[10, 10, 20, 30]", "[NaN, 1e400, -Infinity, 3]")
     found = findings(text, code="F004")
@@ -131,10 +114,6 @@ def test_numbers_that_are_not_finite_can_stand_anywhere():
     assert only(twice, "F004").ids == {}
 
 
-def test_large_finite_numbers_are_no_finding():
-    assert "F004" not in codes(CLEAN.replace("600", "1e308"))
-
-
 def test_a_repeated_key_is_named():
     text = CLEAN.replace('"iscrowd": 0', '"iscrowd": 0, "iscrowd": 1')
     found = only(text, "F005")
@@ -146,28 +125,11 @@ def test_a_repeated_key_is_named():
     assert only(EMPTY[:-1] + ', "images": []}', "F005").pointer == "/images"
 
 
-def test_one_key_in_objects_inside_of_each_other_is_no_finding():
-    assert "F005" not in codes({"annotations": [{"attributes": {"id": 1}}]})
-
-
-@pytest.mark.parametrize("text", ["[]", "[1]", "7", "null", '"text"', "true"])
-def test_a_document_that_is_no_object_is_f006_alone(text):
-    assert [finding.code for finding in findings(text)] == ["F006"]
-
-
-def test_a_list_of_annotations_is_no_list_of_results():
-    assert only('[{"image_id": 1, "bbox": [1, 2, 3, 4]}]', "F006").pointer == ""
-
-
 def test_a_file_is_large_from_the_set_size_on():
     found = only(CLEAN, "F007", large_file_mb=0.0001)
     assert found.severity == Severity.INFO
     assert found.message.startswith("the file has 0 MB, more than 0;")
     assert "F007" not in codes(CLEAN, large_file_mb=len(CLEAN) / 1e6)
-
-
-def test_exact_documents_are_clean():
-    assert not {code for code in codes(exact(json.loads(CLEAN))) if code[0] == "F"}
 
 
 def test_nothing_is_cut_off_behind_a_document_without_lists():
