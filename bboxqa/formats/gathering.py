@@ -22,13 +22,13 @@ from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     ASKED_KEYS,
     LISTS,
+    UNNAMED,
     AnnotationFile,
     BoxForm,
     annotator_name,
     id_number,
     whole_number,
 )
-from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.formats.writing.content import Content, image_name
 from bboxqa.formats.writing.key_points import completed
 from bboxqa.formats.writing.outlines import Record

@@ -1,7 +1,8 @@
 """Opening files: turning operating system errors into messages, and decoding text."""
 
 import codecs
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -127,3 +128,17 @@ def decoded(name: str, data: bytes) -> str:
             [f"{name}: line {line}: is not {encoding}: {found}"],
             _SAVE_TEXT if name.lower().endswith(_OF_LINES) else SAVE_AS_CSV,
         ) from None
+
+
+_MOST = 20
+
+
+def typed_paths(paths: Sequence[object], most: int = _MOST) -> str:
+    """Return the first paths as they are typed, with "…" if there are more.
+
+    Examples
+    --------
+    >>> typed_paths(["ann", "in 2"]), typed_paths(["ann", "bob", "cid"], 2)
+    ("ann 'in 2'", 'ann bob …')
+    """
+    return shlex.join(clean(str(each)) for each in paths[:most]) + " …" * (len(paths) > most)

@@ -38,6 +38,8 @@ ANNOTATOR_KEYS = (
 ASKED_KEYS = ("rater_list", "annotators")
 """The keys that may list the annotators of an image, in order of preference."""
 
+UNNAMED = "(not named)"
+"""The annotator of annotations that name nobody."""
 LISTS = ("images", "annotations", "categories")
 """The lists of records in a COCO file."""
 

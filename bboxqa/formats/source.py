@@ -14,16 +14,9 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import is_file, is_split
 from bboxqa.core.files import Identity, digest_of, identity_of
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.archives import (
-    TAR_HEAD,
-    is_packed_tar,
-    tar_members,
-    unzipped,
-    zip_members,
-)
 from bboxqa.formats.heads import begins
 from bboxqa.formats.member import (
-    GZIP,
+    HEAD,
     MAX_MEMBERS,
     MAX_SIZE,
     READABLE,
@@ -162,17 +155,18 @@ def _of_file(path: Path, identity: Identity, process: int) -> tuple[Member, ...]
 
 def _listed(path: Path) -> list[Member]:
     """Return the files of an archive, or a single file."""
+    size = path.stat().st_size
     with path.open("rb") as file:
-        head = file.read(TAR_HEAD)
+        head = file.read(HEAD)
+    if not is_archive(head):
+        return [Member("", str(path), size, partial(opened_file, path), is_file=True)]
+    from bboxqa.formats.archives import is_packed_tar, tar_members, unzipped, zip_members
+
     if head.startswith(ZIP):
         return zip_members(path)
-    is_packed = head.startswith(GZIP)
-    if is_tar(head) or (is_packed and is_packed_tar(path)):
+    if is_tar(head) or is_packed_tar(path):
         return tar_members(path)
-    size = path.stat().st_size
-    if is_packed:
-        return [Member("", str(path), most_of(size), partial(unzipped, path))]
-    return [Member("", str(path), size, partial(opened_file, path), is_file=True)]
+    return [Member("", str(path), most_of(size), partial(unzipped, path))]
 
 
 def members_with(members: Iterable[Member], suffixes: str | tuple[str, ...]) -> Iterator[Member]:

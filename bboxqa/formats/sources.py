@@ -16,7 +16,6 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, folder_problem, folders_in, o
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.types import AnyPath, Files
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
-from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.format import Format
 from bboxqa.formats.heads import (
     CLASS_NAMES,
@@ -28,6 +27,7 @@ from bboxqa.formats.heads import (
 )
 from bboxqa.formats.label_folders import has_empty_labels_only
 from bboxqa.formats.member import ARCHIVES, READABLE, is_archive, is_picture
+from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import (
     FORMATS,

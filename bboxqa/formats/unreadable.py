@@ -25,7 +25,6 @@ from bboxqa.formats.heads import (
 from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, Member, as_utf8, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV
 from bboxqa.formats.source import head_of, members_of, members_with
-from bboxqa.formats.xml_elements import xml_damage
 
 REVIEW_QUEUE = "review.json"
 """The name of the annotations to review first, which `agree --out` writes."""
@@ -281,6 +280,8 @@ def _damage(file: PurePath, content: bytes) -> str:
                 return f"is not JSON: {error}"
             return "" if isinstance(found, dict | list) else "is JSON without an object"
     if suffix == ".xml":
+        from bboxqa.formats.xml_elements import xml_damage
+
         return xml_damage(content)
     if suffix in _CELLS and b"\n" not in content and b"\r" not in content:
         return "ends within its first line"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.formats.translation.collector import UNNAMED
+from bboxqa.formats.records import UNNAMED
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_hits, summary_hits

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import BoolArray, FloatArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import alike, clean, count, first_few, in_natural_order
-from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.dataset.categories import (
     left_out_by,
     map_options,
@@ -39,8 +38,8 @@ from bboxqa.formats.dataset.wrong_values import (
     repeated_ids,
     unnamed,
 )
-from bboxqa.formats.records import AnnotationFile, ids_of
-from bboxqa.formats.translation.collector import UNNAMED
+from bboxqa.formats.opening import typed_paths
+from bboxqa.formats.records import UNNAMED, AnnotationFile, ids_of
 from bboxqa.model.annotations import Dataset
 
 _SHOWN = 3

@@ -10,14 +10,15 @@ import numpy as np
 from bboxqa.core.arrays import IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.text import clean, first_few, one_line
-from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.dataset.wrong_values import unnamed
 from bboxqa.formats.document import apart_advice, apart_note
+from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     ASKED_KEYS,
+    UNNAMED,
     AnnotationFile,
     Image,
     ReadSettings,
@@ -27,7 +28,6 @@ from bboxqa.formats.records import (
 )
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import Sources
-from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.model.choices import Choices
 
 WAYS = ("annotator-key", "image-records", "files")

@@ -15,12 +15,11 @@ from bboxqa.formats.coco.reader import COCO, COCO_ARCHIVE, begins_as_results, re
 from bboxqa.formats.dataset.people import Attribution, attribute
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.opening import named_errors, read_whole
-from bboxqa.formats.records import AnnotationFile, ReadSettings, id_number
+from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings, id_number
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import begins_with_results, read_bytes
 from bboxqa.formats.source import head_of
 from bboxqa.formats.sources import Sources
-from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.model.annotations import Source
 from bboxqa.model.choices import Choices
 

@@ -27,10 +27,9 @@ from bboxqa.formats.dataset.pseudonyms import people_in_paths, without_people
 from bboxqa.formats.dataset.reading import EVERYTHING, Reading
 from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, trackless_notes, untimed_notes
-from bboxqa.formats.records import AnnotationFile, ReadSettings
+from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import Sources, refuse_repeated_files, sources_of
-from bboxqa.formats.translation.collector import UNNAMED
 from bboxqa.model.annotations import Dataset
 
 # What notes of readers say of files that are not read.

@@ -8,10 +8,10 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order, one_line
-from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.dataset.image_names import image_label
 from bboxqa.formats.dataset.merge import Rows, merge
 from bboxqa.formats.dataset.people import Attribution, listed_files, way_by_key
+from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile, annotator_name, ids_of, image_field
 from bboxqa.model.annotations import Dataset, Repeats
 

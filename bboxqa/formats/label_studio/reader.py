@@ -26,12 +26,11 @@ from bboxqa.formats.label_studio.regions import (
     shape_of,
 )
 from bboxqa.formats.member import Member
-from bboxqa.formats.records import whole_number
+from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import members_like, only_file
 from bboxqa.formats.translation.collector import (
     SESSIONS,
     SIDES,
-    UNNAMED,
     Add,
     BrokenTextError,
     Collector,

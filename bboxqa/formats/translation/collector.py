@@ -14,7 +14,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Steps
 from bboxqa.formats.document import ToolDefect, Where
-from bboxqa.formats.records import extent_of, most_joints
+from bboxqa.formats.records import UNNAMED, extent_of, most_joints
 from bboxqa.formats.source import SourceFiles
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,
@@ -30,8 +30,6 @@ OWN_ID = "own_id"
 """The key of an annotation that holds the id shown by its tool."""
 UNLABELLED = "(no label)"
 """The category of annotations without a label."""
-UNNAMED = "(not named)"
-"""The annotator of annotations that name nobody."""
 BY_NOBODY = f"here by {UNNAMED!r}; where each file is one annotator, by that of the file"
 """The end of notes on such annotations: files are attributed after they were translated."""
 SESSIONS = "--session-key session measures how far they agree with themselves"

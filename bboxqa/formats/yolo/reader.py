@@ -9,7 +9,6 @@ import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.commands import typed_paths
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import (
     is_label_head,
@@ -27,6 +26,7 @@ from bboxqa.formats.label_folders import (
     spelled_as,
 )
 from bboxqa.formats.member import Member, is_picture
+from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.source import files_in
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
