@@ -1,5 +1,6 @@
 """C: ids, names and use of categories, and category maps of several files."""
 
+import json
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -127,8 +128,8 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         for raw, number, is_whole in zip(ids, categories.id, categories.whole, strict=True)
     ]
     repeated, first = _repeats(keys)
-    values = [categories.values[row] for row in first]
-    equal = [one == other for one, other in zip(categories.values, values, strict=True)]
+    texts = [json.dumps(value, sort_keys=True) for value in categories.values]
+    equal = [text == texts[at] for text, at in zip(texts, first.tolist(), strict=True)]
     copies = repeated & np.array(equal, np.bool_)
     copies &= ~np.isin(first, first[repeated & ~copies])
 
