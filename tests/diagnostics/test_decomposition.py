@@ -6,7 +6,6 @@ from support.brute_objects import KINDS, BruteObjects
 from support.datasets import dataset, object_rows, with_assigned
 from support.resampled import expanded
 
-from bboxqa import read_coco, simulate
 from bboxqa.diagnostics.decomposition import (
     decomposition,
     decomposition_by_annotator,
@@ -128,34 +127,6 @@ def test_worked():
     assert np.isnan([table["f1_gain"][0], table["alpha_gain"][0], *table["share_low"]]).all()
 
 
-def test_whom_the_worked_kinds_concern():
-    rows = decomposition_by_annotator(matched_of(dataset(WORKED))).records()
-    found = {(row["annotator"][-1], row["kind"]): row["n_objects"] for row in rows}
-    assert found == {
-        ("1", "missed by some"): 1,
-        ("0", "class conflict"): 1, ("1", "class conflict"): 1,
-        ("0", "badly placed"): 1, ("1", "badly placed"): 1,
-        ("0", "split or merged"): 1, ("1", "split or merged"): 1,
-        ("0", "drawn twice by one"): 1,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("missing", ["category", "ignore"])
-@pytest.mark.parametrize("empty_images", ["agree", "unit"])
-def test_alpha_that_rises_is_the_one_that_is_shown(missing, empty_images):
-    """Alpha of data in which nobody is missed is 1 once classes are repaired."""
-    rows = [(i, who, int(i == 1 or who), (0, 0, 9, 9)) for i in range(3) for who in (0, 1)]
-    data = dataset(rows, n_images=6)
-    settings = AgreeSettings(bootstrap=0, missing=missing, empty_images=empty_images)
-    shown = agree_with(data, settings).thresholds[0].alpha
-    # Ties take the more frequent category 1, so that only one is left where nothing is missing.
-    gain = decomposition(matched_of(data, settings))["alpha_gain"][2]
-    if missing == "category" and empty_images == "unit":
-        assert shown + gain == pytest.approx(1)
-    else:
-        assert np.isnan(gain)
-
-
 def test_names_and_order_change_nothing():
     rows = random_objects(7, n_annotators=3)
     order = np.random.default_rng(0).permutation(len(rows))
@@ -168,37 +139,6 @@ def test_names_and_order_change_nothing():
     assert {(name[:-1] + turned[name[-1]], kind) for name, kind in first} == set(second)
     for (name, kind), numbers in first.items():
         assert numbers == pytest.approx(second[name[:-1] + turned[name[-1]], kind])
-
-
-def test_intervals_are_those_of_draws_of_images():
-    rows = [(i, who, 0, (30 * n, 0, 9, 9)) for i in range(30) for n in range(1 + i % 2)
-            for who in (0, 1) if who or n == 0]  # fmt: skip
-    settings = AgreeSettings(bootstrap=400)
-    row = decomposition(matched_of(dataset(rows), settings)).records()[1]
-    # 15 of 45 objects, in every second image.
-    assert row["share"] == pytest.approx(1 / 3)
-    assert 0.2 < row["share_low"] < 0.3 < 0.35 < row["share_high"] < 0.45
-
-
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [("miss=0.1", 0), ("extra=0.1", 0), ("confuse=0.1", 1), ("offset=40%,0", 2), ("split=0.1", 3),
-     ("duplicate=0.1", 4)],
-)  # fmt: skip
-def test_a_known_error_is_the_only_kind_and_names_its_annotator(error, kind):
-    """Of three annotators two draw the truth, and the third errs in every tenth object."""
-    document = simulate(images=40, errors={"p03": error}).document()
-    matched = matched_of(read_coco(document))
-    table = decomposition(matched)
-    n = table["n_any"][1:]
-    # An offset is in every object.
-    n_objects = table["n_objects"].sum()
-    assert n[kind] == (n_objects if error.startswith("offset") else n.sum())
-    assert n[kind] / n_objects > 0.05
-    found = decomposition_by_annotator(matched).records()
-    assert [(row["annotator"], row["kind"], row["n_objects"]) for row in found] == [
-        ("p03", KINDS[kind], n[kind])
-    ]
 
 
 def test_intervals_of_gains_are_those_of_drawn_images_measured_alone():

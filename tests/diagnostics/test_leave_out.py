@@ -117,11 +117,3 @@ def test_weights_of_units_repeat_them(values, seed):
         for out in range(len(units))
     ]  # fmt: skip
     same(alpha_without_units(unit_counts(weighted)), expected)
-
-
-def test_who_disagrees_lowers_alpha():
-    values = np.array([[0, 1, 2, 3, 0, 1], [0, 1, 2, 3, 0, 1], [0, 1, 2, 0, 1, 1]])
-    assert alpha_without_annotators(reliability(values), 3).argmax() == 2
-    assert alpha_without_annotators(reliability(values), 3)[2] == 1
-    units = alpha_without_units(unit_counts(reliability(values)))
-    assert set(np.argsort(units)[-2:].tolist()) == {3, 4}

@@ -83,20 +83,6 @@ def test_chance_makes_no_groups():
     assert np.isnan(found[0]["between"]).all()
 
 
-def test_within_and_between_by_hand():
-    # In image 1, all agree; in image 0 ann and bob call it 0, cid and dan 1. With 25 such pairs of
-    # images, ann agrees with bob in all, and with cid and dan in every second one.
-    rows = [
-        (image, annotator, int(image % 4 < 2 and annotator > 1), (10, 10, 20, 20))
-        for image in range(100)
-        for annotator in range(4)
-    ]
-    table = agreement_groups(matched(dataset(rows)))
-    assert table["group"].tolist() == [1, 1, 2, 2]
-    assert table["within"].tolist() == [1, 1, 1, 1]
-    assert table["between"].tolist() == [0.5, 0.5, 0.5, 0.5]
-
-
 def test_agreement_of_groups_by_hand():
     # As above: 6 pairs, of which 2 agree in all 100 images, and 4 in every second one.
     rows = [

@@ -6,7 +6,6 @@ from itertools import permutations
 import numpy as np
 import pytest
 from support.brute_objects import BruteObjects
-from support.datasets import dataset
 from support.matched import matched, random_data
 
 from bboxqa.diagnostics.rates import RATES, annotators
@@ -66,16 +65,3 @@ def test_rates_are_those_of_objects_one_by_one(seed, n_annotators):
         assert table[rate] == pytest.approx(np.array(quotients)), rate
     assert table["n_missed"].tolist() == [expected["miss_rate"][a][0] for a in range(n_annotators)]
     assert table["n_extra"].tolist() == [expected["extra_rate"][a][0] for a in range(n_annotators)]
-
-
-def test_rates_of_four_annotators_by_hand():
-    here, there = (10, 10, 20, 20), (60, 60, 20, 20)
-    rows = [(0, 0, 0, here), (0, 1, 0, here), (0, 2, 1, here), (0, 0, 0, there), (0, 1, 1, there)]
-    table = annotators(matched(dataset(rows, n_annotators=4)))
-    # Of the three others of dan, three drew the first object and two the second. Cid misses the
-    # second, which two of three others drew. For ann, one of three others drew it: an extra.
-    assert table["miss_rate"].tolist() == [0, 0, 1 / 2, 1]
-    assert table["extra_rate"][:3].tolist() == [1 / 2, 1 / 2, 0]
-    assert np.isnan(table["extra_rate"][3])
-    # Others' boxes of ann's objects: same, other, other; of bob's the same; cid's: two others.
-    assert table["class_share"][:3].tolist() == [1 / 3, 1 / 3, 0]

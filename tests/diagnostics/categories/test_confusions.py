@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.datasets import dataset
 from support.matched import matched, random_data
 from support.resampled import expanded
 
@@ -29,22 +28,6 @@ def test_merged_alpha_is_that_of_one_category(seed, missing):
         assert merged == pytest.approx(expected)
         assert row["gain"] == pytest.approx(expected - alpha)
     assert (np.diff(table["gain"]) <= 0).all()
-
-
-def test_confusions_by_hand():
-    # Two annotators and four objects: a a, a b, a b, c c. In two of the three units with a or b,
-    # both were given.
-    pairs = [(0, 0), (0, 1), (0, 1), (2, 2)]
-    rows = [
-        (image, annotator, pair[annotator], (10, 10, 20, 20))
-        for image, pair in enumerate(pairs)
-        for annotator in range(2)
-    ]
-    (found,) = confusions(matched(dataset(rows))).records()
-    assert (found["first"], found["second"]) == ("category 0000", "category 0001")
-    assert (found["n"], found["share"], found["alpha_merged"]) == (2, 2 / 3, 1)
-    # D_o = 4 / 8, D_e = (64 - 16 - 4 - 4) / 56, so that alpha is 1 - 0.5 · 56 / 40 = 0.3.
-    assert found["gain"] == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize("missing", ["category", "ignore"])

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from support.datasets import dataset
 from support.matched import matched, objects_of, random_data
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
@@ -61,7 +60,3 @@ def test_alphas_by_their_definition(missing):
         assert row["alpha"] == pytest.approx(per_category[category])
         assert row["n_units"] == sum(category in unit for unit in values.values())
     assert (np.diff(table["alpha"]) >= 0).all()
-
-
-def test_no_annotations():
-    assert len(difficulty(matched(dataset([], n_images=2)))) == 0

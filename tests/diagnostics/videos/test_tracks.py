@@ -195,15 +195,3 @@ def test_tracks_of_a_video_of_cvat_are_those_of_frames_where_it_is_inside(tmp_pa
     assert (row["n_boxes_1"], row["n_tracks_2"], row["idtp"], row["idf1"]) == (4, 2, 2, 0.5)
     found = rows_of(result.diagnose().tables["track_switches"], "until", "since")
     assert found == [("frame_000001", "frame_000002")]
-
-
-def test_a_column_of_a_table_may_name_the_track():
-    rows = [
-        {"image": f"{n}.jpg", "annotator": who, "track": n // 2 if who == "b" else "x",
-         "bbox": "5 5 9 9"}
-        for n in range(4) for who in "ab"
-    ]  # fmt: skip
-    with bboxqa.reading(box_format="xywh"):
-        data = bboxqa.read_coco(rows, tracks=True)
-    assert data.tracks.names == ("x", "0", "1")
-    assert rows_of(track_switches(matched(data)), "before", "after") == [("0", "1")]

@@ -164,23 +164,6 @@ def test_fatigue_of_a_simulated_annotator_is_found(tired):
     assert table["fatigue_low"][3] < rate < table["fatigue_high"][3] < 0
 
 
-def test_the_story_names_who_tires_and_not_those_who_are_compared_with_them(tired):
-    story = bboxqa.agree(tired, bootstrap=200).story().story
-    said = [line for line in story if "from one session to the next" in line]
-    assert [line[:34] for line in said] == ["F1 of p03 with the others falls by"]
-    assert "from one session to the next; the others: -0.0" in said[0]
-    assert not any(name in line for line in story for name in ("p01", "p02"))
-    # F1 of the others falls, too, since p03 is one of those whom they are compared with.
-    assert work(matched(tired, bootstrap=200))["drift_high"][1] < 0
-
-
-def test_annotators_who_do_not_change_are_not_said_to():
-    found = bboxqa.simulate(images=150, objects=8, errors={"p*": "miss=0.1"}, seed=2)
-    data = bboxqa.read_coco(found.document(), time_key="created_at", segmentation=False)
-    story = bboxqa.agree(data, bootstrap=200).story().story
-    assert not any("falls" in line or "rises" in line for line in story)
-
-
 def test_tables_of_times_are_written_if_times_are_read(tmp_path):
     source, out = tmp_path / "made.json", tmp_path / "out"
     bboxqa.simulate(images=12, objects=3, seed=1).write(source)
