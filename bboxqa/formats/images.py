@@ -122,8 +122,6 @@ _OF_LABELS = re.compile(
 """Folders of pictures that show labels, as Pascal VOC, CVAT and LabelMe write them."""
 _USUAL = ("images", "JPEGImages")
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
-_EXPORTED = ("img", "label", "label_viz")
-"""Pictures that labelme_export_json writes to a folder for each file."""
 
 
 class FileImages:
@@ -353,15 +351,9 @@ def of_labels(pictures: Collection[str], labelled: Iterable[str]) -> list[str]:
 
     Examples
     --------
-    >>> of_labels(["SegmentationClass/a", "b", "x/img", "x/label", "x/label_viz"], ["a"])
-    ['SegmentationClass/a', 'x/img', 'x/label', 'x/label_viz']
+    >>> of_labels(["SegmentationClass/a", "b"], ["a"])
+    ['SegmentationClass/a']
     """
     folders = {place.rpartition("/")[0] for place in labelled}
     places = {each for each in pictures if each.rpartition("/")[0] not in folders}
-    found = {each for each in places if any(map(_OF_LABELS.fullmatch, each.split("/")[:-1]))}
-    for each in places:
-        folder = each.removesuffix(_EXPORTED[-1])
-        exported = {folder + name for name in _EXPORTED}
-        if exported <= places:
-            found |= exported
-    return sorted(found)
+    return sorted(e for e in places if any(map(_OF_LABELS.fullmatch, e.split("/")[:-1])))

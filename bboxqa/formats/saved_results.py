@@ -11,6 +11,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import folder_problem
 from bboxqa.core.files import digest_of
 from bboxqa.core.pseudonyms import hider, is_telling, people_among, pseudonyms_of
+from bboxqa.formats.opening import named_errors
 from bboxqa.model.annotations import Source
 
 _NEEDED = ("summary", "manifest")
@@ -64,37 +65,41 @@ def _check_outputs(
     folder: Path, contents: Mapping[str, bytes], outputs: Mapping[str, Source]
 ) -> None:
     """Refuse files that differ from the files written with the manifest."""
-    read = [f"{name}.json" for name in (*_NEEDED, *_FURTHER) if name != "manifest"]
-    known = {name: blake2b(content).hexdigest() for name, content in contents.items()}
-    digests = {name: known.get(Path(name).stem) for name in read}
+    digests = {
+        f"{name}.json": blake2b(contents[name]).hexdigest() if name in contents else None
+        for name in (*_NEEDED, *_FURTHER)
+        if name != "manifest"
+    }
     # Other files are not part of the page: they may be missing, but must not differ.
     for name in sorted(outputs.keys() - digests.keys()):
         path = folder / name
         if path.name == name and path.is_file():
-            digests[name] = _digest(path)
-    found = [_difference(folder / name, digest, outputs) for name, digest in digests.items()]
-    problems = [problem for problem in found if problem]
+            with named_errors(path, "a file"):
+                digests[name] = digest_of(path)
+    problems = []
+    for name, digest in digests.items():
+        written = outputs.get(name)
+        if digest is None and written is not None:
+            problems.append(f"{folder / name}: is missing; manifest.json lists it")
+        elif digest is not None and written is None:
+            problem = "does not belong to this run: manifest.json does not list it"
+            problems.append(f"{folder / name}: {problem}")
+        elif digest is not None and written is not None and digest != written.blake2b:
+            found = f"found BLAKE2b {digest[:_DIGITS]}…"
+            expected = f"expected {(written.blake2b or '')[:_DIGITS]}…, as manifest.json says"
+            problems.append(f"{folder / name}: {found}; {expected}")
     if problems:
         hint = f"Files were edited, or come from different runs: restore them, or {_AGAIN}."
         raise DatasetError(problems, hint)
 
 
-def _digest(path: Path) -> str:
-    try:
-        return digest_of(path)
-    except OSError as error:
-        raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
-
-
 def _bytes(path: Path) -> bytes:
-    try:
+    with named_errors(path, "a file"):
         size = path.stat().st_size
         if size > _MOST_BYTES:
             problem = f"{path}: has {size:,} bytes; expected at most {_MOST_BYTES:,}"
             raise DatasetError([problem], f"Name another folder, or {_AGAIN}.")
         return path.read_bytes()
-    except OSError as error:
-        raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
 
 
 def _document(path: Path, content: bytes) -> dict[str, Any]:
@@ -120,25 +125,6 @@ def _outputs(path: Path, manifest: Mapping[str, Any]) -> dict[str, Source]:
             [problem], f"It comes from another version, or was edited: {_AGAIN}."
         ) from None
     return {source.name: source for source in found}
-
-
-def _difference(path: Path, digest: str | None, outputs: Mapping[str, Source]) -> str:
-    """Return how a file differs from the one in the manifest; "" if it does not."""
-    written = outputs.get(path.name)
-    if digest is None:
-        return "" if written is None else f"{path}: is missing; manifest.json lists it"
-    if written is None:
-        return f"{path}: does not belong to this run: manifest.json does not list it"
-    if digest == written.blake2b:
-        return ""
-    return (
-        f"{path}: found {_identity(path.stat().st_size, digest)}; "
-        f"expected {_identity(written.size, written.blake2b)}, as manifest.json says"
-    )
-
-
-def _identity(size: int, digest: str | None) -> str:
-    return f"{size:,} bytes with BLAKE2b {(digest or '')[:_DIGITS]}…"
 
 
 def pseudonymous_documents(

@@ -3,28 +3,22 @@
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Any
-
-import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
 from bboxqa.formats.box_tables.columns import NAMES, columns_of, plain_name
-from bboxqa.formats.coco.reader import COCO_ARCHIVE, text_of
-from bboxqa.formats.document import BYTE_ORDER_MARK
-from bboxqa.formats.format import Format
 from bboxqa.formats.heads import TABLES
 from bboxqa.formats.images import size_of_picture
 from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.member import is_picture
-from bboxqa.formats.opening import named_errors, no_such_file
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.opening import no_such_file
+from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
 from bboxqa.formats.table_files import open_table
 from bboxqa.formats.tables.rows import TableFile
-from bboxqa.formats.translation.collector import Wanted
 from bboxqa.formats.translation.untrusted import ValueProblemError, side_of, size_of
+from bboxqa.model.choices import NO_CHOICES
 from bboxqa.model.labels import LabelColumn
 
 _SIDES = {
@@ -49,7 +43,9 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
         problem = f"{path}: is a pipe or a device; expected a file"
         raise DatasetError([problem], "Write it to a file first.")
     found: dict[str, tuple[int, int]] = {}
-    for name, size in _in_pictures(path) or _in_file(path):
+    is_table = path.suffix.lower() in TABLES
+    sizes = _in_table(open_table(path)) if is_table else _in_annotations(path)
+    for name, size in _in_pictures(path) or sizes:
         if name and size is not None and found.setdefault(name, size) != size:
             (width, height), other = size, found[name]
             problem = f"{path}: image {one_line(name)}: is {width} × {height}"
@@ -71,11 +67,6 @@ def _in_pictures(path: Path) -> list[tuple[str, tuple[int, int] | None]]:
         (place_of(each.name) + PurePosixPath(each.name).suffix, size_of_picture(each))
         for each in pictures
     ]
-
-
-def _in_file(path: Path) -> Iterator[tuple[str, tuple[int, int] | None]]:
-    is_table = path.suffix.lower() in TABLES
-    return _in_table(open_table(path)) if is_table else _in_annotations(path)
 
 
 def _in_table(table: TableFile) -> Iterator[tuple[str, tuple[int, int] | None]]:
@@ -113,28 +104,8 @@ def _texts(column: LabelColumn) -> list[str]:
 
 def _in_annotations(path: Path) -> Iterator[tuple[str, tuple[int, int] | None]]:
     for file in list_files([path]):
-        found = format_of(file)
-        if found.translate is not None:
-            images = found.translate(file, lambda *_: None, Wanted(outlines=False)).images
-        else:
-            images = _images_of_coco(file, found)
-        for image in images:
+        document = document_of(file, NO_CHOICES)
+        for image in [] if document is None else document.images:
             if isinstance(image, dict):
                 sides = image.get("width"), image.get("height")
                 yield str(image.get("file_name") or ""), size_of(*sides)
-
-
-def _images_of_coco(path: Path, found: Format) -> list[Any]:
-    with named_errors(path, "a file"):
-        text = text_of(path) if found is COCO_ARCHIVE else path.read_bytes()
-    try:
-        content = msgspec.json.decode(text.removeprefix(BYTE_ORDER_MARK), type=_Coco | list[Any])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = f"{path}: is not JSON with a list of images: {error}"
-        raise DatasetError([problem], _EXPECTED) from None
-    # Lists of results have no images.
-    return content.images if isinstance(content, _Coco) else []
-
-
-class _Coco(msgspec.Struct):
-    images: list[Any]

@@ -325,10 +325,7 @@ def test_the_manifest_has_the_digest_of_every_other_file(saved):
         assert (each["size"], each["blake2b"]) == (len(content), blake2b(content).hexdigest())
 
 
-_DIFFERENT = (
-    r"summary.json: found [\d,]+ bytes with BLAKE2b \w{16}…; expected [\d,]+ bytes with BLAKE2b "
-    r"\w{16}…, as manifest.json says"
-)
+_DIFFERENT = r"summary.json: found BLAKE2b \w{16}…; expected \w{16}…, as manifest.json says"
 
 
 def other_figure(path):
@@ -352,7 +349,7 @@ def without_summary_listed(path):
     [
         ("summary.json", other_figure, _DIFFERENT),
         ("diagnosis.json", lambda path: path.write_text('{"tables": {}}'),
-         "diagnosis.json: found 14 bytes"),
+         "diagnosis.json: found BLAKE2b"),
         ("worst_images.json", lambda path: path.write_text(path.read_text() + " "),
          "worst_images.json: found"),
         ("images.csv", lambda path: path.write_text(path.read_text() + "\n"),

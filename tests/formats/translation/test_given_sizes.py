@@ -106,7 +106,7 @@ def test_sizes_are_given_in_python(labels):
         ("a.csv", "image,width,height\na,1,2\na,1,3\n", "image a: is 1 × 3, but 1 × 2 earlier in"),
         ("a.csv", "image,x,y,width,height\na,1,2,3,4\n", "has no column of width and height"),
         ("a.csv", "image,width,height\na,,\n", "has no image sizes"),
-        ("a.json", '{"annotations": []}', "is not JSON with a list of images"),
+        ("a.json", '{"annotations": []}', "has no image sizes"),
     ],
 )
 def test_a_file_without_sizes_is_refused(tmp_path, name, content, found):
