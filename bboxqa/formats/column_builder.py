@@ -124,7 +124,7 @@ class TypedRecords(list[Any]):
         self.columns = {
             key: list(column)
             for key, column in zip(keys, columns, strict=False)
-            if column.count(MISSING) < n
+            if column[0] is not MISSING or column.count(MISSING) < n
         }
 
 
@@ -184,15 +184,19 @@ class ColumnsBuilder:
         records = _Window(values)
         if not self.settings.whole and "segments_info" in records.keys:
             records = self._segments_of(records)
-        types: dict[str, set[type]] = {}
+        types: dict[str, set[type]] = {key: {Missing} for key in _FIELDS}
         self._grow("record", records.kinds)
+        none = np.full(records.n, Kind.MISSING)
         for key in _FIELDS:
-            kinds, types[key] = kinds_of(records[key])
+            kinds: Any = none
+            if key in records.keys:
+                kinds, types[key] = kinds_of(records[key])
             self._grow(f"kind.{key}", kinds)
         for key in ID_KEYS:
             self._add_ids(key, records[key], types[key])
         self._add_boxes(records, types["bbox"])
-        self._grow("area", numbers_of(records["area"]))
+        has_area = "area" in records.keys
+        self._grow("area", numbers_of(records["area"]) if has_area else np.full(records.n, np.nan))
         self._add_crowds(records, types["iscrowd"])
         if not types["segmentation"] <= {Missing, msgspec.Raw}:
             self._add_outlines(records["segmentation"])
@@ -347,7 +351,9 @@ class ColumnsBuilder:
 
     def _add_crowds(self, records: _Window, types: set[type]) -> None:
         values = records["iscrowd"]
-        if types != {int} or not set(values) <= {0, 1}:
+        if types == {Missing}:
+            values = [-1] * records.n
+        elif types != {int} or not set(values) <= {0, 1}:
             values = [int(v) if v in (0, 1) else -1 for v in values]
         crowd = np.array(values, np.int8)
         self._grow("iscrowd", crowd)
