@@ -212,21 +212,6 @@ def test_order_ids_place_and_scale_change_nothing(matcher, tmp_path_factory, see
     assert found == expected
 
 
-def test_order_of_files_changes_nothing(tmp_path):
-    rows = object_rows(np.random.default_rng(2))
-    paths = []
-    for annotator in range(3):
-        content = coco([row for row in rows if row[1] == annotator])
-        for record in content["annotations"]:
-            del record["rater"]
-        for record in content["images"]:
-            del record["annotators"]
-        paths.append(write(tmp_path / f"{annotator}.json", content))
-    results = [agree(read_coco(order)) for order in (paths, paths[::-1])]
-    assert figures(results[0]) == figures(results[1])
-    assert results[0].alpha == agree(read_coco(write(tmp_path / "all.json", coco(rows)))).alpha
-
-
 @pytest.mark.parametrize("missing", ["category", "ignore"])
 @pytest.mark.parametrize("matcher", ["recursive", "greedy"])
 def test_alpha_is_that_of_the_units_it_reports(matcher, missing):

@@ -52,21 +52,6 @@ def lonely(path):
     return sum(len(names) < 2 for names in by_image.values())
 
 
-@pytest.mark.parametrize("listed", [range(12), None])
-def test_nothing_is_said_where_it_is_known_who_was_asked(listed, tmp_path):
-    content = export(2, listed=listed or ())
-    if listed is None:
-        drawn = {(each["image_id"], each["rater"]) for each in content["annotations"]}
-        complete = {i for i in range(13) if {(i, f"r{a}") for a in range(3)} <= drawn}
-        content["images"] = [each for each in content["images"] if each["id"] in complete]
-        content["annotations"] = [
-            each for each in content["annotations"] if each["image_id"] in complete
-        ]
-    found = agree(read_coco(write(tmp_path / "a.json", content)), bootstrap=0)
-    assert isnan(found.thresholds[0].all_asked_alpha)
-    assert not any("--asked" in note for note in found.notes)
-
-
 def alone():
     """Return two annotators who agree on 2 images; on 6 others only one of them drew something."""
     drawn = [(1, "ann"), (1, "bob"), (2, "ann"), (2, "bob")]

@@ -9,7 +9,7 @@ import pytest
 from support.cli import run
 from support.datasets import annotation, image, write
 from support.datasets import document as coco
-from support.layouts import WRITTEN, by_annotators, document
+from support.layouts import WRITTEN, document
 
 import bboxqa
 from bboxqa.report.findings.text import concise_lines
@@ -106,18 +106,6 @@ def test_whoever_knows_better_measures_all_the_same(tmp_path):
     assert run("agree", path, "--config", config, "--checks").returncode == 2
 
 
-@pytest.mark.parametrize("key", ["annotator", "drawn_by"])
-def test_the_boxes_of_one_annotator_stop(key, tmp_path):
-    content = by_annotators(XYXY, outlines=False)
-    for each in content["annotations"]:
-        each[key] = each.pop("annotator")
-    path = write(tmp_path / "a.json", content)
-    outcome = run("agree", path, "--annotator-key", key)
-    assert outcome.returncode == 2
-    assert 'B005 error boxes by annotator "bob" look like x1, y1, x2, y2: ' in outcome.stderr
-    assert outcome.stderr.startswith(f"Error: {path}:")
-
-
 @pytest.mark.parametrize("similarity", ["polygon", "mask"])
 def test_outlines_are_compared_whatever_the_boxes_are(similarity, tmp_path):
     path = write(tmp_path / "a.json", twice(document(XYXY)[0]))
@@ -170,14 +158,6 @@ def test_many_annotations_twice_stop_in_every_format(name, sizes, tmp_path):
     advised = shlex.split(advised[advised.index("bboxqa validate ") :])
     assert "D001 error" in run(*advised[1:]).stdout
     assert run("agree", out, "--no-checks", "--bootstrap", "0", *given).returncode == 0
-
-
-@pytest.mark.parametrize("n", [0, 4])
-def test_a_few_annotations_twice_do_not_stop(n, tmp_path):
-    path = write(tmp_path / "a.json", repeated(n))
-    assert run("agree", path).returncode == 0
-    found = bboxqa.validate(path, select=["D001"]).findings
-    assert {each.severity for each in found} <= {"warning"}
 
 
 def by(folder, *names, key="annotator"):

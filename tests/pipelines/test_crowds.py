@@ -33,13 +33,6 @@ def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
         result.diagnose()
 
 
-def test_the_story_of_many_boxes_apart_is_quick():
-    """1,500 boxes of one image have 1,124,250 pairs, none of which overlap."""
-    result = agree_with(dataset(boxes(0, 1500, 9)), AgreeSettings(bootstrap=0))
-    assert result.diagnoser.why_slow == ""
-    assert result.story().story
-
-
 def test_a_story_of_many_outlines_is_told_on_request_only(monkeypatch):
     monkeypatch.setattr(diagnoser, "_QUICK_OUTLINES", 1)
     rows = [(0, i, 0, (10.0, 10.0, 20.0, 20.0)) for i in range(2)]

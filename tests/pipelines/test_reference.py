@@ -9,7 +9,6 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from support.brute import box_iou
 from support.cli import run
-from support.reference import data_file
 from support.resampled import expanded
 
 import bboxqa
@@ -81,33 +80,6 @@ def test_figures_by_hand():
         "precision": None, "recall": 0, "f1": 0, "class_share": None, "mean_similarity": None,
         "miss_rate": 1, "extra_rate": None, "twice_rate": None,
     }  # fmt: skip
-
-
-def test_confused_categories_are_those_of_the_reference():
-    """Two of three call cows sheep: the third one agrees with the reference, and not with them."""
-    errors = {"p*": "jitter=3%", "p0[12]": "confuse=cow/sheep:0.4", "p03": ""}
-    made = bboxqa.simulate(images=40, errors=errors, categories="cow,sheep,horse")
-    truth = bboxqa.read_coco(made.truth(), min_annotators=1)
-    data = bboxqa.read_coco(made.document())
-    result = bboxqa.agree(data, reference=truth, bootstrap=200)
-    found = result.reference
-    true = {each["id"]: each["category_id"] for each in made.truth()["annotations"]}
-    drawn = [
-        (each["category_id"], true[each["true_id"]]) for each in made.document()["annotations"]
-    ]
-    n = sum(own != expected for own, expected in drawn)
-    (row,) = figures(found.confusions)
-    either = sum(bool({own, expected} & {1, 2}) for own, expected in drawn)
-    assert (row["first"], row["second"], row["n"]) == ("cow", "sheep", n)
-    assert row["share"] == pytest.approx(n / either)
-    (line,) = [line for line in result.story().story if "confused" in line]
-    assert f"cow and sheep are confused in {n} of the boxes that match objects of" in line
-    wrong = {
-        cell["annotator"]
-        for cell in found.confusion_matrix.records()
-        if cell["category"] != cell["reference"]
-    }
-    assert wrong == {"p01", "p02"}
 
 
 def test_offsets_by_hand_include_boxes_that_do_not_match():
@@ -273,18 +245,6 @@ def test_crowds_of_either_side_are_left_out():
     assert (row["n"], row["n_reference"], row["n_matched"]) == (3, 3, 2)
 
 
-def test_a_reference_without_annotations_is_noted():
-    whole = bboxqa.read_coco(document(TEAM, asked=ASKED))
-    notes = bboxqa.agree(whole, reference="eve", bootstrap=0).notes
-    (found,) = [note for note in notes if "has no annotation in 2 images" in note]
-    assert "counts as extra" in found
-    _, team, expert = both()
-    assert not any(
-        "has no annotation" in note
-        for note in bboxqa.agree(team, reference=expert, bootstrap=0).notes
-    )
-
-
 def test_refusals():
     whole, team, _ = both()
     with pytest.raises(ConfigError, match="'ben', which is neither an annotator nor a file"):
@@ -302,22 +262,6 @@ def test_refusals():
     larger["images"][0]["width"] = 400
     with pytest.raises(DatasetError, match=r"'1.png' is 400 × 200; .* says 200 × 200 \(1 such"):
         bboxqa.agree(team, reference=bboxqa.read_coco(larger, min_annotators=1))
-
-
-@pytest.mark.parametrize("name", ["asthma_round1", "pedestrians"])
-def test_real_annotators_against_the_truth(name):
-    paths = [data_file(f"several/{name}{end}.json") for end in ("", "_truth")]
-    team, truth = (json.loads(path.read_text("utf-8")) for path in paths)
-    for each in truth["annotations"]:
-        each["annotator"] = "eve"
-    result = bboxqa.agree(
-        bboxqa.read_coco(paths[0], segmentation=False),
-        reference=bboxqa.read_coco(paths[1], min_annotators=1, segmentation=False),
-        bootstrap=0,
-    )
-    row = result.reference.annotators.records()[0]
-    total = brute(team, truth, row["annotator"], 0.5)
-    assert [row["n"], row["n_reference"], row["n_matched"]] == total[:3].tolist()
 
 
 def test_a_file_that_names_nobody_is_compared_with_a_reference(tmp_path):

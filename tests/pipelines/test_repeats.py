@@ -8,8 +8,6 @@ from jsonschema import validate
 from support.cli import run
 
 import bboxqa
-from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.model.settings import settings_from
 from bboxqa.pipelines.repeats import FIGURES
 from bboxqa.report.agreement_summary import summary, summary_schema
 
@@ -85,34 +83,6 @@ def test_agreement_between_annotators_is_that_of_first_sessions():
     assert alone.interval == other.interval
     assert alone.existence == other.existence
     assert alone.place == other.place
-
-
-@pytest.fixture
-def two_files(tmp_path):
-    def write(first, second, **more):
-        paths = [tmp_path / "1.json", tmp_path / "2.json"]
-        for path, rows in zip(paths, (first, second), strict=True):
-            path.write_text(json.dumps(document(rows, **more)))
-        return paths
-
-    return write
-
-
-def test_what_is_no_session_is_named(two_files):
-    rows = [(1, "ann", 1, 1, HERE), (1, "bob", None, 1, HERE)]
-    with pytest.raises(DatasetError, match="annotation 2: session is missing"):
-        bboxqa.read_coco(document(rows), session_key="session")
-    with pytest.raises(DatasetError, match="no annotation and no image has the key 'round'"):
-        bboxqa.read_coco(document(rows), session_key="round")
-    with pytest.raises(ConfigError, match="as well"):
-        settings_from({"session_key": "who", "annotator_key": "who"})
-    rows = [(1, "ann", 1, 1, HERE), (1, "bob", 1, 1, HERE)]
-    paths = two_files(rows, rows)
-    with pytest.raises(DatasetError, match="by 'ann in session 1'"):
-        bboxqa.read_coco(paths, session_key="session")
-    named = {"ann": paths[0], "bob": paths[1]}
-    with pytest.raises(ConfigError, match="cannot be a session as well"):
-        bboxqa.read_coco(named, session_key="file")
 
 
 def test_repeats_are_printed_and_written(tmp_path):

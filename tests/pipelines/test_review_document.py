@@ -79,22 +79,6 @@ def test_records_of_several_files_are_numbered_anew(tmp_path):
     assert all(each["segmentation"] for each in found["annotations"])
 
 
-def test_files_of_one_owner_are_asked_for_by_their_names(tmp_path):
-    """CVAT names the owner of a task in each file if nobody is assigned."""
-    owner = "<meta><task><owner><username>boss</username></owner></task></meta>"
-    box = '<box label="cat" xtl="10" ytl="10" xbr="{}" ybr="60"/>'
-    for name, right in (("ann", 60), ("bob", None)):
-        shape = "" if right is None else box.format(right)
-        images = f'<image id="0" name="a.jpg" width="90" height="80">{shape}</image>'
-        images += f'<image id="1" name="b.jpg" width="90" height="80">{box.format(50)}</image>'
-        text = f"<annotations><version>1.1</version>{owner}{images}</annotations>"
-        (tmp_path / f"{name}.xml").write_text(text, "utf-8")
-    paths = [tmp_path / "ann.xml", tmp_path / "bob.xml"]
-    found = bboxqa.agree(bboxqa.read_coco(paths), bootstrap=0).diagnose().review_document
-    assert [each["annotators"] for each in found["images"]] == [["ann", "bob"]]
-    assert bboxqa.read_coco(found).annotator_names == ("ann", "bob")
-
-
 @pytest.mark.parametrize("name", ["lvis_double_100", "several/asthma_round2"])
 def test_the_document_opens_elsewhere(name, tmp_path):
     source = data_file(f"{name}.json")
