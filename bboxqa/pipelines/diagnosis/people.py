@@ -65,18 +65,16 @@ def worst_annotator(
     of: Diagnosed, differences: Mapping[str, Bounds]
 ) -> Iterator[tuple[Finding, str]]:
     """Yield who matches the others least, of three or more, and alpha without this annotator."""
-    table, pairs = of.tables["annotators"], of.part.pairs
+    table = of.tables["annotators"]
     f1, vital = bounds(table, "f1"), bounds(table, "vitality")
     error = f1.of_complement()
     # Annotators who drew nothing have a sentence of their own: `idle_annotators`.
     named = above_others(error, table["n_images"], differences["f1"])
     for place in named[table["n"][named] > 0][:1].tolist():
         name, without = table["annotator"][place], ""
-        others = (pairs[_PAIR[0]] != name) & (pairs[_PAIR[1]] != name)
-        values = {
-            "how": "least" if is_first(error, place) else "less than most do",
-            "others": of_others(pairs["f1"][others], _two_digits, "the others with each other"),
-        }
+        others = of_others(of.of_pairs(name, "f1"), _two_digits, "the others with each other")
+        how = "least" if is_first(error, place) else "less than most do"
+        values = {"how": how, "others": others}
         if vital.high[place] < 0:
             alpha = of.part.alpha
             without = f"; without {name}, alpha would be {alpha - vital.value[place]:z.2f}"
@@ -110,7 +108,7 @@ def erring_annotators(
     can judge what is missed or added; `unused` has the categories that each annotator never draws.
     """
     annotators, matrix = of.tables["annotators"], of.tables["confusion_matrix"]
-    pairs, names = of.part.pairs, annotators["annotator"]
+    names = annotators["annotator"]
     for rate, (name, cause) in _RATES.items():
         found = _errors(of.tables[name], rate)
         places = above_others(found, annotators["n_images"], differences.get(rate))
@@ -122,8 +120,7 @@ def erring_annotators(
             own, detail = matrix.take(np.flatnonzero(matrix["annotator"] == names[place])), ""
             others = of_others(np.delete(found.value, place))
             if rate == "class_share":
-                apart = (pairs[_PAIR[0]] != names[place]) & (pairs[_PAIR[1]] != names[place])
-                others = of_others(1 - pairs[rate][apart])
+                others = of_others(1 - of.of_pairs(names[place], rate))
             elif rate == "miss_rate":
                 left_out = unused.get(names[place], ())
                 if _misses_only(own, left_out):

@@ -179,7 +179,7 @@ def offset_findings(
 
 def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
     """Yield whose annotations are significantly less similar, if no offset explains it."""
-    table, pairs = of.tables["annotators"], of.part.pairs
+    table = of.tables["annotators"]
     names, found = table["annotator"], bounds(table, "mean_similarity")
     difference = differences["mean_similarity"]
     places = above_others(found.of_complement(), table["n_images"], difference)
@@ -189,8 +189,8 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
         what, drawn = "similarity (OKS)", "key points"
 
     def values(place: int) -> dict[str, Any]:
-        others = (pairs["annotator_1"] != names[place]) & (pairs["annotator_2"] != names[place])
-        others = of_others(pairs["mean_iou"][others], "{:.2f}".format, "the others with each other")
+        pairs = of.of_pairs(names[place], "mean_iou")
+        others = of_others(pairs, "{:.2f}".format, "the others with each other")
         return {"places": drawn, "what": what, "others": others}
 
     weight = difference.value * of.share

@@ -113,7 +113,9 @@ def review_document(data: Dataset, queue: ReviewQueue) -> dict[str, Any]:
     annotations = queue.annotations
     of = data.annotations.take(annotations)
     found = None if data.is_pseudonymous else source_records(data, annotations)
-    records, categories = found or (_of_boxes(data, annotations), [])
+    boxes = zip(of.id.tolist(), of.bbox.tolist(), strict=True)
+    plain = [SourceRecord({"id": id_, "bbox": box}, {}) for id_, box in boxes]
+    records, categories = found or (plain, [])
     keeps_ids = len(data.sources) == 1 and bool(categories)
     if not keeps_ids:
         names = enumerate(data.category_names, 1)
@@ -150,13 +152,6 @@ def review_document(data: Dataset, queue: ReviewQueue) -> dict[str, Any]:
             for record, id_, place, category, author, (reason, gain) in rows
         ],
     }
-
-
-def _of_boxes(data: Dataset, annotations: IndexArray) -> list[SourceRecord]:
-    """Return records with the boxes and categories that were read."""
-    of = data.annotations.take(annotations)
-    rows = zip(of.id.tolist(), of.bbox.tolist(), strict=True)
-    return [SourceRecord({"id": id_, "bbox": box}, {}) for id_, box in rows]
 
 
 def _complete(record: Record, author: str) -> Record:
@@ -198,27 +193,37 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) ->
     agree" or the primary kind of disagreement, `kinds` are all of
     them, `reason` names who differs, and `similarity` is the mean of the matching pairs.
     """
-    rows, images = _chosen(part.images, matched.data, n_images)
+    data, of = matched.data, matched.data.annotations
+    rows, images = _chosen(part.images, data, n_images)
     found = object_list(matched, images)
-    number = _numbers(found, int(matched.objects.max(initial=-1)) + 1)
     objects = _by_image(found.image, images)
-    shapes = _by_image(matched.data.annotations.image.astype(np.int64), images)
-    return {
-        "threshold": part.threshold_label,
-        "measure": part.measure,
-        "n_images": len(part.images),
-        "images": [
+    shapes = _by_image(of.image.astype(np.int64), images)
+    number = np.zeros(int(matched.objects.max(initial=-1)) + 1, np.int64)
+    for own in objects:
+        number[found.object[own]] = np.arange(1, len(own) + 1)
+    listed = []
+    for row, image, own, drawn in zip(rows, images.tolist(), objects, shapes, strict=True):
+        width, height = data.image_size[image].tolist()
+        asked = np.flatnonzero(data.assigned[image]).tolist()
+        listed.append(
             {
-                **_image_of_page(matched.data, image),
+                "file_name": data.image_names[image],
+                "width": width or None,
+                "height": height or None,
+                "asked": [data.annotator_names[each] for each in asked],
                 "cost": row["cost"],
                 "alpha": row["alpha"],
                 "alpha_status": row["status"],
                 "f1": row["f1"],
-                "objects": [_object(matched.data, found, number, each) for each in objects[place]],
-                "shapes": [_shape(matched, found, number, each) for each in shapes[place]],
+                "objects": [_object(data, found, number, each) for each in own],
+                "shapes": [_shape(matched, int(number[found.of[each]]), each) for each in drawn],
             }
-            for place, (row, image) in enumerate(zip(rows, images.tolist(), strict=True))
-        ],
+        )
+    return {
+        "threshold": part.threshold_label,
+        "measure": part.measure,
+        "n_images": len(part.images),
+        "images": listed,
     }
 
 
@@ -241,27 +246,6 @@ def _by_image(image: IndexArray, images: IndexArray) -> list[list[int]]:
     return [order[a:b].tolist() for a, b in zip(low, high, strict=True)]
 
 
-def _numbers(found: ObjectList, n_objects: int) -> IndexArray:
-    """Return the number of each object in its image, from 1; 0 for objects of other images."""
-    order = np.argsort(found.image, kind="stable")
-    image = found.image[order]
-    first = np.searchsorted(image, image, "left")
-    number = np.zeros(n_objects, np.int64)
-    number[found.object[order]] = np.arange(len(order)) - first + 1
-    return number
-
-
-def _image_of_page(data: Dataset, place: int) -> dict[str, Any]:
-    width, height = data.image_size[place].tolist()
-    asked = np.flatnonzero(data.assigned[place]).tolist()
-    return {
-        "file_name": data.image_names[place],
-        "width": width or None,
-        "height": height or None,
-        "asked": [data.annotator_names[each] for each in asked],
-    }
-
-
 def _object(data: Dataset, found: ObjectList, number: IndexArray, row: int) -> dict[str, Any]:
     kind = int(found.kind[row])
     return {
@@ -274,15 +258,13 @@ def _object(data: Dataset, found: ObjectList, number: IndexArray, row: int) -> d
     }
 
 
-def _shape(
-    matched: MatchedUnits, found: ObjectList, number: IndexArray, row: int
-) -> dict[str, Any]:
+def _shape(matched: MatchedUnits, number: int, row: int) -> dict[str, Any]:
     of = matched.data.annotations
     return {
         "annotation": int(of.id[row]) if of.own_id is None else of.shown_ids([row])[0],
         "annotator": matched.data.annotator_names[of.annotator[row]],
         "category": matched.data.category_names[of.category[row]],
-        "object": int(number[found.of[row]]),
+        "object": number,
         "unit": int(matched.units.unit[row]),
         "bbox": of.bbox[row].tolist(),
         **_rings(of, row),

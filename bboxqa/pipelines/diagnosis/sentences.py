@@ -137,6 +137,12 @@ class Diagnosed:
         n = self.tables["annotators"]["n"]
         return np.asarray(n / max(int(n.sum()), 1), np.float64)
 
+    def of_pairs(self, name: str, column: str) -> FloatArray:
+        """Return a figure of the pairs of annotators without one of them."""
+        pairs = self.part.pairs
+        others = (pairs["annotator_1"] != name) & (pairs["annotator_2"] != name)
+        return np.asarray(pairs[column][others], np.float64)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Finding:
