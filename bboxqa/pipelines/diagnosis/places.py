@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.text import first_few, joined
 from bboxqa.diagnostics.offsets import ACROSS, MEASURES, TURNS
 from bboxqa.diagnostics.review import in_words
@@ -240,105 +240,75 @@ def _across(tables: Mapping[str, Table]) -> tuple[list[int], Bounds]:
 
 
 def joint_findings(of: Diagnosed) -> Iterator[Finding]:
-    """Yield significant errors of joints, with their annotators; nothing without key points."""
+    """Yield who exchanges, leaves out or moves joints significantly more than the others."""
     if "joints" not in of.tables:
         return
     joints, people = of.tables["joints"], of.tables["joint_annotators"]
-    several = len(np.unique(joints["category"].astype(str))) > 1
-    labels = [
-        f"{row['joint']} of {row['category']}" if several else row["joint"]
-        for row in joints.records()
-    ]
+    labels = joints["joint"].astype(str)
+    shape = (-1, len(labels))
+    n_images = people["n_images"].reshape(shape)
     for column in ("swapped_share", "missing_share"):
-        shape = len(people) // max(len(joints), 1), len(joints)
         found = Bounds(*(each.reshape(shape) for each in bounds(people, column)))
-        wrong = found.low >= LEAST_SHARE
-        who: dict[str, str] = {}
-        if len(found.value) == 2 and column == "swapped_share":
-            # Joints whose left and right one of two annotators exchanges; it is unknown who.
-            found = Bounds(*(each[None] for each in bounds(joints, column)))
-            wrong, who = found.low >= LEAST_SHARE, {"who": " or ".join(of.names)}
-        else:
-            wrong &= _above(found, people["n_images"].reshape(shape), column)
-        yield from _wrong_joints(of, column, found, wrong, labels, who)
-    yield from _moved_joints(people, labels)
-
-
-def _above(found: Bounds, n_images: IndexArray, column: str) -> BoolArray:
-    """Return which rates of annotators and joints are significantly above the others', (A, J)."""
-    if column == "swapped_share":
         # A joint counts as exchanged only if its likelihood ratio is above 100, so that rates above
         # 1 % are not due to chance.
-        by_chance: BoolArray = found.low > median_of_others(found.value)
-        return by_chance
-    above: BoolArray = np.zeros(found.value.shape, np.bool_)
-    for joint in range(above.shape[1]):
-        part = Bounds(*(each[:, joint] for each in found))
-        n_kinds = KINDS_OF_ERRORS * above.shape[1]
-        above[above_others(part, n_images[:, joint], None, n_kinds), joint] = True
-    return above
-
-
-def _wrong_joints(
-    of: Diagnosed,
-    column: str,
-    found: Bounds,
-    wrong: BoolArray,
-    labels: Sequence[str],
-    who: Mapping[str, str],
-) -> Iterator[Finding]:
-    shares = np.where(wrong, found.value, -1)
-    order = np.argsort(-shares, axis=1, kind="stable")
-    n_known = int((~np.isnan(found.value[0])).sum())
-
-    def values(place: int) -> dict[str, Any]:
-        own = [labels[joint] for joint in order[place, : wrong[place].sum()].tolist()]
-        every = len(own) == n_known > _MOST_JOINTS
-        listed = f"all {n_known} joints that can be judged" if every else ""
-        return {"joints": listed or first_few(own, _MOST_JOINTS), **who}
-
-    rows = np.arange(len(order))
-    size = Bounds(*(each[rows, order[:, 0]] for each in found))
-    places = np.flatnonzero(wrong.any(1)).tolist()
-    yield from findings_of(
-        column, of.names, places, size.value, values, size=size, table="joint_annotators"
-    )
-
-
-def _moved_joints(people: Table, labels: Sequence[str]) -> Iterator[Finding]:
-    """Yield who places joints significantly apart from the others."""
-    shape = (-1, len(labels))
-    sizes = people["offset_percent"].reshape(shape)
-    offsets = [bounds(people, column) for column, _ in _JOINT_AXES]
+        above = found.low > median_of_others(found.value)
+        if column == "missing_share":
+            n_kinds = KINDS_OF_ERRORS * len(labels)
+            for joint in range(len(labels)):
+                part = Bounds(*(each[:, joint] for each in found))
+                named = above_others(part, n_images[:, joint], None, n_kinds)
+                above[:, joint] = np.isin(np.arange(len(above)), named)
+        shares = np.where(above & (found.low >= LEAST_SHARE), found.value, -1.0)
+        yield from _joint_findings(of, column, shares, labels, Bounds(*found))
     # The lower bounds of the sizes of offsets; 0 where the interval contains 0.
+    offsets = [bounds(people, column) for column, _ in _JOINT_AXES]
     lowest = [np.nan_to_num(np.maximum(np.maximum(each.low, -each.high), 0)) for each in offsets]
     moved = people["systematic"] & (people["n_images"] >= LEAST_IMAGES)
-    moved = (moved & (np.max(lowest, axis=0) >= _LEAST_OFFSET)).reshape(shape)
-    moved &= sizes >= 100 * LEAST_SHARE
-    names = people["annotator"].reshape(shape)[:, 0]
-    two = len(names) == 2
-    # The offset of one of two annotators is that of the other in the opposite direction.
-    moved[1:] &= not two
-    worst = np.where(moved, sizes, -1).argmax(1)
+    moved &= (np.max(lowest, axis=0) >= _LEAST_OFFSET) & (people["offset_percent"] >= 1)
+    sizes = np.where(moved, people["offset_percent"] / 100, -1.0).reshape(shape)
+    if len(sizes) == 2:
+        # The offset of one of two annotators is that of the other in the opposite direction.
+        sizes[1] = -1
+    words = [
+        joined(
+            [
+                f"{each.at(row): px} further {way[int(each.value[row] > 0)]}"
+                for each, low, (_, way) in zip(offsets, lowest, _JOINT_AXES, strict=True)
+                if low[row] > 0
+            ]
+        )
+        for row in sizes.argmax(1) + len(labels) * np.arange(len(sizes))
+    ]
+    yield from _joint_findings(of, "moved joint", sizes, labels, None, words)
 
-    def values(place: int) -> dict[str, Any]:
-        row = place * len(labels) + int(worst[place])
-        words = [
-            f"{each.at(row): px} further {way[int(each.value[row] > 0)]}"
-            for each, low, (_, way) in zip(offsets, lowest, _JOINT_AXES, strict=True)
-            if low[row] > 0
-        ]
-        n_others = int(moved[place].sum()) - 1
-        return {
-            "joint": labels[worst[place]],
-            "words": joined(words),
-            "other": names[1 - place] if two else "the others",
-            "also": f", and {n_others} more joints elsewhere" if n_others else "",
+
+def _joint_findings(
+    of: Diagnosed,
+    kind: str,
+    shares: FloatArray,
+    labels: Sequence[str],
+    found: Bounds | None,
+    words: Sequence[str] = (),
+) -> Iterator[Finding]:
+    """Yield the annotators with joints whose share, (A, J), is not -1, the largest first."""
+    order = np.argsort(-shares, axis=1, kind="stable")
+    largest = shares.max(1)
+    place = np.arange(len(shares)), order[:, 0]
+    values = {
+        who: {
+            "joints": first_few(
+                [labels[each] for each in order[who, : (row >= 0).sum()]], _MOST_JOINTS
+            ),
+            "joint": labels[order[who, 0]],
+            "words": words[who] if words else "",
         }
-
-    weight = sizes[np.arange(len(names)), worst] / 100
-    places = np.flatnonzero(moved.any(1)).tolist()
-    yield from findings_of("moved joint", names, places, weight, values, table="joint_annotators")
+        for who, row in enumerate(shares)
+        if largest[who] >= 0
+    }
+    size = None if found is None else Bounds(*(each[place] for each in found))
+    yield from findings_of(
+        kind, of.names, [*values], largest, values.get, size=size, table="joint_annotators"
+    )
 
 
 def _joints_explain(tables: Mapping[str, Table], sigmas: Sequence[Sequence[float]]) -> FloatArray:

@@ -64,7 +64,7 @@ TEMPLATES = {
     "missing_share": (
         "{who} leaves out joints that others label, in up to {size:%} of the objects: {joints}"
     ),
-    "moved joint": "{who} places {joint} {words} than {other}{also}",
+    "moved joint": "{who} places {joint} {words} than the others",
     "tracks": "tracks: IDF1 of {pair}, the lowest, is {size:2}; {switches}{example}",
     # Objects and categories
     "kind": "{share} of the objects {what}{above_all}",
