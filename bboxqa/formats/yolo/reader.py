@@ -14,6 +14,7 @@ from bboxqa.formats.heads import (
     is_label_head,
     is_names_file,
     is_names_head,
+    is_shape_head,
     is_yaml,
 )
 from bboxqa.formats.images import FileImages, pictures_of, shared_folders
@@ -76,7 +77,7 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     return records.done()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Files:
     """The files of a data set, by the places of images, which are paths without known folders."""
 
@@ -84,11 +85,11 @@ class _Files:
     pictures: dict[str, Member]
     others: list[Member]
     """Files of other tools in label folders."""
-    listed: dict[str, str] = field(default_factory=dict)
+    listed: dict[str, str]
     """Image names in lists such as train.txt, by place."""
-    described: list[tuple[Member, ClassNames]] = field(default_factory=list)
+    described: list[tuple[Member, ClassNames]]
     """The files with class names, or the number of key points, the first the one that counts."""
-    inside: list[Member] = field(default_factory=list)
+    inside: list[Member]
     """Those inside of the source, where findings can point to them."""
 
 
@@ -100,21 +101,19 @@ def _files_of(path: Path, members: list[Member]) -> _Files:
         is_label = is_label_name(each.name) or holds_labels(each.name, each.head, is_label_head)
         (texts if is_label else others).append(each)
     # If there are label folders, other text files describe the data set.
-    labels = [each for each in texts if "labels" in each.folder.lower().split("/")] or texts
-    of_images = by_place(labels)
-    pictures = spelled_as(by_place(pictures_of(path, others, of_images)), of_images)
-    tools = json_or_xml_of_tools(others, of_images, pictures)
-    found = _Files(of_images, pictures, tools)
-    found.described = _described(others)
-    found.inside = [member for member, _ in found.described]
-    _check_classes(path, found.described, {each.folder for each in texts})
-    for folder in shared_folders(path):
-        found.described += _described(files_in(folder))
-    known = {*of_images, *pictures}
+    labels = by_place([e for e in texts if "labels" in e.folder.lower().split("/")] or texts)
+    pictures = spelled_as(by_place(pictures_of(path, others, labels)), labels)
+    described = _described(others)
+    inside = [member for member, _ in described]
+    _check_classes(path, described, {each.folder for each in texts})
+    described += [each for folder in shared_folders(path) for each in _described(files_in(folder))]
+    known: set[str] = {*labels, *pictures}
+    listed: dict[str, str] = {}
     for each in others:
         if LISTS.fullmatch(each.name.rpartition("/")[2]):
-            found.listed |= spelled_as(_listed_images(each, known), known)
-    return found
+            listed |= spelled_as(_listed_images(each, known), known)
+    tools = json_or_xml_of_tools(others, labels, pictures)
+    return _Files(labels, pictures, tools, listed, described, inside)
 
 
 def _described(members: Sequence[Member]) -> list[tuple[Member, ClassNames]]:
@@ -123,11 +122,11 @@ def _described(members: Sequence[Member]) -> list[tuple[Member, ClassNames]]:
     n_yamls = sum(is_yaml(each.name) for each in named)
     found = []
     for member in named:
-        is_known = PurePosixPath(member.name).name.lower() in _ORDER
-        if is_names_head(member.name, member.head()) or is_yaml(member.name):
+        head, is_only = member.head(), is_yaml(member.name) and n_yamls == 1
+        is_known = is_only or PurePosixPath(member.name).name.lower() in _ORDER
+        if is_known or is_names_head(member.name, head) or is_shape_head(member.name, head):
             names = class_names_of(member)
-            is_broken = names.problem and (is_known or n_yamls == 1)
-            if names.names or names.keypoints or is_broken:
+            if names.names or names.keypoints or names.problem:
                 found.append((member, names))
     return found
 
