@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.cvat_xml import box, document, head, image, project, shape, written
+from support.tool_files import asked
 
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
@@ -15,15 +16,6 @@ def read(path, **more):
 
 def boxes(data):
     return data.annotations.bbox.tolist()
-
-
-def asked(data):
-    """Return who was asked about each image."""
-    names = np.array(data.annotator_names, object)
-    return {
-        image: names[row].tolist()
-        for image, row in zip(data.image_names, data.assigned, strict=True)
-    }
 
 
 def records(path):

@@ -2,35 +2,15 @@
 
 import json
 
-import numpy as np
 import pytest
 from support.studio import box, task, work, written
+from support.tool_files import asked, drawn
 
 from bboxqa import read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
 
 BOX = box(1, 1, 9, 9)
 ANN = {"id": 1, "email": "ann@x.org"}
-
-
-def drawn(data):
-    """Return (image, annotator, category, box) of each annotation."""
-    each = data.annotations
-    return sorted(
-        (data.image_names[image], data.annotator_names[who], data.category_names[label], *box)
-        for image, who, label, box in zip(
-            each.image, each.annotator, each.category, each.bbox.round(6).tolist(), strict=True
-        )
-    )
-
-
-def asked(data):
-    """Return who was asked about each image."""
-    names = np.array(data.annotator_names, object)
-    return {
-        image: names[row].tolist()
-        for image, row in zip(data.image_names, data.assigned, strict=True)
-    }
 
 
 def test_percent_of_the_image_become_pixels(tmp_path):
