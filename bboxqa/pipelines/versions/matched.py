@@ -9,7 +9,6 @@ from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
-    IntArray,
     TextArray,
     compact,
     frozen_arrays,
@@ -38,19 +37,12 @@ from bboxqa.model.shapes.rotated_boxes import corner_moves
 from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.versions.names import Names
 
-_COUNTED = "ids that count up without gaps may be positions"
-_CHANGED = "ids changed"
-
 # What annotations without an id are found by: a line, a JSON pointer, or a frame of a track, whose
 # number is its position in the file.
 _PLACE = re.compile(r"(?s).*(:\d+|#/.*)|/.*|track .*, frame \d+")
-# Longer numbers do not fit into 64 bits.
-_MOST_DIGITS = 18
 # Ids are trusted if at least this share of the annotations with equal ids overlap, and of those
 # that are equal in both versions have equal ids.
 _STABLE = 0.9
-# The least share of equal annotations that shows that ids are no positions.
-_MOST = 0.5
 # Annotations with equal ids are also the same if they are left over and no edge moved by more than
 # this, in longest sides: small boxes do not overlap after a small move.
 _NEAR = 2.0
@@ -89,8 +81,7 @@ def match_versions(
 
     The same are, in this order: equal annotations, those with the same id that overlap, those that
     the matcher joins at the lowest threshold, and those with the same id that are near. Ids are
-    used if the files give them, and nearly all annotations that are equal or overlap keep them; all
-    equal ones if the ids merely count annotations.
+    used if the files give them, and nearly all annotations that are equal or overlap keep them.
     """
     if settings.sigmas == ESTIMATED and needs_keypoints(settings.similarity):
         raise ConfigError(
@@ -103,7 +94,8 @@ def match_versions(
     codes, unused = _id_codes(before, after)
     by_id: Pairs = (np.zeros(0, np.int64),) * 2
     if codes is not None:
-        by_id, unused = _pairs_by_id(annotations, codes[order], edges, unused)
+        by_id = _pairs_by_id(annotations, codes[order], edges)
+        unused = "" if len(by_id[0]) else "ids changed"
     first, second = (edges[side] for side in by_id)
     longest = np.maximum(*(annotations.bbox[side, 2:].max(1, initial=0) for side in by_id))
     is_near = np.abs(first - second).max(1, initial=0) <= _NEAR * longest
@@ -214,19 +206,17 @@ def _side_by_side(before: Dataset, after: Dataset, names: Names) -> tuple[Datase
 
 
 def _id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:
-    """Return codes of the ids of all annotations, in their order, and what speaks against them."""
+    """Return codes of the ids of all annotations, in their order, or None and why not."""
     old, new = _given_ids(before), _given_ids(after)
     if old is None or new is None:
         lacking = [name for name, ids in (("before", old), ("after", new)) if ids is None]
         return None, f"the annotations {' and '.join(lacking)} have no ids"
     if not (len(old) and len(new)):
         return None, "not both versions have annotations"
-    counted = _count_up(old, before.annotations.annotator)
-    doubt = _COUNTED if counted and _count_up(new, after.annotations.annotator) else ""
     if not old.dtype.kind == new.dtype.kind == "i":
         old, new = old.astype(np.str_), new.astype(np.str_)
     codes: IndexArray = np.unique(np.concatenate([old, new]), return_inverse=True)[1]
-    return codes, doubt
+    return codes, ""
 
 
 def _given_ids(data: Dataset) -> IndexArray | TextArray | None:
@@ -241,31 +231,8 @@ def _given_ids(data: Dataset) -> IndexArray | TextArray | None:
     return own
 
 
-def _count_up(ids: IndexArray | TextArray, annotator: IntArray) -> bool:
-    """Return whether ids are all numbers from 0 or 1 to the last one.
-
-    If ids occur twice, as in one file per annotator, those of each annotator must be.
-    """
-    if ids.dtype.kind == "U":
-        texts = ids.astype(np.str_)
-        if (
-            not np.char.isdecimal(texts).all()
-            or np.char.str_len(texts).max(initial=0) > _MOST_DIGITS
-        ):
-            return False
-        ids = ids.astype(np.int64)
-    if len(np.unique(ids)) == len(ids):
-        annotator = np.zeros(len(ids), np.int32)
-    order = np.lexsort((ids, annotator))
-    first = np.diff(annotator[order], prepend=-1) != 0
-    step = np.diff(ids[order], prepend=0)
-    return bool(np.isin(ids[order][first], (0, 1)).all() and (step[~first] <= 1).all())
-
-
-def _pairs_by_id(
-    annotations: Annotations, codes: IndexArray, edges: FloatArray, doubt: str
-) -> tuple[Pairs, str]:
-    """Return the pairs with equal ids, or none and why ids are not used."""
+def _pairs_by_id(annotations: Annotations, codes: IndexArray, edges: FloatArray) -> Pairs:
+    """Return the pairs with equal ids, or none where ids changed."""
     pairs = _same_id(annotations, codes)
     is_equal = _are_equal(annotations, pairs)
     first, second = (edges[side] for side in pairs)
@@ -276,13 +243,10 @@ def _pairs_by_id(
     # An id that the other version does not have tells nothing.
     before, after = (codes[annotations.annotator == side] for side in (0, 1))
     in_use = np.isin(codes[old], after) | np.isin(codes[new], before)
-    n_other, n_equal = int((in_use & (codes[old] != codes[new])).sum()), int(is_equal.sum())
-    is_stable = len(overlapping) and overlapping.mean() >= _STABLE
-    if not is_stable or n_equal < _STABLE * (n_equal + n_other):
-        reason = doubt or _CHANGED
-    else:
-        reason = doubt if n_other or n_equal < _MOST * len(overlapping) else ""
-    return (pairs, "") if not reason else (_where(pairs, np.zeros(len(is_equal), np.bool_)), reason)
+    n_other, n_equal = (in_use & (codes[old] != codes[new])).sum(), is_equal.sum()
+    is_stable = overlapping.sum() >= _STABLE * len(overlapping)
+    is_stable &= n_equal >= _STABLE * (n_equal + n_other)
+    return pairs if is_stable else (old[:0], new[:0])
 
 
 def _same_id(annotations: Annotations, codes: IndexArray) -> Pairs:
