@@ -21,6 +21,7 @@ BLANKS = b" \t\n\r"
 
 _SIZE = 1 << 20
 _KEPT = 16
+_AS_BLANKS = bytes.maketrans(b"\t\n\r", b"   ")
 _NOT_PLAIN = re.compile(rb"NaN|-?Infinity|[\x00-\x1f\x80-\xff]")
 
 
@@ -156,7 +157,7 @@ def _plain(text: bytes) -> bytes:
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _NOT_PLAIN.sub(lambda found: b"0".ljust(len(found[0])), text)
+        return _NOT_PLAIN.sub(lambda found: b"1" * len(found[0]), text.translate(_AS_BLANKS))
     return text
 
 

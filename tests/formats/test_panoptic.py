@@ -8,7 +8,6 @@ from support.cli import run
 from support.tool_files import exact_rows
 
 import bboxqa
-from bboxqa.formats import scanner as windows
 
 ABSENT = "…"
 THINGS = [
@@ -97,18 +96,6 @@ def test_segments_are_annotations(tmp_path, seed, unique):
     # An image without segments, and one without a record, were asked about.
     assert data.assigned.all()
     assert data.assigned.shape == (5, 2)
-
-
-@pytest.mark.parametrize("indent", [None, 1])
-@pytest.mark.parametrize("window", [1, 60, 700, 1 << 20])
-def test_reading_by_windows_changes_nothing(tmp_path, monkeypatch, window, indent):
-    monkeypatch.setattr(windows, "WINDOW", window)
-    first, second = made(1), made(2)
-    paths = of_two(tmp_path, first, second)
-    for path, records in zip(paths, (first, second), strict=True):
-        write(path, json.dumps(document(records), indent=indent))
-    data = bboxqa.read_coco(paths)
-    assert rows_of(data) == sorted(expected(first, "ann") + expected(second, "bob"))
 
 
 def test_annotators_are_named_on_records_or_segments(tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats import positions
 from bboxqa.formats import scanner as windows
-from bboxqa.formats.positions import Locator, spots
+from bboxqa.formats.positions import JsonPlaces, Locator, spots
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.findings import Spot
 
@@ -87,3 +87,22 @@ def test_lines_and_columns_count_signs_not_bytes():
     text = "ä\nöü x\r\ny".encode()
     places = [text.index(b"x"), text.index(b"y")]
     assert list(spots(text, places)) == [Spot(2, 4, places[0]), Spot(3, 1, places[1])]
+
+
+def test_what_does_not_exist_is_the_place_of_its_holder():
+    text = b'[{"a": 1}, 2]'
+    assert JsonPlaces(text).span("/0/b/c") == (1, 9)
+    assert JsonPlaces(text).span("/7") == (0, len(text))
+    assert JsonPlaces(b"[1, 2").span("/0") == (0, 5)
+
+
+def test_values_beside_odd_ones_have_places():
+    text = b'{"annotations": [{"id": NaN, "id": 2, "bbox": [1, NaN], "\xff\t": {"a": 1e999}}]}'
+    locator = Locator(read_bytes(text, "a"))
+    found = locator.span("/annotations/0/bbox/1")
+    assert text[found.start : found.stop] == b"NaN"
+    found = locator.span("/annotations/0/bbox")
+    assert (text[found.key : found.key + 6], text[found.start : found.stop]) == (
+        b'"bbox"',
+        b"[1, NaN]",
+    )

@@ -32,3 +32,15 @@ def test_a_name_of_another_kind_of_file_is_refused(tmp_path, name, to, words, be
     assert not out.exists()
     bboxqa.convert(source, tmp_path / better, to=to, lossy=True)
     assert (tmp_path / better).exists()
+
+
+def test_a_link_is_not_replaced(tmp_path):
+    source, link, target = _source(tmp_path), tmp_path / "link.json", tmp_path / "target.json"
+    target.write_text("{}")
+    link.symlink_to(target)
+    with pytest.raises(OutputError, match="is a link, which would be replaced"):
+        bboxqa.convert(source, link, to="coco", force=True)
+    assert (link.is_symlink(), target.read_text()) == (True, "{}")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(OutputError, match="is a link that leads to itself"):
+        bboxqa.convert(source, tmp_path / "loop" / "out.json", to="coco")
