@@ -244,7 +244,7 @@ def joint_findings(of: Diagnosed) -> Iterator[Finding]:
     if "joints" not in of.tables:
         return
     joints, people = of.tables["joints"], of.tables["joint_annotators"]
-    labels = joints["joint"].astype(str)
+    labels: list[str] = joints["joint"].astype(str).tolist()
     shape = (-1, len(labels))
     n_images = people["n_images"].reshape(shape)
     for column in ("swapped_share", "missing_share"):
@@ -294,17 +294,11 @@ def _joint_findings(
     order = np.argsort(-shares, axis=1, kind="stable")
     largest = shares.max(1)
     place = np.arange(len(shares)), order[:, 0]
-    values = {
-        who: {
-            "joints": first_few(
-                [labels[each] for each in order[who, : (row >= 0).sum()]], _MOST_JOINTS
-            ),
-            "joint": labels[order[who, 0]],
-            "words": words[who] if words else "",
-        }
-        for who, row in enumerate(shares)
-        if largest[who] >= 0
-    }
+    values = {}
+    for who in np.flatnonzero(largest >= 0).tolist():
+        own = [labels[each] for each in order[who, : (shares[who] >= 0).sum()]]
+        shown = first_few(own, _MOST_JOINTS)
+        values[who] = {"joints": shown, "joint": own[0], "words": words[who] if words else ""}
     size = None if found is None else Bounds(*(each[place] for each in found))
     yield from findings_of(
         kind, of.names, [*values], largest, values.get, size=size, table="joint_annotators"
