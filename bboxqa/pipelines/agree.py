@@ -54,38 +54,33 @@ def agree(
         What `read_coco` returns.
     similarity : str
         How two annotations are compared: "bbox", "giou", "centroid", "obb" (rotated boxes),
-        "polygon", "mask", "pixel", "raster", "keypoints", or the name of a similarity of another
-        package.
+        "polygon", "mask", "pixel", "raster", "keypoints", or one of another package.
     iou_threshold : float or sequence of float
         Two annotations can show one object if their similarity reaches it; one result each.
     matcher : {"auto", "hungarian", "recursive", "greedy", "average", "complete"}
-        How annotations are joined to units. "auto" is "hungarian" in images of two annotators, and
-        "greedy" in others.
+        How annotations are joined to units: "auto" is "hungarian" for two, "greedy" for more.
     category_lenient : bool
         Prefer pairs of equal category when matching.
     missing : {"category", "ignore"}
         Whether a missing annotation counts as a category of its own, or is left out.
     empty_images : {"agree", "unit", "skip"}
-        Whether an image that all its annotators left empty counts as agreement in the mean over
-        images, as one unit of agreement as well, or not at all.
+        Whether an image that all left empty counts 1 in the mean, as a unit as well, or not at all.
     all_touched : bool
         For similarity "raster": burn every pixel that a ring touches.
     bootstrap : int
         Replicates for the intervals, 40 to 100,000; 0 for no intervals.
     seed : int
         Seed of the replicates.
-    min_alpha : float, optional
-        Images with an alpha below it are marked in `result.images`.
-    min_f1 : float, optional
-        Images with an F1 below it are marked as well.
+    min_alpha, min_f1 : float, optional
+        Images with an alpha or F1 below it are marked in `result.images`.
     checks : bool
         Whether boxes in another layout than x, y, width, height in pixels are refused.
     sigmas : float, sequence of float or "estimated"
         For similarity "keypoints": how far each key point scatters; by default COCO's.
     reference : str or Dataset, optional
-        An annotator, or a data set with the annotations of an expert. Each annotator is compared
-        with it: `result.reference`. An annotator who is the reference has no part in the other
-        figures. Read a file of one annotator with ``read_coco(..., min_annotators=1)``.
+        An annotator, or a data set of an expert, read with ``read_coco(..., min_annotators=1)``.
+        Each annotator is compared with it: `result.reference`. An annotator who is the reference
+        has no part in the other figures.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
@@ -98,8 +93,7 @@ def agree(
     ConfigError
         If a setting is not known, has a wrong type, or contradicts another.
     DatasetError
-        If the annotations do not have what the similarity compares, or their boxes are in another
-        layout.
+        If the annotations lack what the similarity compares, or boxes are in another layout.
     TypeError
         If the data are not a `Dataset` but, for instance, the name of a file.
 
@@ -121,13 +115,8 @@ def agree(
     """
     checked = settings_of_keywords(settings)
     data = checked_data(data, checked, "data")
-    if isinstance(reference, Dataset):
+    if not isinstance(reference, str | None):
         reference = checked_data(reference, checked, "reference")
-    elif not isinstance(reference, str | None):
-        raise TypeError(
-            f"reference is a {type(reference).__name__}; expected the name of an annotator, or "
-            "what `bboxqa.read_coco` returns"
-        )
     return agree_with(data, checked, reference=reference, progress=progress)
 
 
