@@ -25,7 +25,7 @@ from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import objects, people, places
 from bboxqa.pipelines.diagnosis.matched_units import check_crowds, matched_units
 from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, said
-from bboxqa.pipelines.diagnosis.significance import LEAST_DRAWS, LEAST_IMAGES, differences
+from bboxqa.pipelines.diagnosis.significance import LEAST_DRAWS, LEAST_IMAGES, Bounds, differences
 from bboxqa.pipelines.diagnosis.warnings import limits, warnings_of
 
 _MOST = 9
@@ -61,7 +61,7 @@ def story_of(of: Diagnosed) -> list[Line]:
     if named:
         apart = differences(of.matched) if judged else {}
         worst = [*people.worst_annotator(of, apart)] if judged else []
-        found += _of_people(of, unused, judged=judged)
+        found += _of_people(of, unused, apart)
         found += [*places.joint_findings(of), *people.work_findings(of)]
         found += objects.category_findings(of, {each.category for each in unused})
     if of.part.reference is None:
@@ -85,8 +85,10 @@ def _may_be_named(part: ThresholdResult, bootstrap: int, data: Dataset) -> bool:
     return bootstrap >= LEAST_DRAWS and n_images >= LEAST_IMAGES
 
 
-def _of_people(of: Diagnosed, unused: Sequence[Unused], *, judged: bool) -> Iterator[Finding]:
-    """Yield who errs, against the reference or the others."""
+def _of_people(
+    of: Diagnosed, unused: Sequence[Unused], apart: Mapping[str, Bounds]
+) -> Iterator[Finding]:
+    """Yield who errs, against the reference or the others; from these they are `apart`."""
     name = places.offset_table(of.tables)
     annotators = of.tables["annotators"]
     if of.part.reference is not None:
@@ -105,8 +107,7 @@ def _of_people(of: Diagnosed, unused: Sequence[Unused], *, judged: bool) -> Iter
             yield from places.offset_findings(two, measures, name)
         yield from places.exchange_findings(of)
         yield from people.two_annotators(two, has_copies=len(left) < len(annotators))
-    elif judged:
-        apart = differences(of.matched)
+    elif apart:
         if name:
             measures = places.displacements(of.tables[name], len(annotators))
             yield from places.offset_findings(annotators, measures, name)
