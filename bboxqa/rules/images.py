@@ -87,8 +87,8 @@ def _missing(document: Document, names: list[str], disk: "ImageFolder") -> Itera
 def _targets(names: list[str], disk: "ImageFolder") -> list[str]:
     """Return the file that each missing name must mean; "" where that is uncertain."""
     owners: dict[str, set[str]] = {}
-    for name, path, near in zip(names, disk.path, disk.suggestions, strict=True):
-        for each in {path, *near} - {""}:
+    for name, place, near in zip(names, disk.places, disk.suggestions, strict=True):
+        for each in {place.path, *near} - {""}:
             owners.setdefault(each, set()).add(name)
     # A file that another record has, or may mean as well, is uncertain.
     return [near[0] if len(near) == 1 == len(owners[near[0]]) else "" for near in disk.suggestions]
@@ -100,8 +100,8 @@ def _undecodable(document: Document, names: list[str], disk: "ImageFolder") -> I
 
     def says(row: int) -> str:
         # Pillow begins its reason with the same words.
-        problem = disk.problem[row].removeprefix("image file is truncated").strip(" ()")
-        what = "is truncated" if disk.truncated[row] else "cannot be decoded"
+        problem = disk.contents[row].problem.removeprefix("image file is truncated").strip(" ()")
+        what = "is truncated" if disk.contents[row].truncated else "cannot be decoded"
         return f"image file {shortened(names[row])} {what}{f': {problem}' if problem else ''}"
 
     where, found = disk.state == ImageState.UNREADABLE, names.__getitem__
@@ -149,7 +149,7 @@ def _size_hits(
     def says(row: int) -> str:
         given, shown = (f"{width:g} x {height:g}" for width, height in (size[row], disk.shown[row]))
         why = ", with width and height swapped" if are_swapped else ""
-        if are_swapped and (size[row] == disk.stored[row]).all():
+        if are_swapped and tuple(size[row]) == disk.contents[row].stored:
             why = ", the size before the EXIF orientation is applied"
         return f"size is {given}{why}; expected {shown}, the size of {shortened(names[row])}"
 
@@ -267,17 +267,19 @@ def _plain(name: str) -> str:
 @_on_disk
 def _twice(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
     """M009: images with the same bytes as an earlier image with another name."""
+    digests = [content.digest for content in disk.contents]
     first: dict[bytes, int] = {}
     repeated = [
         row
-        for row, digest in enumerate(disk.digest)
+        for row, digest in enumerate(digests)
         if disk.state[row] == ImageState.FOUND
         and names[first.setdefault(digest, row)] != names[row]
     ]
 
     def says(row: int) -> str:
-        other = first[disk.digest[row]]
-        how = "is the same file as" if disk.file[row] == disk.file[other] else "has the bytes of"
+        other = first[digests[row]]
+        is_same = disk.places[row].file == disk.places[other].file
+        how = "is the same file as" if is_same else "has the bytes of"
         return f"image {shortened(names[row])} {how} {shortened(names[other])}"
 
     yield from _image_hits(
@@ -286,24 +288,25 @@ def _twice(document: Document, names: list[str], disk: "ImageFolder") -> Iterato
         says,
         expected="each image once",
         found=names.__getitem__,
-        mark=lambda row: " ".join(sorted((names[row], names[first[disk.digest[row]]]))),
+        mark=lambda row: " ".join(sorted((names[row], names[first[digests[row]]]))),
     )
 
 
 @_on_disk
 def _other_format(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
     """M011: files whose first bytes show a different format than their name."""
-    said = [_FORMATS.get(PurePosixPath(path).suffix.lower(), "") for path in disk.path]
-    pairs = zip(disk.format, said, strict=True)
+    said = [_FORMATS.get(PurePosixPath(p.path).suffix.lower(), "") for p in disk.places]
+    formats = [content.format for content in disk.contents]
+    pairs = zip(formats, said, strict=True)
     yield from _image_hits(
         document,
         np.array([bool(found and named and found != named) for found, named in pairs], np.bool_),
         lambda row: (
-            f"image file {shortened(names[row])} is a {disk.format[row]} file; expected "
+            f"image file {shortened(names[row])} is a {formats[row]} file; expected "
             f"{said[row]}, as its name says"
         ),
         "file_name",
-        found=disk.format.__getitem__,
+        found=formats.__getitem__,
         key="file_name",
     )
 

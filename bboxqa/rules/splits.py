@@ -76,9 +76,9 @@ def _by_content(document: Document) -> Iterator[list[_Key]]:
     is_unique = len({*last}) == len({*names})
     for row, name in enumerate(names):
         keys: list[_Key] = []
-        if disk is not None and disk.digest[row]:
-            keys += [("is the same file as", disk.file[row])] if disk.file[row] else []
-            keys.append(("has the same bytes as", disk.digest[row]))
+        if disk is not None and (digest := disk.contents[row].digest):
+            keys += [("is the same file as", file)] if (file := disk.places[row].file) else []
+            keys.append(("has the same bytes as", digest))
         elif name:
             size = tuple(document.image_size[row].tolist())
             keys.append(("has the same name as", name))

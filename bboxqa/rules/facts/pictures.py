@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, frozen_arrays
+from bboxqa.core.arrays import ByteArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import (
     IMAGE_SUFFIXES,
@@ -249,35 +249,33 @@ def _name(image: object) -> str | None:
     return name if isinstance(name, str) and name.strip() else None
 
 
-@frozen_arrays
+@dataclass(frozen=True, eq=False)
 class ImageFolder:
     """The image files of a document with I image records."""
 
     roots: tuple[Path, ...]
     """The resolved folders in which files are searched, in order."""
-    state: ByteArray
-    """(I,) uint8. The `ImageState` of each record."""
-    stored: IndexArray
-    """(I, 2) int64. Width and height in the file, in pixels; -1 for unknown."""
-    shown: IndexArray
-    """(I, 2) int64. Width and height after the EXIF orientation is applied."""
-    truncated: BoolArray
-    """(I,) bool."""
-    problem: tuple[str, ...]
-    """Why a file is unreadable; "" for other files."""
-    digest: tuple[bytes, ...]
-    """Hash of each file; empty for unknown."""
-    format: tuple[str, ...]
-    """The format of each file by its first bytes, see `ImageContent`; "" for unknown."""
-    file: tuple[str, ...]
-    """Absolute path of each file that was read, with links resolved; "" for others."""
-    path: tuple[str, ...]
-    """The path relative to the folder where it was found, with slashes."""
+    places: tuple[Place, ...]
+    """(I,). Where the file of each record is."""
+    contents: "tuple[ImageContent, ...]"
+    """(I,). What the files hold."""
     suggestions: tuple[tuple[str, ...], ...]
     """For missing files and files outside the folders, files with that name elsewhere in the
     folders."""
     unnamed: tuple[str, ...]
     """Image files in the folders that no record names."""
+
+    @cached_property
+    def state(self) -> ByteArray:
+        """(I,) uint8. The `ImageState` of each record."""
+        pairs = zip(self.places, self.contents, strict=True)
+        states = [ImageState.UNREADABLE if c.problem else place.state for place, c in pairs]
+        return np.array(states, np.uint8)
+
+    @cached_property
+    def shown(self) -> IndexArray:
+        """(I, 2) int64. Width and height after the EXIF orientation is applied; -1 for unknown."""
+        return np.array([each.shown for each in self.contents], np.int64).reshape(-1, 2)
 
 
 def scan_images(
@@ -315,38 +313,17 @@ def scan_images(
     places = search.find(names)
     wanted = sorted({place.file for place in places if place.state == ImageState.FOUND})
     contents = dict(zip(wanted, _read_all(list(map(Path, wanted)), progress), strict=True))
-    seen = [
-        contents.get(place.file, ImageContent("" if place.state in _LOST else place.problem))
-        for place in places
-    ]
     meant = _meanings(search, names, places)
     likely = {files[0] for files in meant if len(files) == 1}
     unnamed = search.unnamed([(source, records), *others]) - {*wanted, *likely}
-    first = search.roots[0]
-    state = [
-        ImageState.UNREADABLE if content.problem else place.state
-        for content, place in zip(seen, places, strict=True)
-    ]
     return ImageFolder(
         roots=tuple(search.roots),
-        state=np.array(state, np.uint8),
-        stored=np.array([each.stored for each in seen], np.int64).reshape(-1, 2),
-        shown=np.array([each.shown for each in seen], np.int64).reshape(-1, 2),
-        truncated=np.array([each.truncated for each in seen], np.bool_),
-        problem=tuple(each.problem for each in seen),
-        digest=tuple(each.digest for each in seen),
-        format=tuple(each.format for each in seen),
-        file=tuple(place.file for place in places),
-        path=tuple(place.path for place in places),
-        suggestions=tuple(
-            tuple(
-                Path(file).relative_to(first).as_posix()
-                if Path(file).is_relative_to(first)
-                else search.files[file][1]
-                for file in files
-            )
-            for files in meant
+        places=tuple(places),
+        contents=tuple(
+            contents.get(place.file, ImageContent("" if place.state in _LOST else place.problem))
+            for place in places
         ),
+        suggestions=tuple(tuple(search.files[file][1] for file in files) for files in meant),
         unnamed=tuple(path for file, (_, path) in search.files.items() if file in unnamed),
     )
 

@@ -18,8 +18,9 @@ def test_a_sound_image(tmp_path, suffix):
     save(tmp_path / f"a.{suffix}")
     disk = scan_images(records(f"a.{suffix}"), tmp_path)
     assert disk.state.tolist() == [ImageState.FOUND]
-    assert disk.stored.tolist() == disk.shown.tolist() == [[60, 40]]
-    assert len(disk.digest[0]) == 16
+    assert disk.shown.tolist() == [[60, 40]]
+    assert disk.contents[0].stored == (60, 40)
+    assert len(disk.contents[0].digest) == 16
     assert disk.unnamed == ()
 
 
@@ -39,7 +40,7 @@ def test_a_truncated_image(tmp_path, suffix):
     path.write_bytes(path.read_bytes()[:-500])
     disk = scan_images(records(path.name), tmp_path)
     assert disk.state.tolist() == [ImageState.UNREADABLE]
-    assert disk.truncated.tolist() == [True]
+    assert disk.contents[0].truncated
     assert disk.shown.tolist() == [[60, 40]]
 
 
@@ -50,8 +51,8 @@ def test_what_is_no_image(tmp_path, content):
     (tmp_path / "a.jpg").write_bytes(content)
     disk = scan_images(records("a.jpg"), tmp_path)
     assert disk.state.tolist() == [ImageState.UNREADABLE]
-    assert disk.problem[0]
-    assert str(tmp_path) not in disk.problem[0]
+    assert disk.contents[0].problem
+    assert str(tmp_path) not in disk.contents[0].problem
 
 
 def test_a_decompression_bomb_is_not_decoded(tmp_path, monkeypatch):
@@ -60,7 +61,7 @@ def test_a_decompression_bomb_is_not_decoded(tmp_path, monkeypatch):
         monkeypatch.setattr(pictures, "MOST_PIXELS", allowed)
         disk = scan_images(records("a.png"), tmp_path)
         assert disk.state.tolist() == [ImageState.UNREADABLE]
-        assert "decompression bomb" in disk.problem[0]
+        assert "decompression bomb" in disk.contents[0].problem
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "bmp"])
@@ -71,15 +72,15 @@ def test_a_large_image_is_examined_in_part(suffix, tmp_path, monkeypatch):
     path = tmp_path / f"a.{suffix}"
     picture().save(path)
     disk = scan_images(records(path.name), tmp_path)
-    assert disk.problem == ("",)
-    assert disk.stored.tolist() == [[60, 40]]
+    assert disk.contents[0].problem == ""
+    assert disk.contents[0].stored == (60, 40)
     assert Image.MAX_IMAGE_PIXELS == 1000
     if suffix in {"jpg", "png"}:
         path.write_bytes(path.read_bytes()[:-200])
         disk = scan_images(records(path.name), tmp_path)
-        assert disk.stored.tolist() == [[60, 40]]
-        assert disk.truncated.tolist() == [True]
-        assert "truncated" in disk.problem[0].lower()
+        assert disk.contents[0].stored == (60, 40)
+        assert disk.contents[0].truncated
+        assert "truncated" in disk.contents[0].problem.lower()
 
 
 def broken_tiff(path):
@@ -110,7 +111,8 @@ def test_programs_are_not_started_and_other_files_not_opened(tmp_path):
         "</VRTRasterBand></VRTDataset>"
     )
     disk = scan_images(records("b.png", "c.tif"), tmp_path)
-    assert disk.problem == ("it is not an image of a known format, or its header is broken",) * 2
+    problem = "it is not an image of a known format, or its header is broken"
+    assert [content.problem for content in disk.contents] == [problem] * 2
 
 
 def test_a_raster_that_only_rasterio_reads(tmp_path):
@@ -137,7 +139,7 @@ def test_what_leads_out_of_the_folder_is_not_opened(tmp_path, name):
     save(tmp_path / "a.jpg")
     disk = scan_images(records(name), folder)
     assert disk.state.tolist() == [ImageState.OUTSIDE]
-    assert disk.digest == (b"",)
+    assert disk.contents[0].digest == b""
 
 
 def test_links(tmp_path):
