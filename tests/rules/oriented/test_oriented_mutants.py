@@ -101,11 +101,3 @@ def test_a_box_beside_an_angle_lies_where_it_is_turned(bbox, degrees, expected):
     others = [annotation(number, bbox=(10 * number, 40, 8, 8)) for number in range(2, 9)]
     edges = {"B002", "B003", "B004", "O006"}
     assert codes(document([turned, *others])) & edges == expected
-
-
-@pytest.mark.parametrize("height", [0, -30])
-def test_a_box_of_five_numbers_without_area_is_named(height):
-    found = boxes()
-    content = FORMATS["five"](changed(found, FIRST, sides=(80, height)))
-    message = dict(loud(content))["B001"]
-    assert message == f"bbox height is {height}; expected more than 0"
