@@ -35,8 +35,9 @@ from bboxqa.rules.facts.layout import (
     lie_elsewhere,
     swapped_images,
 )
+from bboxqa.rules.facts.measures import ring_lengths
 from bboxqa.rules.facts.oriented_boxes import rows_with_corners, written_boxes
-from bboxqa.rules.facts.rings import RingState, ring_lengths, ring_states, visible_areas
+from bboxqa.rules.facts.rings import RingState, ring_states, visible_areas
 
 # In pixels. Less than this is rounding by the exporter; sides of YOLO are rounded to six decimals.
 _ROUNDING, _OF_SIDE = 1e-3, 1e-6

@@ -12,7 +12,7 @@ from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Form
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import ANNOTATOR_KEYS, id_number, whole_number
-from bboxqa.rules.facts.boxes import too_small
+from bboxqa.rules.facts.measures import ring_areas, ring_bounds, too_small
 
 if TYPE_CHECKING:
     from bboxqa.formats.positions import Locator
@@ -227,8 +227,6 @@ class Document:
     @cached_property
     def ring_area(self) -> FloatArray:
         """(R,) float64. The signed area of each ring in square pixels (shoelace formula)."""
-        from bboxqa.rules.facts.rings import ring_areas
-
         return ring_areas(self.annotations.rings)
 
     @cached_property
@@ -253,8 +251,6 @@ class Document:
         """
         owner, bounds = self.annotations.rings.row, np.full((len(self.annotations), 4), np.nan)
         if len(owner):
-            from bboxqa.rules.facts.rings import ring_bounds
-
             starts, of_ring = run_starts(owner), ring_bounds(self.annotations.rings)
             bounds[owner[starts], :2] = np.minimum.reduceat(of_ring[:, :2], starts)
             bounds[owner[starts], 2:] = np.maximum.reduceat(of_ring[:, 2:], starts)
