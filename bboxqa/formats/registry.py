@@ -189,8 +189,8 @@ _TITLES = {
 OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
 """Formats with one image per file."""
 SURE = 2
-# Archives and folders whose formats are kept, and files in archives: each is asked about often.
-_ARCHIVES, _FOLDERS, _FILES_INSIDE = 32, 256, 1 << 15
+# Files of archives, and folders, whose formats are kept: each is asked about often.
+_KEPT, _FOLDERS = 1 << 15, 256
 
 
 def names() -> tuple[str, ...]:
@@ -246,7 +246,7 @@ def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
     if is_surely_coco(path):
         return [COCO]
     if is_archive(head_of(path)):
-        return [*_formats_of_archive(path, identity_of(path))]
+        return [*_sure_of(path, identity_of(path))]
     found = _most_sure(path)
     is_table = not found and bool(choices.columns) and _has_boxes(path, choices.columns)
     return [FORMATS["table"]] if is_table else found
@@ -260,18 +260,13 @@ def short_name(found: Format) -> str:
 def format_inside(path: Path) -> Format | None:
     """Return the format of a file inside an archive; None if no format recognises it."""
     archive = archive_around(path)
-    return None if archive is None else _format_inside(path, identity_of(archive))
-
-
-@lru_cache(_FILES_INSIDE)
-def _format_inside(path: Path, identity: Identity) -> Format | None:
-    del identity
-    return next((each for each in _most_sure(path) if each is not COCO), None)
+    found = () if archive is None else _sure_of(path, identity_of(archive))
+    return next((each for each in found if each is not COCO), None)
 
 
 # Formats open all files of an archive, and reading one asks several times.
-@lru_cache(_ARCHIVES)
-def _formats_of_archive(path: Path, identity: Identity) -> tuple[Format, ...]:
+@lru_cache(_KEPT)
+def _sure_of(path: Path, identity: Identity) -> tuple[Format, ...]:
     del identity
     return tuple(_most_sure(path))
 

@@ -445,11 +445,12 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
     """Return the error for a folder without files to read, which describes the folder."""
     if all((folder / name).is_file() for name in RESULT_FILES):
         what = "compare" if (folder / "changes.csv").is_file() else "agree"
-        page = f"For a page of the result: bboxqa report {typed_paths([folder])}"
-        advice = page if what == "agree" else "Name the files of annotations that were compared."
+        advice = "Name the files of annotations that were compared."
+        if what == "agree":
+            advice = f"For a page of the result: bboxqa report {typed_paths([folder])}"
         problem = f"{folder}: holds a result of `bboxqa {what}`, no annotations"
         return DatasetError([problem], advice)
-    files = [each for each in folder.rglob("*") if each.is_file() and each.name[0] != "."]
+    files = sorted(e for e in folder.rglob("*") if e.is_file() and e.name[0] != ".")
     if not files:
         held = "a folder without files" if any(folder.iterdir()) else "an empty folder"
         return DatasetError([f"{folder}: is {held}"], _NAME_ONE)
@@ -458,23 +459,22 @@ def _nothing_in(folder: Path, ends: Sequence[str], pattern: str | None) -> Datas
         some = some.replace("file", "image", 1)
         problem = f"{folder}: holds images only ({some}); expected their annotations"
         return DatasetError([problem], _NAME_ONE)
-    named = (each for each in sorted(files) if each.name.lower().endswith((*ends, *ARCHIVES)))
-    if not pattern and (file := next(named, None)) is not None:
+    if pattern:
+        problem = f"{folder}: no file that matches {pattern!r} is of a known format ({some})"
+        return DatasetError([problem])
+    problem = f"{folder}: no file in this folder is of a known format ({some})"
+    named = (each for each in files if each.name.lower().endswith((*ends, *ARCHIVES)))
+    if (file := next(named, None)) is not None:
         try:
             listed(file)
         except DatasetError as error:
             inside = f"{file.relative_to(folder)}{error.problems[0].removeprefix(str(file))}"
-            problem = f"{folder}: no file in this folder is of a known format ({some})"
             return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
-    # Text labels are read as a folder, and archives if there is nothing else.
-    *kinds, last = (end.removeprefix(".") for end in (*ends, ".txt", *ARCHIVES))
-    matching = f" that matches {pattern!r}" if pattern else ""
-    what = f"no {', '.join(kinds)} or {last} file{matching} in this folder is of a known format"
-    labels = (
+    return DatasetError(
+        [problem],
         "Labels of YOLO have a class and a box in shares of the image, such as "
-        "0 0.5 0.5 0.2 0.1; those of DOTA have four corners in pixels and a category."
+        "0 0.5 0.5 0.2 0.1; those of DOTA have four corners in pixels and a category.",
     )
-    return DatasetError([f"{folder}: {what} ({some})"], "" if pattern else labels)
 
 
 def matching_parts_of(path: Path, pattern: str | None, choices: Choices = NO_CHOICES) -> list[Path]:

@@ -18,13 +18,6 @@ def studio(left, who):
     return json.dumps([task(number, work(who, box(left, 10, 20, 20))) for number in (1, 2)])
 
 
-def minimal(left, who):
-    value = {"x": left, "y": 10, "width": 20, "height": 20, "rotation": 0}
-    region = value | {"rectanglelabels": ["cat"], "original_width": 200, "original_height": 100}
-    more = {"annotation_id": 1, "annotator": who, "lead_time": 2.0}
-    return json.dumps([{"id": 1, "image": "/data/a.jpg", "label": [region], **more}])
-
-
 def datumaro(left, _who):
     shape = {"id": 0, "type": "bbox", "label_id": 0, "bbox": [left, 10, 20, 20], "attributes": {}}
     item = {"id": "a", "annotations": [shape], "image": {"path": "a.jpg", "size": [80, 100]}}
@@ -46,11 +39,6 @@ def table(left, _who):
     return "\n".join(("image,label,x,y,width,height", *rows, ""))
 
 
-def lines(left, _who):
-    rows = ({"image": f"{name}.jpg", "label": "cat", "x": left} for name in "ab")
-    return "".join(json.dumps(row | {"y": 10, "width": 20, "height": 20}) + "\n" for row in rows)
-
-
 def cvat(left, who):
     drawn = f'<box label="cat" xtl="{left}" ytl="10" xbr="{left + 20}" ybr="30"/>'
     shown = f'<image id="0" name="a.jpg" width="100" height="80">{drawn}</image>'
@@ -61,12 +49,10 @@ def cvat(left, who):
 KINDS = {
     "cvat": (cvat, "xml"),
     "studio": (studio, "json"),
-    "minimal": (minimal, "json"),
     "datumaro": (datumaro, "json"),
     "coco": (coco, "json"),
     "results": (results, "json"),
     "table": (table, "csv"),
-    "lines": (lines, "jsonl"),
 }
 
 

@@ -198,7 +198,7 @@ def test_a_pattern_chooses_files_of_a_folder(tmp_path):
         "ann_v2",
         "bob_v2",
     )
-    with pytest.raises(DatasetError, match=r"no json.* file that matches '\*_v3.json' in this fo"):
+    with pytest.raises(DatasetError, match=r"no file that matches '\*_v3.json' is of a"):
         read_dataset(tmp_path, Reading(pattern="*_v3.json"))
 
 

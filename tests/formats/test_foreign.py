@@ -24,8 +24,6 @@ FILES = [
     ("a.eaf", ELAN, "is ELAN's own file; expected COCO JSON"),
     ("empty.xml", "", "is empty"),
     ("a.zip", "", "is empty"),
-    ("a.tar", "", "is empty"),
-    ("a.json.gz", "", "is empty"),
     ("a.xml", "<x/>", "is XML of neither CVAT nor Pascal VOC; expected COCO JSON"),
     ("a.zip", b"PK\x03\x04....", "is a zip archive that cannot be read: its list of files, at the"),
     ("a.json.gz", b"\x1f\x8b\x08\0", "cannot be read: Compressed file ended before the end"),
@@ -36,7 +34,6 @@ FILES = [
         "is an archive in which no file is of a known format (1 file: a.txt)",
     ),
     ("a.png", b"\x89PNG\r\n\x1a\n", "is an image; expected COCO JSON"),
-    ("a.jpg", b"\xff\xd8\xff\xe0", "is an image; expected COCO JSON"),
     ("a.txt", "0 0.5 0.5 0.25 1\n17 .5 0.1 0.2 0.3\n", "is labels of YOLO; expected COCO JSON"),
     ("a.txt", "gsd:0.14\n1 1 5 1 5 3 1 3 plane 0\n", "is labels of DOTA; expected COCO JSON"),
     (
@@ -46,26 +43,19 @@ FILES = [
     ),
     ("a.parquet", b"PAR1\x15\x04", "is not Parquet that can be read: "),
     ("a.csv", "", "is empty; expected a table with a header"),
-    ("a.csv", "\ufeff\n", "is empty; expected a table with a header"),
+    ("a.jsonl", "", "is empty; expected a table"),
+    ("a.parquet", "", "is empty; expected a table"),
     (
         "a.csv",
         "unit;annotator\n",
         "is a table with the columns unit, annotator; expected columns of images and boxes",
     ),
-    ("a.csv", "\ufeffunit,value\n", "is a table with the columns unit, value; expected columns"),
     ("a.csv", "\ufeffunit\n".encode("utf-16-le"), "is a table with the columns unit; expected"),
-    (
-        "a.csv",
-        "a,b,c,d,e,f,g,h\n",
-        "is a table with the columns a, b, c, d, e, f and 2 more; expected",
-    ),
     (
         "a.csv",
         "a.jpg,96,151,184,204,cat\n",
         "is a table whose first line has numbers (a.jpg, 96, 151, 184, 204, cat); expected a line",
     ),
-    ("a.csv", "file,2020,2021\n", "is a table with the columns file, 2020, 2021; expected columns"),
-    ("a.txt", "\ufeff0\t0.5 0.5 0.25 1\r\n", "is labels of YOLO; expected COCO JSON"),
     ("a.db", b"SQLite format 3\0", "is an SQLite database; expected COCO JSON"),
     ("a.pdf", b"%PDF-1.7", "is a PDF; expected COCO JSON"),
     ("a.dat", bytes(range(256)) * 9, "is not text; expected COCO JSON"),
@@ -79,11 +69,6 @@ FILES = [
     (
         "samples.json",
         '{"samples": [{"filepath": "a.jpg", "gt": {"_cls": "Detections", "detections": []}}]}',
-        "is FiftyOne's own JSON; expected COCO JSON",
-    ),
-    (
-        "labels.json",
-        '{"classes": null, "labels": {"a": [{"label": "cat", "bounding_box": [0, 0, 0.5, 1]}]}}',
         "is FiftyOne's own JSON; expected COCO JSON",
     ),
     (
@@ -102,7 +87,6 @@ FILES = [
         "is XML of Pascal VOC turned into JSON; expected COCO JSON",
     ),
     ("a.npy", b"\x93NUMPY\1\0v\0{", "is a file of NumPy arrays; expected COCO JSON"),
-    ("a.npz", packed("boxes.npy", b"\x93NUMPY"), "is a file of NumPy arrays; expected COCO JSON"),
     ("a.pt", packed("archive/data.pkl", b"\x80\2."), "is a file of PyTorch; expected COCO JSON"),
     ("a.pkl", b"\x80\4\x95\0.", "is pickled Python objects, which could run any code; expected"),
     ("a.h5", b"\x89HDF\r\n\x1a\n\0\0", "is HDF5; expected COCO JSON"),
@@ -117,7 +101,7 @@ def written(path, content):
     return path
 
 
-@pytest.mark.parametrize("command", [("validate",), ("agree",), ("plan", "--target-width", "0.1")])
+@pytest.mark.parametrize("command", [("validate",), ("agree",)])
 @pytest.mark.parametrize(("name", "content", "words"), FILES)
 def test_it_is_named_with_what_to_do(tmp_path, command, name, content, words):
     written(tmp_path / name, content)
@@ -131,11 +115,8 @@ def test_it_is_named_with_what_to_do(tmp_path, command, name, content, words):
 @pytest.mark.parametrize("command", ["report", "agree"])
 def test_an_address_of_a_store_is_one(tmp_path, command):
     done = run(command, "s3://bucket/a", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.splitlines() == [
-        "Error: s3://bucket/a: is an address; expected a file",
-        "Download it first.",
-    ]
+    expected = "Error: s3://bucket/a: is an address; expected a file\nDownload it first.\n"
+    assert (done.returncode, done.stderr) == (2, expected)
 
 
 BACKUP = [{"version": 0, "tags": [], "shapes": [{"type": "rectangle"}], "tracks": []}]
@@ -148,11 +129,6 @@ ROW = {"data_row": {"id": "c1"}, "media_attributes": {}, "projects": {}}
     [
         ("a.json", json.dumps(LABELBOX), "JSON of Labelbox"),
         ("a.ndjson", json.dumps(ROW) + "\n" + json.dumps(ROW) + "\n", "JSON of Labelbox"),
-        (
-            "a.json",
-            '[{"image": "a.jpg", "annotations": [{"label": "b", "coordinates": {"x": 1}}]}]',
-            "JSON of CreateML",
-        ),
         ("annotations.json", json.dumps(BACKUP), "JSON of a CVAT backup"),
         ("a.jsonl", '{"file": "a", "text": "b"}\n' * 2, "a table with the columns file, text"),
     ],
@@ -163,13 +139,6 @@ def test_files_of_other_programs_are_named_alone_and_in_a_folder(tmp_path, name,
     for source in sources:
         with pytest.raises(DatasetError, match=f"{name}: is {what}; expected "):
             list_files([source])
-
-
-@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.parquet", "a.csv"])
-def test_empty_tables_are_named(tmp_path, name):
-    (tmp_path / name).write_bytes(b"")
-    with pytest.raises(DatasetError, match="is empty; expected a table"):
-        list_files([tmp_path / name])
 
 
 def test_an_empty_label_file_is_no_broken_json(tmp_path):
