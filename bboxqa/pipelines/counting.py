@@ -27,7 +27,7 @@ from bboxqa.agreement.counts.unit_counts import (
     join_coincidences,
 )
 from bboxqa.agreement.objects import has_meaning
-from bboxqa.core.arrays import BoolArray, IntArray, blocks, frozen_arrays, sum_by
+from bboxqa.core.arrays import BoolArray, IntArray, blocks, sum_by
 from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
@@ -43,7 +43,7 @@ from bboxqa.model.units import CandidatePairs, Coincidences, ReliabilityData, Un
 _CROWDED = 1 << 20
 
 
-@frozen_arrays
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ImagePart:
     """Images and the annotations that are compared in them."""
 

@@ -25,9 +25,9 @@ def data():
 
 
 def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
-    result = agree_with(data, AgreeSettings(bootstrap=0))
-    assert result.diagnoser.is_quick
+    assert agree_with(data, AgreeSettings(bootstrap=0)).diagnoser.is_quick
     monkeypatch.setattr(matched_units, "_PAIRS", -180 * matched_units._OF_ANNOTATION)
+    result = agree_with(data, AgreeSettings(bootstrap=0))
     assert re.match("image 'image 0000': too many of its 60 annotations", result.diagnoser.why_slow)
     with pytest.raises(DatasetError, match="image 'image 0000'"):
         result.diagnose()

@@ -249,7 +249,7 @@ def test_groups_that_agree_among_themselves_are_named():
         for who in range(6)
         if rng.random() < 0.95
     ]
-    story = bboxqa.agree(dataset(rows, n_annotators=6), bootstrap=200).story()
+    story = bboxqa.agree(dataset(rows, n_annotators=6), bootstrap=200).diagnose()
     people = [f"annotator {who:04}" for who in range(6)]
     found = sentence(story, "agree among themselves, and less with each other")
     assert found.startswith(

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Progress
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.pipelines.counting import ImagePart
-from bboxqa.pipelines.diagnosis.matched_units import check_crowds
+from bboxqa.pipelines.diagnosis.matched_units import too_crowded
 
 # With more boxes, or outlines, the story takes longer than the figures and is made on request only.
 _QUICK, _QUICK_OUTLINES = 100_000, 10_000
@@ -41,11 +40,7 @@ class ImageDiagnoser:
         if len(data.annotations) > (_QUICK_OUTLINES if has_outlines else _QUICK):
             drawn = "outlines" if has_outlines else "annotations"
             return f"with {len(data.annotations):,} {drawn} it takes longer than the figures"
-        try:
-            check_crowds(data)
-        except DatasetError as error:
-            return error.problems[0]
-        return ""
+        return too_crowded(self.images)
 
     def story(self, result: MeasuredAgreement) -> Story:
         """Return sentences on what lowers agreement at the first threshold: who, what and where."""

@@ -13,6 +13,7 @@ from bboxqa.core.arrays import (
     run_starts,
 )
 from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.remembered import remembered
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.object_cells import edges_of
 from bboxqa.diagnostics.offsets import edge_differences, medians, of_others
@@ -23,7 +24,7 @@ from bboxqa.geometry.kernels.boxes import rotated_iou
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.matching.matchers import match, matcher
 from bboxqa.matching.objects import loose_objects, without_repetitions
-from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.annotations import Annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import smallest_angle
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
@@ -185,19 +186,20 @@ _ROWS = 1 << 25
 _ROWS_OF_ANNOTATION = 1000
 
 
-def check_crowds(data: Dataset) -> None:
-    """Raise DatasetError if too many pairs of annotations overlap.
+@remembered
+def too_crowded(images: ImagePart) -> str:
+    """Return in which image too many pairs of annotations overlap; "" if it is nowhere.
 
     A diagnosis compares all pairs of annotations of an image whose boxes overlap, also those of one
     annotator. A quarter of a million pairs, and 25 for each annotation, are allowed.
     """
-    of = data.annotations
+    data, of = images.data, images.data.annotations
     n_drawn = np.bincount(of.image, minlength=len(data.image_names))
     most = _PAIRS + _OF_ANNOTATION * len(of)
     # Images of few annotations cannot have more pairs than the allowance per annotation.
     large = n_drawn > 2 * _OF_ANNOTATION
     if (np.where(large, n_drawn * (n_drawn - 1) // 2, 0)).sum() <= most:
-        return
+        return ""
     some = of.take(np.flatnonzero(large[of.image]))
     image, edges = some.image.astype(np.int64), edges_of(some.bbox)
     if some.keypoints is not None:
@@ -209,12 +211,12 @@ def check_crowds(data: Dataset) -> None:
         n_pairs += np.bincount(image[one[one < other]], minlength=len(n_pairs))
         if n_pairs.sum() > most:
             worst = int(n_pairs.argmax())
-            problem = (
+            return (
                 f"image {data.image_names[worst]!r}: too many of its {n_drawn[worst]:,} "
                 "annotations overlap: a diagnosis compares all pairs of them, which takes minutes; "
                 f"expected {most:,} pairs in all images at most"
             )
-            raise DatasetError([problem], "Look for repeated annotations with: bboxqa validate")
+    return ""
 
 
 def check_rematching(matched: MatchedUnits) -> None:

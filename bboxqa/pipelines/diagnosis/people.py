@@ -231,8 +231,11 @@ def _left_out(of: Diagnosed, name: str) -> str:
 def group_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield which annotators agree among themselves, and less with the others.
 
-    Copies are no group: they have a sentence of their own.
+    Copies are no group: they have a sentence of their own. Looking for groups takes longer than the
+    figures: they are told where their table was asked for.
     """
+    if "agreement_groups" not in of.tables:
+        return
     group = confirmed_groups(of.matched)
     if not group.any() or of.tables["copies"]["copied"].any():
         return

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, names_in_words
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
@@ -23,7 +24,7 @@ from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import objects, people, places
-from bboxqa.pipelines.diagnosis.matched_units import check_crowds, matched_units
+from bboxqa.pipelines.diagnosis.matched_units import matched_units, too_crowded
 from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, said
 from bboxqa.pipelines.diagnosis.significance import LEAST_DRAWS, LEAST_IMAGES, Bounds, differences
 from bboxqa.pipelines.diagnosis.warnings import limits, warnings_of
@@ -277,7 +278,8 @@ def _diagnosed(
     progress: Progress | None,
 ) -> Diagnosed:
     """Return the units at the first threshold, and the wanted tables that the data allow."""
-    check_crowds(images.data)
+    if crowded := too_crowded(images):
+        raise DatasetError([crowded], "Look for repeated annotations with: bboxqa validate")
     part, drawn = result.thresholds[0], images.data.annotations
     settings = msgspec.structs.replace(result.settings, iou_threshold=(part.iou_threshold,))
     matched = matched_units(images, settings, progress=progress)
