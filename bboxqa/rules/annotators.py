@@ -1,6 +1,7 @@
 """A: how annotators are named, who annotated what, and copies between annotators."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -38,14 +39,15 @@ def _of(
     rows: Sequence[int] | IndexArray,
     key: str,
     message: str,
-    **more: Any,
+    expected: str,
+    found: Any = None,
 ) -> Defect:
     """Return a defect of records of a list, which stands at the first."""
     first, keys = int(rows[0]), key.split(".") if key else []
-    ids: dict[str, Any] = {"image": document.images.get(first, "id")} if name == "images" else {}
-    ids = (ids or document.ids(first)) | more.pop("ids", {})
-    pointer = pointer_to(name, first, *keys)
-    return summary_defect(message, name, rows, *keys, pointer=pointer, ids=ids, **more)
+    is_image, pointer = name == "images", pointer_to(name, first, *keys)
+    ids = {"image": document.images.get(first, "id")} if is_image else document.ids(first)
+    more = {"pointer": pointer, "ids": ids, "found": found, "expected": expected}
+    return summary_defect(message, name, rows, *keys, **more)
 
 
 def _inconsistent(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -313,17 +315,11 @@ def _by_nobody(
     document: Document, asked: IndexArray, found: str | list[str], message: str
 ) -> Defect:
     """Return a defect of the images that list annotators who have no annotations there."""
+    shown = found if isinstance(found, str) else found[:3]
+    expected = "annotations by every listed annotator"
+    defect = _of(document, "images", asked[:, 0], "", message, expected, shown)
     first = found if isinstance(found, str) else found[0]
-    return _of(
-        document,
-        "images",
-        asked[:, 0],
-        "",
-        message,
-        found=found if isinstance(found, str) else found[:3],
-        expected="annotations by every listed annotator",
-        ids={"annotator": first},
-    )
+    return replace(defect, ids={**defect.ids, "annotator": first})
 
 
 def _copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:

@@ -311,8 +311,8 @@ def _other_format(document: Document, names: list[str], disk: "ImageFolder") -> 
     )
 
 
-def _one(name: str, **more: int) -> dict[str, list[dict[str, object]]]:
-    return {"images": [{"file_name": name, **more}]}
+def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[str, object]]]:
+    return {"images": [{"file_name": name, "width": size[0], "height": size[1]}]}
 
 
 RULES = (
@@ -353,8 +353,8 @@ RULES = (
         explanation="""Width and height differ from the file with its EXIF orientation applied. The
             unsafe fix writes the size of the file if all annotations of the image fit into it;
             first make sure that they were drawn on it.""",
-        bad=_one("of-640-x-480.jpg", width=1280, height=960),
-        good=_one("of-640-x-480.jpg", width=640, height=480),
+        bad=_one("of-640-x-480.jpg", (1280, 960)),
+        good=_one("of-640-x-480.jpg", (640, 480)),
         check=_other_size,
         fix="unsafe",
     ),
@@ -368,8 +368,8 @@ RULES = (
         explanation="""Width and height are swapped compared with the file. The unsafe fix swaps
             them if all annotations then fit; make sure that they were drawn on the upright
             image.""",
-        bad=_one("upright.jpg", width=4032, height=3024),
-        good=_one("upright.jpg", width=3024, height=4032),
+        bad=_one("upright.jpg", (4032, 3024)),
+        good=_one("upright.jpg", (3024, 4032)),
         check=_swapped_size,
         fix="unsafe",
     ),

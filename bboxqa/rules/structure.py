@@ -438,7 +438,7 @@ def _score(document: Document, _settings: ValidateSettings, *, are_wrong: bool) 
     yield from value_hits(document, "annotations", "score", where, _SCORE)
 
 
-def _one(**annotation: Any) -> dict[str, Any]:
+def _one(annotation: dict[str, Any]) -> dict[str, Any]:
     """Return an example of one annotation."""
     return {"annotations": [annotation]}
 
@@ -480,8 +480,8 @@ RULES: tuple[Rule, ...] = (
         breaks="pycocotools stops with a KeyError at the first record without the key.",
         explanation="""Each record needs its id, and each annotation an image_id, a category_id and
             a bbox. An outline without a bbox is a warning if other annotations have one.""",
-        bad=_one(category_id=ABSENT),
-        good=_one(segmentation=_RING),
+        bad=_one({"category_id": ABSENT}),
+        good=_one({"segmentation": _RING}),
         check=_required,
         requires=("S012",),
     ),
@@ -507,8 +507,8 @@ RULES: tuple[Rule, ...] = (
         breaks="COCOeval stops with KeyError 'iscrowd', or ignores the object if it is 2 or more.",
         explanation="""iscrowd is 0 for one object and 1 for a group drawn as one. The fix writes 0
             if it is missing or null, and 0 or 1 for values such as true, 1.0 or "1".""",
-        bad=_one(iscrowd=ABSENT),
-        good=_one(iscrowd=0),
+        bad=_one({"iscrowd": ABSENT}),
+        good=_one({"iscrowd": 0}),
         check=_crowd,
         fix="safe",
         requires=("S012",),
@@ -521,8 +521,8 @@ RULES: tuple[Rule, ...] = (
         explanation="""A bbox is a list of x, y, width and height in pixels, or of the five or eight
             numbers that most boxes have (O009). The unsafe fix converts text to numbers, or else
             writes the bounds of a valid outline; it changes no file of rotated boxes.""",
-        bad=_one(bbox=["10", "10", "20", "30"], area=600),
-        good=_one(bbox=[10.0, 10, 2e1, 30]),
+        bad=_one({"bbox": ["10", "10", "20", "30"], "area": 600}),
+        good=_one({"bbox": [10.0, 10, 2e1, 30]}),
         check=_box,
         fix="unsafe",
         requires=("F004",),
@@ -573,8 +573,8 @@ RULES: tuple[Rule, ...] = (
         explanation="""A segmentation is a list of polygons or a mask as run lengths. This one is
             neither, or is missing while more than half of the annotations have one. Draw the
             outline, or train on boxes only.""",
-        bad=_one(segmentation=7),
-        good=_one(segmentation=_RING),
+        bad=_one({"segmentation": 7}),
+        good=_one({"segmentation": _RING}),
         check=_outline,
         requires=("S012",),
     ),
@@ -585,8 +585,8 @@ RULES: tuple[Rule, ...] = (
         breaks="COCOeval stops with KeyError 'area': it sorts objects by size.",
         explanation="""The area in square pixels is missing or not a number. The fix computes it
             from the outline, or from the box if there is none.""",
-        bad=_one(area=ABSENT),
-        good=_one(area=600.0),
+        bad=_one({"area": ABSENT}),
+        good=_one({"area": 600.0}),
         check=_area,
         fix="safe",
         requires=("S012",),
@@ -636,8 +636,8 @@ RULES: tuple[Rule, ...] = (
         explanation="""A coordinate is more than a thousand million pixels from 0, or an angle is a
             million degrees or more. The unsafe fix replaces a box by the bounds of its outline.
             Redraw other annotations, or remove them.""",
-        bad=_one(bbox=[1e300, 10, 20, 30], segmentation=_RING),
-        good=_one(bbox=[10, 10, 20, 30], segmentation=_RING),
+        bad=_one({"bbox": [1e300, 10, 20, 30], "segmentation": _RING}),
+        good=_one({"bbox": [10, 10, 20, 30], "segmentation": _RING}),
         check=_too_large,
         fix="unsafe",
         requires=("F004",),

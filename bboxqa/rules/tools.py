@@ -1,5 +1,6 @@
 """T: defects of files of annotation tools, which the formats find while they read."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from bboxqa.model.findings import Severity
@@ -47,10 +48,10 @@ _PICTURE = "P3 100 80 255"
 _LABEL = "0 0.5 0.5 0.25 0.25\n"
 
 
-def _files(label: str = _LABEL, names: str = "[cat]", **more: str) -> Files:
-    """Return a small data set; further files are named with __ for / and _ for a dot."""
-    files = {"data.yaml": f"names: {names}\n", "labels/a.txt": label, "images/a.ppm": _PICTURE}
-    return Files(files | {k.replace("__", "/").replace("_", "."): v for k, v in more.items()})
+def _files(more: Mapping[str, str], names: str = "[cat]") -> Files:
+    """Return a small data set with further files."""
+    files = {"data.yaml": f"names: {names}\n", "labels/a.txt": _LABEL, "images/a.ppm": _PICTURE}
+    return Files({**files, **more})
 
 
 def _xml(name: str = "a.jpg", xmin: int = 10, xmax: int = 30) -> str:
@@ -232,8 +233,8 @@ RULES = (
         explanation="""A label has a class that data.yaml or classes.txt does not name. Classes
             begin with 0, so the last of 3 names belongs to class 2. Add the names, or correct the
             number.""",
-        bad=_files("3 0.5 0.5 0.25 0.25\n"),
-        good=_files(),
+        bad=_files({"labels/a.txt": "3 0.5 0.5 0.25 0.25\n"}),
+        good=_files({}),
     ),
     _rule(
         code="T021",
@@ -242,8 +243,8 @@ RULES = (
         breaks="Training stops, or learns classes that do not exist.",
         explanation="""nc in data.yaml is the number of classes, but there are more or fewer names.
             Correct nc, or omit it, as it follows from the names.""",
-        bad=_files(names="[cat]\nnc: 2"),
-        good=_files(names="[cat]\nnc: 1"),
+        bad=_files({}, "[cat]\nnc: 2"),
+        good=_files({}, "[cat]\nnc: 1"),
     ),
     _rule(
         code="T022",
@@ -252,8 +253,8 @@ RULES = (
         breaks="Training ignores the labels.",
         explanation="""There are image files, but none has the name of this label file. It was
             renamed or removed, or it is in an unexpected folder.""",
-        bad=_files(labels__b_txt=""),
-        good=_files(labels__b_txt="", images__b_ppm=_PICTURE),
+        bad=_files({"labels/b.txt": ""}),
+        good=_files({"labels/b.txt": "", "images/b.ppm": _PICTURE}),
     ),
     _rule(
         code="T023",
@@ -263,8 +264,8 @@ RULES = (
         explanation="""By default, the annotator counts as not asked about such an image; with
             `--missing-txt asked`, as having found nothing there. To record it in the data, write an
             empty label file for each image in which nothing was found.""",
-        bad=_files(images__b_ppm=_PICTURE),
-        good=_files(images__b_ppm=_PICTURE, labels__b_txt=""),
+        bad=_files({"images/b.ppm": _PICTURE}),
+        good=_files({"images/b.ppm": _PICTURE, "labels/b.txt": ""}),
     ),
     _rule(
         code="T024",
@@ -273,8 +274,8 @@ RULES = (
         breaks="A model learns them as two classes; bboxqa treats them as one category.",
         explanation="""The file of names gives several classes the same name. Rename one of them, or
             give all labels the same class.""",
-        bad=_files(names="[cat, cat]"),
-        good=_files(names="[cat, dog]"),
+        bad=_files({}, "[cat, cat]"),
+        good=_files({}, "[cat, dog]"),
     ),
     _rule(
         code="T030",
