@@ -69,19 +69,15 @@ def compare(
     from bboxqa.cli.console import show, tracking
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.model.comparison import SinceRun
-    from bboxqa.pipelines.compare import (
-        compare_files,
-        compare_result,
-        is_saved_result,
-        saved_reading,
-        saved_settings,
-    )
+    from bboxqa.pipelines.compare import compare_files, saved_result
 
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
-    is_saved = is_saved_result(before)
-    choices = reading_of(config, given, saved_reading(before) if is_saved else {})
-    settings = agree_settings(config, given, saved_settings(before) if is_saved else None)
+    saved = saved_result(before)
+    manifest = {} if saved is None else saved["manifest"]
+    choices = reading_of(config, given, manifest.get("reading", {}))
+    of_result = {k: v for k, v in manifest.get("settings", {}).items() if v is not None}
+    settings = agree_settings(config, given, of_result or None)
     if out is not None:
         from bboxqa.report.result_files import check_folder
 
@@ -89,20 +85,16 @@ def compare(
     if pseudonyms is not None:
         check_key(pseudonyms, [out])
     with tracking() as progress:
-        if is_saved:
-            result = compare_result(
-                before, after, settings, pseudonyms=pseudonyms, choices=choices, progress=progress
-            )
-        else:
-            result = compare_files(
-                before,
-                after,
-                settings,
-                pseudonyms=pseudonyms,
-                digest=out is not None,
-                choices=choices,
-                progress=progress,
-            )
+        result = compare_files(
+            before,
+            after,
+            settings,
+            saved=saved,
+            pseudonyms=pseudonyms,
+            digest=out is not None,
+            choices=choices,
+            progress=progress,
+        )
     if isinstance(result, SinceRun):
         _show_since(result, output_format, out)
         return 0

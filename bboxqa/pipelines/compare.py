@@ -108,25 +108,40 @@ def compare_files(
     after: AnyPath,
     settings: AgreeSettings,
     *,
+    saved: Mapping[str, Any] | None = None,
     pseudonyms: Path | None = None,
     digest: bool = True,
     choices: Choices = NO_CHOICES,
     progress: Progress | None = None,
-) -> ComparisonResult:
+) -> ComparisonResult | SinceRun:
     """Read two versions and compare them, with checked settings.
 
     `before` and `after` are files or folders; the other parameters are those of `compare` and
-    `read_coco`. Raises DatasetError if nothing is compared, as no image is in both versions and not
-    both of them have agreement.
+    `read_coco`. Where `before` is a saved result, `saved` is what `saved_result` returns: then the
+    files that were measured are compared, or if these have changed, the saved figures are.
+
+    Raises DatasetError if nothing is compared, as no image is in both versions and not both of them
+    have agreement, and ConfigError if saved figures were measured with other settings.
     """
+    inputs = [] if saved is None else saved["manifest"]["inputs"]
+    scores = [each["score"] for each in inputs if each.get("score") is not None]
     reading = replace(
-        AS_COMPARED, score=0, min_annotators=1, by_files="any", pseudonyms=pseudonyms,
-        digest=digest, choices=choices, progress=progress,
+        AS_COMPARED, min_annotators=1, by_files="any", pseudonyms=pseudonyms, choices=choices,
+        digest=digest or saved is not None, progress=progress,
+        score=(scores or [AS_COMPARED.score if inputs else 0])[0],
     )  # fmt: skip
-    first, second = (read_for(path, settings, reading) for path in (before, after))
-    if pseudonyms is not None:
-        # A file that is alone may be named after a person of the other version.
-        first, second = (without_people(each, pseudonyms) for each in (first, second))
+    second = read_for(after, settings, reading)
+    if saved is None:
+        first = read_for(before, settings, reading)
+        if pseudonyms is not None:
+            # A file that is alone may be named after a person of the other version.
+            first, second = (without_people(each, pseudonyms) for each in (first, second))
+    else:
+        key = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
+        former, reason = _former(inputs, settings, reading, key)
+        if former is None:
+            return _since(saved, str(before), second, settings, f"{hider(key)(reason)}. {_MOVED}")
+        first = former
     result = compare_with(first, second, settings, progress=progress)
     if not result.thresholds:
         _check_common_image(first, second, result.images)
@@ -262,85 +277,30 @@ def _agreement_notes(
             yield shift_note(what, part.pooled.interval_shift)
 
 
-def is_saved_result(path: Path) -> bool:
-    """Return whether a path is the folder of a result of `agree --out`."""
-    return (path / "manifest.json").is_file() and (path / "summary.json").is_file()
+def saved_result(path: Path) -> dict[str, dict[str, Any]] | None:
+    """Return the documents of a result of `agree --out`; None where a path is no such folder."""
+    names = ("manifest.json", "summary.json")
+    return read_saved(path) if all((path / name).is_file() for name in names) else None
 
 
-def saved_settings(folder: Path) -> dict[str, Any]:
-    """Return the settings of a saved result, as those of a file, without those that have no value.
-
-    Raises DatasetError if the folder holds no result.
-    """
-    settings = read_saved(folder)["manifest"]["settings"]
-    return {key: value for key, value in settings.items() if value is not None}
-
-
-def saved_reading(folder: Path) -> dict[str, str]:
-    """Return what was said about the files of a saved result, by option."""
-    found: dict[str, str] = read_saved(folder)["manifest"].get("reading", {})
-    return found
-
-
-def compare_result(
-    folder: Path,
-    after: AnyPath,
-    settings: AgreeSettings,
-    *,
-    pseudonyms: Path | None = None,
-    choices: Choices = NO_CHOICES,
-    progress: Progress | None = None,
-) -> ComparisonResult | SinceRun:
-    """Return the changes since a result was saved in the folder of `agree --out`.
-
-    If the measured files are still there, both versions are compared as by `compare`. Otherwise
-    the saved figures are.
-
-    Raises
-    ------
-    DatasetError
-        If the folder holds no result.
-    ConfigError
-        If saved figures are compared that were measured with other settings.
-    """
-    saved = read_saved(folder)
-    reading = replace(
-        AS_COMPARED,
-        min_annotators=1,
-        by_files="any",
-        pseudonyms=pseudonyms,
-        choices=choices,
-        progress=progress,
-    )
-    scores = (each.get("score") for each in saved["manifest"]["inputs"])
-    if (score := next((each for each in scores if each is not None), None)) is not None:
-        reading = replace(reading, score=score)
-    present = read_for(after, settings, reading)
-    key = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
-    before, reason = _former(saved["manifest"], settings, reading, key)
-    if before is not None:
-        return compare_with(before, present, settings, progress=progress)
-    _check_settings(saved["manifest"]["settings"], settings)
-    plain = msgspec.structs.replace(settings, bootstrap=0)
-    result = agree_with(present, plain, with_chance=False, progress=progress)
-    numbers = saved["summary"]["n_annotations"], len(present.annotations)
-    figures = tuple(_figures_since(saved["summary"]["thresholds"], result))
-    return SinceRun(str(folder), figures, numbers, f"{hider(key)(reason)}. {_MOVED}")
-
-
-def _check_settings(saved: Mapping[str, Any], settings: AgreeSettings) -> None:
-    """Refuse settings other than those of the saved result, with the first that differs."""
-    own = msgspec.json.decode(msgspec.json.encode(settings))
+def _since(
+    saved: Mapping[str, Any], folder: str, present: Dataset, settings: AgreeSettings, reason: str
+) -> SinceRun:
+    """Compare saved figures; refuse settings other than those of the saved result."""
+    own, then = msgspec.to_builtins(settings), saved["manifest"]["settings"]
     for key in _COMPARED:
-        if key in saved and own[key] != saved[key]:
-            now, then = (
-                ", ".join(map(str, each)) if isinstance(each, list) else str(each)
-                for each in (own[key], saved[key])
-            )
+        pair = [list(v) if isinstance(v, tuple) else v for v in (own[key], then.get(key, own[key]))]
+        if pair[0] != pair[1]:
+            now, before = (", ".join(map(str, v)) if isinstance(v, list) else v for v in pair)
             name = "iou" if key == "iou_threshold" else key.replace("_", "-")
             raise ConfigError(
-                f"--{name} is {now}, but {then} in the result to compare with; leave it out"
+                f"--{name} is {now}, but {before} in the result to compare with; leave it out"
             )
+    plain = msgspec.structs.replace(settings, bootstrap=0)
+    result = agree_with(present, plain, with_chance=False)
+    figures = tuple(_figures_since(saved["summary"]["thresholds"], result))
+    numbers = saved["summary"]["n_annotations"], len(present.annotations)
+    return SinceRun(folder, figures, numbers, reason)
 
 
 def _figures_since(
@@ -356,13 +316,13 @@ def _figures_since(
 
 
 def _former(
-    manifest: Mapping[str, Any],
+    saved: list[dict[str, Any]],
     settings: AgreeSettings,
     reading: Reading,
     key: Mapping[str, str],
 ) -> tuple[Dataset | None, str]:
     """Return the data that were measured, or None and why they cannot be read again."""
-    inputs = msgspec.convert(manifest["inputs"], list[Source])
+    inputs = msgspec.convert(saved, list[Source])
     inputs = [replace(each, name=_own_file(each.name, key)) for each in inputs]
     sources = [each for each in inputs if each.role == "annotations"]
     if any(each.role == "predictions" for each in inputs):
