@@ -4,12 +4,15 @@ A line of `_SIGNATURES` is all that a kind of file costs: its name, how it begin
 called, and what to do with it.
 """
 
+import codecs
 import re
 from functools import cache
 from typing import NamedTuple
 
-from bboxqa.formats.member import HEAD, NUMBER, as_utf8, plain_head
-
+HEAD = 1 << 16
+"""Number of bytes from which formats recognise a file."""
+NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+"""The pattern of a number in a text."""
 PARQUET = b"PAR1"
 """The first bytes of Parquet files."""
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
@@ -172,6 +175,20 @@ _ELEMENT = re.compile(rb"<(?:\?xml|!--|!doctype|[a-z])", re.IGNORECASE)
 _CONTROL = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
 # Text has hardly any control characters; in binary content they are as frequent as other bytes.
 _MOST_CONTROL = 0.02
+
+
+def plain_head(head: bytes) -> bytes:
+    """Return the beginning of a text without a byte order mark, zero bytes and leading blanks."""
+    return head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe").lstrip()
+
+
+def as_utf8(data: bytes) -> bytes:
+    """Return text in UTF-8, with blanks in place of a byte order mark."""
+    if data.startswith(codecs.BOM_UTF8):
+        return b"   " + data[3:]
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace").encode()
+    return data
 
 
 @cache

@@ -26,7 +26,6 @@ from bboxqa.formats.heads import (
     json_kind_of,
 )
 from bboxqa.formats.label_folders import has_empty_labels_only
-from bboxqa.formats.member import ARCHIVES, READABLE, is_archive, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import (
@@ -40,7 +39,16 @@ from bboxqa.formats.registry import (
     suffixes,
     title_of,
 )
-from bboxqa.formats.source import are_subsets, head_of, members_of, members_with
+from bboxqa.formats.source import (
+    ARCHIVES,
+    READABLE,
+    are_subsets,
+    head_of,
+    is_archive,
+    is_picture,
+    members_of,
+    members_with,
+)
 from bboxqa.formats.unreadable import (
     RESULT_FILES,
     foreign_kind,
@@ -299,7 +307,7 @@ def listed(
     """
     path = Path(path)
     if not path.is_dir():
-        if format_of(path, choices) is COCO:
+        if not is_surely_coco(path) and format_of(path, choices) is COCO:
             _refuse_unread(path)
         return _of_format(matching_parts_of(path, pattern, choices), choices), []
     if problem := folder_problem(path):

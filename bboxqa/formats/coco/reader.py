@@ -21,7 +21,6 @@ from bboxqa.formats.columns import Columns, Kind
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.measured import measured, taken, turned_note
-from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.positions import Locator
 from bboxqa.formats.problems import UNUSABLE, problems_of
@@ -47,8 +46,10 @@ from bboxqa.formats.scanner import (
     read_path,
 )
 from bboxqa.formats.source import (
+    Member,
     archive_around,
     head_of,
+    is_archive,
     members_of,
     members_with,
     only_file,
