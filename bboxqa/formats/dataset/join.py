@@ -290,20 +290,21 @@ def _may_be_asked(
     """
     known = {
         file.title
-        for place, (file, images) in enumerate(zip(files, of_record, strict=True))
+        for file, drawn, held in zip(
+            files, rows.by_file(len(files), "image"), of_record, strict=True
+        )
         # Shapes without a box are annotations, too.
-        if not file.n_apart
-        and len(np.unique(rows.image[rows.file == place])) < len(np.unique(images))
+        if not file.n_apart and len(np.unique(drawn)) < len(np.unique(held))
     }
     ends = np.ones(assigned.shape[1], np.bool_)
     ends[[each for each in people if each >= 0]] = False
     for file, person in zip(files, people, strict=True):
         if person >= 0:
             ends[person] |= file.lists_images or file.title in known
-    drawn = np.zeros_like(assigned)
-    drawn[rows.image, rows.annotator] = True
+    authors = np.zeros_like(assigned)
+    authors[rows.image, rows.annotator] = True
     lacking = ~assigned
-    open_ = lacking.any(1) & ~(lacking & ends).any(1) & (drawn >= assigned).all(1)
+    open_ = lacking.any(1) & ~(lacking & ends).any(1) & (authors >= assigned).all(1)
     return np.asarray(open_)
 
 

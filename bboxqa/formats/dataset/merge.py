@@ -38,9 +38,9 @@ class Rows:
         taken: Any = {name: None if value is None else value[rows] for name, value in read}
         return Rows(**taken)
 
-    def by_file(self, n_files: int) -> list[IndexArray]:
-        """Return the rows in each file."""
-        return np.split(self.place, np.searchsorted(self.file, np.arange(1, n_files)))
+    def by_file(self, n_files: int, name: str = "place") -> list[NDArray[Any]]:
+        """Return the rows in each file, or other values of its annotations."""
+        return np.split(getattr(self, name), np.searchsorted(self.file, np.arange(1, n_files)))
 
 
 def merge(files: Sequence[AnnotationFile], rows: Rows) -> Annotations:

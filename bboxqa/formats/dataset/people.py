@@ -313,17 +313,25 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading
 
 def _groups(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[list[str]]:
     """Return the people in groups that share images, directly or by others."""
-    groups: list[tuple[set[str], set[str]]] = []
+    leader = {name: name for name in names}
+
+    def first(name: str) -> str:
+        while leader[name] != name:
+            name = leader[name]
+        return name
+
+    seen: dict[str, str] = {}
     for images, name in zip(names_of_images(files), names, strict=True):
-        joined = [each for each in groups if name in each[0] or images & each[1]]
-        apart = [each for each in groups if each not in joined]
-        people = {name}.union(*(each for each, _ in joined))
-        groups = [*apart, (people, images.union(*(each for _, each in joined)))]
-    return [sorted(people, key=names.index) for people, _ in groups]
+        for image in images:
+            leader[first(seen.setdefault(image, name))] = first(name)
+    groups: dict[str, list[str]] = {}
+    for name in leader:
+        groups.setdefault(first(name), []).append(name)
+    return [*groups.values()]
 
 
 def _refuse_groups(files: Sequence[AnnotationFile], sources: Sources) -> None:
-    groups = sorted(_groups(files, sources.names), key=lambda each: sources.names.index(each[0]))
+    groups = _groups(files, sources.names)
     # Images without a name are refused later.
     if len(groups) < 2 or not all(image.file_name for file in files for image in file.images):
         return

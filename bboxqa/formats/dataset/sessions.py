@@ -222,10 +222,11 @@ def without_repeated(
 
     `authors` are those of all annotations of each file.
     """
-    kept, notes = np.ones(len(rows.file), np.bool_), []
+    kept, notes, n_sessions = np.ones(len(rows.file), np.bool_), [], 1
+    if sessions is not None:
+        n_sessions += max(int(code.max(initial=0)) for code in sessions.code)
     for place, (file, author) in enumerate(zip(files, authors, strict=True)):
         if sessions is not None:
-            n_sessions = 1 + max(int(code.max(initial=0)) for code in sessions.code)
             code = author.astype(np.int64) * n_sessions + sessions.code[place]
             author = np.where(author < 0, -1, code)  # noqa: PLW2901
         equal, different = drawn_again(file, author)
