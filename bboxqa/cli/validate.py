@@ -196,9 +196,12 @@ def _report(
     """Return the findings, without those of the baseline."""
     from bboxqa.cli.console import tracking
     from bboxqa.pipelines.validate import validate_with
-    from bboxqa.rules import baseline
 
-    known = None if given["baseline"] is None else baseline.read(given["baseline"])
+    known = None
+    if given["baseline"] is not None:
+        from bboxqa.rules import baseline
+
+        known = baseline.read(given["baseline"])
     limit = given["max_findings"]
     if limit is None:
         limit = _LISTED.get("html" if given["report"] else given["output_format"], 0)
@@ -214,7 +217,9 @@ def _report(
             given["pseudonyms"],
             given["choices"],
         )
-    return report if known is None else baseline.new(report, known, limit)
+    if known is None:
+        return report
+    return baseline.new(report, known, limit)
 
 
 def _write_baseline(path: Path, report: "FoundReport") -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from os import PathLike
 from os.path import lexists, realpath
 from pathlib import Path
-from typing import Any, Never
+from typing import TYPE_CHECKING, Any, Never
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
@@ -28,9 +28,11 @@ from bboxqa.model.settings import FailOn, ValidateSettings, validate_settings_fr
 from bboxqa.report.findings.report import Report
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
-from bboxqa.rules.fixes import Fixed, fix
 from bboxqa.rules.people import names_hidden
 from bboxqa.rules.runner import validate_documents
+
+if TYPE_CHECKING:
+    from bboxqa.rules.fixes import Fixed
 
 
 def validate(
@@ -284,7 +286,7 @@ def fix_file(
     images: AnyPath | Sequence[AnyPath] | None = None,
     ground_truth: AnyPath | None = None,
     choices: Choices = NO_CHOICES,
-) -> Fixed:
+) -> "Fixed":
     """Return the result of fixing one file in memory; nothing is written.
 
     With `unsafe`, fixes that may lose or guess information are applied as well. `images` are
@@ -296,5 +298,7 @@ def fix_file(
         if found is COCO_ARCHIVE:
             advice = "Unpack the archive, and name the file."
         raise DatasetError([f"{file}: fixes are written to files of COCO JSON only"], advice)
+    from bboxqa.rules.fixes import fix
+
     again = partial(_document, images, _read_truth(ground_truth), None, ())
     return fix(again(read_path(file)), settings, unsafe=unsafe, again=again)

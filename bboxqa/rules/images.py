@@ -19,7 +19,6 @@ from bboxqa.rules.base.reporting import record_edit, record_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
-from bboxqa.rules.facts.pictures import ImageState
 
 if TYPE_CHECKING:
     from bboxqa.rules.facts.pictures import ImageFolder
@@ -61,6 +60,8 @@ def _rename(row: int, name: str) -> tuple[Edit, ...]:
 @_on_disk
 def _missing(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
     """M001: records whose file is not in the image folder."""
+    from bboxqa.rules.facts.pictures import ImageState
+
     targets = _targets(names, disk)
     lost = np.isin(disk.state, [ImageState.MISSING, ImageState.OUTSIDE])
     has_target = np.array([bool(target) for target in targets], np.bool_)
@@ -97,6 +98,7 @@ def _targets(names: list[str], disk: "ImageFolder") -> list[str]:
 @_on_disk
 def _undecodable(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
     """M002: files that cannot be decoded."""
+    from bboxqa.rules.facts.pictures import ImageState
 
     def says(row: int) -> str:
         # Pillow begins its reason with the same words.
@@ -267,6 +269,8 @@ def _plain(name: str) -> str:
 @_on_disk
 def _twice(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
     """M009: images with the same bytes as an earlier image with another name."""
+    from bboxqa.rules.facts.pictures import ImageState
+
     digests = [content.digest for content in disk.contents]
     first: dict[bytes, int] = {}
     repeated = [

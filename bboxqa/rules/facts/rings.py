@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, rows
-from bboxqa.core.parallel import threads
 from bboxqa.formats.columns import Rings
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.geometry.kernels.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
@@ -86,6 +85,8 @@ def ring_states(document: "Document") -> ByteArray:
     def check(start: int) -> None:
         chunk = rest[start : start + _CHUNK]
         state[chunk[~shapely.is_valid(shapes(rings, chunk))]] = RingState.INVALID
+
+    from bboxqa.core.parallel import threads
 
     # Shapely releases the GIL.
     with ThreadPoolExecutor(min(threads(), _MAX_THREADS)) as pool:
