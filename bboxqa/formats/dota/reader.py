@@ -144,10 +144,11 @@ def _corners_in(words: Sequence[str]) -> list[float] | str:
     if len(words) < _NUMBERS:
         return f"has {count(len(words) + 1, 'value')}; expected 8 and a category"
     try:
-        values = [float(each) for each in words]
+        values = [*map(float, words)]
     except ValueError:
         return "does not begin with 8 numbers"
-    is_near = all(abs(each) < LARGEST for each in values)
+    # A sum with a value that is no number is not equal to itself.
+    is_near = -LARGEST < min(values) <= max(values) < LARGEST and (total := sum(values)) == total
     return values if is_near else "has coordinates that cannot be pixels"
 
 
