@@ -271,16 +271,11 @@ def _copied_pairs(table: Table) -> list[IndexArray]:
     return [each.code.astype(np.int64) for each in both if isinstance(each, Categorical)]
 
 
-def copied_groups(table: Table, names: Sequence[str]) -> list[IndexArray]:
-    """Return groups of annotators who are connected by pairs marked as copied."""
-    first, second = _copied_pairs(table)
-    group = component_of_each(len(names), first, second)
-    return [np.flatnonzero(group == each) for each in np.unique(group[first]).tolist()]
-
-
 def all_share_boxes(table: Table, names: Sequence[str]) -> bool:
     """Return whether all annotators are one group of copies, so that no one is left out."""
-    return any(len(group) == len(names) for group in copied_groups(table, names))
+    first, second = _copied_pairs(table)
+    group = component_of_each(len(names), first, second)
+    return len(first) > 0 and bool((group == group[0]).all())
 
 
 def _expected(equal: FloatArray) -> FloatArray:

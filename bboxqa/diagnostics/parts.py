@@ -369,8 +369,7 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     boxes of others that match them are joined to that object.
     """
     objects, rank, n = drawn_objects(matched), object_ranks(matched), len(matched.objects)
-    left, right = _pairs_of_objects(matched)
-    ends = objects.of[np.stack([left, right])]
+    ends = objects.of[np.stack(_pairs_of_objects(matched))]
     ends = ends[:, (objects.n_drawn[ends] > 1).all(0)]
     swap = rank[ends[0]] < rank[ends[1]]
     small, large = np.where(swap, ends[::-1], ends)
@@ -383,27 +382,15 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     twice = shared & np.isin(low * n + high, matched.own.left * n + matched.own.right)
     part = _are_parts(matched, beside, shared & ~twice)
     known = beside.count(twice | part)
-    around = ~shared & (known > 0)[beside.pair]
-    if around.any():
-        # Boxes around several objects.
-        found = parts(matched)
-        around &= np.isin(beside.box, found.box[found.is_merge])
-    single = ~shared & ~around
-    # Boxes that overlap others' boxes of the large object.
-    wanted = beside.box * len(objects) + beside.large[beside.pair]
-    overlapping = np.concatenate(
-        [left * len(objects) + objects.of[right], right * len(objects) + objects.of[left]]
-    )
     apart = (known > 0) & (beside.count(shared & ~twice & ~part) == 0)
-    for reason in (twice, part, around):
+    for reason in (twice, part):
         apart &= 2 * beside.count(reason) <= objects.n_asked[small]
     apart &= ~_are_two_objects(matched, beside, twice)
-    apart &= beside.count(single & ~np.isin(wanted, overlapping)) == 0
-    taken = _taken(rank, beside, apart, single)
+    taken = _taken(rank, beside, apart, ~shared)
     if not taken.any():
         return matched
     of = objects.of.copy()
-    moved, own = (np.flatnonzero(taken[beside.pair] & which) for which in (single, ~single))
+    moved, own = (np.flatnonzero(taken[beside.pair] & which) for which in (~shared, shared))
     of[beside.box[moved]] = large[beside.pair[moved]]
     of[beside.box[own]] = len(objects) + np.arange(len(own))
     numbers = np.unique(of, return_inverse=True)[1]

@@ -45,17 +45,10 @@ DIAGNOSTICS: dict[str, Diagnostic | str] = {
 }
 """Each function, or the module of this folder that has it under this name, loaded when used."""
 
-OF_TIMES = ("work", "work_sessions", "work_hours")
-"""The diagnostics of data whose times were read."""
-
-OF_ROTATED_BOXES = ("rotated_offsets", "quarter_turns")
-"""The diagnostics of data whose rotated boxes are compared."""
-
-OF_EDGES = ("offsets",)
-"""The diagnostics of edges: annotators do not draw edges of rotated boxes and key points."""
-
 OF_TRACKS = ("tracks", "track_switches")
-"""The diagnostics of data whose tracks were read."""
+OF_EDGES = ("offsets",)
+OF_ROTATED_BOXES = ("rotated_offsets", "quarter_turns")
+"""The diagnostics of tracks, of edges of boxes, and of rotated boxes."""
 
 
 def names(
@@ -65,14 +58,18 @@ def names(
     with_tracks: bool = True,
     compared: str = "boxes",
 ) -> tuple[str, ...]:
-    """Return the names of the diagnostics for the compared shapes and the read columns."""
-    left_out = (
-        *(() if with_times else OF_TIMES),
-        *(() if with_keypoints else OF_KEYPOINTS),
-        *(() if with_tracks else OF_TRACKS),
-        *(OF_EDGES if compared in ("rotated boxes", "keypoints") else ()),
-        *(OF_ROTATED_BOXES if compared != "rotated boxes" else ()),
+    """Return the names of the diagnostics for the compared shapes and the read columns.
+
+    Annotators do not draw edges of rotated boxes and key points.
+    """
+    needs = (
+        (with_times, ("work", "work_sessions", "work_hours")),
+        (with_keypoints, OF_KEYPOINTS),
+        (with_tracks, OF_TRACKS),
+        (compared not in ("rotated boxes", "keypoints"), OF_EDGES),
+        (compared == "rotated boxes", OF_ROTATED_BOXES),
     )
+    left_out = {name for holds, these in needs if not holds for name in these}
     return tuple(name for name in DIAGNOSTICS if name not in left_out)
 
 
