@@ -141,8 +141,7 @@ def convert(
     key = None if pseudonyms is None else Path(pseudonyms)
     if key is not None:
         check_key(key, [path])
-    choices = given()
-    content, notes = gather(source, settings, choices, progress, key)
+    content, notes = gather(source, settings, given(), progress, key)
     if "keypoints" not in to_format.holds:
         content = without_points(content)
     losses = tuple(losses_in(content, to_format, options))
@@ -150,13 +149,9 @@ def convert(
     are_refused = not lossy and not all(map(is_review_queue, _given(source)))
     _refuse(content, to_format, losses if are_refused else ())
     n_files = _write(path, to_format, to_format.files(content, options))
-    notes = (*notes, *notes_on(content, to_format))
-    if "image sizes" not in to_format.holds and any(each.get("width") for each in content.images):
-        beside = "put the pictures beside it in the folder images"
-        by_file = "read it with --image-size FILE, such as the input"
-        notes += (f"{to_format.title} has no sizes of images: {beside}, or {by_file}",)
     held = content.held(to_format.holds)
     sizes = n_files, len(content.images), len(content.annotations) + len(held)
+    notes = (*notes, *notes_on(content, to_format))
     return Conversion(path, *sizes, tuple(content.annotators), losses, notes)
 
 

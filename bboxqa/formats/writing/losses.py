@@ -309,6 +309,10 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
     lost += (f"the ids of {each}" for each in _lost_ids(content, holds))
     if lost:
         yield f"left out: {', '.join(lost)}: {title} has no place for them"
+    if "image sizes" not in holds and any(each.get("width") for each in content.images):
+        beside = "put the pictures beside it in the folder images"
+        by_file = "read it with --image-size FILE, such as the input"
+        yield f"{title} has no sizes of images: {beside}, or {by_file}"
     if number := sum(map(_is_boxed, content.annotations)) if "keypoint box" in holds else 0:
         some = count(number, "annotation")
         yield f"changed: {some} of key points without a box got their extent as box in {title}"
