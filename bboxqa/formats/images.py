@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal
 from unicodedata import normalize
@@ -165,19 +164,6 @@ class FileImages:
         """Return the image file of a place, maybe in the other Unicode form."""
         forms = (place, *(normalize(form, place) for form in _FORMS))
         return next((self.pictures[each] for each in forms if each in self.pictures), None)
-
-    def alike(self, place: str) -> Member | None:
-        """Return an image file in another folder, with as much of a place as possible."""
-        return next(filter(None, map(self._by_end.get, ends_of(place))), None)
-
-    @cached_property
-    def _by_end(self) -> dict[str, Member]:
-        """A picture for each end of a place, with or without folders."""
-        found: dict[str, Member] = {}
-        for place, member in self.pictures.items():
-            for end in ends_of(place):
-                found.setdefault(end, member)
-        return found
 
     def picture_of(self, place: str, name: str) -> Member | None:
         """Return the image file of an image that has a label file."""

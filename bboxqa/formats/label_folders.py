@@ -129,8 +129,12 @@ class LabelFolders:
             folder = held[0]
 
     def _is_named(self, name: str) -> bool:
-        is_text = self.suffix == ".txt"
-        return is_label_name(name) if is_text else name.lower().endswith(self.suffix)
+        return name.lower().endswith(self.suffix) and (self.suffix != ".txt" or is_label_name(name))
+
+    def _named(self, files: Sequence[str]) -> list[str]:
+        """Return the files that may be labels, by their names; all texts if all are like notes."""
+        found = sorted(filter(self._is_named, files))
+        return found or sorted(each for each in files if each.lower().endswith(self.suffix))
 
     def _holds_labels(self, folder: Path, *, strict: bool = False) -> bool:
         """Return whether a folder has labels, directly or in folders that belong to it."""
@@ -160,7 +164,7 @@ class LabelFolders:
 
         One file is enough if another file indicates the format and `strict` is False.
         """
-        named = sorted(filter(self._is_named, files))
+        named = self._named(files)
         # Logs and the like have similar names, so that the first files may all be such.
         step = max(1, len(named) // _SAMPLE)
         spread = chain.from_iterable(named[first::step] for first in range(step))

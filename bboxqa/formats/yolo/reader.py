@@ -339,8 +339,8 @@ class _LabelRecords:
 
     def _refuse_size(self, member: Member, where: Where) -> None:
         problem = f"{member.name}: the size of its image is not known"
-        if (elsewhere := self._images.alike(place_of(member.inner))) is not None:
-            problem += f", though there is {one_line(elsewhere.name)}"
+        if (picture := self._images.at(place_of(member.inner))) is not None:
+            problem += f", though there is {one_line(picture.name)}"
         todo = "--image-size gives it: 1920x1080, or the folder of images"
         self._into.defect("T002", f"{problem}; {todo}", where)
 
