@@ -1,6 +1,7 @@
 """Who differs from the others significantly: tests of figures with their intervals."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import isnan
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -110,11 +111,13 @@ def above_others(
         return np.flatnonzero(known)[:0]
     level = (1 - _LEVEL) / (2 * n_judged * n_kinds)
     known &= (length > 0) | (0.5 ** (n_images if n_cases is None else n_cases) <= level)
-    above = np.flatnonzero(known & (difference.value > _wider(level, n_images) * length))
+    factor = _wider(level, tuple(np.asarray(n_images).tolist()))
+    above = np.flatnonzero(known & (difference.value > factor * length))
     return above[np.argsort(-found.value[above], kind="stable")]
 
 
-def _wider(level: float, n_images: NDArray[Any]) -> FloatArray:
+@lru_cache(maxsize=32)
+def _wider(level: float, n_images: tuple[float, ...]) -> FloatArray:
     """Return the factor from the bound of a 95 % interval to that of a smaller level, (K,)."""
     freedom = np.maximum(n_images, 2) - 1.0
     factor: FloatArray = t_quantile(freedom, 1 - level) / t_quantile(freedom, (1 + _LEVEL) / 2)
