@@ -156,8 +156,9 @@ class SinceRun:
 
     folder: str
     """The folder of the saved result."""
-    figures: tuple[tuple[str, float | None, float], ...]
-    """Names of figures with their threshold, the saved values and the present values."""
+    figures: tuple[tuple[str, float, float], ...]
+    """Names of figures with their threshold, the saved values and the present values; NaN where
+    undefined."""
     n_annotations: tuple[int, int]
     """The number of annotations then and now."""
     reason: str

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -305,14 +306,16 @@ def _since(
 
 def _figures_since(
     saved: list[dict[str, Any]], result: MeasuredAgreement
-) -> Iterator[tuple[str, float | None, float]]:
+) -> Iterator[tuple[str, float, float]]:
     """Yield figures with their names and their saved and present values."""
     for old, new in zip(saved, result.thresholds, strict=True):
-        yield f"alpha, pooled, {new.threshold_label}", old["alpha"], new.alpha
-        mean = old["mean_image_alpha"], new.mean_image_alpha
-        yield f"alpha, mean over images, {new.threshold_label}", *mean
-        f1 = old["existence"]["f1"], new.existence.f1
-        yield f"existence, F1, {new.threshold_label}", *f1
+        pairs = {
+            "alpha, pooled": (old["alpha"], new.alpha),
+            "alpha, mean over images": (old["mean_image_alpha"], new.mean_image_alpha),
+            "existence, F1": (old["existence"]["f1"], new.existence.f1),
+        }
+        for name, (was, now) in pairs.items():
+            yield f"{name}, {new.threshold_label}", nan if was is None else was, now
 
 
 def _former(

@@ -1,7 +1,7 @@
 """A comparison of two versions of a data set as text, as one plain object and as a folder."""
 
 from collections.abc import Iterable, Iterator
-from math import isnan, nan
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.choices import completed
-from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, SinceRun, Version
+from bboxqa.model.comparison import AgreementChange, ComparisonResult, SinceRun, Version
 from bboxqa.model.table import Categorical, Table, stacked_tables
 from bboxqa.report.agreement_summary import OF_SETTINGS, schema
 from bboxqa.report.encodings import json_text
@@ -248,20 +248,16 @@ def _things(table: Table, noun: str) -> dict[str, Any]:
 
 
 def _threshold(part: AgreementChange) -> dict[str, Any]:
+    keys = (
+        "status", "before", "before_interval", "after", "after_interval", "difference", "interval",
+    )  # fmt: skip
     return {
         "iou_threshold": part.iou_threshold,
-        "pooled": _figure(part.pooled),
-        "mean_over_images": _figure(part.mean),
-        "f1": _figure(part.f1),
+        "pooled": picked(part.pooled, *keys),
+        "mean_over_images": picked(part.mean, *keys),
+        "f1": picked(part.f1, *keys),
         "categories": part.categories.records(),
     }
-
-
-def _figure(change: Change) -> dict[str, Any]:
-    return picked(
-        change, "status", "before", "before_interval", "after", "after_interval", "difference",
-        "interval",
-    )  # fmt: skip
 
 
 def json_lines(result: ComparisonResult) -> Iterator[str]:
@@ -300,9 +296,8 @@ def since_lines(since: SinceRun) -> Iterator[str]:
     yield f" {count(before, 'annotation')} before, {after:,} now"
     figures = [["Agreement", "before", "now", "difference"]]
     for name, was, value in since.figures:
-        before_value = nan if was is None else was
-        cells = [decimal(each) or "–" for each in (before_value, value)]
-        figures.append([name, *cells, difference_text(value - before_value)])
+        cells = [decimal(each) or "–" for each in (was, value)]
+        figures.append([name, *cells, difference_text(value - was)])
     yield from (f" {line}" for line in table_lines(figures, left=(0,)))
     yield f" Note: {since.reason}"
 
@@ -312,11 +307,11 @@ def since_summary(since: SinceRun) -> dict[str, Any]:
     figures = [
         {
             "name": name,
-            "before": None if was is None else json_number(was),
-            "now": json_number(value),
-            "difference": json_number(value - (nan if was is None else was)),
+            "before": json_number(before),
+            "now": json_number(now),
+            "difference": json_number(now - before),
         }
-        for name, was, value in since.figures
+        for name, before, now in since.figures
     ]
     return {
         "folder": since.folder,
