@@ -26,7 +26,7 @@ def test_no_field_of_a_finding_has_a_name(tmp_path):
     assert {each.name for each in fields(Finding)} == TEXTS.keys() | NO_TEXTS
     finding = Finding("B001", Severity.ERROR, fix="safe", **TEXTS)
     report = FoundReport((), (finding,), {}, {}, {}, "")
-    (hidden,) = People(tmp_path / "key.json", [NAME]).hidden(report).findings
+    (hidden,) = People(tmp_path / "key.json", {NAME: "a.json"}).hidden(report).findings
     assert NAME not in repr(hidden)
     assert hidden.ids == {"annotator": "person-01"}
     # Nothing proposes a fix whose changes are not known.
