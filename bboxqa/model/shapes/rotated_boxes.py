@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, blocks
+from bboxqa.core.arrays import BoolArray, FloatArray
 
 FiveNumbers = Literal[
     "cxcywh-ccw-degrees",
@@ -45,21 +45,6 @@ def upright(bbox: FloatArray) -> FloatArray:
     result[:, 2:4] = bbox[:, 2:]
     result[:, :2] = bbox[:, :2] + bbox[:, 2:] / 2
     return result
-
-
-def are_upright(boxes: FloatArray, bbox: FloatArray) -> bool:
-    """Return whether N rotated boxes (N, 5) are the upright boxes (N, 4), to 0.01 px.
-
-    Examples
-    --------
-    >>> bbox = np.array([[10.0, 20.0, 4.0, 2.0]])
-    >>> are_upright(upright(bbox), bbox), are_upright(upright(bbox) + [0, 0, 0, 0, 30], bbox)
-    (True, False)
-    """
-    return all(
-        np.abs(boxes[part] - upright(bbox[part])).max(initial=0) < _SAME
-        for part in blocks(len(boxes))
-    )
 
 
 def corners(boxes: FloatArray) -> FloatArray:
