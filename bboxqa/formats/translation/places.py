@@ -165,34 +165,27 @@ def shown_file(path: Path, member: str) -> str:
     return member if path.is_dir() else f"{path.name}/{member}"
 
 
-class Origin:
-    """The source that a document was translated from."""
+class ToolOrigin:
+    """See `bboxqa.formats.document.Origin`."""
 
     def __init__(self, path: Path, found: Translated, rows: Rows) -> None:
-        self.title = found.title
-        """The format, such as "Label Studio JSON"."""
-        self.defects = found.defects
-        self.notes = found.notes
-        """What was left out, and how the rest was read."""
+        self.title, self.defects, self.notes = found.title, found.defects, found.notes
         self.apart = rows.n_apart
-        """The number of annotations without a box, which are not examined, by shape."""
         self.categories_apart = frozenset(rows.categories_apart)
-        """The ids of the categories of these annotations."""
         self.image_names: dict[int, str] = {
             image["id"]: image["file_name"]
             for image in found.images
             if image["id"] in found.unshown_images and image.get("file_name")
         }
-        """The file names of images by those ids that their tool does not show."""
-        self._path, self._found, self._rows = path, found, rows
+        self.found, self.rows, self._path = found, rows, path
 
     def record(self, row: int) -> Record:
         """Return an annotation as a record of COCO."""
-        return self._rows.record(row)
+        return self.rows.record(row)
 
     def lists(self) -> dict[str, Any]:
         """Return the records with all their keys; see `AnnotationFile.lists`."""
-        found, rows = self._found, self._rows
+        found, rows = self.found, self.rows
         again = (each.where for each in found.defects if each.code == _AGAIN)
         return {
             "images": found.images,
@@ -204,7 +197,7 @@ class Origin:
 
     def place_of(self, row: int) -> str:
         """Return where an annotation stands, such as "a.xml:12"."""
-        return self._in_words(self._rows.where(row))
+        return self._in_words(self.rows.where(row))
 
     def _in_words(self, where: Where) -> str:
         return place_in_words(shown_file(self._path, where.member), where.at)
@@ -217,7 +210,7 @@ class Origin:
         first: dict[Where, int] = {}
         found = []
         for row in rows.tolist():
-            where = self._rows.where(row)
+            where = self.rows.where(row)
             found.append(first.setdefault(where, row) if isinstance(where.at, str) else row)
         return np.array(found, np.int64)
 
@@ -249,10 +242,10 @@ class Origin:
             return None
         name, row = parts[0], int(parts[1])
         if name == "annotations":
-            return self._rows.where(row) if row < self._rows.n else None
+            return self.rows.where(row) if row < self.rows.n else None
         if name == "defects":
             return self.defects[row].where if row < len(self.defects) else None
-        listed = {"images": self._found.image_places, "categories": self._found.category_places}
+        listed = {"images": self.found.image_places, "categories": self.found.category_places}
         places = listed.get(name, ())
         return places[row] if row < len(places) else None
 

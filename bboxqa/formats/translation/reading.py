@@ -20,16 +20,16 @@ from bboxqa.formats.records import (
 )
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import MeasuredFiles, members_of, size_and_digest
-from bboxqa.formats.translation.collector import BrokenTextError, Translate, Translated, Wanted
+from bboxqa.formats.translation.collector import BrokenTextError, Translate, Wanted
 from bboxqa.formats.translation.json_files import json_stop
-from bboxqa.formats.translation.places import Origin, Rows
+from bboxqa.formats.translation.places import Rows, ToolOrigin
 from bboxqa.model.annotations import Source
 
 
 @gc_paused()
 def _read(
     translate: Translate, path: Path, settings: ReadSettings, files: MeasuredFiles | None = None
-) -> tuple[RawDocument, Translated, Rows]:
+) -> tuple[RawDocument, ToolOrigin]:
     """Return the records of a source as a COCO document, and what was read of it besides."""
     rows = Rows(path, settings)
     needs_records = settings.keypoints or settings.records
@@ -51,14 +51,14 @@ def _read(
     sizes = (len(found.images), len(document.annotations), len(found.categories))
     document.sections = {name: Section(n=n) for name, n in zip(LISTS, sizes, strict=True)}
     document.spans = dict.fromkeys(LISTS, (0, 0, 0))
-    document.origin = Origin(path, found, rows)
-    return document, found, rows
+    document.origin = origin = ToolOrigin(path, found, rows)
+    return document, origin
 
 
 def read_document(translate: Translate, path: Path, settings: ReadSettings) -> RawDocument:
     """Return the records of a source as a COCO document; of broken JSON, its syntax errors."""
     try:
-        document, _, _ = _read(translate, path, settings)
+        document, _ = _read(translate, path, settings)
     except BrokenTextError:
         if path.suffix.lower() != ".json":
             raise
@@ -73,7 +73,8 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
     Raises DatasetError with all defects that would falsify a result.
     """
     files = MeasuredFiles(path, digest=options.digest) if path.is_dir() else None
-    document, found, rows = _read(translate, path, options, files)
+    document, origin = _read(translate, path, options, files)
+    found, rows = origin.found, origin.rows
     of = measured(document.annotations, options, boxes_are_outlines=True)
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
     problems += problems_of(str(path), document.annotations, of)
@@ -100,7 +101,7 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
         n_apart=rows.n_apart,
         repeat_notes=tuple(found.repeat_notes),
         nobody_notes=tuple(found.nobody_notes),
-        lists=document.origin.lists() if document.origin and options.records else None,
+        lists=origin.lists() if options.records else None,
     )
 
 
