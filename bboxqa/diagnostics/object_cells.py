@@ -374,6 +374,18 @@ def summed_rows(group: IndexArray, rows: FloatArray, n_groups: int) -> FloatArra
     return result
 
 
+def medians(values: FloatArray, key: IndexArray, n_keys: int) -> FloatArray:
+    """Return the median of the values of each key, (K,); NaN without values."""
+    order = np.lexsort((values, key))
+    number = np.bincount(key, minlength=n_keys)
+    start = np.cumsum(number) - number
+    result = np.full(n_keys, np.nan)
+    some = np.flatnonzero(number)
+    low, high = (start[some] + (number[some] - 1 + side) // 2 for side in (0, 1))
+    result[some] = (values[order[low]] + values[order[high]]) / 2
+    return result
+
+
 def holm(p_values: FloatArray) -> FloatArray:
     """Return p-values adjusted for the number of tests by Holm's method [1]_; NaN are ignored.
 

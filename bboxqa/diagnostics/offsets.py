@@ -1,6 +1,6 @@
 """How far the edges and rotations of annotators are off, systematically."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from bboxqa.diagnostics.object_cells import (
     drawn_edges,
     edges_of,
     holm,
+    medians,
     object_cells,
     pairs_of_units,
 )
@@ -107,27 +108,30 @@ def _box_differences(
     )
 
 
-def of_others(
-    found: BoxDifferences, statistic: Callable[[FloatArray], FloatArray], sign: int
-) -> FloatArray:
-    """Return the statistic of differences as confirmed by the others, (A, K); NaN without others.
+def confirmed_medians(found: BoxDifferences) -> FloatArray:
+    """Return the median differences as confirmed by the others, (A, K); NaN without others."""
+    return _of_others(found, _medians(found, found.differences))
 
-    The statistic reduces the second axis, (P, n, K) → (P, K). `sign` is its factor if the two
-    annotators of a pair are exchanged.
-    """
+
+def _medians(found: BoxDifferences, amounts: FloatArray, sign: int = -1) -> FloatArray:
+    """Return the medians of amounts of each ordered pair of annotators, (E, K) → (M, K)."""
     # The second half repeats the pairs of the first in the other direction.
-    half = len(found.pair) // 2
-    pair, mirrored = found.pair[:half], found.pair[half:]
-    order = np.argsort(pair, kind="stable")
-    of_pairs = np.empty((len(found.annotator), found.differences.shape[1]))
-    starts = run_starts(pair[order])
-    n_rows = np.diff(starts, append=half)
-    # Pairs with equal numbers of objects are computed together: many annotators are many pairs.
-    for number in np.unique(n_rows).tolist():
-        rows = order[starts[n_rows == number][:, None] + np.arange(number)]
-        value = statistic(found.differences[rows])
-        of_pairs[pair[rows[:, 0]]] = value
-        of_pairs[mirrored[rows[:, 0]]] = sign * value
+    first, mirrored = np.split(found.pair, 2)
+    n_pairs, half = len(found.annotator), len(first)
+    result = np.column_stack([medians(each, first, n_pairs) for each in amounts[:half].T])
+    result[mirrored] = sign * result[first]
+    return result
+
+
+def _spreads(found: BoxDifferences) -> FloatArray:
+    """Return standard deviations from median absolute deviations, as confirmed, (A, K)."""
+    away = np.abs(found.differences - _medians(found, found.differences)[found.pair])
+    # A normal standard deviation is 1.4826 median absolute deviations.
+    return _of_others(found, 1.4826 * _medians(found, away, 1))
+
+
+def _of_others(found: BoxDifferences, of_pairs: FloatArray) -> FloatArray:
+    """Return the figures of ordered pairs as confirmed by the others, (M, K) → (A, K)."""
     counts = np.bincount(found.pair, minlength=len(of_pairs)).astype(np.float64)[:, None]
     result = np.full((len(found.n_shared), of_pairs.shape[1]), np.nan)
     starts = run_starts(found.annotator)
@@ -156,20 +160,6 @@ def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
         for below in (5 * reached <= 2 * total, 5 * reached < 3 * total)
     )
     return np.where(total > 0, np.clip(0, low, high), np.nan)
-
-
-def medians(differences: FloatArray) -> FloatArray:
-    """Return the medians of differences of pairs, (P, n, K) → (P, K)."""
-    found: FloatArray = np.median(differences, axis=1)
-    return found
-
-
-def _spreads(differences: FloatArray) -> FloatArray:
-    """Return standard deviations from median absolute deviations, (P, n, K) → (P, K)."""
-    deviation = np.abs(differences - np.median(differences, axis=1, keepdims=True))
-    # A normal standard deviation is 1.4826 median absolute deviations.
-    found: FloatArray = 1.4826 * np.median(deviation, axis=1)
-    return found
 
 
 ALARM = 0.05
@@ -311,7 +301,7 @@ def offsets(matched: MatchedUnits) -> Table:
         {
             **_row_columns(found, matched, "edge", EDGES),
             **with_bounds("offset_px", px),
-            "median_px": of_others(found, medians, -1).ravel(),
+            "median_px": confirmed_medians(found).ravel(),
             **with_bounds("offset_percent", percent),
             "p_value": p_value,
             "systematic": (holm(p_value) < ALARM) & beyond_rounding(px[0], percent[0]),
@@ -467,8 +457,8 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
             "unit": Categorical(is_angle.astype(np.int32), UNITS),
             **rows,
             **with_bounds("offset", offset),
-            "median": of_others(found, medians, -1).ravel(),
-            "spread": of_others(found, _spreads, 1).ravel(),
+            "median": confirmed_medians(found).ravel(),
+            "spread": _spreads(found).ravel(),
             **with_bounds("offset_percent", percent),
             "p_value": p_value,
             "systematic": (holm(p_value) < ALARM) & beyond_rounding(offset[0], percent[0]),

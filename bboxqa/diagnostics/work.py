@@ -16,7 +16,7 @@ from bboxqa.core.arrays import (
     frozen_arrays,
     sum_by,
 )
-from bboxqa.diagnostics.object_cells import RatioSums
+from bboxqa.diagnostics.object_cells import RatioSums, medians
 from bboxqa.diagnostics.rates import image_f1
 from bboxqa.model.annotations import Times
 from bboxqa.model.diagnosis import EVERYONE
@@ -204,18 +204,6 @@ def _are_at_once(times: Times, annotator: IntArray, n_annotators: int) -> BoolAr
     return result
 
 
-def _medians(values: FloatArray, key: IndexArray, n_keys: int) -> FloatArray:
-    """Return the median of the values of each key, (K,); NaN without values."""
-    order = np.lexsort((values, key))
-    number = np.bincount(key, minlength=n_keys)
-    start = np.cumsum(number) - number
-    result = np.full(n_keys, np.nan)
-    some = np.flatnonzero(number)
-    low, high = (start[some] + (number[some] - 1 + side) // 2 for side in (0, 1))
-    result[some] = (values[order[low]] + values[order[high]]) / 2
-    return result
-
-
 _NOTHING = Table({"annotator": Categorical(np.zeros(0, np.int32), ())})
 _HOUR = 3600
 
@@ -358,5 +346,5 @@ def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> d
     sums.add("speed", row, drawn.image[of][rows], 60.0, step)
     return {
         **sums.ratios()["speed"].columns("per_minute"),
-        "median_seconds": _medians(step, row, n),
+        "median_seconds": medians(step, row, n),
     }

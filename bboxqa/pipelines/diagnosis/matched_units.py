@@ -16,7 +16,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.remembered import remembered
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.object_cells import edges_of
-from bboxqa.diagnostics.offsets import edge_differences, medians, of_others
+from bboxqa.diagnostics.offsets import confirmed_medians, edge_differences
 from bboxqa.diagnostics.parts import drawn_objects, parts, with_second_boxes_apart
 from bboxqa.diagnostics.rates import rows_to_rematch
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
@@ -112,7 +112,7 @@ def _with_pairs_joined(
 def _displacements(matched: MatchedUnits) -> FloatArray:
     """Return how far the boxes of each annotator are displaced to the right and down, (A, 2)."""
     found = edge_differences(matched)
-    offset = of_others(found, medians, -1)
+    offset = confirmed_medians(found)
     near, far = offset[:, :2], offset[:, 2:]
     least = np.where(np.abs(near) < np.abs(far), near, far)
     n_others = np.bincount(found.annotator, minlength=len(offset))
