@@ -173,6 +173,9 @@ class LabelFolders:
         if not filled:
             return None
         n_labels = sum(self.is_label(head, strict) for head in filled)
+        if not n_labels and not any(map(self._is_named, named)):
+            # These are notes.
+            return None
         return 2 * n_labels > len(filled) if strict else n_labels > 0
 
 
