@@ -1,6 +1,7 @@
 """P: polygons: their notation, crossings, repeats, and how they fit their image and box."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -100,34 +101,29 @@ def _dropping(document: Document, bad: BoolArray) -> Callable[[int], tuple[Edit,
     return edits
 
 
-def _too_short(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """P001: rings of fewer than 3 points."""
+def _wrong_length(code: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """P001, P002 and P004: rings of fewer than 3 points, of odd length, and empty ones."""
     rings = document.annotations.rings
+    n = rings.n_numbers
+    where, expected = {
+        "P001": ((n > 0) & (n < 6), "at least 6 (3 points)"),
+        "P002": (n % 2 == 1, "an even number, x and y of each point"),
+        "P004": (n == 0, "at least 3 points"),
+    }[code]
 
     def says(ring: int) -> str:
-        n = int(rings.n_numbers[ring])
-        as_box = ", which pycocotools reads as a box" if n == 4 else ""
-        return f"polygon has {count(n, 'number')}{as_box}"
+        as_box = ", which pycocotools reads as a box" if n[ring] == 4 else ""
+        found = f"has {count(int(n[ring]), 'number')}{as_box}" if n[ring] else "is an empty list"
+        return f"polygon {found}"
 
+    is_odd = code == "P002"
     yield from _ring_hits(
         document,
-        (rings.n_numbers > 0) & (rings.n_numbers < 6),
+        where,
         says,
-        expected="at least 6 (3 points)",
-        found=lambda ring: ring_xy(rings, ring).ravel().tolist(),
-        edits=_dropping(document, rings.n_numbers < 6),
-    )
-
-
-def _odd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """P002: rings of an odd number of coordinates."""
-    n_numbers = document.annotations.rings.n_numbers
-    yield from _ring_hits(
-        document,
-        n_numbers % 2 == 1,
-        lambda ring: f"polygon has {n_numbers[ring]} numbers",
-        expected="an even number, x and y of each point",
-        found=lambda ring: int(n_numbers[ring]),
+        expected=expected,
+        found=lambda ring: int(n[ring]) if is_odd else ring_xy(rings, ring).ravel().tolist(),
+        edits=None if is_odd else _dropping(document, n < (6 if code == "P001" else 1)),
     )
 
 
@@ -174,19 +170,6 @@ def _as_rings(value: Any, form: Form) -> list[list[float]] | None:
     if not sound:
         return None
     return rings if form == Form.FLAT else [[*chain.from_iterable(ring)] for ring in rings]
-
-
-def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """P004: empty rings."""
-    empty = document.annotations.rings.n_numbers == 0
-    yield from _ring_hits(
-        document,
-        empty,
-        lambda _ring: "polygon is an empty list",
-        expected="at least 3 points",
-        found=lambda _ring: [],
-        edits=_dropping(document, empty),
-    )
 
 
 def _crossing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -426,7 +409,7 @@ RULES = (
             ring; the only ring only where most annotations have no outline.""",
         bad=_outline(_RING, [12, 12, 14, 14]),
         good=_outline(_RING, [12, 12, 14, 12, 14, 14]),
-        check=_too_short,
+        check=partial(_wrong_length, "P001"),
         needs=("rings",),
         fix="unsafe",
     ),
@@ -439,7 +422,7 @@ RULES = (
             and the file does not show which. Export or draw the outline again.""",
         bad=_outline([*_RING, 10]),
         good=_outline([*_RING, 10, 25]),
-        check=_odd,
+        check=partial(_wrong_length, "P002"),
         needs=("rings",),
     ),
     Rule(
@@ -463,7 +446,7 @@ RULES = (
             where most annotations have no outline.""",
         bad=_outline(_RING, []),
         good={"annotations": [{"segmentation": []}]},
-        check=_empty,
+        check=partial(_wrong_length, "P004"),
         needs=("rings",),
         fix="safe",
     ),
