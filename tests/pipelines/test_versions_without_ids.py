@@ -1,6 +1,5 @@
 """Changes of annotations whose ids, if any, are assigned anew by each export."""
 
-import csv
 from collections import Counter
 from dataclasses import replace
 
@@ -85,34 +84,7 @@ def as_cvat(folder, images):
     return path
 
 
-def as_voc(folder, images):
-    for name, boxes in images.items():
-        objects = "".join(
-            f"<object><name>{NAMES[code]}</name><bndbox><xmin>{x + 1}</xmin><ymin>{y + 1}</ymin>"
-            f"<xmax>{x + width}</xmax><ymax>{y + height}</ymax></bndbox></object>"
-            for code, x, y, width, height in boxes
-        )
-        size = f"<size><width>{WIDTH}</width><height>{HEIGHT}</height><depth>3</depth></size>"
-        text = f"<annotation><filename>{name}</filename>{size}{objects}</annotation>"
-        (folder / f"{name[:-4]}.xml").write_text(text)
-    return folder
-
-
-def as_table(folder, images):
-    path = folder / "a.csv"
-    with path.open("w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["image", "category", "x", "y", "width", "height"])
-        for name, boxes in images.items():
-            table.writerows([name, NAMES[code], *box] for code, *box in boxes)
-            if not boxes:
-                table.writerow([name, *[""] * 5])
-    return path
-
-
-WRITERS = {
-    "coco": as_coco, "cvat": as_cvat, "voc": as_voc, "table": as_table,
-}  # fmt: skip
+WRITERS = {"coco": as_coco, "cvat": as_cvat}
 
 
 def read(folder, images, form):
