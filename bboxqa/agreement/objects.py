@@ -42,19 +42,18 @@ from bboxqa.core.arrays import (
     compact,
     frozen_arrays,
     pairs_within,
-    radix_order,
     run_starts,
     sum_by,
 )
 from bboxqa.core.parallel import one_blas_thread
 from bboxqa.core.types import Steps
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.units import Cell, Coincidences, ReliabilityData, UnitTable
+from bboxqa.model.units import Cell, Coincidences, ReliabilityData
 
 # The rows of a threshold: those of `ObjectSums`, and matched and possible pairs by chance.
-_MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _REST, _BELOW = range(6)
-_BY_CHANCE, _POSSIBLE_BY_CHANCE = 6, 7
-_N_ROWS = 8
+_ALONE, _, _MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _REST, _BELOW = range(8)
+_BY_CHANCE, _POSSIBLE_BY_CHANCE = 8, 9
+_N_ROWS = 10
 
 
 def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
@@ -122,7 +121,7 @@ def object_estimators(
 
 
 def _f1(first: int, sums: FloatArray) -> FloatArray:
-    return ratio(sums[first + _MATCHED], sums[first + _POSSIBLE])
+    return ratio(sums[first + _ALONE], sums[first + _POSSIBLE])
 
 
 def _above_chance(first: int, sums: FloatArray) -> FloatArray:
@@ -148,9 +147,6 @@ _KINDS = {
 }  # fmt: skip
 
 
-LARGEST_SHARE = 0.9
-"""With more annotations in one category, alpha can be near 0 however many objects match."""
-
 ONE_CATEGORY = (
     "no meaning with one category: alpha can be 0 or below however many objects the annotators "
     "share"
@@ -161,8 +157,9 @@ def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
     """Return whether alpha can show agreement: always, unless a missing annotation is a value.
 
     Places where all annotators see nothing are not recorded, so that "missing" never agrees with
-    itself. If most annotations are of one category, chance explains agreement on them, and alpha is
-    near 0 even for annotators who find 95 % of the objects.
+    itself. If all annotations are of one category, chance explains agreement on them, and alpha is
+    near 0 even for annotators who find 95 % of the objects. The more annotations are of one
+    category, the lower is alpha for the same work: see `largest_share`.
 
     Parameters
     ----------
@@ -171,18 +168,31 @@ def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
     missing : {"category", "ignore"}
         Whether a missing annotation is a value of its own.
     """
-    return missing == "ignore" or bool(drawn.max(initial=0) <= LARGEST_SHARE * drawn.sum())
+    return missing == "ignore" or np.count_nonzero(drawn) != 1
+
+
+def largest_share(drawn: FloatArray) -> tuple[int, float]:
+    """Return the most frequent category and its share of the annotations; NaN without any.
+
+    Examples
+    --------
+    >>> largest_share(np.array([1.0, 3.0]))
+    (1, 0.75)
+    """
+    total = float(drawn.sum())
+    most = int(drawn.argmax()) if total else 0
+    return most, float(drawn[most]) / total if total else nan
 
 
 def pairs_with_meaning(counts: PairCounts) -> BoolArray:
     """Return (P,) bool: pairs of annotators whose alpha has a meaning; see `has_meaning`."""
     pair, value = np.divmod(counts.pair_value, counts.n_values)
-    drawn = np.flatnonzero(value < counts.n_values - 1)
-    owner = np.searchsorted(counts.unit_pair, pair[drawn])
-    n_given = counts.n_given[drawn]
-    largest = np.zeros(len(counts.unit_pair), np.int64)
-    np.maximum.at(largest, owner, n_given)
-    return largest <= LARGEST_SHARE * sum_by(owner, n_given, len(largest))
+    drawn = pair[value < counts.n_values - 1]
+    n_categories = np.bincount(
+        np.searchsorted(counts.unit_pair, drawn), minlength=len(counts.unit_pair)
+    )
+    found: BoolArray = n_categories != 1
+    return found
 
 
 def values_without_meaning(marginal: FloatArray) -> BoolArray:
@@ -190,8 +200,8 @@ def values_without_meaning(marginal: FloatArray) -> BoolArray:
 
     The last value is a missing annotation.
     """
-    most: BoolArray = marginal > LARGEST_SHARE * marginal[:-1].sum()
-    return most
+    drawn = marginal[:-1] > 0
+    return np.append(drawn & (drawn.sum() == 1), False)
 
 
 def images_with_meaning(counted: Coincidences) -> BoolArray:
@@ -199,24 +209,15 @@ def images_with_meaning(counted: Coincidences) -> BoolArray:
 
     It is true for images without pairable annotations, as no category dominates there.
     """
-    drawn = np.flatnonzero(counted.value < counted.n_values - 1)
-    group, amount = counted.group[drawn], counted.marginal[drawn]
-    largest = np.zeros(counted.n_groups)
-    np.maximum.at(largest, group, amount)
-    return largest <= LARGEST_SHARE * sum_by(group, amount, counted.n_groups)
+    drawn = counted.group[(counted.value < counted.n_values - 1) & (counted.marginal > 0)]
+    n_categories = np.bincount(drawn, minlength=counted.n_groups)
+    found: BoolArray = n_categories != 1
+    return found
 
 
 def reason_without_meaning(drawn: FloatArray) -> str:
     """Return why alpha has no meaning; empty if it has one."""
-    if has_meaning(drawn):
-        return ""
-    if np.count_nonzero(drawn) == 1:
-        return ONE_CATEGORY
-    share = drawn.max() / drawn.sum()
-    return (
-        f"no meaning: {share:.1%} of the annotations are of one category, and with more than "
-        f"{LARGEST_SHARE:.0%} alpha can be near 0 however many objects the annotators share"
-    ).replace("%", " %")
+    return "" if has_meaning(drawn) else ONE_CATEGORY
 
 
 Intervals = dict[str, FloatArray]
@@ -378,24 +379,28 @@ def _share_interval(share: FloatArray, error: FloatArray, freedom: FloatArray) -
 
 
 def category_f1_intervals(
-    annotations: Annotations, units: UnitTable, assigned: BoolArray, n_categories: int
+    annotations: Annotations, alone: IndexArray, assigned: BoolArray, n_categories: int
 ) -> FloatArray:
-    """Return the 95 % interval of the F1 of each category, (K, 2)."""
-    size = np.bincount(units.unit, minlength=len(units))[units.unit]
-    others = assigned.sum(1)[annotations.image] - 1
-    squares = _ImageSquares(np.zeros((6, n_categories)))
+    """Return the 95 % interval of the F1 of each category with its class, (K, 2).
+
+    `alone` is that of `bboxqa.agreement.counts.object_counts.count_objects`.
+    """
     category, image = (each.astype(np.int64) for each in (annotations.category, annotations.image))
-    squares.add(category, image, np.stack([size - 1, others]).astype(np.float64))
+    ends = alone[:, category[alone[0]] == category[alone[1]]]
+    same = np.bincount(ends.ravel(), minlength=len(category))
+    squares = _ImageSquares(np.zeros((6, n_categories)))
+    others = assigned.sum(1)[image] - 1
+    squares.add(category, image, np.stack([same, others]).astype(np.float64))
     return squares.intervals()
 
 
 def pair_f1_intervals(
-    annotations: Annotations, units: UnitTable, assigned: BoolArray, pairs: IndexArray
+    annotations: Annotations, alone: IndexArray, assigned: BoolArray, pairs: IndexArray
 ) -> FloatArray:
     """Return the 95 % interval of the F1 of each pair of annotators, (P, 2).
 
     `pairs` are ``first * n_annotators + second``, sorted: those who share an image, all or those
-    of some annotators.
+    of some annotators. `alone` is that of `category_f1_intervals`.
     """
     if len(assigned) < FEWEST:
         # In chunks: thousands of annotators of one image are millions of pairs.
@@ -403,14 +408,11 @@ def pair_f1_intervals(
     n_annotators = assigned.shape[1]
     paired = np.zeros(n_annotators, np.bool_)
     paired[np.concatenate(np.divmod(pairs, n_annotators))] = True
-    order = radix_order(units.unit, len(units))
-    order = order[paired[annotations.annotator[order]]]
-    left, right = (order[side] for side in pairs_within(units.unit[order]))
-    ends = np.sort(annotations.annotator[np.stack([left, right])].astype(np.int64), axis=0)
-    of_image = annotations.image[left].astype(np.int64)
-    by_image = np.argsort(of_image, kind="stable")
-    of_image = of_image[by_image]
-    matched = np.searchsorted(pairs, ends[0] * n_annotators + ends[1])[by_image]
+    author = annotations.annotator.astype(np.int64)[alone]
+    counted = np.flatnonzero(paired[author].all(0))
+    of_image = annotations.image.astype(np.int64)[alone[0, counted]]
+    counted, of_image = (each[np.argsort(of_image, kind="stable")] for each in (counted, of_image))
+    matched = np.searchsorted(pairs, author[0, counted] * n_annotators + author[1, counted])
     image, annotator = np.nonzero(assigned & paired)
     n_drawn = drawn_in_cells(annotations, assigned & paired)
     squares = _ImageSquares(np.zeros((6, len(pairs))))
@@ -447,8 +449,8 @@ def alpha_costs(data: Coincidences) -> FloatArray:
 
 def f1_costs(images: ObjectSums) -> FloatArray:
     """Return F1 without each image, minus F1, (I,); NaN if one of them is undefined."""
-    matched, possible = images.matched.sum(), images.possible.sum()
-    without = ratio(matched - images.matched, possible - images.possible)
+    matched, possible = images.alone.sum(), images.possible.sum()
+    without = ratio(matched - images.alone, possible - images.possible)
     return without - ratio(np.array([matched]), np.array([possible]))
 
 

@@ -119,7 +119,7 @@ def confusions(matched: MatchedUnits) -> Table:
     several pairs do not add up. A gain is negative if the two are distinguished better than
     categories on average. Share and gain of the 1,000 most frequent pairs have 95 % intervals over
     images. NaN where alpha is undefined (such as with one remaining category) or has no meaning
-    (with one category of more than 90 % of the annotations).
+    (with one category).
     """
     # A merged value c ∪ k coincides with itself o_cc + o_kk + o_ck + o_kc times and occurs n_c +
     # n_k times, so that only Σ o_cc and Σ n_c² change.

@@ -229,8 +229,8 @@ def category_vitality(matched: MatchedUnits) -> Table:
 
     A row for each category that occurs and each annotator whose absence changes its values: their
     names, alpha of all annotators, alpha without the annotator, and their difference, the vitality.
-    NaN where an alpha is undefined. A category with more than 90 % of the annotations has no rows,
-    as its alpha has no meaning.
+    NaN where an alpha is undefined. A single category has no rows, as its alpha has no
+    meaning.
     """
     names, categories = matched.data.annotator_names, matched.data.category_names
     lost = lost_coincidences(matched)

@@ -150,6 +150,43 @@ def matcher(name: str) -> Matcher:
     return lookup("matcher", MATCHERS, name)
 
 
+def match_pairwise(
+    annotations: Annotations, pairs: CandidatePairs, weight: IndexArray
+) -> IndexArray:
+    """Return the pairs that are chosen if each two annotators are matched without the others.
+
+    Each two are matched as in `hungarian`, so that the pairs of two annotators do not depend on
+    who else annotated their images.
+
+    Parameters
+    ----------
+    annotations : Annotations
+        N annotations, ordered by image, then annotator.
+    pairs : CandidatePairs
+        P pairs that reach the threshold.
+    weight : (P,) int64
+        See `pair_weights`.
+
+    Returns
+    -------
+    (M,) int64
+        Indices of the chosen pairs, sorted.
+    """
+    # An end of a pair is a node for each annotator that it could be matched with.
+    annotator = annotations.annotator.astype(np.int64)
+    n_annotators = int(annotator.max(initial=0)) + 1
+    left = pairs.left * n_annotators + annotator[pairs.right]
+    right = pairs.right * n_annotators + annotator[pairs.left]
+    nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
+    drawn = nodes // n_annotators
+    ranks = np.zeros(len(annotations), np.int64)
+    several = np.unique(drawn)
+    ranks[several] = drawn_ranks(annotations, several)
+    return assign(
+        ends[: len(pairs)], ends[len(pairs) :], weight, lambda chosen: ranks[drawn[chosen]]
+    )
+
+
 _STEPS = 1 << 30
 _TIE_STEPS = 1 << 10
 

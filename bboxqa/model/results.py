@@ -163,11 +163,13 @@ class ThresholdResult:
     iou_threshold: float
     alpha: float
     """Krippendorff's nominal alpha, pooled over all units. NaN where undefined, and where it has no
-    meaning: with a single category, or if one category has more than 90 % of the annotations."""
+    meaning: with a single category."""
     status: str
     """Why alpha is undefined, has no meaning, or needs caution; else "ok"."""
     interval: tuple[float, float]
     """The 95 % interval of `alpha`; NaN where there is none."""
+    largest_category: tuple[str, float]
+    """The most frequent category and its share of the annotations; "" and NaN without any."""
     interval_shift: float
     """How far the interval was moved so that it contains `alpha`; else 0."""
     observed: float
@@ -181,7 +183,7 @@ class ThresholdResult:
     """The mean of alpha over images in which somebody drew something."""
     meaningful_image_alpha: ImageAlpha
     """The mean of alpha over the images in which it has a meaning: images with at least two
-    categories, none of which has more than 90 % of the annotations."""
+    categories."""
     share_of_images_at_1: float
     """The share of the images of `mean_image_alpha` whose alpha is 1."""
     existence: Existence

@@ -19,7 +19,7 @@ from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs
 from bboxqa.geometry.similarities.registry import needs_outlines, needs_rotated_boxes
-from bboxqa.matching.matchers import match, matcher
+from bboxqa.matching.matchers import match_pairwise, matcher, pair_weights
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.settings import AgreeSettings
@@ -240,8 +240,7 @@ def _laid_over(
 def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
     """Return the pairs that match, and those that could, by threshold and image, (T, I, 2).
 
-    These are the sums of `bboxqa.agreement.counts.object_counts.ObjectSums`, without the other
-    counts.
+    These are `alone` and `possible` of `bboxqa.agreement.counts.object_counts.ObjectSums`.
     """
     n_images = len(data.image_names)
     pairs, _ = candidate_pairs(
@@ -255,14 +254,11 @@ def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
     possible = n_drawn * (data.assigned.sum(1) - 1) / 2
     sums = np.empty((len(settings.iou_threshold), n_images, 2))
     for index, threshold in enumerate(settings.iou_threshold):
-        units = match(
-            data.annotations,
-            pairs.take(pairs.similarity >= threshold - TOLERANCE),
-            settings.matcher,
-            threshold,
-            category_lenient=settings.category_lenient,
-        )
-        n_joined = np.bincount(units.unit, minlength=len(units))
-        matched = sum_by(units.image, n_joined * (n_joined - 1) / 2, n_images)
+        admissible = pairs.take(pairs.similarity >= threshold - TOLERANCE)
+        lenient, category = settings.category_lenient, data.annotations.category
+        weight = pair_weights(admissible, category, threshold, category_lenient=lenient)
+        chosen = match_pairwise(data.annotations, admissible, weight)
+        of_image = data.annotations.image[admissible.left[chosen]]
+        matched = np.bincount(of_image, minlength=n_images)
         sums[index] = np.column_stack([matched, possible])
     return sums

@@ -27,13 +27,14 @@ from bboxqa.agreement.counts.unit_counts import (
     join_coincidences,
 )
 from bboxqa.agreement.objects import has_meaning
-from bboxqa.core.arrays import BoolArray, IntArray, blocks, sum_by
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, blocks, sum_by
 from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs, unit_pairs
-from bboxqa.matching.matchers import bytes_per_pair, match
-from bboxqa.model.annotations import Dataset, select_annotations
+from bboxqa.matching.linkage import author_ranks
+from bboxqa.matching.matchers import bytes_per_pair, match, match_pairwise, pair_weights
+from bboxqa.model.annotations import Annotations, Dataset, select_annotations
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, Coincidences, ReliabilityData, UnitTable, join_units
@@ -179,6 +180,8 @@ class AgreementCounts:
     """By pair of annotators, if requested."""
     objects: tuple[ObjectCounts, ...]
     """Which annotators drew the same objects."""
+    alone: tuple[IndexArray, ...]
+    """The annotations of pairs of two annotators who are matched without the others, (2, M)."""
     classes: tuple[Coincidences, ...]
     """By image, of drawn annotations only."""
     n_images: int
@@ -251,18 +254,21 @@ def _counted(
         inside[block] = units.unit[admissible.left[block]] == units.unit[admissible.right[block]]
     matched = admissible.take(np.flatnonzero(inside))
     every = unit_pairs(data, units, matched, settings.similarity, all_touched=settings.all_touched)
+    alone = matched_alone(data.annotations, admissible, inside, settings, threshold)
     found = {
         "units": units,
         "coincidences": with_missing if missing == "category" else classes,
         "objects": count_objects(
             data.annotations,
             every,
+            alone,
             data.assigned,
             len(data.category_names),
             threshold - TOLERANCE,
             of_pairs=of_pairs,
             paired=part.paired,
         ),
+        "alone": alone,
         "classes": classes,
     }
     if greedy:
@@ -272,6 +278,33 @@ def _counted(
             reliability = reliability.take(np.flatnonzero(part.paired[reliability.annotator]))
         found["pairs"] = count_pairs(reliability, data.assigned.shape[1], missing)
     return found
+
+
+def matched_alone(
+    annotations: Annotations,
+    pairs: CandidatePairs,
+    inside: BoolArray,
+    settings: AgreeSettings,
+    threshold: float,
+) -> IndexArray:
+    """Return the annotations of the pairs if each two annotators are matched alone, (2, M).
+
+    `inside`, (P,), says which pairs are inside a unit: the same in images of two annotators, but
+    for matchers that do not maximise the total.
+    """
+    chosen = inside.copy()
+    others = np.ones(len(pairs), np.bool_)
+    if settings.matcher in ("auto", "hungarian", "recursive"):
+        third = np.unique(annotations.image[author_ranks(annotations) > 1])
+        others = np.isin(annotations.image[pairs.left], third)
+    if others.any():
+        rows = np.flatnonzero(others)
+        part = pairs.take(rows)
+        lenient = settings.category_lenient
+        weight = pair_weights(part, annotations.category, threshold, category_lenient=lenient)
+        chosen[rows] = False
+        chosen[rows[match_pairwise(annotations, part, weight)]] = True
+    return np.stack([pairs.left[chosen], pairs.right[chosen]])
 
 
 def _matched(
@@ -319,7 +352,7 @@ def count_sequentially(
 # How the values of each threshold are joined from those of parts.
 _OF_THRESHOLDS: dict[str, Callable[[Any], Any]] = {
     "units": tuple, "coincidences": join_coincidences, "greedy": join_coincidences,
-    "pairs": join_pairs, "objects": join_objects, "classes": join_coincidences,
+    "pairs": join_pairs, "objects": join_objects, "alone": tuple, "classes": join_coincidences,
 }  # fmt: skip
 
 
@@ -329,7 +362,11 @@ def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
     Joining is associative: parts can be joined in any grouping.
     """
     before = np.cumsum([0, *(part.n_images for part in parts)])[:-1].tolist()
-    joiners = {**_OF_THRESHOLDS, "units": lambda tables: join_units(tables, before)}
+    firsts = np.cumsum([0, *(len(part.units[0].unit) for part in parts)])[:-1]
+    joiners = _OF_THRESHOLDS | {
+        "units": lambda tables: join_units(tables, before),
+        "alone": lambda each: np.hstack([ends + n for ends, n in zip(each, firsts, strict=True)]),
+    }
     joined = {
         name: tuple(map(join, zip(*(getattr(part, name) for part in parts), strict=True)))
         for name, join in joiners.items()
@@ -388,6 +425,6 @@ def with_all_asked(
         is_meant = has_meaning(value_sums(sums)[0][:-1], settings.missing)
         alpha = nan if result.alpha_has_no_meaning or not is_meant else pooled_alpha(sums).value
         # In images of one annotator, no annotation has a match.
-        f1 = float(objects.images.matched.sum()) / possible
+        f1 = float(objects.images.alone.sum()) / possible
         found.append(replace(result, all_asked_alpha=alpha, all_asked_f1=f1))
     return tuple(found)

@@ -22,6 +22,7 @@ from bboxqa.agreement.objects import (
     category_f1_intervals,
     f1_costs,
     images_with_meaning,
+    largest_share,
     mean_of,
     pair_f1_intervals,
     pairs_with_meaning,
@@ -49,7 +50,7 @@ from bboxqa.model.units import Cell, ReliabilityData, UnitTable
 from bboxqa.pipelines.chance_existence import ChanceCounts
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
 
-_NO_MEANING = "no meaning: more than 90 % of the annotations are of one category"
+_NO_MEANING = "no meaning: all annotations are of one category"
 _UNDEFINED = "undefined: no two values that could differ"
 
 
@@ -73,6 +74,11 @@ class _Threshold(NamedTuple):
     def objects(self) -> ObjectCounts:
         """Which annotators drew the same objects."""
         return self.counted.objects[self.place]
+
+    @property
+    def alone(self) -> IndexArray:
+        """The pairs of two annotators who are matched without the others, (2, M)."""
+        return self.counted.alone[self.place]
 
     @property
     def is_ignored(self) -> bool:
@@ -135,7 +141,8 @@ def _category_table(of: _Threshold) -> Table:
     n_categories = len(data.category_names)
     drawn = np.bincount(data.annotations.category, minlength=n_categories)
     shown = np.flatnonzero(drawn)
-    of_f1 = category_f1_intervals(data.annotations, of.units, data.assigned, n_categories)
+    objects = of.objects.categories
+    of_f1 = category_f1_intervals(data.annotations, of.alone, data.assigned, n_categories)
     if len(shown) == 1:
         # A single category has the interval of all annotations.
         of_f1[shown] = of.interval("f1")
@@ -148,7 +155,9 @@ def _category_table(of: _Threshold) -> Table:
             "high": interval[shown, 1],
             "n_annotations": drawn[shown],
             "n_pairable": marginal[shown].astype(np.int64),
-            **_object_columns(of.objects.categories, shown, of_f1),
+            **_object_columns(objects, shown, of_f1),
+            "f1": objects.class_f1[shown],
+            "found": objects.f1[shown],
         }
     )
 
@@ -159,7 +168,7 @@ def _pair_table(of: _Threshold) -> Table:
     names = data.annotator_names
     first, second, alpha, n_units = alpha_per_pair(counts)
     alpha, status = _with_meaning(alpha, pairs_with_meaning(counts) | of.is_ignored)
-    of_f1 = pair_f1_intervals(data.annotations, of.units, data.assigned, objects.pair)
+    of_f1 = pair_f1_intervals(data.annotations, of.alone, data.assigned, objects.pair)
     shared = data.assigned.sum(1) >= 2
     if len(objects.pair) == 1 and data.assigned[shared].any(0).sum() == 2:
         # A single pair has the interval of all annotators.
@@ -359,11 +368,16 @@ def _alphas(of: _Threshold, *, all_complete: bool) -> dict[str, Any]:
         image_alpha = meaningful = np.full_like(image_alpha, nan)
         of = of._replace(intervals={})
     drawn = np.delete(image_alpha, part.empty)
+    names = part.data.category_names
+    most, share = largest_share(
+        np.bincount(part.data.annotations.category, minlength=len(names)).astype(np.float64)
+    )
     defined = image_alpha[~np.isnan(image_alpha)]
     return {
         "alpha": nan if reason else found.value,
         "status": status,
         "interval": of.interval("pooled"),
+        "largest_category": ("" if isnan(share) else names[most], share),
         "interval_shift": float(of.intervals.get("pooled", _UNKNOWN)[0, 2]),
         "observed": found.observed,
         "expected": found.expected,

@@ -55,6 +55,10 @@ def _threshold(part: ThresholdResult) -> Record:
         **picked(part, "iou_threshold", "alpha"),
         "alpha_reason": part.alpha_reason or None,
         **picked(part, "status", "interval"),
+        "largest_category": {
+            "name": part.largest_category[0] or None,
+            "share": json_number(part.largest_category[1]),
+        },
         "observed_disagreement": json_number(part.observed),
         "expected_disagreement": json_number(part.expected),
         **picked(part, "mean_image_alpha"),

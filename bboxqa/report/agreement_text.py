@@ -161,12 +161,12 @@ def _alpha(
         yield f"   {ones}"
     found = part.meaningful_image_alpha
     if not found.n_images and found.n_drawn_images:
-        yield "   no image alone has an alpha with a meaning: in each, one category is above 90 %"
+        yield "   no image alone has an alpha with a meaning: each has one category"
     elif found.n_images < found.n_drawn_images:
         yield (
             f"   {estimate_text(found.mean, found.interval)} over the {found.n_images:,} of "
-            f"{found.n_drawn_images:,} images with objects where it has a meaning: no category "
-            "above 90 %"
+            f"{found.n_drawn_images:,} images with objects of two categories or "
+            "more"
         )
 
 

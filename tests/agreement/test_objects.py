@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 from support import brute
 from support.datasets import dataset, object_rows, with_assigned
 
@@ -20,7 +21,10 @@ from bboxqa.report.agreement_text import text_lines
 
 SETTINGS = AgreeSettings(bootstrap=0, iou_threshold=(0.3, 0.6))
 BOX = (0.0, 0.0, 10.0, 10.0)
-SUMS = ("matched", "possible", "same_class", "similarity", "similarity_rest", "below")
+SUMS = (
+    "alone", "alone_same", "matched", "possible", "same_class", "similarity", "similarity_rest",
+    "below",
+)  # fmt: skip
 
 
 def made(seed, n_annotators=3):
@@ -54,13 +58,39 @@ def pairs_by_definition(data, unit, keep=lambda a, b: True):  # noqa: ARG005 - a
     return matched, possible
 
 
-def figures_by_definition(data, matched, possible):
+def alone_by_definition(data, threshold, keep=lambda a, b: True):  # noqa: ARG005 - all by default
+    """Return the pairs of the best matching of every two annotators of an image, without others."""
+    annotations = data.annotations
+    box = annotations.bbox.tolist()
+    chosen = []
+    for image, asked in enumerate(data.assigned):
+        for a, b in combinations(np.flatnonzero(asked).tolist(), 2):
+            if not keep(a, b):
+                continue
+            of_image = annotations.image == image
+            first, second = (
+                np.flatnonzero(of_image & (annotations.annotator == each)) for each in (a, b)
+            )
+            iou = np.array([[float(brute.box_iou(box[p], box[q])) for q in second] for p in first])
+            iou = iou.reshape(len(first), len(second))
+            same = annotations.category[first][:, None] == annotations.category[second]
+            weight = np.where(iou >= threshold, iou + 1e-9 * same, 0)
+            rows, columns = linear_sum_assignment(weight, maximize=True)
+            chosen += [
+                (int(first[row]), int(second[column]))
+                for row, column in zip(rows, columns, strict=True)
+                if weight[row, column] > 0
+            ]
+    return chosen
+
+
+def figures_by_definition(data, matched, possible, alone):
     category, box = data.annotations.category, data.annotations.bbox.tolist()
     same = sum(category[p] == category[q] for p, q in matched)
     similar = float(sum(brute.box_iou(box[p], box[q]) for p, q in matched))
     n = len(matched)
     return (
-        n / float(possible) if possible else None,
+        len(alone) / float(possible) if possible else None,
         same / n if n else None,
         similar / n if n else None,
     )
@@ -78,7 +108,8 @@ def test_figures_are_those_of_their_definition(seed):
         compared = compared_images(data).data
         unit = counted.units[index].unit
         matched, possible = pairs_by_definition(compared, unit)
-        expected = figures_by_definition(compared, matched, possible)
+        alone = alone_by_definition(compared, part.iou_threshold)
+        expected = figures_by_definition(compared, matched, possible, alone)
         found = part.existence.f1, part.class_agreement.share, part.place.mean_iou
         assert found == approx(expected)
         box = compared.annotations.bbox.tolist()
@@ -94,9 +125,11 @@ def test_figures_are_those_of_their_definition(seed):
             ends = tuple(
                 data.annotator_names.index(row[name]) for name in ("annotator_1", "annotator_2")
             )
-            some = pairs_by_definition(compared, unit, lambda *pair, ends=ends: pair == ends)
+            two = lambda *pair, ends=ends: pair == ends  # noqa: E731
+            some = pairs_by_definition(compared, unit, two)
+            alone = alone_by_definition(compared, part.iou_threshold, two)
             found = [row[name] for name in ("f1", "class_share", "mean_iou")]
-            assert list(map(_nan, found)) == approx(figures_by_definition(compared, *some))
+            assert list(map(_nan, found)) == approx(figures_by_definition(compared, *some, alone))
 
 
 def agree_at(data):
@@ -118,6 +151,7 @@ def test_figures_of_images_and_categories_are_those_of_their_annotations(seed):
     (part, _) = agree_at(data).thresholds
     unit = count_part(compared_images(data), SETTINGS).units[0].unit
     matched, _ = pairs_by_definition(data, unit)
+    alone = alone_by_definition(data, part.iou_threshold)
     image, category = data.annotations.image, data.annotations.category
     others = data.assigned.sum(1)[image] - 1
     for row in part.images.records():
@@ -125,14 +159,35 @@ def test_figures_of_images_and_categories_are_those_of_their_annotations(seed):
         own = [pair for pair in matched if image[pair[0]] == place]
         possible = others[image == place].sum() / 2
         found = [row[name] for name in ("f1", "class_share", "mean_iou")]
-        assert list(map(_nan, found)) == approx(figures_by_definition(data, own, possible))
+        here = [pair for pair in alone if image[pair[0]] == place]
+        expected = figures_by_definition(data, own, possible, here)
+        assert list(map(_nan, found)) == approx(expected)
     for row in part.categories.records():
         place = data.category_names.index(row["category"])
         # A pair counts for each of its annotations that has the category.
-        own = [(p, q) for p, q in [*matched, *((q, p) for p, q in matched)] if category[p] == place]
-        found = [row[name] for name in ("f1", "class_share", "mean_iou")]
+        own, here = (
+            [(p, q) for p, q in [*pairs, *((q, p) for p, q in pairs)] if category[p] == place]
+            for pairs in (matched, alone)
+        )
+        found = [row[name] for name in ("found", "class_share", "mean_iou")]
         possible = others[category == place].sum()
-        assert list(map(_nan, found)) == approx(figures_by_definition(data, own, possible))
+        expected = figures_by_definition(data, own, possible, here)
+        assert list(map(_nan, found)) == approx(expected)
+        same = sum(category[q] == place for _, q in here)
+        assert [_nan(row["f1"])] == approx([same / possible if possible else None])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_existence_of_two_does_not_depend_on_others(seed):
+    data = made(seed, n_annotators=4)
+    pairs = agree(data, bootstrap=0).pairs
+    for row in pairs.records():
+        ends = [data.annotator_names.index(row[name]) for name in ("annotator_1", "annotator_2")]
+        assigned = np.zeros_like(data.assigned)
+        assigned[:, ends] = data.assigned[:, ends]
+        kept = np.flatnonzero(np.isin(data.annotations.annotator, ends))
+        two = replace(data, annotations=data.annotations.take(kept), assigned=assigned)
+        assert approx([row["f1"]]) == [agree(two, bootstrap=0).existence.f1]
 
 
 def test_an_example_by_hand():
@@ -249,7 +304,8 @@ def test_pairs_that_a_third_box_joins_are_counted():
     """Boxes at x = 0, 3 and 6 of width 10: IoU 7 / 13 of neighbours, 4 / 16 of the outer two."""
     rows = [(0, a, 0, (3.0 * a, 0.0, 10.0, 10.0)) for a in range(3)]
     result = agree(dataset(rows), bootstrap=0)
-    assert (result.n_annotators, result.existence.f1, result.place.n_pairs) == (3, 1, 3)
+    # The first and the third are no pair, whoever joins them to one object.
+    assert (result.existence.f1, result.place.n_pairs) == (pytest.approx(2 / 3), 3)
     assert result.place.below_threshold == pytest.approx(1 / 3)
     below = {(a, b): share for a, b, share in zip(
         result.pairs["annotator_1"], result.pairs["annotator_2"], result.pairs["below_share"],

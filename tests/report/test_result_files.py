@@ -66,7 +66,7 @@ def test_undefined_and_missing_are_empty_cells(tmp_path):
         "0.5,x,0,c,,,missing",
     ]
     pairs = (tmp_path / "out" / "pairs.csv").read_text().splitlines()
-    reason = "no meaning: more than 90 % of the annotations are of one category"
+    reason = "no meaning: all annotations are of one category"
     assert pairs[1] == f'0.5,"a,b",c,,{reason},1,0.0,,,,,'
     both = document(["x"], "k")
     both["annotations"].append({**both["annotations"][0], "id": 1, "annotator": "c"})

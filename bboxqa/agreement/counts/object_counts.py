@@ -35,6 +35,10 @@ _DIGITS = 9
 class ObjectSums:
     """Sums over pairs of annotations that show one object, (K,) by image, category or pair."""
 
+    alone: FloatArray
+    """Pairs of annotations by two annotators, each two matched without the others."""
+    alone_same: FloatArray
+    """Such pairs of equal category."""
     matched: FloatArray
     """Pairs of annotations of one unit."""
     possible: FloatArray
@@ -52,7 +56,12 @@ class ObjectSums:
     @property
     def f1(self) -> FloatArray:
         """The positive specific agreement on existence; NaN without possible pairs."""
-        return ratio(self.matched, self.possible)
+        return ratio(self.alone, self.possible)
+
+    @property
+    def class_f1(self) -> FloatArray:
+        """The same for pairs of equal category: of a category, F1 with its class."""
+        return ratio(self.alone_same, self.possible)
 
     @property
     def class_share(self) -> FloatArray:
@@ -70,7 +79,7 @@ class ObjectSums:
         return ratio(self.below, self.matched)
 
     def stacked(self) -> FloatArray:
-        """Return the sums as rows, in the order of the attributes, (6, K)."""
+        """Return the sums as rows, in the order of the attributes, (8, K)."""
         return np.stack([getattr(self, field.name) for field in fields(self)])
 
     def total(self) -> "ObjectSums":
@@ -105,6 +114,7 @@ def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 def count_objects(
     annotations: Annotations,
     pairs: CandidatePairs,
+    alone: IndexArray,
     assigned: BoolArray,
     n_categories: int,
     least: float,
@@ -114,16 +124,20 @@ def count_objects(
 ) -> ObjectCounts:
     """Count the matched pairs of annotations, and the possible ones.
 
-    An image of k annotators who were asked, with N annotations in units of m annotations, has
-    Σ m (m − 1) / 2 matched pairs of (k − 1) N / 2 possible ones. Their ratio is the F1 of two
-    annotators, 2 · matched / (drawn by one + drawn by the other), pooled over pairs of annotators.
-    As the number of places without an object is unbounded, chance-corrected kappa tends to F1 [1]_.
+    An image of k annotators who were asked, with N annotations, has (k − 1) N / 2 possible pairs.
+    The ratio of the pairs that are matched if each two annotators are alone, and of possible ones,
+    is the F1 of two annotators, 2 · matched / (drawn by one + drawn by the other), pooled over
+    pairs of annotators: it does not depend on how many others annotate the images. As the number
+    of places without an object is unbounded, chance-corrected kappa tends to F1 [1]_.
 
     Parameters
     ----------
     annotations : Annotations
     pairs : CandidatePairs
         All pairs of annotations of one unit.
+    alone : (2, M) int64
+        The annotations of each pair of two annotators who are matched without the others; see
+        `bboxqa.matching.matchers.match_pairwise`.
     assigned : (I, A) bool
         Who was asked to annotate which image.
     n_categories : int
@@ -149,10 +163,14 @@ def count_objects(
     same = (category[left] == category[right]).astype(np.float64)
     below = (pairs.similarity < least).astype(np.float64)
     others = assigned.sum(1)[image] - 1.0
+    one, other = alone
+    same_alone = (category[one] == category[other]).astype(np.float64)
 
-    def sums(key: NDArray[Any], possible: FloatArray) -> ObjectSums:
+    def sums(key: NDArray[Any], key_alone: NDArray[Any], possible: FloatArray) -> ObjectSums:
         size = len(possible)
         return ObjectSums(
+            np.bincount(key_alone, minlength=size).astype(np.float64),
+            sum_by(key_alone, same_alone, size),
             np.bincount(key, minlength=size).astype(np.float64),
             possible,
             sum_by(key, same, size),
@@ -162,17 +180,21 @@ def count_objects(
         )
 
     # Each pair counts for the categories of both of its annotations.
-    of_left = sums(category[left], sum_by(category, others, n_categories))
-    of_right = sums(category[right], np.zeros(n_categories))
-    pair, by_pairs = np.zeros(0, np.int64), ObjectSums(*np.zeros((6, 0)))
+    of_left = sums(category[left], category[one], sum_by(category, others, n_categories))
+    of_right = sums(category[right], category[other], np.zeros(n_categories))
+    pair, by_pairs = np.zeros(0, np.int64), ObjectSums(*np.zeros((8, 0)))
     if of_pairs:
         listed = assigned if paired is None else assigned & paired
         pair, drawn = _drawn_by_pairs(annotations, listed)
-        row = _rows_of_pairs(annotations.annotator, pairs, pair, n_annotators)
+        row, row_alone = (
+            _rows_of_pairs(annotations.annotator, ends, pair, n_annotators)
+            for ends in ((left, right), (one, other))
+        )
         # What others matched is added up last, and dropped.
-        by_pairs = ObjectSums(*sums(row, np.append(drawn / 2, 0)).stacked()[:, :-1])
+        found = sums(row, row_alone, np.append(drawn / 2, 0)).stacked()[:, :-1]
+        by_pairs = ObjectSums(*found)
     return ObjectCounts(
-        images=sums(image[left], sum_by(image, others / 2, n_images)),
+        images=sums(image[left], image[one], sum_by(image, others / 2, n_images)),
         categories=ObjectSums(*(of_left.stacked() + of_right.stacked())),
         pair=pair,
         pairs=by_pairs,
@@ -196,10 +218,13 @@ def _drawn_by_pairs(annotations: Annotations, assigned: BoolArray) -> tuple[Inde
 
 
 def _rows_of_pairs(
-    annotator: IntArray, pairs: CandidatePairs, pair: IndexArray, n_annotators: int
+    annotator: IntArray,
+    ends: tuple[IndexArray, IndexArray],
+    pair: IndexArray,
+    n_annotators: int,
 ) -> IndexArray:
     """Return the place of each two annotators in `pair`, which is sorted; its length if nowhere."""
-    one, other = (annotator[side].astype(np.int64) for side in (pairs.left, pairs.right))
+    one, other = (annotator[side].astype(np.int64) for side in ends)
     key = one * n_annotators + other
     row = np.searchsorted(pair, key)
     known = np.append(pair, -1)[row] == key

@@ -136,7 +136,7 @@ def sensitivity(
     if part is images:
         chance = _scaled(chance, by_chance or {})
     observed = np.stack(
-        [np.stack([each.images.matched, each.images.possible], axis=1) for each in counted.objects]
+        [np.stack([each.images.alone, each.images.possible], axis=1) for each in counted.objects]
     )
     found = separation(observed, chance.sums, settings.bootstrap, settings.seed)
     columns = _columns(threshold_figures(part, settings, counted, chance, progress))
