@@ -80,6 +80,17 @@ def test_without_a_value(values, level):
     same(alpha_without_values(unit_counts(reliability(values)), LEVELS[level], NUMBERS), expected)
 
 
+@pytest.mark.parametrize("n_annotators", [2, 3, 4])
+def test_without_a_value_of_many(n_annotators):
+    random = np.random.default_rng(n_annotators)
+    # One value is nearly all; some occur once.
+    values = np.minimum(random.geometric(0.3, (n_annotators, 300)) - 1, 9)
+    values[:, 100:] = 0
+    units = units_of(values)
+    expected = [without_value(units, value, "nominal", range(10)) for value in range(10)]
+    same(alpha_without_values(unit_counts(reliability(values, n_values=10))), expected)
+
+
 @pytest.mark.parametrize("level", list(LEVELS))
 def test_chunks_change_nothing(level, monkeypatch):
     counts = unit_counts(reliability(np.random.default_rng(1).integers(-1, K, (5, 40))))
