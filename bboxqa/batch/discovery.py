@@ -15,8 +15,8 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_split
 from bboxqa.core.text import clean, one_line
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, is_coco
+from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import format_of, is_source, suffixes
-from bboxqa.formats.source import ARCHIVES
 from bboxqa.formats.sources import list_files
 from bboxqa.formats.unreadable import RESULT_FILES, WRITTEN_FILES, damage_of, damaged, foreign_kind
 

@@ -34,8 +34,8 @@ from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.pseudonyms import check_key
 from bboxqa.core.text import clean
 from bboxqa.core.version import __version__
+from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import suffixes
-from bboxqa.formats.source import ARCHIVES
 
 _Engine = Callable[[Sequence[Task], Settings, Path], Generator[Outcome[Task, Row]]]
 

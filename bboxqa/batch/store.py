@@ -23,7 +23,7 @@ from bboxqa.batch.discovery import (
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.text import clean
 from bboxqa.formats.heads import LOOKED_AT
-from bboxqa.formats.source import ARCHIVES
+from bboxqa.formats.member import ARCHIVES
 from bboxqa.model.settings_files import read_reading_settings
 
 # Keys under which stores list properties that change with the content of a file.

@@ -20,7 +20,7 @@ from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.heads import TABLES
-from bboxqa.formats.source import (
+from bboxqa.formats.member import (
     AGAIN,
     LIMIT,
     MAX_MEMBERS,

@@ -18,7 +18,8 @@ from bboxqa.formats.label_folders import (
     place_of,
     without_suffix,
 )
-from bboxqa.formats.source import ZIP_ERRORS, Member, files_in, is_picture, members_of
+from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
+from bboxqa.formats.source import files_in, members_of
 from bboxqa.formats.translation.collector import Collector, Record
 from bboxqa.model.choices import Choices, GivenSize
 

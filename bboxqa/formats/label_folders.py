@@ -14,7 +14,8 @@ from unicodedata import normalize
 
 from bboxqa.core.file_names import SPLIT, is_folder, is_split
 from bboxqa.formats.heads import as_utf8
-from bboxqa.formats.source import Member, head_of, is_archive, readable_members
+from bboxqa.formats.member import Member, is_archive
+from bboxqa.formats.source import head_of, readable_members
 
 _OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
 OF_CONTENT = rf"{_OF_LABELS.pattern}|images|jpegimages|data|obj_.*_data"

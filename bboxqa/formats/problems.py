@@ -28,7 +28,9 @@ _EXPECTED = {
 _MOST_LISTED = 1000
 
 
-def problems_of(name: str, columns: Columns, found: Measured) -> Iterator[str]:
+def problems_of(
+    name: str, columns: Columns, found: Measured, records: str = "annotations"
+) -> Iterator[str]:
     """Yield problems with annotations of a file, and with the names of their annotators."""
     listed = []
     for key, wrong in found.wrong.items():
@@ -36,19 +38,20 @@ def problems_of(name: str, columns: Columns, found: Measured) -> Iterator[str]:
             is_there = columns.kind.get(key, columns.record)[row] != Kind.MISSING
             said = f"{key or 'the record'} {'cannot be used' if is_there else 'is missing'}"
             own = f" (id {columns.text_ids.get(row, columns.id[row])})"
-            label = f"{_pointer(columns, row)}{own * bool(columns.valid['id'][row])}"
+            has_id = columns.valid["id"][row] and records == "annotations"
+            label = f"{records}{_place(columns, row)}{own * bool(has_id)}"
             listed.append((row, f"{name}: {label}: {said}; expected {_EXPECTED[key]}"))
     yield from (problem for _, problem in sorted(listed)[:_MOST_LISTED])
     yield from (f"{name}: {problem}" for problem in author_problems(columns))
 
 
-def _pointer(columns: Columns, row: int) -> str:
+def _place(columns: Columns, row: int) -> str:
     """Return where an annotation, or a segment of a panoptic record, is in a file."""
     if columns.segment_counts is None:
-        return f"annotations[{row}]"
+        return f"[{row}]"
     ends = np.cumsum(columns.segment_counts)
     of = int(np.searchsorted(ends, row, side="right"))
-    return f"annotations[{of}].segments_info[{row - ends[of] + columns.segment_counts[of]}]"
+    return f"[{of}].segments_info[{row - ends[of] + columns.segment_counts[of]}]"
 
 
 def file_of_records(

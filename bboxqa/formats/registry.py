@@ -26,12 +26,12 @@ from bboxqa.formats.heads import (
     is_via_head,
 )
 from bboxqa.formats.label_folders import LabelFolders
+from bboxqa.formats.member import is_archive
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.source import (
     archive_around,
     are_subsets,
     head_of,
-    is_archive,
     members_of,
     members_with,
     readable_members,

@@ -10,9 +10,10 @@ from bboxqa.formats.box_tables.columns import NAMES, columns_of, plain_name
 from bboxqa.formats.heads import TABLES
 from bboxqa.formats.images import size_of_picture
 from bboxqa.formats.label_folders import place_of
+from bboxqa.formats.member import is_picture
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import document_of
-from bboxqa.formats.source import is_picture, members_of
+from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
 from bboxqa.formats.table_files import open_table
 from bboxqa.formats.tables.rows import TableFile

@@ -26,6 +26,7 @@ from bboxqa.formats.heads import (
     json_kind_of,
 )
 from bboxqa.formats.label_folders import has_empty_labels_only
+from bboxqa.formats.member import ARCHIVES, READABLE, is_archive, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import (
@@ -39,16 +40,7 @@ from bboxqa.formats.registry import (
     suffixes,
     title_of,
 )
-from bboxqa.formats.source import (
-    ARCHIVES,
-    READABLE,
-    are_subsets,
-    head_of,
-    is_archive,
-    is_picture,
-    members_of,
-    members_with,
-)
+from bboxqa.formats.source import are_subsets, head_of, members_of, members_with
 from bboxqa.formats.unreadable import (
     RESULT_FILES,
     foreign_kind,

@@ -23,17 +23,9 @@ from bboxqa.formats.heads import (
     json_kind_of,
     kind_of,
 )
+from bboxqa.formats.member import AGAIN, ARCHIVES, READABLE, Member, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV
-from bboxqa.formats.source import (
-    AGAIN,
-    ARCHIVES,
-    READABLE,
-    Member,
-    head_of,
-    is_archive,
-    members_of,
-    members_with,
-)
+from bboxqa.formats.source import head_of, members_of, members_with
 
 REVIEW_QUEUE = "review.json"
 """The name of the annotations to review first, which `agree --out` writes."""

@@ -16,7 +16,7 @@ from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.categories import left_out_by
 from bboxqa.formats.dataset.join import left_out_category_notes
 from bboxqa.formats.gathering import Gathering
-from bboxqa.formats.source import ARCHIVES
+from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.sources import files_read, paths_in
 from bboxqa.formats.unreadable import is_review_queue
 from bboxqa.formats.writers import WRITERS, writer

@@ -25,13 +25,12 @@ from bboxqa.formats.box_tables.rows import Part, class_names, header_of, parts_o
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import CLASS_NAMES, PARQUET, TABLES
 from bboxqa.formats.images import given_size
+from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.records import whole_number
 from bboxqa.formats.source import (
-    Member,
     archive_around,
     files_in,
     head_of,
-    is_archive,
     members_of,
     only_file,
     readable_members,

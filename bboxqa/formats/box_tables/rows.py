@@ -11,8 +11,8 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.heads import PARQUET
+from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
-from bboxqa.formats.source import Member
 from bboxqa.formats.tables.rows import (
     Delimited,
     JsonLines,

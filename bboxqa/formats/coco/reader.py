@@ -21,6 +21,7 @@ from bboxqa.formats.columns import Columns, Kind
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.measured import measured, taken, turned_note
+from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.positions import Locator
 from bboxqa.formats.problems import UNUSABLE, problems_of
@@ -46,10 +47,8 @@ from bboxqa.formats.scanner import (
     read_path,
 )
 from bboxqa.formats.source import (
-    Member,
     archive_around,
     head_of,
-    is_archive,
     members_of,
     members_with,
     only_file,
@@ -348,7 +347,7 @@ def results_file(
     found = measured(columns, options, said=options.choices.rotated)
     score = np.full(len(columns), np.nan)
     score[columns.scores.row] = columns.scores.value
-    problems = [*problems_of(document.name, columns, found)]
+    problems = [*problems_of(document.name, columns, found, "results")]
     problems += [
         f"{document.name}: results[{row}]: score is missing, or no number; expected one from 0 to 1"
         for row in np.flatnonzero(np.isnan(score)).tolist()

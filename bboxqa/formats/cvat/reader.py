@@ -10,15 +10,9 @@ from bboxqa.core.types import Steps
 from bboxqa.formats.cvat.header import Header, Job, header_of
 from bboxqa.formats.cvat.shapes import UnknownSizeError, attributes_of, plain_box_of, shape_of
 from bboxqa.formats.document import Where
+from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
-from bboxqa.formats.source import (
-    Member,
-    archive_around,
-    members_like,
-    members_of,
-    members_with,
-    only_file,
-)
+from bboxqa.formats.source import archive_around, members_like, members_of, members_with, only_file
 from bboxqa.formats.translation.collector import (
     SESSIONS,
     SIDES,

@@ -13,7 +13,7 @@ from bboxqa.formats.document import Where
 from bboxqa.formats.heads import is_dota_head
 from bboxqa.formats.images import FileImages, pictures_of
 from bboxqa.formats.label_folders import by_place, holds_labels, is_label_name, spelled_as
-from bboxqa.formats.source import Member
+from bboxqa.formats.member import Member
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
     Add,

@@ -25,8 +25,9 @@ from bboxqa.formats.label_studio.regions import (
     regions_of,
     shape_of,
 )
+from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
-from bboxqa.formats.source import Member, members_like, only_file
+from bboxqa.formats.source import members_like, only_file
 from bboxqa.formats.translation.collector import (
     SESSIONS,
     SIDES,

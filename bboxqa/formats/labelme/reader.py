@@ -16,7 +16,8 @@ from bboxqa.formats.document import Where
 from bboxqa.formats.heads import begins
 from bboxqa.formats.images import FileImages, pictures_of, size_of_picture
 from bboxqa.formats.label_folders import by_place, path_below, place_of, without_suffix
-from bboxqa.formats.source import Member, members_of, members_with
+from bboxqa.formats.member import Member
+from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
     UNLABELLED,

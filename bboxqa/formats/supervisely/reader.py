@@ -14,8 +14,9 @@ from bboxqa.core.text import one_line
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import begins
 from bboxqa.formats.label_folders import short_names
+from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED
-from bboxqa.formats.source import Member, members_of, members_with
+from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
     BY_NOBODY,

@@ -11,7 +11,7 @@ import msgspec
 from bboxqa.core.types import Steps
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import absence_of
-from bboxqa.formats.source import Member
+from bboxqa.formats.member import Member
 from bboxqa.formats.translation.collector import BrokenTextError, Collector
 
 _BYTE = re.compile(r"\s*\(byte (\d+)\)")

@@ -6,7 +6,8 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.types import Steps
-from bboxqa.formats.source import Member, SourceFiles
+from bboxqa.formats.member import Member
+from bboxqa.formats.source import SourceFiles
 from bboxqa.formats.translation.collector import Lines, Record
 
 LabelFile = tuple[Member, Record, bytes]

@@ -9,7 +9,7 @@ from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import HEAD, WHAT, as_utf8, json_kind_of, kind_of
 from bboxqa.formats.label_folders import known_places, place_of
-from bboxqa.formats.source import Member
+from bboxqa.formats.member import Member
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.json_files import NOT_JSON, json_damage
 from bboxqa.formats.xml_elements import xml_damage

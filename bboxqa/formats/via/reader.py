@@ -17,9 +17,10 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import is_via_head
+from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.records import ANNOTATOR_KEYS
-from bboxqa.formats.source import Member, members_of, only_file
+from bboxqa.formats.source import members_of, only_file
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
     UNLABELLED,

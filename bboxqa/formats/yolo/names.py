@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import one_line
 from bboxqa.formats.heads import is_yaml
-from bboxqa.formats.source import Member
+from bboxqa.formats.member import Member
 
 if TYPE_CHECKING:
     from yaml import Node

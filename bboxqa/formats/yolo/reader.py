@@ -26,8 +26,9 @@ from bboxqa.formats.label_folders import (
     place_of,
     spelled_as,
 )
+from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import typed_paths
-from bboxqa.formats.source import Member, files_in, is_picture
+from bboxqa.formats.source import files_in
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import (
     Add,

@@ -29,7 +29,7 @@ from bboxqa.core.image_opening import (
 )
 from bboxqa.core.text import as_written, quoted
 from bboxqa.core.types import Progress
-from bboxqa.formats.source import is_picture
+from bboxqa.formats.member import is_picture
 from bboxqa.model.file_places import is_id_as_name
 from bboxqa.rules.facts.pictures import ImageSearch, ImageState, Place, check_folders
 
