@@ -38,7 +38,7 @@ PAGES = {
 GUIDES = {name: text for name, text in PAGES.items() if name != "CONTRIBUTING.md"}
 GUIDE = PAGES["docs/statistics.md"]
 VALIDATE = PAGES["docs/validate.md"]
-COMMANDS = cli.commands
+COMMANDS = cli.list_commands(None)
 SOME_VALUES = np.array([[0.0, 1, 1, 0, 2, 2], [0, 1, 1, 2, 2, 2]])
 
 

@@ -1,29 +1,38 @@
 """The command line: one module per command."""
 
 import sys
+from importlib import import_module
 
 import click
 
-from bboxqa.cli.agree import agree
-from bboxqa.cli.batch import batch
-from bboxqa.cli.compare import compare
 from bboxqa.cli.console import robust
-from bboxqa.cli.convert import convert
-from bboxqa.cli.draw import draw
-from bboxqa.cli.example import example
-from bboxqa.cli.explain import explain
 from bboxqa.cli.failures import exit_code_of
-from bboxqa.cli.plan import plan
-from bboxqa.cli.report import report
-from bboxqa.cli.segments import segments
-from bboxqa.cli.simulate import simulate
-from bboxqa.cli.stats import stats
-from bboxqa.cli.validate import validate
 from bboxqa.core.interrupts import PLACED, raising_signals
 from bboxqa.core.version import __version__
 
+_NAMES = (
+    "agree", "batch", "compare", "convert", "draw", "example", "explain", "plan", "report",
+    "segments", "simulate", "stats", "validate",
+)  # fmt: skip
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+class _Commands(click.Group):
+    """Commands whose modules are imported when they are run or listed."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return sorted(_NAMES)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _NAMES:
+            return None
+        found: click.Command = getattr(import_module(f"bboxqa.cli.{name}"), name)
+        return self.commands.setdefault(name, found)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, "-V", "--version", prog_name="bboxqa")
 def cli() -> None:
     """Validate image annotations, and measure how far annotators agree.
@@ -49,14 +58,6 @@ def cli() -> None:
       bboxqa simulate --out trial.json
                                      make annotations whose errors are known
     """  # noqa: D301 - click reads the sign
-
-
-_COMMANDS = (
-    agree, compare, convert, batch, plan, stats, segments, draw, simulate, example, report,
-    validate, explain,
-)  # fmt: skip
-for _command in _COMMANDS:
-    cli.add_command(_command)
 
 
 def main() -> None:

@@ -130,11 +130,11 @@ def alpha_without_values(
     amount = sum_by(pairs.pair, pairs.amount * counts.weight[pairs.unit], len(first))
     result, values = np.full(len(marginal), nan), np.arange(len(marginal))
     if level == "nominal":
-        value, other = np.append(first, second), np.append(second, first)
+        each, other = np.append(first, second), np.append(second, first)
         together, whole = np.tile(amount / 2, 2), marginal.sum()
-        lost = sum_by(value, together, len(marginal))
+        lost = sum_by(each, together, len(marginal))
         total = whole - marginal - lost
-        squares = sum_by(value, together * (2 * marginal[other] - together), len(marginal))
+        squares = sum_by(each, together * (2 * marginal[other] - together), len(marginal))
         between = total**2 - (marginal @ marginal - marginal**2 - squares)
         values = np.flatnonzero(between <= _SMALL * whole**2)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -145,7 +145,7 @@ INTERRUPTED_IMPORT = """
 import os, signal, sys
 class Interrupting:
     def find_spec(self, name, *_):
-        if name == "bboxqa.cli.batch":
+        if name == "bboxqa.cli.console":
             os.kill(os.getpid(), signal.SIG{name})
 sys.meta_path.insert(0, Interrupting())
 from bboxqa.__main__ import main
