@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, starmap
-from math import nan
+from math import isnan, nan
 
 import numpy as np
 
@@ -48,7 +48,8 @@ from bboxqa.core.arrays import (
 from bboxqa.core.parallel import one_blas_thread
 from bboxqa.core.types import Steps
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.units import Cell, Coincidences, ReliabilityData
+from bboxqa.model.table import Categorical, Table
+from bboxqa.model.units import Coincidences
 
 # The rows of a threshold: those of `ObjectSums`, and matched and possible pairs by chance.
 _ALONE, _, _MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _REST, _BELOW = range(8)
@@ -64,24 +65,27 @@ def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
     return 1 - ratio(1 - f1, 1 - chance)
 
 
-def f1_estimator(data: ReliabilityData) -> Estimator:
-    """Return the F1 of all pairs of annotators, over images with annotations.
+def f1_estimator(images: Table, drawn: IndexArray) -> Estimator:
+    """Return the F1 of all pairs of annotators.
 
-    An object drawn by m of a annotators asked has m (m − 1) ordered matched pairs, of m (a − 1)
-    possible ones.
+    Parameters
+    ----------
+    images : Table
+        That of a result: the F1 of each image of two annotators or more.
+    drawn : (C,) int64
+        The images that are drawn, sorted.
     """
-    drawn = np.bincount(data.unit, data.state != Cell.MISSING, len(data.group))
-    asked = np.bincount(data.unit, minlength=len(data.group))
-    sums = np.stack(
-        [np.bincount(data.group, drawn * (others - 1), data.n_groups) for others in (drawn, asked)]
-    )
+    possible = images["n_annotations"] * (images["n_annotators"] - 1) / 2
+    sums = np.zeros((2, int(drawn.max(initial=-1)) + 1))
+    image = images.columns["image"]
+    measured = image.code if isinstance(image, Categorical) else np.asarray(image)
+    matched = np.nan_to_num(images["f1"]) * possible
+    kept = np.isin(measured, drawn)
+    sums[:, measured[kept]] = matched[kept], possible[kept]
     total = sums.sum(1)
-    images = np.flatnonzero(sums[1])
     value = float(ratio(total[:1], total[1:])[0])
-    status = OK if len(images) else "undefined: no annotations of two annotators"
-    return Estimator(
-        value, nan, nan, status, SumTable(lambda: sums), lambda drawn: ratio(*drawn), images
-    )
+    status = "undefined: no annotations of two annotators" if isnan(value) else OK
+    return Estimator(value, nan, nan, status, SumTable(lambda: sums), lambda of: ratio(*of), drawn)
 
 
 def object_estimators(

@@ -109,9 +109,9 @@ def plan_images(
 ) -> ImagePlan:
     """Return how many images two annotators must annotate for an interval of a given width.
 
-    Images without annotations do not count for alpha; new images are expected to have the same
-    share of them. `bootstrap` and `seed` of the settings control the resampling. Raises ConfigError
-    if there are several thresholds, or the target is not above 0.
+    The images that `agree` draws are drawn, with those that all left empty. `bootstrap` and `seed`
+    of the settings control the resampling. Raises ConfigError if there are several thresholds, or
+    the target is not above 0.
     """
     if len(settings.iou_threshold) != 1:
         raise ConfigError("a plan is made for one threshold; give one --iou")
@@ -119,25 +119,24 @@ def plan_images(
         raise ConfigError("bootstrap is 0; expected 40 or more: a plan needs an interval")
     plain = msgspec.structs.replace(settings, bootstrap=0)
     result = agree_with(data, plain, with_chance=False, progress=progress)
-    counts = unit_counts(result.thresholds[0].reliability, settings.missing)
-    plan = plan_clusters(alpha(counts), target_width, settings.bootstrap, settings.seed)
-    if result.thresholds[0].alpha_has_no_meaning:
-        status = result.thresholds[0].alpha_reason if plan.status == OK else plan.status
+    first = result.thresholds[0]
+    asked = data.assigned.sum(1)
+    drawn = asked >= 2
+    if settings.empty_images == "skip":
+        drawn &= np.bincount(data.annotations.image, minlength=len(drawn)) > 0
+    images = np.flatnonzero(drawn)
+    of_alpha = replace(alpha(unit_counts(first.reliability, settings.missing)), clusters=images)
+    plan = plan_clusters(of_alpha, target_width, settings.bootstrap, settings.seed)
+    if first.alpha_has_no_meaning:
+        status = first.alpha_reason if plan.status == OK else plan.status
         plan = replace(plan, value=nan, width=nan, status=status)
     f1 = None
     if plan.status not in (OK, TOO_FEW):
-        of_f1 = f1_estimator(result.thresholds[0].reliability)
+        of_f1 = f1_estimator(first.images, images)
         instead = plan_clusters(of_f1, target_width, settings.bootstrap, settings.seed)
         if instead.status == OK:
             plan, f1 = instead, instead.value
     measured = plan.status == OK
-    asked = data.assigned.sum(1)
-
-    def with_empty(number: int) -> int:
-        return -(-number * result.n_images // max(plan.n_clusters, 1))
-
-    needed = with_empty(plan.n_needed)
-    low, high = map(with_empty, plan.needed_range)
     return ImagePlan(
         alpha=None if isnan(plan.value) or f1 is not None else plan.value,
         f1=f1,
@@ -145,9 +144,9 @@ def plan_images(
         target_width=target_width,
         n_images=result.n_images,
         n_annotators=int(np.bincount(asked[asked >= 2], minlength=3).argmax()),
-        n_needed=needed if measured else None,
-        n_more=max(0, needed - result.n_images) if measured else None,
-        needed_range=(low, high) if measured else None,
+        n_needed=plan.n_needed if measured else None,
+        n_more=max(0, plan.n_needed - result.n_images) if measured else None,
+        needed_range=plan.needed_range if measured else None,
         status=_FEW_IMAGES if plan.status == TOO_FEW else plan.status,
         headlines=data.headlines,
     )

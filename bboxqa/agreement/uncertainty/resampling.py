@@ -428,7 +428,9 @@ def plan_clusters(
     width = nan
     if n_clusters > 1:
         drawn = replicates_of_all({"": estimator}, replicates, seed)[""]
-        bounds = expanded_interval(drawn[None], np.array([n_clusters]))
+        # Clusters in which nothing is compared are drawn, and make no figure more certain.
+        made_of = np.count_nonzero(np.asarray(abs(estimator.drawn_sums()).sum(axis=0)))
+        bounds = expanded_interval(drawn[None], np.array([made_of]))
         ends = covering_intervals(np.array([estimator.value]), drawn[None], bounds)[0][0]
         width = float(ends[1] - ends[0])
     if np.isnan(width):
