@@ -118,7 +118,9 @@ def agree(
     more: dict[str, Any] = {"diagnosis": diagnosis} if is_told else {}
     if in_text:
         more = {"story": story, "diagnose": diagnose or failure is not None}
-    written, notes = _write_targets(result, diagnosis, out, page, inputs, raw_csv=raw_csv)
+    written, notes = _write_targets(
+        result, diagnosis, out, page, inputs, {"details": diagnose, "raw_csv": raw_csv}
+    )
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **more)
     show_notes(notes)
     if failure is not None:
@@ -222,10 +224,12 @@ def _write_targets(
     out: Path | None,
     page: "PageTarget | None",
     inputs: Sequence[AnyPath | None],
-    *,
-    raw_csv: bool,
+    csv: dict[str, bool],
 ) -> tuple[list[Path], tuple[str, ...]]:
-    """Write the requested folder and page; none of the inputs is replaced."""
+    """Write the requested folder and page; none of the inputs is replaced.
+
+    `csv` says how csv files are written; see `write_folder`.
+    """
     if out is None and page is None:
         return [], ()
     from bboxqa.formats.sources import files_read
@@ -237,7 +241,7 @@ def _write_targets(
     notes: tuple[str, ...] = ()
     if out is not None:
         kept = files_read(inputs)
-        write_folder(result, documents, out, diagnosis=diagnosis, raw_csv=raw_csv, kept=kept)
+        write_folder(result, documents, out, diagnosis=diagnosis, kept=kept, **csv)
         written.append(out)
     if page is not None:
         from bboxqa.cli.console import tracking

@@ -22,6 +22,8 @@ _FILE_OF_SIZES = "bboxqa.file_of_sizes"
 _SIZE_EXPECTED = (
     "expected such as 1920x1080, a file that has the size of each image, or the folder of images"
 )
+# The most thresholds of a range, and how exactly its ends have to be a step apart.
+_MOST_STEPS, _NEAR = 100, 1e-9
 _BOX_FORMATS = tuple(
     form + unit for unit in ("", "-shares", "-pixels") for form in ("xywh", "xyxy", "cxcywh")
 )
@@ -203,6 +205,25 @@ def _columns(_ctx: Any, _param: Any, text: str | None) -> dict[str, str] | None:
     if wrong is not None:
         raise click.UsageError(f"--columns: {wrong!r}; expected such as image=file,x=left")
     return {key.strip(): name.strip() for key, _, name in pairs}
+
+
+def _all_thresholds(_ctx: Any, param: click.Parameter, texts: Sequence[str]) -> tuple[float, ...]:
+    """Return the thresholds; "0.5:0.95" is each 0.05 of this range."""
+    found: list[float] = []
+    for text in texts:
+        try:
+            first, *last = map(float, text.split(":"))
+            steps = round(20 * (last[0] - first)) if last else 0
+            is_far = steps > 0 and abs(first + steps / 20 - last[-1]) > _NEAR
+            if len(last) > 1 or not 0 <= steps <= _MOST_STEPS or is_far:
+                raise ValueError  # noqa: TRY301 - the same message
+        except (ValueError, OverflowError):
+            raise click.UsageError(
+                f"{param.opts[0]} is {text!r}; expected a number such as 0.5, or a range such as "
+                "0.5:0.95, whose ends are a multiple of 0.05 apart"
+            ) from None
+        found += [round(first + step / 20, 10) for step in range(steps + 1)]
+    return tuple(found)
 
 
 def _number(_ctx: Any, _param: Any, text: str | None) -> int | None:
@@ -397,15 +418,15 @@ _SHARED: dict[str, _Decorator[Any]] = {
         "default 0.5.",
     ),
     "diagnose": option(
-        "--diagnose", is_flag=True,
-        help="Print who, what and where lowers agreement as tables, and with --out write them.",
+        "--details", "--diagnose", "diagnose", is_flag=True,
+        help="Print the tables behind the answer, and with --out write them as csv.",
     ),
     "report": path_option(
         "--report",
         "Write a page of html that shows the result to this file, or with --split to this folder.",
     ),
     "out": path_option(
-        "--out", "Write summary.json, manifest.json and the tables as csv to this folder.", "DIR"
+        "--out", "Write the figures, tables and images to this folder: json and csv.", "DIR"
     ),
     "force": option(
         "--force", rare=True, is_flag=True, help="Replace existing files in --out."
@@ -446,6 +467,9 @@ def options(*names: str, several: bool = True) -> _Decorator[Any]:
 def _thresholds(*, several: bool) -> tuple[_Decorator[Any], ...]:
     more = " Can be given several times." if several else ""
     kind: dict[str, Any] = {"type": float, "multiple": several, "metavar": "NUMBER"}
+    if several:
+        kind |= {"type": str, "callback": _all_thresholds}
+        more += " 0.5:0.95 is each 0.05 from 0.5 to 0.95, as in COCO's AP."
     text = f"Least similarity of two annotations of one object; default 0.5.{more}"
     other = f"The same for a similarity that is not IoU, such as centroid.{more}"
     return (

@@ -1,5 +1,6 @@
 """Reading results of `agree` from the folder to which they were saved."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
@@ -14,14 +15,8 @@ from bboxqa.core.pseudonyms import hider, is_telling, people_among, pseudonyms_o
 from bboxqa.formats.opening import named_errors
 from bboxqa.model.annotations import Source
 
-_NEEDED = ("summary", "manifest")
-_FURTHER = ("diagnosis", "worst_images")
-_KEYS = {
-    "summary": "thresholds",
-    "manifest": "settings",
-    "diagnosis": "tables",
-    "worst_images": "images",
-}
+_KEYS = {"summary": "thresholds", "manifest": "settings", "details": "tables"}
+_IN_DETAILS = ("diagnosis", "worst_images")
 # Enough for a thousand images with 200,000 outlines.
 _MOST_BYTES = 1 << 30
 _AGAIN = "make the result again with `bboxqa agree … --out FOLDER`"
@@ -33,8 +28,9 @@ _LONGEST = 40
 def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the contents of the JSON files that ``bboxqa agree --out`` saved.
 
-    The files of a diagnosis are included if it was made. Raises DatasetError if the folder has no
-    such result, if a file is broken, or if a file is not the one listed in the manifest.
+    "diagnosis" and "worst_images" are included if they were made. Raises DatasetError if the folder
+    has no such result or one of an earlier version, if a file is broken, or if a file is not the
+    one listed in the manifest.
     """
     if problem := folder_problem(folder):
         hint = "Name the folder that `bboxqa agree … --out FOLDER` wrote."
@@ -46,19 +42,30 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
             "with `bboxqa batch ROOT --pages`."
         )
         raise DatasetError([f"{folder}: {problem}"], hint)
-    contents, found = {}, {}
-    for name in (*_NEEDED, *_FURTHER):
+    contents: dict[str, bytes] = {}
+    found: dict[str, dict[str, Any]] = {}
+    for name in _KEYS:
         path = folder / f"{name}.json"
-        if path.is_file():
-            contents[name] = _bytes(path)
-            found[name] = _document(path, contents[name])
-        elif name in _NEEDED:
-            raise DatasetError(
-                [f"{folder}: has no {path.name}, so it is not a result of `bboxqa agree --out`"],
-                f"Make one: bboxqa agree FILE --diagnose --out {folder.name}",
-            )
+        if not path.is_file():
+            raise DatasetError(*_lacking(folder, path.name, found.get("manifest")))
+        contents[name] = _bytes(path)
+        found[name] = _document(path, contents[name])
     _check_outputs(folder, contents, _outputs(folder / "manifest.json", found["manifest"]))
-    return found
+    details = found.pop("details")
+    return found | {name: details[name] for name in _IN_DETAILS if name in details}
+
+
+def _lacking(folder: Path, name: str, manifest: Mapping[str, Any] | None) -> tuple[list[str], str]:
+    """Return the problem of a folder that lacks a file, and what to type."""
+    if manifest is None:
+        problem = f"{folder}: has no {name}, so it is not a result of `bboxqa agree --out`"
+        return [problem], f"Make one: bboxqa agree FILE --out {folder.name}"
+    version = manifest.get("versions", {}).get("bboxqa", "")
+    files = " ".join(shlex.quote(str(each.get("name"))) for each in manifest.get("inputs", ()))
+    return (
+        [f"{folder}: is a result of an earlier version ({version}): it has no {name}"],
+        f"Make it again: bboxqa agree {files} --out {shlex.quote(str(folder))} --force",
+    )
 
 
 def _check_outputs(
@@ -66,8 +73,8 @@ def _check_outputs(
 ) -> None:
     """Refuse files that differ from the files written with the manifest."""
     digests = {
-        f"{name}.json": blake2b(contents[name]).hexdigest() if name in contents else None
-        for name in (*_NEEDED, *_FURTHER)
+        f"{name}.json": blake2b(content).hexdigest()
+        for name, content in contents.items()
         if name != "manifest"
     }
     # Other files are not part of the page: they may be missing, but must not differ.
@@ -79,12 +86,10 @@ def _check_outputs(
     problems = []
     for name, digest in digests.items():
         written = outputs.get(name)
-        if digest is None and written is not None:
-            problems.append(f"{folder / name}: is missing; manifest.json lists it")
-        elif digest is not None and written is None:
+        if written is None:
             problem = "does not belong to this run: manifest.json does not list it"
             problems.append(f"{folder / name}: {problem}")
-        elif digest is not None and written is not None and digest != written.blake2b:
+        elif digest != written.blake2b:
             found = f"found BLAKE2b {digest[:_DIGITS]}…"
             expected = f"expected {(written.blake2b or '')[:_DIGITS]}…, as manifest.json says"
             problems.append(f"{folder / name}: {found}; {expected}")

@@ -32,9 +32,9 @@ REVIEW_QUEUE = "review.json"
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
 """The JSON files that `agree --out` and `compare --out` always write next to their tables."""
 WRITTEN_FILES = RESULT_FILES | {
-    "diagnosis.json", "diagnosis.schema.json", REVIEW_QUEUE, "worst_images.json",
+    "details.json", REVIEW_QUEUE, "diagnosis.json", "diagnosis.schema.json", "worst_images.json",
 }  # fmt: skip
-"""All JSON files that these commands may write."""
+"""All JSON files that these commands write, or wrote in earlier versions."""
 
 
 def is_result(file: Path) -> bool:

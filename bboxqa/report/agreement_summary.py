@@ -1,6 +1,6 @@
 """A result and its diagnosis as plain objects, the form of `--format json` and of JSON files."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.resources import files
 from math import isnan
 from typing import Any
@@ -43,15 +43,24 @@ def summary(result: MeasuredAgreement) -> Record:
         **{name: settings[name] for name in OF_SETTINGS},
         "version": result.version,
         "notes": list(result.notes),
-        "thresholds": [_threshold(part) for part in result.thresholds],
+        "thresholds": [
+            {
+                **figures_at(part),
+                "categories": part.categories.records(),
+                "pairs": part.pairs.records(),
+                **_of_annotators(part),
+            }
+            for part in result.thresholds
+        ],
     }
 
 
-def _threshold(part: ThresholdResult) -> Record:
+def figures_at(part: ThresholdResult) -> Record:
+    """Return the figures at a threshold, without those of categories and annotators."""
     meaningful, existence, place = part.meaningful_image_alpha, part.existence, part.place
     known = not isnan(part.mean_image_alpha)
     unknown = part.status if part.alpha_has_no_meaning else "undefined: no image"
-    found = {
+    return {
         **picked(part, "iou_threshold", "alpha"),
         "alpha_reason": part.alpha_reason or None,
         **picked(part, "status", "interval"),
@@ -85,9 +94,12 @@ def _threshold(part: ThresholdResult) -> Record:
         },
         **picked(part, "greedy_alpha", "all_asked_alpha", "all_asked_f1"),
         **picked(part, "n_units", "n_complete_units"),
-        "categories": part.categories.records(),
-        "pairs": part.pairs.records(),
     }
+
+
+def _of_annotators(part: ThresholdResult) -> Record:
+    """Return the agreement of annotators with themselves and with a reference, where measured."""
+    found: Record = {}
     if part.repeats is not None:
         found["repeats"] = _repeats(part.repeats)
     if part.reference is not None:
@@ -164,10 +176,16 @@ def diagnosis_summary(diagnosis: Diagnosis) -> Record:
         "confusions": [_confusion(row) for row in tables["confusions"].records()],
         "decomposition": [_kind(row) for row in tables["decomposition"].records()],
         **({"work": _work(tables["work"])} if "work" in tables else {}),
-        "tables": {
-            name: {"columns": [*table.columns], "rows": [*map(list, table.rows())]}
-            for name, table in tables.items()
-        },
+        "tables": table_records(tables, tables.keys()),
+    }
+
+
+def table_records(tables: Mapping[str, Table], names: Collection[str]) -> Record:
+    """Return the columns and rows of the tables of some names."""
+    return {
+        name: {"columns": [*table.columns], "rows": [*map(list, table.rows())]}
+        for name, table in tables.items()
+        if name in names
     }
 
 

@@ -20,10 +20,14 @@ from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.model.table import Categorical, Table, stacked_tables
-from bboxqa.report.agreement_summary import diagnosis_schema, diagnosis_summary
+from bboxqa.report.agreement_summary import diagnosis_summary, table_records
 from bboxqa.report.encodings import csv_cell, json_text
 
 MANIFEST = "manifest"
+CSV_FILES = ("images", "annotators", "categories", "pairs", "units", "review")
+"""The tables of a result that are always csv files."""
+IN_DETAILS = ("diagnosis", "worst_images")
+"""The documents of a result that are parts of details.json."""
 _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow", "scipy", "shapely")
 
 
@@ -47,7 +51,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
 def documents_of(
     result: MeasuredAgreement, summary: dict[str, Any], diagnosis: Diagnosis | None
 ) -> dict[str, dict[str, Any]]:
-    """Return the contents of the JSON files of a result of `agree`, by their names."""
+    """Return what pages of a result of `agree` show, by name; see `write_folder`."""
     found = manifest(result.settings, result.sources, result.reading)
     documents = {"summary": summary, "manifest": found}
     if diagnosis is not None:
@@ -57,25 +61,38 @@ def documents_of(
     return documents
 
 
+def _tables(result: MeasuredAgreement, diagnosis: Diagnosis | None) -> dict[str, Table]:
+    """Return all tables of a result and its diagnosis; those of all thresholds are kept."""
+    own = {} if diagnosis is None else {**diagnosis.tables, "review": diagnosis.review}
+    return own | {
+        name: stacked_tables("iou_threshold", parts)
+        for name, parts in result.threshold_tables().items()
+    }
+
+
 def write_folder(
     result: MeasuredAgreement,
     documents: Mapping[str, dict[str, Any]],
     folder: Path,
     *,
     diagnosis: Diagnosis | None = None,
+    details: bool = False,
     raw_csv: bool = False,
     kept: Iterable[Path] = (),
 ) -> list[Path]:
-    """Write a result of `agree`, and its diagnosis if there is one; see `write_tables`."""
-    tables = {
-        name: stacked_tables("iou_threshold", parts)
-        for name, parts in result.threshold_tables().items()
-    }
-    if diagnosis is not None:
-        documents = {**documents, "diagnosis.schema": diagnosis_schema()}
-        # Tables of all thresholds are kept.
-        tables = {**diagnosis.tables, "review": diagnosis.review, **tables}
-    return write_tables(folder, documents, tables, raw_csv=raw_csv, kept=kept)
+    """Write a result of `agree`, and its diagnosis if there is one; see `write_tables`.
+
+    The tables of `CSV_FILES` are csv files, with `details` all of them. details.json has the other
+    tables, the diagnosis and the worst images.
+    """
+    tables = _tables(result, diagnosis)
+    others = result.threshold_tables().keys() - {*CSV_FILES}
+    inside = {name: documents[name] for name in IN_DETAILS if name in documents}
+    files = {name: each for name, each in documents.items() if name not in IN_DETAILS}
+    files["details"] = {"tables": table_records(tables, others), **inside}
+    if not details:
+        tables = {name: table for name, table in tables.items() if name in CSV_FILES}
+    return write_tables(folder, files, tables, raw_csv=raw_csv, kept=kept)
 
 
 def write_tables(

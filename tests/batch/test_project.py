@@ -209,8 +209,8 @@ class TestStatus:
         ]
         assert counted == [row.n_errors, row.n_warnings, row.n_infos]
         assert {path.name for path in folder.iterdir()} == {
-            "categories.csv", "findings.jsonl", "images.csv", "log.txt", "manifest.json",
-            "pairs.csv", "record.json", "summary.json", "units.csv",
+            "categories.csv", "details.json", "findings.jsonl", "images.csv", "log.txt",
+            "manifest.json", "pairs.csv", "record.json", "summary.json", "units.csv",
         }  # fmt: skip
         with (folder / "images.csv").open(newline="") as file:
             assert len(list(csv.DictReader(file))) == 6

@@ -84,4 +84,4 @@ def test_a_run_without_pages_keeps_them_and_is_run_again_for_them(top):
     assert ran(root) == {"one", "two"}
     assert (out / "projects/two/report.html").exists()
     record = json.loads((out / "projects/two/record.json").read_text())
-    assert {"report.html", "findings.html", "diagnosis.json"} <= {*record["files"]}
+    assert {"report.html", "findings.html", "details.json"} <= {*record["files"]}

@@ -232,7 +232,8 @@ def test_boxes_lie_where_the_data_say(page, folder):
           }),
         ])"""
     )
-    worst = json.loads((folder / "run/worst_images.json").read_text())["images"]
+    details = json.loads((folder / "run/details.json").read_text())
+    worst = details["worst_images"]["images"]
     # Images on which all agree, and which raise agreement, are left out.
     worst = [
         image

@@ -81,22 +81,15 @@ def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
     assert done.returncode == 0
     assert f"Written: {out}" in done.stdout
     names = {path.name for path in out.iterdir()}
-    tables = {
-        "images",
-        "units",
-        "pairs",
-        "categories",
-        "review",
-        "review_images",
-        "sensitivity",
-        "suggested_threshold",
-    }
-    tables |= set(diagnostics.names(with_times=False, with_keypoints=False, with_tracks=False))
-    documents = {"summary.json", "manifest.json", "diagnosis.json", "review.json"}
-    documents |= {"worst_images.json", "diagnosis.schema.json"}
+    tables = {"images", "annotators", "categories", "pairs", "units", "review"}
+    documents = {"summary.json", "manifest.json", "details.json", "review.json"}
     assert names == {*documents, *(f"{name}.csv" for name in tables)}
-    diagnosis = json.loads((out / "diagnosis.json").read_text())
-    assert json.loads((out / "diagnosis.schema.json").read_text()) == diagnosis_schema()
+    assert run("agree", export, "--out", tmp_path / "more", "--details").returncode == 0
+    tables |= {"review_images", "sensitivity", "suggested_threshold"}
+    tables |= set(diagnostics.names(with_times=False, with_keypoints=False, with_tracks=False))
+    more = {path.name for path in (tmp_path / "more").iterdir()}
+    assert more == {*documents, *(f"{name}.csv" for name in tables)}
+    diagnosis = json.loads((out / "details.json").read_text())["diagnosis"]
     jsonschema.validate(diagnosis, diagnosis_schema())
     jsonschema.Draft202012Validator.check_schema(diagnosis_schema())
     assert [row["name"] for row in diagnosis["annotators"]] == ["a", "b"]

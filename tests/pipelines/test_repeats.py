@@ -88,7 +88,7 @@ def test_agreement_between_annotators_is_that_of_first_sessions():
 def test_repeats_are_printed_and_written(tmp_path):
     source, out = tmp_path / "twice.json", tmp_path / "out"
     source.write_text(json.dumps(document(random_rows(4), n_images=8)))
-    done = run("agree", source, "--session-key", "session", "--out", out)
+    done = run("agree", source, "--session-key", "session", "--out", out, "--details")
     assert "Annotators with themselves, in images annotated again" in done.stdout
     assert "\n (all)" in done.stdout
     found = json.loads((out / "summary.json").read_text())

@@ -186,27 +186,58 @@ def part(**changes):
     figures = {
         "alpha": 0.9, "alpha_reason": None, "interval": [0.85, 0.95], "n_units": 9,
         "n_complete_units": 8, "observed_disagreement": 0.1,
-        "existence": {"f1": 0.9, "reason": None}, "class": {"share": 0.95, "alpha": 0.9},
+        "existence": EXISTENCE, "class": {"share": 0.95, "alpha": 0.9},
         "place": {"mean_iou": 0.8},
     }  # fmt: skip
     return {"thresholds": [figures | changes]}
 
 
+EXISTENCE = {"f1": 0.9, "reason": None, "alpha": None, "alpha_interval": None}
 GATES = {"min_alpha": None, "min_f1": None, "similarity": "bbox"}
 
 
 @pytest.mark.parametrize(
     ("changes", "gates", "status", "title"),
     [
-        ({}, {}, "open", "Agreement is high"),
-        ({"alpha": 0.7, "interval": None}, {}, "open", "Agreement is moderate"),
-        ({"alpha": 0.2, "interval": [0.1, 0.3]}, {}, "open", "Agreement is low"),
-        ({"alpha": 0.8, "interval": [0.7, 0.9]}, {}, "open", "Agreement is moderate to high"),
         (
-            {"alpha": None, "alpha_reason": "one category"},
+            {},
             {},
             "open",
-            "Two annotators draw the same object in 90 % of the cases",
+            (
+                "Agreement is good, because annotators draw the same objects (existence 0.90, "
+                "good from 0.90 on), name them alike (class 0.90, good from 0.80 on) and place "
+                "them alike (place 0.80, good from 0.80 on)"
+            ),
+        ),
+        (
+            {"class": {"share": 0.6, "alpha": 0.6669}, "place": {"mean_iou": 0.7}},
+            {},
+            "open",
+            (
+                "Agreement is poor, because annotators often name an object differently "
+                "(class 0.6669, moderate from 0.67 on)"
+            ),
+        ),
+        (
+            {"class": {"share": 1.0, "alpha": None}, "place": {"mean_iou": 0.7}},
+            {},
+            "open",
+            (
+                "Agreement is moderate, because annotators do not place an object quite alike "
+                "(place 0.70, good from 0.80 on)"
+            ),
+        ),
+        (
+            {
+                "existence": EXISTENCE
+                | {"chance": 0.89, "alpha": 0.1, "alpha_interval": [-0.1, 0.2]}
+            },
+            {},
+            "open",
+            (
+                "Agreement cannot be told from chance: existence (F1) is 0.90, and 0.89 with the "
+                "annotations of other images"
+            ),
         ),
         ({}, {"min_alpha": 0.8}, "passed", "Accepted: alpha is at least 0.8"),
         (
@@ -242,7 +273,7 @@ def test_verdicts(changes, gates, status, title):
 
 def test_no_figure_is_rounded_to_what_it_does_not_reach():
     almost = part(
-        alpha=0.9969, interval=[0.992, 1.0], existence={"f1": 0.9996, "reason": None},
+        alpha=0.9969, interval=[0.992, 1.0], existence=EXISTENCE | {"f1": 0.9996},
         **{"class": {"share": 0.99999999, "alpha": 0.9}, "place": {"mean_iou": 1.0}},
     )  # fmt: skip
     told = verdict(almost, GATES, None)
@@ -348,14 +379,10 @@ def without_summary_listed(path):
     ("name", "change", "message"),
     [
         ("summary.json", other_figure, _DIFFERENT),
-        ("diagnosis.json", lambda path: path.write_text('{"tables": {}}'),
-         "diagnosis.json: found BLAKE2b"),
-        ("worst_images.json", lambda path: path.write_text(path.read_text() + " "),
-         "worst_images.json: found"),
+        ("details.json", lambda path: path.write_text('{"tables": {}}'),
+         "details.json: found BLAKE2b"),
         ("images.csv", lambda path: path.write_text(path.read_text() + "\n"),
          "images.csv: found"),
-        ("diagnosis.json", lambda path: path.unlink(),
-         "diagnosis.json: is missing; manifest.json lists it"),
         ("manifest.json", without_outputs, "has no list of outputs with their digests"),
         ("manifest.json", without_summary_listed,
          "summary.json: does not belong to this run: manifest.json does not list it"),
@@ -368,6 +395,15 @@ def test_report_of_an_edited_result(name, change, message, saved, tmp_path):
         write_saved(folder, PageTarget(tmp_path / "page.html"))
     assert re.search(message, str(raised.value))
     assert "make the result again with `bboxqa agree … --out FOLDER`" in str(raised.value)
+
+
+def test_a_result_of_an_earlier_version_is_refused_by_name(saved, tmp_path):
+    folder = Path(shutil.copytree(saved, tmp_path / "run"))
+    (folder / "details.json").rename(folder / "diagnosis.json")
+    done = run("report", folder)
+    assert done.returncode == 2
+    assert "is a result of an earlier version" in done.stderr
+    assert "Make it again: bboxqa agree " in done.stderr
 
 
 def test_a_long_table_is_cut_and_says_so(found):

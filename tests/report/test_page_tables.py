@@ -10,7 +10,7 @@ from support.cli import run
 
 import bboxqa
 
-# Tables of a page that are those of diagnosis.json, and of csv files of the same names.
+# Tables of a page that are those of the diagnosis, and of csv files of the same names.
 OF_DIAGNOSIS = {
     "Kinds of disagreement": "decomposition", "Thresholds": "sensitivity",
     "Suggested thresholds": "suggested_threshold",
@@ -61,8 +61,9 @@ def tables(page):
 
 @pytest.fixture(scope="module")
 def documents(folder):
-    names = ("summary", "diagnosis", "worst_images", "manifest")
-    return {name: json.loads((folder / f"run/{name}.json").read_text()) for name in names}
+    names = ("summary", "details", "manifest")
+    found = {name: json.loads((folder / f"run/{name}.json").read_text()) for name in names}
+    return found | found.pop("details")
 
 
 def plain(html):

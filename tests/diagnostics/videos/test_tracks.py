@@ -147,12 +147,12 @@ def test_the_command_writes_tables_where_tracks_are_asked(tmp_path):
     source.write_text(json.dumps(film(*frames)))
     done = run("agree", source, "--tracks", "--diagnose", "--out", out, "--bootstrap", 200)
     assert "1 identity switch; a's track 1 is b's 7 until film/4.jpg, and 8 from" in done.stdout
-    found = json.loads((out / "diagnosis.json").read_text())
+    found = json.loads((out / "details.json").read_text())["diagnosis"]
     validate(found, diagnosis_schema())
     assert found["tables"]["track_switches"]["rows"][0][:5] == ["a", "1", "b", "7", "8"]
     assert (out / "tracks.csv").exists()
     run("agree", source, "--diagnose", "--out", out, "--bootstrap", 0, "--force")
-    assert "tracks" not in json.loads((out / "diagnosis.json").read_text())["tables"]
+    assert "tracks" not in json.loads((out / "details.json").read_text())["diagnosis"]["tables"]
 
 
 def test_files_without_tracks_are_refused_where_they_are_asked():

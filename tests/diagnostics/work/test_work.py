@@ -169,12 +169,12 @@ def test_tables_of_times_are_written_if_times_are_read(tmp_path):
     bboxqa.simulate(images=12, objects=3, seed=1).write(source)
     done = run("agree", source, "--time-key", "created_at", "--diagnose", "--out", out)
     assert done.returncode == 0
-    found = json.loads((out / "diagnosis.json").read_text())
+    found = json.loads((out / "details.json").read_text())["diagnosis"]
     validate(found, diagnosis_schema())
     assert [row["name"] for row in found["work"]] == [None, "p01", "p02", "p03"]
     assert found["work"][1]["drift"]["status"] == FEW_SESSIONS
     lines = (out / "work_sessions.csv").read_text().splitlines()
     assert lines[1].startswith("p01,1,2026-01-05 08:00,")
     again = run("agree", source, "--diagnose", "--out", out, "--force")
-    assert "work" not in json.loads((out / "diagnosis.json").read_text())
+    assert "work" not in json.loads((out / "details.json").read_text())["diagnosis"]
     assert "work_sessions" not in again.stdout
