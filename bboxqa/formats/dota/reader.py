@@ -1,7 +1,8 @@
 """Reading DOTA label files: four corners, a category and a mark of difficult objects."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,8 @@ from bboxqa.formats.translation.untrusted import LARGEST
 _HEADER = re.compile(r"\s*(?:imagesource|gsd)\s*:", re.IGNORECASE)
 _OF_LABELS = re.compile(r"labeltxt.*|labels|annfiles", re.IGNORECASE)
 _NUMBERS, _SHOWN = 8, 60
+_Row = tuple[list[str], str, int, int, int]
+"""The words of a label, its line, the id of the image, and the places of file and line."""
 _WORDS = (
     ("nameless", "image", "without a picture: named as the label file, without suffix"),
     ("difficult", "object", "marked difficult: compared like the others"),
@@ -73,38 +76,47 @@ class _DotaRecords:
 
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
-        numbers: list[list[float]] = []
-        # Category with its mark, id of the image, file and line of each label.
-        rows: list[tuple[str, int, int, int]] = []
+        rows: list[_Row] = []
         for number, (place, member, data) in enumerate(batch):
             image = self._images.labelled(place, member)["id"]
             try:
-                text = data.decode("utf-8-sig")
+                lines = data.decode("utf-8-sig").splitlines()
             except UnicodeDecodeError:
                 self._into.defect("T001", "the file is not text in UTF-8", Where(member.name, 1))
                 continue
-            todo = "" if is_dota_head(data) else NO_LABELS
-            for at, line in enumerate(text.splitlines(), start=1):
-                if not line.strip() or _HEADER.match(line):
-                    continue
-                *words, rest = line.split(None, _NUMBERS)
-                values = _corners_in(words)
-                if isinstance(values, str):
-                    problem = f"{line.strip()[:_SHOWN]!r} {values}{todo}"
-                    self._into.defect("T001", problem, Where(member.name, at))
-                    todo = ""
-                else:
-                    numbers.append(values)
-                    rows.append((rest, image, number, at))
+            for at, line in enumerate(lines, start=1):
+                words = line.split(None, _NUMBERS)
+                if len(words) > _NUMBERS or (words and not _HEADER.match(line)):
+                    rows.append((words, line, image, number, at))
+        numbers = _numbers_in(rows)
+        if numbers is None:
+            rows = [*self._sound(rows, batch)]
+            numbers = np.array([[*map(float, row[0][:_NUMBERS])] for row in rows], np.float64)
         if rows:
-            corners = np.array(numbers, np.float64).reshape(-1, 4, 2)
-            self._add(rows, [member.name for _, member, _ in batch], corners)
+            self._add(rows, [member.name for _, member, _ in batch], numbers.reshape(-1, 4, 2))
 
-    def _add(
-        self, rows: Sequence[tuple[str, int, int, int]], names: Sequence[str], corners: FloatArray
-    ) -> None:
+    def _sound(
+        self, rows: Sequence[_Row], batch: Sequence[tuple[str, Member, bytes]]
+    ) -> Iterator[_Row]:
+        """Yield the rows that are labels, and report the others."""
+        told = set()
+        for row in rows:
+            words, line, _, number, at = row
+            if _HEADER.match(line):
+                continue
+            if problem := _problem(words):
+                _, member, data = batch[number]
+                todo = "" if number in told or is_dota_head(data) else NO_LABELS
+                told.add(number)
+                problem = f"{line.strip()[:_SHOWN]!r} {problem}{todo}"
+                self._into.defect("T001", problem, Where(member.name, at))
+            else:
+                yield row
+
+    def _add(self, rows: Sequence[_Row], names: Sequence[str], corners: FloatArray) -> None:
         """Add labels with (N, 4, 2) corners."""
-        ends, image, member, line = zip(*rows, strict=True)
+        words, _, image, member, line = zip(*rows, strict=True)
+        ends = [each[_NUMBERS] for each in words]
         lines = Lines(names, np.array(member), np.array(line))
         rests = {each: code for code, each in enumerate(dict.fromkeys(ends))}
         code = np.array([rests[each] for each in ends])
@@ -139,17 +151,28 @@ class _DotaRecords:
         return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
 
 
-def _corners_in(words: Sequence[str]) -> list[float] | str:
-    """Return the 8 numbers before a category, or why they are none."""
-    if len(words) < _NUMBERS:
-        return f"has {count(len(words) + 1, 'value')}; expected 8 and a category"
+def _numbers_in(rows: Sequence[_Row]) -> FloatArray | None:
+    """Return the 8 numbers of each row; None if one is not a label."""
+    if any(len(row[0]) <= _NUMBERS for row in rows):
+        return None
     try:
-        values = [*map(float, words)]
+        found = np.array([*map(float, chain.from_iterable(row[0][:_NUMBERS] for row in rows))])
+    except ValueError:
+        return None
+    # Infinite values and NaN are not near.
+    return found if (np.abs(found) < LARGEST).all() else None
+
+
+def _problem(words: Sequence[str]) -> str:
+    """Return why the words of a line are not a label; "" if they are."""
+    if len(words) <= _NUMBERS:
+        return f"has {count(len(words), 'value')}; expected 8 and a category"
+    try:
+        values = [*map(float, words[:_NUMBERS])]
     except ValueError:
         return "does not begin with 8 numbers"
-    # A sum with a value that is no number is not equal to itself.
-    is_near = -LARGEST < min(values) <= max(values) < LARGEST and (total := sum(values)) == total
-    return values if is_near else "has coordinates that cannot be pixels"
+    is_near = all(abs(each) < LARGEST for each in values)
+    return "" if is_near else "has coordinates that cannot be pixels"
 
 
 def _category_in(rest: str) -> tuple[str, int]:
