@@ -3,24 +3,20 @@
 import os
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import starmap
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_split
-from bboxqa.core.text import clean, one_line
+from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_file, is_folder, is_split
+from bboxqa.core.text import one_line
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, is_coco
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import format_of, is_source, suffixes
 from bboxqa.formats.sources import list_files
-from bboxqa.formats.unreadable import RESULT_FILES, WRITTEN_FILES, damage_of, damaged, foreign_kind
-
-_File = TypeVar("_File")
+from bboxqa.formats.unreadable import RESULT_FILES, WRITTEN_FILES, damage_of, damaged
 
 SETTINGS_FILE = "bboxqa.toml"
 """Settings of one project, which override those of the run."""
@@ -29,8 +25,6 @@ IMAGES = "images"
 """The folder of images in a project."""
 _PACKED = "other files are read; to read it as well, unpack it"
 _LEADS_OUT = "is a link that leads out of the folder; --follow-symlinks follows it"
-_LINKED = "a link to a folder that is read under another name"
-_LEADS_NOWHERE = "is a link that leads nowhere"
 # File names by which a folder of batch results is recognised.
 _RESULTS = {"history.sqlite", "projects"}
 _OF_PROJECT = re.compile(rf"annotations|{SPLIT}", re.IGNORECASE)
@@ -92,106 +86,147 @@ def discover(
     """
     if not root.is_dir():
         if root.is_file():
-            problem = f"{root}: is a file; expected a folder of projects"
-            raise DatasetError([problem], _advice_for(root))
+            raise DatasetError(
+                [f"{root}: is a file; expected a folder of projects"],
+                f"To measure one export: bboxqa agree {shlex.quote(str(root))}",
+            )
         raise DatasetError([f"{root}: no such folder"])
-    unreadable: list[Unreadable] = []
-    real = os.path.realpath(root)
-
-    def is_followed(path: Path) -> bool:
-        leads_to = Path(os.path.realpath(path)) if path.is_symlink() else path
-        return follow_links or leads_to is path or leads_to.is_relative_to(real)
-
-    linked: list[Path] = []
-    sources = _sources(root, skip, unreadable, linked, is_followed)
-    archives: list[Path] = []
-    files = (
-        (_below(root, file) + "/" * file.is_dir(), file, found)
-        for file, found in _looked_at(sources, pattern, _is_read, archives)
-    )
-    found = sort_files(files, unreadable, partial(_project, root, is_followed), damage_of)
-    named = [*found.left_alone, *(each.path for each in found.unreadable)]
-    known = {*(project.name for project in found.projects), *named}
-    not_read = [
-        *starmap(Unreadable, _folders_not_read(root, known, skip, pattern)),
-        *(Unreadable(_below(root, each), _PACKED) for each in archives),
-        *(Unreadable(_below(root, each), _LINKED) for each in linked),
-    ]
-    return replace(found, not_read=tuple(sorted(not_read)))
-
-
-def _advice_for(file: Path) -> str:
-    """Return advice for a file that was named in place of a folder."""
-    if foreign_kind(file) == "archive":
-        return "Unpack it, and name the folder."
-    if file.suffix.lower() != ".json":
-        return "Name the folder above the projects."
-    return f"To measure one export: bboxqa agree {shlex.quote(str(file))}"
-
-
-def sort_files(
-    files: Iterable[tuple[str, _File, bool | str]],
-    unreadable: list[Unreadable],
-    project: Callable[[Path, list[_File]], Project],
-    is_damaged: Callable[[_File], object],
-) -> Discovered:
-    """Return sources by project.
-
-    `files` yields a path below the root, the file, and whether it is COCO or why it cannot be
-    read; it may append to `unreadable`. The path of a folder that is one source ends with ``/``.
-    `project` is called as project(folder, files), with a folder below the root. JSON that
-    `is_damaged` belongs to the project whose folder it is in.
-    """
-    sources: list[tuple[str, _File]] = []
-    others: list[tuple[str, _File, str]] = []
-    for path, file, coco in files:
-        if isinstance(coco, str) or not coco:
-            others.append((path, file, coco or ""))
-        else:
-            sources.append((path, file))
-    found = _by_home(sources)
+    walk = _Walk(root, skip, follow_links)
+    ends = suffixes()
+    found: dict[str, list[Path]] = {"sources": [], "archives": [], "others": []}
+    for file in walk.sources():
+        if pattern is None or file.match(pattern):
+            name = file.name.lower()
+            is_packed = name.endswith(ARCHIVES) and not name.endswith(ends)
+            is_packed = is_packed and not file.is_dir()
+            kind = "archives" if is_packed else "sources" if _is_read(file) else "others"
+            found[kind].append(file)
+    sources, archives, others = found.values()
+    unpacked = {above for file in sources for above in file.parents}
+    not_read = {file: _PACKED for file in archives if file.parent in unpacked}
+    for file in (each for each in archives if each not in not_read):
+        (others if format_of(file) is COCO else sources).append(file)
+    homes, folders = _by_home(root, sources), {source.parent for source in sources}
     left_alone = []
-    for path, file, reason in others:
-        home = found.get(_home_of_source(path)) if path.lower().endswith(".json") else None
-        if home is not None and is_damaged(file):
+    for file in others:
+        damage, is_json = damage_of(file), file.name.lower().endswith(".json")
+        home = homes.get(home_of(file.relative_to(root))) if is_json and damage else None
+        if home is not None:
             # Reading the project refuses it, as `agree` does.
             home.append(file)
-        elif reason:
-            unreadable.append(Unreadable(path, reason))
-        else:
-            left_alone.append(path)
-    projects = []
-    for folder, inside in found.items():
-        try:
-            projects.append(project(folder, inside))
-        except OSError as error:
-            # The file was removed after the folder was listed.
-            unreadable.append(Unreadable(folder.as_posix(), str(error.strerror)))
-    # Results and history identify a project by its shown name, with escaped characters.
-    shown: dict[str, Project] = {}
-    for one in sorted(projects, key=lambda each: (clean(each.name) != each.name, each.name)):
-        if shown.setdefault(clean(one.name), one) is not one:
-            reason = "has the name of another project but for escaped characters; rename one"
-            unreadable.append(Unreadable(one.name, reason))
+        elif is_json and damage and "JSON" not in damage:
+            walk.unreadable[file] = damage
+        elif is_json or (file.parent in folders and not damage and not file.match(CLASS_NAMES)):
+            left_alone.append(file)
+    is_other = (each for each in others if not each.name.lower().endswith(".json"))
+    walk.unreadable.update(damaged(is_other, sources))
+    known = {each.relative_to(root) for each in (*left_alone, *walk.unreadable)} | homes.keys()
+    not_read |= walk.folders_not_read(known, pattern)
+    projects = (walk.project(home, files) for home, files in homes.items())
     return Discovered(
-        tuple(sorted(shown.values(), key=lambda project: project.name)),
-        tuple(sorted(left_alone)),
-        tuple(sorted(unreadable, key=str)),
+        tuple(sorted(projects, key=lambda each: each.name)),
+        tuple(sorted(each.relative_to(root).as_posix() for each in left_alone)),
+        walk.named(walk.unreadable),
+        walk.named(not_read),
     )
 
 
-def _by_home(sources: Iterable[tuple[str, _File]]) -> dict[Path, list[_File]]:
-    """Return sources by the folder of their project."""
-    found: dict[Path, list[_File]] = {}
-    of_folders: set[Path] = set()
-    for path, file in sources:
-        around = _home_of_source(path)
-        found.setdefault(around, []).append(file)
-        if path.endswith("/") and around != Path(path):
-            of_folders.add(around)
-    for home in [each for each in found if each not in of_folders and each.parent in of_folders]:
-        found[home.parent] += found.pop(home)
-    return found
+@dataclass(slots=True)
+class _Walk:
+    """A walk over the folders below a root, each once, by its own name rather than by a link."""
+
+    root: Path
+    skip: Path | None
+    follow_links: bool
+    folders: list[Path] = field(default_factory=list)
+    """The folders that were listed."""
+    unreadable: dict[Path, str] = field(default_factory=dict)
+
+    def sources(self) -> Iterator[Path]:
+        """Yield files with the suffix of a format or an archive, and folders as sources."""
+        seen: set[tuple[int, int]] = set()
+        ends = (*suffixes(), *ARCHIVES)
+        skipped = None if self.skip is None else self.skip.resolve()
+        waiting, links = [self.root], list[Path]()
+        while waiting or links:
+            folder = (waiting or links).pop()
+            try:
+                status = folder.stat()
+                identity = status.st_dev, status.st_ino
+                if identity in seen or folder.resolve() == skipped:
+                    continue
+                seen.add(identity)
+                inside = _entries(folder, is_root=folder == self.root)
+                if inside and is_source(folder):
+                    yield folder
+                    continue
+            except OSError as error:
+                self.unreadable[folder] = str(error.strerror)
+                continue
+            self.folders.append(folder)
+            for entry in inside:
+                path, is_read = Path(entry.path), entry.name.lower().endswith(ends)
+                if problem := self._problem(entry, path, is_read=is_read):
+                    self.unreadable[path] = problem
+                elif is_folder(entry):
+                    (links if entry.is_symlink() else waiting).append(path)
+                elif is_read:
+                    yield path
+
+    def _problem(self, entry: os.DirEntry[str], path: Path, *, is_read: bool) -> str:
+        """Return why a path that may have annotations is not followed; "" if it is, or has none."""
+        if entry.is_symlink() and (is_read or not path.suffix) and not path.exists():
+            return "is a link that leads nowhere"
+        if (is_read or is_folder(entry)) and not self.is_followed(path):
+            return _LEADS_OUT
+        return "is not a file" if is_read and not (is_folder(entry) or is_file(entry)) else ""
+
+    def is_followed(self, path: Path) -> bool:
+        """Return whether a path is no link that leads out of the root, or such links are taken."""
+        if self.follow_links or not path.is_symlink():
+            return True
+        return path.resolve().is_relative_to(self.root.resolve())
+
+    def project(self, below: Path, files: list[Path]) -> Project:
+        """Return the project of a folder below the root."""
+        folder = self.root / below
+        images, settings = folder / IMAGES, folder / SETTINGS_FILE
+        return Project(
+            name=below.as_posix(),
+            folder=folder,
+            files=tuple(sorted(files)),
+            images=images if images.is_dir() and self.is_followed(images) else None,
+            settings=settings if settings.is_file() else None,
+            size=sum(
+                file.stat().st_size
+                for source in files
+                for file in files_of(source)
+                if not is_image(file) and file.exists()
+            ),
+        )
+
+    def named(self, reasons: Mapping[Path, str]) -> tuple[Unreadable, ...]:
+        """Return paths below the root with their reasons, sorted."""
+        found = (
+            Unreadable(path.relative_to(self.root).as_posix(), reasons[path]) for path in reasons
+        )
+        return tuple(sorted(found, key=str))
+
+    def folders_not_read(self, known: Collection[Path], pattern: str | None) -> dict[Path, str]:
+        """Return the uppermost folders in which nothing is read, with the reason."""
+        if Path() in known:
+            return {}
+        above = {Path(), *(each for path in known for each in path.parents)}
+        found = {}
+        for folder in self.folders:
+            path = folder.relative_to(self.root)
+            if path.parent in above and path not in above and path not in known:
+                try:
+                    list_files([folder], pattern)
+                except DatasetError as error:
+                    reason = error.problems[0].removeprefix(f"{folder}: ")
+                    found[folder] = one_line(reason.replace(f"{folder}/", ""))
+        return found
 
 
 def _entries(folder: Path, *, is_root: bool) -> list[os.DirEntry[str]]:
@@ -205,97 +240,39 @@ def _entries(folder: Path, *, is_root: bool) -> list[os.DirEntry[str]]:
     return [each for each in inside if each.name[0] != "." and each.name not in written]
 
 
-def _sources(
-    root: Path,
-    skip: Path | None,
-    unreadable: list[Unreadable],
-    linked: list[Path],
-    is_followed: Callable[[Path], bool],
-) -> Iterator[Path]:
-    """Yield files below a folder with the suffix of a format or an archive, and folders as sources.
-
-    A folder with links to it is read once, by its own name: other links to it are `linked`.
-    """
-    seen: set[tuple[int, int]] = set()
-    ends = (*suffixes(), *ARCHIVES)
-    skipped = None if skip is None else skip.resolve()
-    waiting, links = [root], list[Path]()
-    while waiting or links:
-        folder = (waiting or links).pop()
+def _is_read(file: Path) -> bool:
+    """Return whether a source is COCO JSON, or in another format that is read."""
+    if file.name.lower().endswith(".json") and file.is_file():
         try:
-            status = folder.stat()
-            identity = status.st_dev, status.st_ino
-            if identity in seen or (skipped is not None and folder.resolve() == skipped):
-                linked += [folder] * (folder.is_symlink() and is_source(folder))
-                continue
-            seen.add(identity)
-            inside = _entries(folder, is_root=folder == root)
-            if inside and is_source(folder):
-                yield folder
-                continue
-        except OSError as error:
-            unreadable.append(Unreadable(_below(root, folder), str(error.strerror)))
-            continue
-        for entry in inside:
-            try:
-                is_folder, is_read = entry.is_dir(), entry.name.lower().endswith(ends)
-                is_lost = is_read and entry.is_symlink() and not Path(entry.path).exists()
-                if is_lost or ((is_folder or is_read) and not is_followed(Path(entry.path))):
-                    reason = _LEADS_NOWHERE if is_lost else _LEADS_OUT
-                    unreadable.append(Unreadable(_below(root, Path(entry.path)), reason))
-                elif is_folder:
-                    (links if entry.is_symlink() else waiting).append(Path(entry.path))
-                elif is_read:
-                    if entry.is_file():
-                        yield Path(entry.path)
-                    else:
-                        path = _below(root, Path(entry.path))
-                        unreadable.append(Unreadable(path, "is not a file"))
-            except OSError as error:
-                path = _below(root, Path(entry.path))
-                unreadable.append(Unreadable(path, str(error.strerror)))
+            with file.open("rb") as stream:
+                size = stream.seek(0, os.SEEK_END)
+                for start in (0, max(0, size - LOOKED_AT)):
+                    stream.seek(start)
+                    if is_coco(file.name, stream.read(LOOKED_AT)):
+                        return True
+        except OSError:
+            return False
+    return file.is_dir() or format_of(file) is not COCO
 
 
-def _is_read(file: Path) -> bool | str:
-    """Return whether a file is COCO JSON or in another format that is read, or why it cannot be."""
-    if not file.name.lower().endswith(".json"):
-        return format_of(file) is not COCO
-    try:
-        with file.open("rb") as stream:
-            size = stream.seek(0, os.SEEK_END)
-            if size == 0:
-                return "is empty"
-            for start in (0, max(0, size - LOOKED_AT)):
-                stream.seek(start)
-                if is_coco(file.name, stream.read(LOOKED_AT)):
-                    return True
-    except OSError as error:
-        return str(error.strerror)
-    return format_of(file) is not COCO
-
-
-def _project(
-    root: Path, is_followed: Callable[[Path], bool], below: Path, files: list[Path]
-) -> Project:
-    folder = root / below
-    images, settings = folder / IMAGES, folder / SETTINGS_FILE
-    return Project(
-        name=below.as_posix(),
-        folder=folder,
-        files=tuple(sorted(files)),
-        images=images if images.is_dir() and is_followed(images) else None,
-        settings=settings if settings.is_file() else None,
-        size=sum(
-            file.stat().st_size
-            for source in files
-            for file in files_of(source)
-            if not is_image(file)
-        ),
-    )
-
-
-def _below(root: Path, path: Path) -> str:
-    return path.relative_to(root).as_posix()
+def _by_home(root: Path, sources: Iterable[Path]) -> dict[Path, list[Path]]:
+    """Return sources by the folder of their project, which is below the root."""
+    found: dict[Path, list[Path]] = {}
+    of_folders: set[Path] = set()
+    for source in sources:
+        below = source.relative_to(root)
+        home = home_of(below)
+        if source.is_dir():
+            home = below
+            if len(below.parts) > 1 or _OF_PROJECT.fullmatch(below.name):
+                home = home.parent
+                while home.name.lower() in ("labels", "annotations") or is_split(home.name):
+                    home = home.parent
+                of_folders.add(home)
+        found.setdefault(home, []).append(source)
+    for home in [each for each in found if each not in of_folders and each.parent in of_folders]:
+        found[home.parent] += found.pop(home)
+    return found
 
 
 def home_of(file: Path, projects: Collection[Path] = ()) -> Path:
@@ -315,126 +292,6 @@ def home_of(file: Path, projects: Collection[Path] = ()) -> Path:
     while folder not in projects and _OF_PROJECT.fullmatch(folder.name):
         folder = folder.parent
     return folder
-
-
-def _home_of_source(path: str) -> Path:
-    """Return the folder of the project of a source, whose path ends with ``/`` if it is a folder.
-
-    Examples
-    --------
-    >>> [_home_of_source(path).as_posix() for path in ("a/", "a/ann/", "a/train/", "a/x.json")]
-    ['a', 'a', 'a', 'a']
-    >>> _home_of_source("a/labels/train2017/ann/").as_posix()
-    'a'
-    """
-    below = Path(path)
-    if not path.endswith("/"):
-        return home_of(below)
-    if len(below.parts) <= 1 and not _OF_PROJECT.fullmatch(below.name):
-        return below
-    return _home_of_person(below)
-
-
-def _home_of_person(folder: Path) -> Path:
-    """Return the folder of the project of an annotator's folder, which is below the root.
-
-    Examples
-    --------
-    >>> _home_of_person(Path("fruits/labels/train/ann")).as_posix()
-    'fruits'
-    """
-    around = folder.parent
-    while _is_around_people(around):
-        around = around.parent
-    return around
-
-
-def _is_around_people(folder: Path) -> bool:
-    """Return whether the folders of people may be in a folder, by its name: labels, or a split."""
-    return folder.name.lower() in ("labels", "annotations") or is_split(folder.name)
-
-
-def _looked_at(
-    files: Iterable[Path],
-    pattern: str | None,
-    is_read: Callable[[Path], bool | str],
-    left_out: list[Path],
-) -> Iterator[tuple[Path, bool | str]]:
-    """Yield sources, and whether each can be read or why it cannot; archives are last."""
-    ends = suffixes()
-    archives = []
-    sources, others = [], []
-    unpacked: set[Path] = set()
-    for file in (each for each in files if pattern is None or each.match(pattern)):
-        name = file.name.lower()
-        if file.is_dir():
-            found: bool | str = True
-        elif name.endswith(ARCHIVES) and not name.endswith(ends):
-            archives.append(file)
-            continue
-        else:
-            found = is_read(file)
-        if found:
-            unpacked.update(file.parents)
-            sources.append(file)
-        if found or name.endswith(".json"):
-            yield file, found
-        else:
-            others.append(file)
-    left_out += (each for each in archives if each.parent in unpacked)
-    for file in (each for each in archives if each.parent not in unpacked):
-        if format_of(file) is COCO:
-            others.append(file)
-        else:
-            yield file, True
-    yield from damaged(others, sources)
-    folders = {source.parent for source in sources}
-    for file in others:
-        if file.parent in folders and not file.match(CLASS_NAMES) and not damage_of(file):
-            yield file, False
-
-
-def _folders_not_read(
-    root: Path, known: Collection[str], skip: Path | None, pattern: str | None
-) -> Iterator[tuple[str, str]]:
-    """Yield the folders below a root in which nothing is read, each with the reason."""
-    if "." in known:
-        return
-    around = {above.as_posix() for path in known for above in Path(path).parents}
-    skipped = None if skip is None else skip.resolve()
-    waiting = [root]
-    while waiting:
-        folder = waiting.pop()
-        for each in _folders_in(folder):
-            path = each.relative_to(root).as_posix()
-            if path in known or each.resolve() == skipped:
-                continue
-            if path in around:
-                waiting.append(each)
-            elif reason := _reason_of(each, pattern):
-                yield path, reason
-
-
-def _folders_in(folder: Path) -> list[Path]:
-    """Return the folders in a folder, and links that lead nowhere."""
-    try:
-        inside = [each for each in folder.iterdir() if each.name[0] != "."]
-        return sorted(each for each in inside if each.is_dir() or not each.exists())
-    except OSError:
-        # Finding the projects reports the error.
-        return []
-
-
-def _reason_of(folder: Path, pattern: str | None) -> str:
-    if not folder.is_dir():
-        return "is a link that leads nowhere"
-    try:
-        list_files([folder], pattern)
-    except DatasetError as error:
-        return one_line(error.problems[0].removeprefix(f"{folder}: ").replace(f"{folder}/", ""))
-    except OSError as error:
-        return str(error.strerror)
-    return ""
 
 
 def files_of(source: Path) -> list[Path]:
