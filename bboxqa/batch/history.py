@@ -122,7 +122,7 @@ def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
             "INSERT INTO runs (started, version) VALUES (?, ?)", (started, version)
         )
         connection.executemany(
-            f"INSERT INTO projects (run, project, {', '.join(_COLUMNS)}) "  # noqa: S608 - constants
+            f"INSERT OR REPLACE INTO projects (run, project, {', '.join(_COLUMNS)}) "  # noqa: S608 - constants
             f"VALUES (?, ?{', ?' * len(_COLUMNS)})",
             [(cursor.lastrowid, clean(row.project), *_recorded(row)) for row in rows],
         )

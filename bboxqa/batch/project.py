@@ -4,10 +4,9 @@ import json
 import shutil
 import traceback
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +43,11 @@ from bboxqa.formats.dataset.predictions import is_results_list
 from bboxqa.formats.sources import listed, sources_in
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.choices import NO_CHOICES, Choices
-from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.findings import FoundReport, Severity
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.validate import validate_with
-from bboxqa.report.agreement_result import AgreementResult
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.findings.formats import jsonl_lines
 from bboxqa.report.result_files import documents_of, write_folder
@@ -215,14 +212,25 @@ def _measured_into(
         project.folder, hidden=settings.pseudonyms is not None, choices=settings.choices
     )
     files = [part for each in project.files for part in sources_in(each, settings.choices)]
-    data = _read_objects(files, agree, settings, within=project.folder)
-    data = replace(data, notes=(*data.notes, *(shown(each, settings) for each in notes)))
+    data, left_out = _read_objects(files, project.folder, agree, settings)
+    notes = [shown(each, settings) for each in (*left_out, *notes)]
+    data = replace(data, notes=(*data.notes, *notes))
     result = agree_with(data, agree, count_all=count_all)
-    values = summary(result)
-    diagnosis, warnings = _diagnosis_of(result, settings)
+    values, diagnosis, warnings = summary(result), None, []
+    if settings.pages:
+        try:
+            diagnosis = result.diagnose()
+            warnings += [text for text in diagnosis.warnings if text not in result.headlines]
+        except OutputError as error:
+            warnings.append(f"the page does not say what lowers agreement: {error}")
     documents = documents_of(result, values, diagnosis)
     write_folder(result, documents, folder, diagnosis=diagnosis, raw_csv=settings.raw_csv)
-    warnings += _write_page(documents, project, settings, folder)
+    if settings.pages:
+        from bboxqa.pipelines.result_pages import write_result
+        from bboxqa.report.pages.page_file import PageTarget
+
+        images = (project.images,) if settings.images and project.images is not None else ()
+        warnings += write_result(documents, PageTarget(folder / REPORT, images, above=_RUN))
     names = {
         "annotators": tuple(sorted(data.annotator_names)),
         "unused_names": tuple(data.map_notes),
@@ -231,41 +239,39 @@ def _measured_into(
 
 
 def _read_objects(
-    files: Sequence[Path],
-    agree: AgreeSettings,
-    settings: Settings,
-    *,
-    within: Path,
-) -> Dataset:
-    """Return the data set of the files in a folder that hold objects.
+    files: Sequence[Path], within: Path, agree: AgreeSettings, settings: Settings
+) -> tuple[Dataset, list[str]]:
+    """Return the data set of the files in a folder that hold objects, and notes on the others.
 
-    Other files are skipped. So are lists of results beside files that can be measured without
-    them, since results of a model in a folder should not change how far people agree.
+    Lists of results are left out beside files that can be measured without them, since results of a
+    model in a folder should not change how far people agree.
     """
     reading = replace(
         AS_COMPARED, pseudonyms=settings.pseudonyms, outlines=False, keypoints=False,
         within=within, choices=settings.choices,
     )  # fmt: skip
-    read = partial(read_for, settings=agree, reading=reading)
+
+    def note(what: str, some: Sequence[Path]) -> str:
+        return f"{what}: {first_few(some, _FILES_NAMED, lambda each: one_line(each.name))}"
+
+    def read(wanted: Sequence[Path]) -> tuple[Dataset, list[str]]:
+        try:
+            return read_for(wanted, agree, reading), []
+        except OtherKindError as error:
+            objects = [file for file in wanted if file not in error.files]
+            if not objects:
+                raise
+            others = [file for file in wanted if file in error.files]
+            what = note("files without annotations of objects left out", others)
+            return read_for(objects, agree, reading), [what]
+
     lists = [file for file in files if is_results_list(file, settings.choices)]
     if 0 < len(lists) < len(files):
         with suppress(NothingToCompareError):
-            others = [file for file in files if file not in lists]
-            data = _read_objects(others, agree, settings, within=within)
-            some = first_few(lists, _FILES_NAMED, lambda each: one_line(each.name))
-            note = f"lists of results left out, as the other files are measured: {some}"
-            return replace(data, notes=(*data.notes, shown(note, settings)))
-    try:
-        return read(files)
-    except OtherKindError as error:
-        objects = [file for file in files if file not in error.files]
-        if not objects:
-            raise
-        data = read(objects)
-        others = [file for file in files if file in error.files]
-        some = first_few(others, _FILES_NAMED, lambda each: one_line(each.name))
-        note = f"files without annotations of objects left out: {some}"
-        return replace(data, notes=(*data.notes, shown(note, settings)))
+            data, notes = read([file for file in files if file not in lists])
+            what = "lists of results left out, as the other files are measured"
+            return data, [note(what, lists), *notes]
+    return read(files)
 
 
 def _gated(row: Row, agree: AgreeSettings, validate: ValidateSettings, found: _Validated) -> Row:
@@ -280,32 +286,6 @@ def _gated(row: Row, agree: AgreeSettings, validate: ValidateSettings, found: _V
     if not failed:
         return row
     return replace(row, passed=False, message="; ".join(filter(None, [*failed, row.message])))
-
-
-def _diagnosis_of(
-    result: AgreementResult, settings: Settings
-) -> tuple[Diagnosis | None, tuple[str, ...]]:
-    """Return the diagnosis if there are pages, and its warnings or why there is none."""
-    if not settings.pages:
-        return None, ()
-    try:
-        found = result.diagnose()
-    except OutputError as error:
-        return None, (f"the page does not say what lowers agreement: {error}",)
-    return found, tuple(text for text in found.warnings if text not in result.headlines)
-
-
-def _write_page(
-    documents: Mapping[str, Mapping[str, Any]], project: Project, settings: Settings, folder: Path
-) -> tuple[str, ...]:
-    """Write the page of the documents of a result into a folder, if there are pages."""
-    if not settings.pages:
-        return ()
-    from bboxqa.pipelines.result_pages import write_result
-    from bboxqa.report.pages.page_file import PageTarget
-
-    images = (project.images,) if settings.images and project.images is not None else ()
-    return write_result(documents, PageTarget(folder / REPORT, images, above=_RUN))
 
 
 def findings_page_of(

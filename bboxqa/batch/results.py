@@ -39,10 +39,7 @@ filled = partial(filled_folder, last=RECORD)
 """Yields a hidden folder to fill, which replaces the results of a project as a whole."""
 
 ROOT = ".root.json"
-"""In every folder of a run: the names of its root."""
-
-KEY = ".pseudonyms.json"
-"""In folders of runs with a key of pseudonyms: its identity."""
+"""In every folder of a run: the real path or URL of its root, and the identity of its key."""
 
 # File systems refuse names of more than 255 bytes, and a suffix is added.
 _LONGEST_NAME = 200
@@ -115,11 +112,8 @@ def refuse_foreign(out: Path) -> None:
     except OSError as error:
         raise OutputError(f"{out}: cannot be read: {error.strerror}") from None
     # A run that was killed at once leaves only its lock. Earlier versions noted no root.
-    begun = all(
-        name in (LOCK, KEY) or any(fnmatchcase(name, unfinished(each)) for each in (ROOT, KEY))
-        for name in names
-    )
-    if not begun and not {ROOT, HISTORY} & set(names):
+    begun = all(name == LOCK or fnmatchcase(name, unfinished(ROOT)) for name in names)
+    if not begun and not {ROOT, HISTORY} & {*names}:
         raise OutputError(
             f"{out}: is not empty, and holds no results of bboxqa batch; name another folder with "
             "--out, or add --force"
@@ -127,62 +121,37 @@ def refuse_foreign(out: Path) -> None:
 
 
 def claim(out: Path, root: str | Path, pseudonyms: Path | None = None, *, force: bool) -> None:
-    """Note the root in its folder of results; refuse a folder with the results of another root.
+    """Note the root, and the key of pseudonyms, in their folder of results.
 
-    So does the key of pseudonyms, as results of another one, or with names, cannot be mixed.
-
-    With `force` the folder is taken over, and the history of the other root is put aside. Raises
-    OutputError if the folder belongs to another root and `force` is false, or to another key.
+    Results of another key, or with names, cannot be mixed with those of this one: OutputError is
+    raised. So it is if the folder belongs to another root, unless `force` takes the folder over and
+    puts the history of the other root aside.
     """
-    _claim_for_key(out, pseudonyms)
-    names, before = _names(out, str(root)), _noted(out)
-    if before and not set(before) & set(names):
-        if not force:
-            raise OutputError(
-                f"{out}: holds the results of {one_line(before[0])}; name another folder with "
-                "--out, or replace the results with --force"
-            )
-        put_aside(out)
-        before = []
-    if not before:
-        write_atomically(out / ROOT, json.dumps(names).encode())
-
-
-def _claim_for_key(out: Path, pseudonyms: Path | None) -> None:
-    """Note the key of pseudonyms; refuse a folder with results of another one, or of none."""
+    place = str(root).rstrip("/") if is_url(str(root)) else os.path.realpath(root)
     identity = "" if pseudonyms is None else identity_of_key(pseudonyms)
-    noted = ""
-    with suppress(OSError, ValueError):
-        noted = str(json.loads((out / KEY).read_bytes()))
-    if identity == noted:
-        return
-    if (out / ROOT).exists() or (out / HISTORY).exists():
-        other = "made with another key of pseudonyms" if noted else "that name annotators"
+    is_old = (out / ROOT).exists() or (out / HISTORY).exists()
+    before = {"root": place, "key": "" if is_old else identity} | _noted(out)
+    if before["key"] != identity:
+        other = "made with another key of pseudonyms" if before["key"] else "that name annotators"
         if not identity:
             other = "made with --pseudonyms"
         raise OutputError(f"{out}: holds results {other}; name another folder with --out")
-    if identity:
-        write_atomically(out / KEY, json.dumps(identity).encode())
-    else:
-        (out / KEY).unlink()
+    if before["root"] != place:
+        if not force:
+            raise OutputError(
+                f"{out}: holds the results of {one_line(before['root'])}; name another folder with "
+                "--out, or replace the results with --force"
+            )
+        put_aside(out)
+    write_atomically(out / ROOT, json.dumps({"root": place, "key": identity}).encode())
 
 
-def _names(out: Path, root: str) -> list[str]:
-    """Return names of a root; roots with a common name are the same."""
-    if is_url(root):
-        return [root.rstrip("/")]
-    real = os.path.realpath(root)
-    names = [os.path.abspath(root), real]  # noqa: PTH100 - links keep their name
-    with suppress(ValueError):
-        # Another drive has no relative path.
-        names.append(f"./{os.path.relpath(real, os.path.realpath(out))}")
-    return names
-
-
-def _noted(out: Path) -> list[str]:
-    """Return the names of the root that the folder belongs to; empty if it belongs to none."""
+def _noted(out: Path) -> dict[str, str]:
+    """Return the root and the key of pseudonyms of a folder of results; empty without a note."""
     with suppress(OSError, ValueError):
-        names = json.loads((out / ROOT).read_bytes())
-        if isinstance(names, list) and all(isinstance(name, str) for name in names):
-            return names
-    return []
+        found = json.loads((out / ROOT).read_bytes())
+        # Earlier versions listed the names of the root, its real path second.
+        found = {"root": found[:2][-1]} if isinstance(found, list) and found else found
+        if isinstance(found, dict) and all(isinstance(each, str) for each in found.values()):
+            return found
+    return {}

@@ -258,12 +258,11 @@ def _object_figures(threshold: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def shown(text: str, settings: Settings) -> str:
-    """Return a text with the pseudonyms of all people in the key, if the run has one."""
+def shown(value: Any, settings: Settings) -> Any:
+    """Return texts with the pseudonyms of all people in the key, if the run has one."""
     if settings.pseudonyms is None:
-        return text
-    found: str = hider(pseudonyms_of(settings.pseudonyms, ()))(text)
-    return found
+        return value
+    return hider(pseudonyms_of(settings.pseudonyms, ()))(value)
 
 
 def shown_row(row: Row, settings: Settings) -> Row:

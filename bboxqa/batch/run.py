@@ -1,5 +1,6 @@
 """A run over many projects: unchanged ones keep their results, the others run in parallel."""
 
+import os
 import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bboxqa.batch.cluster import is_local
 from bboxqa.batch.discovery import Discovered, Project, Unreadable, discover, home_of
@@ -30,13 +31,14 @@ from bboxqa.batch.results import (
 from bboxqa.batch.rows import FAILED, Row, Settings, failed_row, shown, shown_row, unused_by_all
 from bboxqa.batch.store import find_projects, is_url
 from bboxqa.batch.tasks import Task, run_task
-from bboxqa.core.errors import ConfigError, DatasetError, OutputError
+from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.pseudonyms import check_key
 from bboxqa.core.text import clean
 from bboxqa.core.version import __version__
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import suffixes
 
+_EMPTY = "no longer has annotations that are read"
 _Engine = Callable[[Sequence[Task], Settings, Path], Generator[Outcome[Task, Row]]]
 
 
@@ -126,29 +128,44 @@ def run_batch(
         # Nothing is found if a folder is not mounted: this must not replace the results.
         return BatchResult(_shown_files(found, settings), (), 0, 0, ())
     started = datetime.now(UTC).isoformat(timespec="seconds")
+    rows: dict[str, Row] = {}
+    n_reused = 0
     with locked(out), _engine(scheduler, jobs, part_size, project_timeout) as run:
         claim(out, root, settings.pseudonyms, force=force)
         remove_unfinished(out)
         before = last_rows(out)
-        unusable = [shown_row(row, settings) for row in _unusable_projects(found, before)]
+        unusable = _unusable_projects(found, before)
         names = {row.project for row in unusable}
         projects = [project for project in found.projects if project.name not in names]
+
         try:
-            how = _How(jobs, fresh, fail_fast, on_project)
-            rows, n_reused = _rows(run, projects, unusable, settings, out, how)
+            # Closing the steps ends their processes.
+            with closing(
+                _steps(run, projects, unusable, settings, out, jobs, fresh, fail_fast)
+            ) as steps:
+                for each, reused in steps:
+                    row = shown_row(each, settings)
+                    if not reused:
+                        _explain(out, row)
+                    rows[row.project] = row
+                    n_reused += reused
+                    if on_project is not None:
+                        n_projects = len(projects) + len(unusable)
+                        on_project(Step(row, reused, len(rows), n_projects))
         finally:
             # Worker processes that died or were ended may have left some as well.
             remove_unfinished(out)
+        of_run = tuple(rows[name] for name in sorted(rows))
         n_left = len(projects) + len(unusable) - len(rows)
-        worse = (*regressions(before, rows), *_missing_projects(root, out, rows, pattern))
+        worse = (*regressions(before, of_run), *_missing_projects(root, out, of_run, pattern))
         # Measuring adds people to the key.
-        named = _shown_files(found, settings)
-        write_outputs(out, named, rows, worse, settings, started)
+        found = _shown_files(found, settings)
+        write_outputs(out, found, of_run, worse, settings, started)
         if not n_left:
-            append(out, started, __version__, rows)
+            append(out, started, __version__, of_run)
     mapped = {**settings.agree, **settings.agree_over}.get("category_map") or {}
-    unused = tuple(unused_by_all(rows, mapped))
-    return BatchResult(named, rows, n_reused, n_left, worse, unused)
+    unused = tuple(unused_by_all(of_run, mapped))
+    return BatchResult(found, of_run, n_reused, n_left, worse, unused)
 
 
 def _check_workers(scheduler: str | None) -> None:
@@ -174,72 +191,36 @@ def _check_out(out: Path, root: str | Path) -> None:
         )
 
 
-class _How(NamedTuple):
-    """How many projects run at a time, which ones, and who is told."""
-
-    jobs: int
-    fresh: bool
-    fail_fast: bool
-    on_project: Callable[[Step], None] | None
-
-
-def _rows(
+def _steps(
     run: _Engine,
     projects: Sequence[Project],
     unusable: Sequence[Row],
     settings: Settings,
     out: Path,
-    how: _How,
-) -> tuple[tuple[Row, ...], int]:
-    """Return the row of each project, sorted, and the number of unchanged projects."""
-    rows: dict[str, Row] = {}
-    n_projects = len(projects) + len(unusable)
-
-    def done(row: Row, *, reused: bool) -> None:
-        rows[row.project] = row
-        if how.on_project is not None:
-            how.on_project(Step(row, reused, len(rows), n_projects))
-
-    for row in unusable:
-        _explain(out, row)
-        done(row, reused=False)
-    pending, n_reused = [], 0
-    for project, key, last in _last_results(projects, settings, out, how.jobs):
-        if last is not None and (key is None or not how.fresh):
-            n_reused += key is not None
-            done(last, reused=key is not None)
-        elif key is not None:
-            pending.append((project, key))
-    # The largest first: a long one at the end would leave the other processes idle.
-    pending.sort(key=lambda task: (-task[0].size, task[0].name))
-    if how.fail_fast and any(not row.passed for row in rows.values()):
-        pending = []
-    # Closing the generator ends its processes.
-    with closing(run(pending, settings, out)) as outcomes:
-        for (project, _), outcome in outcomes:
-            row = failed_row(project, outcome) if isinstance(outcome, WorkerDied) else outcome
-            row = shown_row(row, settings)
-            _explain(out, row)
-            done(row, reused=False)
-            if how.fail_fast and not row.passed:
-                break
-    return tuple(rows[name] for name in sorted(rows)), n_reused
-
-
-def _last_results(
-    projects: Sequence[Project], settings: Settings, out: Path, jobs: int
-) -> Iterator[tuple[Project, str | None, Row | None]]:
-    """Yield each project with its key, and its row if its result is still valid."""
+    jobs: int,
+    fresh: bool,
+    fail_fast: bool,
+) -> Generator[tuple[Row, bool]]:
+    """Yield the row of each project when it is known, and whether it is that of the last run."""
+    yield from ((row, False) for row in unusable)
+    has_failed, pending = bool(unusable), []
     # Threads are enough: hashing releases the interpreter lock.
     with ThreadPoolExecutor(jobs) as threads:
         results = threads.map(partial(_last_result, settings=settings, out=out), projects)
-        try:
-            for project, result in zip(projects, results, strict=True):
-                yield project, *result
-        except BaseException:
-            # An interrupted run does not wait for the other hashes.
-            threads.shutdown(cancel_futures=True)
-            raise
+        for project, (key, last) in zip(projects, results, strict=True):
+            if last is not None and (key is None or not fresh):
+                has_failed |= not last.passed
+                yield last, key is not None
+            elif key is not None:
+                pending.append((project, key))
+    # The largest first: a long one at the end would leave the other processes idle.
+    pending.sort(key=lambda task: (-task[0].size, task[0].name))
+    with closing(run([] if fail_fast and has_failed else pending, settings, out)) as outcomes:
+        for (project, _), outcome in outcomes:
+            row = failed_row(project, outcome) if isinstance(outcome, WorkerDied) else outcome
+            yield row, False
+            if fail_fast and not row.passed:
+                break
 
 
 def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str | None, Row | None]:
@@ -251,7 +232,7 @@ def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str |
     except Exception as error:  # noqa: BLE001 - one project never stops the others
         text = "".join(traceback.format_exception(error))
         note_failure(out, project.name, shown(text, settings))
-        return None, shown_row(failed_row(project, error), settings)
+        return None, failed_row(project, error)
     record = recorded(out, project.name, pages=settings.pages)
     return key, record[1] if record is not None and record[0] == key else None
 
@@ -261,20 +242,18 @@ def _engine(
     scheduler: str | None, jobs: int, part_size: int | None, seconds: float | None
 ) -> Iterator[_Engine]:
     """Yield a function that runs projects: in processes of this machine, or on a cluster."""
-    if scheduler is None:
-        yield partial(_run_here, jobs=jobs, seconds=seconds)
+    if scheduler is not None:
+        from bboxqa.batch.cluster import connected, run_projects
+
+        with connected(scheduler) as client:
+            yield partial(run_projects, client, part_size=part_size)
         return
-    from bboxqa.batch.cluster import connected, run_projects
 
-    with connected(scheduler) as client:
-        yield partial(run_projects, client, part_size=part_size)
+    def run_here(tasks: Sequence[Task], settings: Settings, out: Path) -> Generator[Any]:
+        work = partial(run_task, settings=settings, out=out)
+        return run_all(tasks, work, "bboxqa.batch.tasks", jobs, seconds)
 
-
-def _run_here(
-    tasks: Sequence[Task], settings: Settings, out: Path, *, jobs: int, seconds: float | None
-) -> Generator[Any]:
-    work = partial(run_task, settings=settings, out=out)
-    return run_all(tasks, work, "bboxqa.batch.tasks", jobs, seconds)
+    yield run_here
 
 
 def _explain(out: Path, row: Row) -> None:
@@ -288,49 +267,39 @@ def _explain(out: Path, row: Row) -> None:
 
 def _shown_files(found: Discovered, settings: Settings) -> Discovered:
     """Return what was found with pseudonyms in the names of files, if the run has a key."""
-    if settings.pseudonyms is None:
-        return found
     return replace(
         found,
-        left_alone=tuple(shown(each, settings) for each in found.left_alone),
-        unreadable=tuple(
-            Unreadable(*(shown(text, settings) for text in each)) for each in found.unreadable
-        ),
-        not_read=tuple(
-            Unreadable(*(shown(text, settings) for text in each)) for each in found.not_read
-        ),
+        left_alone=shown(found.left_alone, settings),
+        unreadable=tuple(Unreadable(*shown(each, settings)) for each in found.unreadable),
+        not_read=tuple(Unreadable(*shown(each, settings)) for each in found.not_read),
     )
 
 
 def _unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
     """Return failed rows of projects whose files have no annotations, or cannot be read."""
     folders = {Path(project.name) for project in found.projects}
-    known = {clean(project.name): project.name for project in found.projects}
+    ends = (*suffixes(), *ARCHIVES)
     rows: dict[str, list[str]] = {}
-    for file in found.left_alone:
-        name = home_of(Path(file), folders).as_posix()
-        if clean(name) in before and clean(name) not in known:
-            rows[name] = [f"{file}: no longer has annotations that are read"]
-    for unreadable in found.unreadable:
-        path = Path(unreadable.path)
-        is_json = path.suffix.lower() == ".json"
+    for file, reason in (*((file, _EMPTY) for file in found.left_alone), *found.unreadable):
+        path = Path(file)
         # An unreadable folder is that of a project, or a part of one.
-        is_file = path.name.lower().endswith((*suffixes(), *ARCHIVES))
-        name = home_of(path if is_file else path / "_", folders).as_posix()
-        if known.get(clean(name), name) != name:
-            # Another project with the same shown name has the place in the results.
-            continue
-        # A name that leads out of a store is not an export; the content of a folder is unknown.
-        is_export = is_json and ".." not in path.parts
-        if is_export or clean(name) in before or clean(name) in known:
-            rows.setdefault(name, []).append(str(unreadable))
-    more = {name: len(each) - 1 for name, each in rows.items()}
+        is_file = reason is _EMPTY or path.name.lower().endswith(ends)
+        home = home_of(path if is_file else path / "_", folders)
+        name = home.as_posix()
+        if reason is _EMPTY:
+            is_lost = clean(name) in before and home not in folders
+        else:
+            # A name that leads out of a store is not an export; the content of a folder is unknown.
+            is_export = path.suffix.lower() == ".json" and ".." not in path.parts
+            is_lost = is_export or clean(name) in before or home in folders
+        if is_lost:
+            rows.setdefault(name, []).append(f"{file}: {reason}")
     return [
         Row(
             name, FAILED, 0, passed=False,
-            message=problems[0] + (f" (and {more[name]:,} more)" if more[name] else ""),
+            message=first + (f" (and {len(others):,} more)" if others else ""),
         )
-        for name, problems in rows.items()
+        for name, (first, *others) in rows.items()
     ]  # fmt: skip
 
 
@@ -338,29 +307,15 @@ def _missing_projects(
     root: str | Path, out: Path, rows: Sequence[Row], pattern: str | None
 ) -> Iterator[Regression]:
     """Yield projects of the last run whose folder or files no longer exist."""
-    if is_url(str(root)):
-        return
     here = {clean(row.project) for row in rows}
-    for name in names_of_last_run(out):
+    for name in [] if is_url(str(root)) else names_of_last_run(out):
+        folder = Path(root) / name
         # Names with escaped characters are not the names of folders.
-        what = None if name in here or "\\" in name else _loss(Path(root) / name, pattern)
-        if what is not None:
-            yield Regression(name, what)
-
-
-def _loss(folder: Path, pattern: str | None) -> str | None:
-    """Return the loss of a project; None if there is none, or its folder cannot be read."""
-    try:
-        folder.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return "project folder no longer exists"
-    except OSError:
-        return None
-    if pattern is not None:
-        return None
-    try:
-        found = discover(folder, follow_links=True)
-    except DatasetError:
-        return None
-    is_empty = not found.projects and not found.unreadable
-    return "project folder no longer holds annotations that are read" if is_empty else None
+        if name in here or "\\" in name:
+            continue
+        if not os.path.lexists(folder):
+            yield Regression(name, "project folder no longer exists")
+        elif pattern is None and folder.is_dir():
+            inside = discover(folder, follow_links=True)
+            if not inside.projects and not inside.unreadable:
+                yield Regression(name, "project folder no longer holds annotations that are read")
