@@ -14,8 +14,8 @@ from bboxqa.formats.columns import Kind
 from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_hits, summary_defect, summary_hits
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
+from bboxqa.rules.base.reporting import Checked, Rows, ids_of, summary
+from bboxqa.rules.base.rule import Defect, Rule
 from bboxqa.rules.facts.authorship import (
     Authorship,
     authorship,
@@ -43,18 +43,17 @@ def _of(
     found: Any = None,
 ) -> Defect:
     """Return a defect of records of a list, which stands at the first."""
-    first, keys = int(rows[0]), key.split(".") if key else []
-    is_image, pointer = name == "images", pointer_to(name, first, *keys)
-    ids = {"image": document.images.get(first, "id")} if is_image else document.ids(first)
-    more = {"pointer": pointer, "ids": ids, "found": found, "expected": expected}
-    return summary_defect(message, name, rows, *keys, **more)
+    keys, ids = key.split(".") if key else [], ids_of(document, name, int(rows[0]))
+    more = {"ids": ids, "found": found, "expected": expected}
+    pointer = pointer_to(name, int(rows[0]), *keys)
+    return summary(message, "/".join([name, *keys]), rows, pointer=pointer, **more)
 
 
-def _inconsistent(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _inconsistent(document: Document, _settings: ValidateSettings) -> Checked:
     """A001: contradictions in the naming of annotators, one finding per kind."""
     authors = document.once(authorship)
     of_creator = Severity.WARNING if document.annotator_key == _CREATOR else None
-    for founds, severity in (
+    for defects, severity in (
         (_two_names(document), None),
         (_unnamed(document, authors), of_creator),
         (_malformed_lists(document), None),
@@ -62,7 +61,7 @@ def _inconsistent(document: Document, _settings: ValidateSettings) -> Iterator[H
         (_spellings(document, authors), Severity.WARNING),
         (_no_author(document, authors), Severity.WARNING),
     ):
-        yield from described_hits(list(founds), severity)
+        yield from (replace(each, severity=severity) for each in defects)
 
 
 def _two_names(document: Document) -> Iterator[Defect]:
@@ -213,7 +212,7 @@ def _no_author(document: Document, authors: Authorship) -> Iterator[Defect]:
         )
 
 
-def _uninvited(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _uninvited(document: Document, _settings: ValidateSettings) -> Checked:
     """A002: annotations by annotators whom their image does not list."""
     authors, key = document.once(authorship), document.annotator_key
     if key is None or not len(authors.asked) or not document.complete("images"):
@@ -237,22 +236,21 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Iterator[Hits
 
     keys = key.split(".")
     if 2 * len(wrong) <= len(rows) or len(wrong) <= 3:
-        yield from record_hits(document, wrong, says, *keys, found=name)
+        yield Rows(wrong, says, "/".join(["annotations", *keys]))
         return
     first = int(wrong[0])
-    yield from summary_hits(
+    yield summary(
         f"{len(wrong):,} of {count(len(rows), 'annotation')} by annotators whom their image does "
         f"not list; the first: {says(first)}",
-        "annotations",
+        "/".join(["annotations", *keys]),
         wrong,
-        *keys,
         pointer=pointer_to("annotations", first, *keys),
         found=name(first),
         ids=document.ids(first),
     )
 
 
-def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     """A003: images with fewer annotators than expected, and annotators without annotations."""
     authors, is_complete = document.once(authorship), document.complete("annotations")
     if not ((authors.author >= 0).any() and document.complete("images")):
@@ -275,7 +273,7 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hit
             f"{count(int(is_idle.sum()), 'image')}; expected some"
         )
         founds.append(_by_nobody(document, asked[is_idle], names, message))
-    yield from described_hits([each for each in founds if each is not None])
+    yield from [each for each in founds if each is not None]
     n = len(folded) + 1
     is_quiet = ~is_idle & np.isin(asked[:, 0], drawn[:, 0])
     is_quiet &= ~np.isin(asked[:, 0] * n + asked[:, 1], drawn[:, 0] * n + drawn[:, 1])
@@ -287,7 +285,7 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hit
             "nothing was seen"
         )
         found = _by_nobody(document, asked[is_quiet], names[0], message)
-        yield from described_hits([found], Severity.INFO)
+        yield replace(found, severity=Severity.INFO)
 
 
 def _few(
@@ -322,7 +320,7 @@ def _by_nobody(
     return replace(defect, ids={**defect.ids, "annotator": first})
 
 
-def _copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     """A004: pairs of annotators with identical boxes on several images."""
     authors, boxes = document.once(authorship), document.once(written_boxes)
     if len(authors.names) < 2:
@@ -356,7 +354,7 @@ def _copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         if len(copied) >= _MIN_COPIED or 2 * len(copied) > shared:
             names = [authors.names[code] for code in pair]
             founds.append(_copied(names, copied, shared))
-    yield from described_hits(founds)
+    yield from founds
 
 
 def _beside_boxes(document: Document) -> Iterator[FloatArray]:
@@ -372,7 +370,7 @@ def _beside_boxes(document: Document) -> Iterator[FloatArray]:
 
 
 def _copied(names: list[str], images: list[int], shared: int) -> Defect:
-    return summary_defect(
+    return summary(
         f"annotators {quoted(names[0])} and {quoted(names[1])} have exactly the "
         f"same boxes and categories on {len(images):,} of {count(shared, 'image')} with at least "
         f"{_MIN_COPIED} annotations of each; expected small differences",
@@ -425,10 +423,7 @@ RULES = (
             "images": [_TWO],
             "annotations": [{"rater": "ann"}, {"rater": "eve", **_ELSEWHERE}, {"rater": "bob"}],
         },
-        good={
-            "images": [_TWO],
-            "annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}],
-        },
+        good={"images": [_TWO], "annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
         check=_uninvited,
     ),
     Rule(

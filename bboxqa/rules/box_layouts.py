@@ -10,8 +10,8 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_edit, summary_hits
-from bboxqa.rules.base.rule import Hits, LazyEdits, Rule
+from bboxqa.rules.base.reporting import Checked, record_edit, summary
+from bboxqa.rules.base.rule import LazyEdits, Rule, described_hits
 from bboxqa.rules.facts.boxes import inside, overshoot, rounded_number, rounded_values
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import (
@@ -27,15 +27,14 @@ from bboxqa.rules.facts.layout import (
 _NEARLY_ALL = 0.9
 
 
-def _layout(code: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _layout(code: str, document: Document, _settings: ValidateSettings) -> Checked:
     """B005 to B007: boxes in the layout that the rule reports."""
     found = document.once(diagnose)
     if found is not None and found.layout.code == code:
-        yield from summary_hits(
+        yield summary(
             found.message,
-            "annotations",
+            "annotations/bbox",
             found.rows,
-            "bbox",
             expected=EXPECTED_LAYOUT,
             edits=LazyEdits(partial(_converted, document, found)) if found.is_certain else (),
         )
@@ -60,7 +59,7 @@ def _converted(document: Document, found: Diagnosis) -> Iterator[Edit]:
         yield Edit(pointer, "replace", rounded_values((xy * document.size[row] / unit).ravel()))
 
 
-def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _swapped(document: Document, _settings: ValidateSettings) -> Checked:
     """B012: images whose boxes lie inside after width and height are swapped."""
     images = document.once(swapped_images)
     rows, boxes = np.flatnonzero(images), np.append(images, False)[document.image]
@@ -68,7 +67,7 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     n_cured = inside(document.annotations.bbox[boxes], document.size[boxes][:, ::-1]).sum()
     has_outlines = np.isfinite(document.outline_bounds[boxes, 0]).any()
     turned = "" if has_outlines else ", or their boxes are y, x, height, width"
-    yield from summary_hits(
+    yield summary(
         f"width and height look swapped in {len(rows):,} of {len(images):,} images{turned}: boxes "
         f"extend beyond them, but {n_cured:,} of {boxes.sum():,} lie inside after a swap",
         "images",
@@ -78,7 +77,7 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     )
 
 
-def _copied(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _copied(document: Document, settings: ValidateSettings) -> Checked:
     """B014: boxes with the same numbers on images of several sizes."""
     copies = document.once(copies_in)
     if copies is None:
@@ -90,18 +89,18 @@ def _copied(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     beyond = overshoot(bbox[rows], document.size[rows])
     is_off = bool((beyond >= np.tile(bbox[rows, 2:], 2)).any())
     hides = nearly_all or bool((beyond > settings.overshoot_px).any())
-    for each in summary_hits(
+    defect = summary(
         f"{len(rows):,} boxes have the same four numbers as others on images of {ENOUGH_SIZES} or "
         f"more sizes, such as [{', '.join(f'{number:g}' for number in bbox[first[0]])}] on "
         f"{len(np.unique(document.image[first])):,} images of {copies.n_sizes.max():,} sizes; "
         "expected boxes drawn on each image",
-        "annotations",
+        "annotations/bbox",
         [*first, *np.setdiff1d(rows, first)],
-        "bbox",
-        severity=Severity.ERROR if nearly_all or is_off else None,
         found=bbox[first[0]].tolist(),
         expected="boxes drawn on each image",
-    ):
+    )
+    severity = Severity.ERROR if nearly_all or is_off else None
+    for each in described_hits([defect], severity):
         yield replace(each, hides=hides, concerned=None if nearly_all else rows)
 
 

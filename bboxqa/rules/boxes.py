@@ -1,8 +1,6 @@
 """B: boxes without area, outside or beyond their images, of odd shapes, and areas."""
 
-from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +10,8 @@ from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_edit, record_hits
-from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.base.reporting import Checked, Rows, record_edit
+from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.facts.boxes import (
     becomes_degenerate,
     clipped,
@@ -49,17 +47,7 @@ _ENOUGH, _NEAR = 5, 0.04
 _SAME = 10
 
 
-def _box_hits(
-    document: Document, where: BoolArray | IndexArray, says: Callable[[int], str], expected: str,
-    **more: Any,
-) -> Iterator[Hits]:  # fmt: skip
-    def found(row: int) -> list[float]:
-        return list(document.once(written_boxes)[row].tolist())
-
-    yield from record_hits(document, where, says, "bbox", expected=expected, found=found, **more)
-
-
-def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _no_area(document: Document, _settings: ValidateSettings) -> Checked:
     """B001: boxes, also those of five numbers, with a side of 0 or less."""
     rotations, box = document.annotations.rotations, document.once(written_boxes)
     wrong: BoolArray = np.any(box[:, 2:] <= 0, axis=1)
@@ -71,9 +59,8 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         side = 0 if box[row, 2] <= 0 else 1
         return f"bbox {('width', 'height')[side]} is {box[row, 2 + side]:g}"
 
-    yield from _box_hits(
-        document, wrong, says, "more than 0", edits=lambda row: _with_area(document, row)
-    )
+    edits = partial(_with_area, document)
+    yield Rows(wrong, says, "annotations/bbox", "more than 0", edits=edits)
 
 
 def _with_area(document: Document, row: int) -> tuple[Edit, ...]:
@@ -109,17 +96,17 @@ def _is_off(document: Document) -> BoolArray:
     return off
 
 
-def _outside(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _outside(document: Document, _settings: ValidateSettings) -> Checked:
     """B002: boxes of which no part lies inside their image."""
     off = document.once(_is_off)
 
     def says(row: int) -> str:
         return f"bbox lies {_SIDES[off[row].argmax()]} its image{size_text(document.size[row])}"
 
-    yield from _box_hits(document, np.any(off, axis=1), says, _INSIDE)
+    yield Rows(np.any(off, axis=1), says, "annotations/bbox", _INSIDE)
 
 
-def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -> Iterator[Hits]:
+def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -> Checked:
     """B003 and B004: boxes that extend beyond an edge, by more or less than `overshoot_px`."""
     beyond = document.once(_beyond)
     where = np.isfinite(beyond).any(axis=1) & ~np.any(document.once(_is_off), axis=1)
@@ -134,9 +121,8 @@ def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -
             f"image{size_text(document.size[row])}"
         )
 
-    yield from _box_hits(
-        document, where, says, _INSIDE, edits=lambda row: _clipped(document, settings, row)
-    )
+    edits = partial(_clipped, document, settings)
+    yield Rows(where, says, "annotations/bbox", _INSIDE, edits=edits)
 
 
 def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit, ...]:
@@ -160,7 +146,7 @@ def _plain(document: Document) -> BoolArray:
     return document.has_box & ~document.once(in_other_layout)
 
 
-def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _small(document: Document, settings: ValidateSettings) -> Checked:
     """B008: boxes of less than `min_side_px`."""
     sides, least = document.annotations.bbox[:, 2:], settings.min_side_px
     is_translated = document.reading.origin is not None
@@ -171,10 +157,10 @@ def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return f"bbox {('width', 'height')[side]} is {figure_unlike(sides[row, side], least)} px"
 
     small = _plain(document) & (row_min(sides + rounding) < least)
-    yield from _box_hits(document, small, says, f"at least {least:g} px")
+    yield Rows(small, says, "annotations/bbox", f"at least {least:g} px")
 
 
-def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _long(document: Document, settings: ValidateSettings) -> Checked:
     """B009: boxes that are more than `max_aspect_ratio` times as long as wide."""
     sides, most = document.annotations.bbox[:, 2:], settings.max_aspect_ratio
 
@@ -184,10 +170,10 @@ def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return f"bbox of {figure(width)} x {figure(height)} px is {ratio} : 1"
 
     long = _plain(document) & (row_max(sides) > most * row_min(sides))
-    yield from _box_hits(document, long, says, f"at most {most:g} : 1")
+    yield Rows(long, says, "annotations/bbox", f"at most {most:g} : 1")
 
 
-def _whole_image(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _whole_image(document: Document, settings: ValidateSettings) -> Checked:
     """B010: boxes that cover at least `max_image_share` of their image."""
     share, most = document.annotations.bbox[:, 2:] / document.size, settings.max_image_share
     share = share[:, 0] * share[:, 1]
@@ -195,12 +181,11 @@ def _whole_image(document: Document, settings: ValidateSettings) -> Iterator[Hit
     def says(row: int) -> str:
         return f"bbox covers {share[row]:.1%} of its image{size_text(document.size[row])}"
 
-    yield from _box_hits(
-        document, _plain(document) & (share >= most), says, f"less than {most:.1%}"
-    )
+    wrong = _plain(document) & (share >= most)
+    yield Rows(wrong, says, "annotations/bbox", f"less than {most:.1%}")
 
 
-def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _areas(document: Document, settings: ValidateSettings) -> Checked:
     """B011: areas that differ from that of the outline inside its image, or of a bare box."""
     columns, outline = document.annotations, document.outline_area
     given, of_box, outlined = columns.area, columns.bbox[:, 2:].prod(axis=1), outline > 0
@@ -237,9 +222,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             return ()
         return record_edit("annotations", row, "area", value=rounded_number(expected[row]))
 
-    yield from record_hits(
-        document, wrong, says, "area", found=lambda row: float(given[row]), edits=edits
-    )
+    yield Rows(wrong, says, "annotations/area", found=lambda row: float(given[row]), edits=edits)
 
 
 def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:

@@ -3,7 +3,8 @@
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,43 +14,19 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_edit, record_hits
-from bboxqa.rules.base.rule import MANY, Defect, Hits, LazyEdits, Rule, described_hits
+from bboxqa.rules.base.reporting import Checked, Rows, record_edit
+from bboxqa.rules.base.rule import MANY, Defect, LazyEdits, Rule
 from bboxqa.rules.facts.document import Document
 
 # If more ids are missing, as a multiple of the existing ids, the ids are random numbers.
 _FAR_APART = 100
-# Letters of other alphabets, dashes and quotation marks, with the characters that they look like.
-_LOOK_ALIKES = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХԚԜҮѴӀаеорсухѕіјһԁӏԛԝүѵΑΒΕΖΗΙΚΜΝΟΡΤΥΧοօսɑɡ‐‑‒–—−’‘",
-    "ABESIJKMHOPCTYXQWYVIaeopcyxsijhdlqwyvABEZHIKMNOPTYXoouag------''",
-)
-# Decompositions of letters that differ in width or font only.
-_FORMS = ("<wide>", "<narrow>", "<font>")
+_HIDDEN = "case, blanks or invisible characters"
 
 
 def _folded(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", name).split()).casefold()
-
-
-def _appearance(name: str) -> str:
-    """Return a name without zero-width characters, and with Latin letters for look-alikes."""
-    plain = (
-        unicodedata.normalize("NFKC", sign)
-        if unicodedata.decomposition(sign).startswith(_FORMS)
-        else sign
-        for sign in name
-        if unicodedata.category(sign) != "Cf"
-    )
-    return _folded(unicodedata.normalize("NFC", "".join(plain)).translate(_LOOK_ALIKES))
-
-
-def _difference(name: str, other: str) -> str:
-    """Return a phrase on how two names that look the same differ."""
-    if _folded(name) == _folded(other):
-        return "case or blanks"
-    odd = sorted({sign for sign in name + other if not sign.isascii()} - (set(name) & set(other)))
-    return f"look-alike or invisible characters ({', '.join(f'U+{ord(s):04X}' for s in odd)})"
+    """Return a name without differences of case, blanks, Unicode form and invisible characters."""
+    plain = "".join(sign for sign in name if unicodedata.category(sign) != "Cf")
+    return " ".join(unicodedata.normalize("NFC", plain).split()).casefold()
 
 
 def _invisible(name: str) -> set[str]:
@@ -101,25 +78,7 @@ def _root_category(document: Document) -> int:
     return root if isinstance(name, str) and is_above and not is_used else -1
 
 
-def _hits(
-    document: Document,
-    where: BoolArray | Sequence[int],
-    says: Callable[[int], str],
-    *keys: str,
-    **more: Any,
-) -> Iterator[Hits]:
-    """Yield categories in a mask or an index, by their names."""
-
-    def found(row: int) -> Any:
-        return document.categories.get(row, "name")
-
-    which = where if isinstance(where, np.ndarray) else np.array(where, np.int64)
-    yield from record_hits(
-        document, which, says, *keys, **{"name": "categories", "found": found, **more}
-    )
-
-
-def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
     """C001: categories with the id of an earlier category."""
     categories = document.categories
     ids = [categories.get(row, "id") for row in range(len(categories))]
@@ -141,20 +100,17 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         name, original = categories.get(row, "name"), pointer_to("categories", int(first[row]))
         return f"category {shortened(name)} is equal to an earlier one, {original}"
 
-    more = {"found": ids.__getitem__, "mark": lambda row: shortened(ids[row])}
-    yield from _hits(document, repeated & ~copies, of_other, "id", expected="a unique id", **more)
-    yield from _hits(
-        document,
-        copies,
-        of_copy,
-        expected="it once",
-        edits=lambda row: record_edit("categories", row),
-        severity=Severity.WARNING,
-        **more,
-    )
+    def mark(row: int) -> str:
+        return shortened(ids[row])
+
+    yield Rows(repeated & ~copies, of_other, "categories/id", "a unique id", mark=mark)
+    yield Rows(
+        copies, of_copy, "categories", "it once", ids.__getitem__,
+        partial(record_edit, "categories"), severity=Severity.WARNING, mark=mark,
+    )  # fmt: skip
 
 
-def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
     """C002: names that an earlier category already has."""
     names, root = document.once(_names), document.once(_root_category)
     repeated, first = _repeats([name or None for name in names])
@@ -166,41 +122,30 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[
         return f"category name {shortened(names[row])} is already used by id {other}{why}"
 
     for where, severity in ((~with_root, None), (with_root, Severity.INFO)):
-        yield from _hits(
-            document,
-            repeated & where,
-            says,
-            "name",
-            expected="a unique name",
+        yield Rows(
+            repeated & where, says, "categories/name", "a unique name", severity=severity,
             mark=lambda row: shortened(names[row]),
-            severity=severity,
-        )
+        )  # fmt: skip
 
 
-def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
     """C003: names that differ from another name only in ways that are hard to see."""
     names, root = document.once(_names), document.once(_root_category)
-    looks = [_appearance(name) if name and row != root else None for row, name in enumerate(names)]
+    looks = [_folded(name) if name and row != root else None for row, name in enumerate(names)]
     # The first is kept rather than the most used, as all files of a data set must keep the same.
     first = _repeats(looks)[1].tolist()
 
     def says(row: int) -> str:
-        other = first[row]
-        return (
-            f"category name {shortened(names[row])} differs only in "
-            f"{_difference(names[row], names[other])} from {shortened(names[other])} of id "
-            f"{shortened(document.categories.get(other, 'id'))}"
-        )
+        name, other = (shortened(names[each]) for each in (row, first[row]))
+        number = shortened(document.categories.get(first[row], "id"))
+        return f"category name {name} differs only in {_HIDDEN} from {other} of id {number}"
 
-    yield from _hits(
-        document,
-        [row for row, at in enumerate(first) if at >= 0 and names[row] != names[at]],
-        says,
-        "name",
-        expected="one category",
+    rows = [row for row, at in enumerate(first) if at >= 0 and names[row] != names[at]]
+    yield Rows(
+        rows, says, "categories/name", "one category",
         edits=lambda row: _merge(document, row, first[row]),
         mark=lambda row: " ".join(sorted((shortened(names[row]), shortened(names[first[row]])))),
-    )
+    )  # fmt: skip
 
 
 def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
@@ -222,7 +167,7 @@ def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
     return LazyEdits(edits)
 
 
-def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _unused(document: Document, _settings: ValidateSettings) -> Checked:
     """C004: categories without annotations."""
     if not (document.complete("annotations") and document.complete("categories")):
         return
@@ -234,30 +179,26 @@ def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     if (origin := document.reading.origin) is not None:
         # Shapes without a box are no annotations here, but they are of their categories.
         unused &= ~np.isin(categories.id, [*origin.categories_apart])
-    yield from _hits(
-        document,
-        unused,
-        lambda row: f"category {shortened(categories.get(row, 'name'))} has no annotations",
-    )
+    name = partial(categories.get, key="name")
+    says = "category {value} has no annotations"
+    yield Rows(unused, says, "categories", found=name)
 
 
-def _synthetic_root(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _synthetic_root(document: Document, _settings: ValidateSettings) -> Checked:
     """C005: the category that Roboflow adds."""
-    root = document.once(_root_category)
-    yield from _hits(
-        document,
-        [root] if root >= 0 else [],
-        lambda row: (
-            f"category {shortened(document.categories.get(row, 'name'))} with id 0 is the "
-            "supercategory of all others and has no annotations"
-        ),
-        expected="only classes",
-        edits=lambda row: record_edit("categories", row),
-        apart=True,
-    )
+    if (root := document.once(_root_category)) >= 0:
+        yield Rows(
+            [root],
+            "category {value} with id 0 is the supercategory of all others and has no annotations",
+            "categories",
+            "only classes",
+            partial(document.categories.get, key="name"),
+            partial(record_edit, "categories"),
+            apart=True,
+        )
 
 
-def _gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _gaps(document: Document, _settings: ValidateSettings) -> Checked:
     """C006: ids that do not count from 1."""
     categories = document.categories
     if not document.complete("categories"):
@@ -279,27 +220,22 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             expected="ids that count from 1 without gaps",
             count=int((positive > len(positive)).sum()) + is_zero,
         )
-        yield from described_hits([found])
+        yield found
 
 
-def _empty_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _empty_name(document: Document, _settings: ValidateSettings) -> Checked:
     """C008: names that are not text, or empty."""
     records = zip(document.categories.values, document.once(_names), strict=True)
-    yield from _hits(
-        document,
-        [row for row, (raw, name) in enumerate(records)
-         if not name and isinstance(raw, dict) and "name" in raw],
-        lambda row: f"category name is {shortened(document.categories.get(row, 'name'))}",
-        "name",
-        expected="non-empty text",
-    )  # fmt: skip
+    wrong = [not name and isinstance(raw, dict) and "name" in raw for raw, name in records]
+    says = "category name is {value}"
+    yield Rows(np.array(wrong, np.bool_), says, "categories/name", "non-empty text")
 
 
-def _unseen_sign(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _unseen_sign(document: Document, _settings: ValidateSettings) -> Checked:
     """C009: names with invisible characters, if no other name looks the same."""
     names = document.once(_names)
     odd = [row for row, name in enumerate(names) if _invisible(name)]
-    looks = Counter(map(_appearance, names)) if odd else Counter[str]()
+    looks = Counter(map(_folded, names)) if odd else Counter[str]()
 
     def says(row: int) -> str:
         signs = ", ".join(f"U+{ord(sign):04X}" for sign in sorted(_invisible(names[row])))
@@ -310,14 +246,8 @@ def _unseen_sign(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         plain = _visible(names[row])
         return record_edit("categories", row, "name", value=plain) if plain else ()
 
-    yield from _hits(
-        document,
-        [row for row in odd if looks[_appearance(names[row])] == 1],
-        says,
-        "name",
-        expected="it without them",
-        edits=edits,
-    )
+    alone = [row for row in odd if looks[_folded(names[row])] == 1]
+    yield Rows(alone, says, "categories/name", "it without them", edits=edits)
 
 
 _Known = dict[tuple[str, int | str], tuple[int, str, str]]
@@ -326,7 +256,7 @@ _Known = dict[tuple[str, int | str], tuple[int, str, str]]
 
 def _contradictions(
     documents: Sequence[Document], _settings: ValidateSettings
-) -> Iterator[tuple[Document, Hits]]:
+) -> Iterator[tuple[Document, Rows]]:
     """C007: ids and names that an earlier file pairs differently."""
     known: _Known = {}
     for document in documents:
@@ -343,31 +273,29 @@ def _contradictions(
             if names[row] and n_names[names[row]] == n_ids[ids[row]] == 1
         }
         # Files without a common name probably belong to different data sets.
-        is_related = not known.keys().isdisjoint(("look", _appearance(name)) for name in names)
+        is_related = not known.keys().isdisjoint(("look", _folded(name)) for name in names)
         hint = "" if is_related else "; no name is in both: check that they belong to one data set"
         said = {row: text + hint for row in clear if (text := _contradiction(clear[row], known))}
-        for found in _hits(
+        yield (
             document,
-            [*said],
-            said.__getitem__,
-            expected="one map for all files",
-            found=document.categories.values.__getitem__,
-            severity=None if is_related else Severity.INFO,
-            few=MANY if is_related else 0,
-        ):
-            yield document, found
+            Rows(
+                [*said], said.__getitem__, "categories", "one map for all files",
+                document.categories.values.__getitem__, few=MANY if is_related else 0,
+                severity=None if is_related else Severity.INFO,
+            ),
+        )  # fmt: skip
         for number, name, file in clear.values():
-            for key in (("id", number), ("name", name), ("look", _appearance(name))):
+            for key in (("id", number), ("name", name), ("look", _folded(name))):
                 known.setdefault(key, (number, name, file))
 
 
 def _contradiction(category: tuple[int, str, str], known: _Known) -> str:
     """Return how an earlier file contradicts a category; "" if it does not."""
     number, name, _ = category
-    for key in (("name", name), ("id", number), ("look", _appearance(name))):
+    for key in (("name", name), ("id", number), ("look", _folded(name))):
         other_id, other, file = known.get(key, category)
-        is_alike = name != other and _appearance(name) == _appearance(other)
-        how = f", which differs only in {_difference(name, other)}" if is_alike else ""
+        is_alike = name != other and _folded(name) == _folded(other)
+        how = f", which differs only in {_HIDDEN}" if is_alike else ""
         if other_id == number and other != name:
             what = f"category id {number} is {shortened(name)} here and {shortened(other)}"
             return f"{what} in {file}{how}"
@@ -423,14 +351,13 @@ RULES = (
     ),
     Rule(
         code="C003",
-        title="category names that differ only in case, blanks or look-alike characters",
+        title="category names that differ only in case, blanks or invisible characters",
         severity=Severity.WARNING,
         scope="data set",
         breaks="A model learns to distinguish two classes that are the same.",
-        explanation="""Two names differ only in case, blanks, Unicode form, zero-width or look-alike
-            characters. The unsafe fix moves the annotations of the later category to the first and
-            removes it, in all files of a data set; first correct ids that are shared or no whole
-            numbers.""",
+        explanation="""Two names differ only in case, blanks, Unicode form or invisible characters.
+            The unsafe fix moves the annotations of the later category to the first and removes it,
+            in all files of a data set; first correct ids that are shared or no whole numbers.""",
         bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
         good=_example({"name": "cat"}, {"name": "cart"}),
         check=_nearly_repeated_name,

@@ -1,7 +1,7 @@
 """D, Q and C010: annotations that are in the file twice, unusual sizes and numbers, and tracks."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -14,24 +14,14 @@ from bboxqa.core.text import count
 from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import (
-    record_defect,
-    record_edit,
-    record_hits,
-    summary_hits,
-)
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import Checked, Rows, record_defect, record_edit, summary
+from bboxqa.rules.base.rule import Defect, Rule, hits
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.box_overlaps import are_many, first_equal, overlapping
 from bboxqa.rules.facts.boxes import figure, figure_unlike
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import in_other_layout
-from bboxqa.rules.facts.oriented_boxes import (
-    box_iou,
-    compared_boxes,
-    other_numbers,
-    written_boxes,
-)
+from bboxqa.rules.facts.oriented_boxes import box_iou, compared_boxes, other_numbers, written_boxes
 
 # Categories with fewer annotations are rare, with a larger share dominant.
 _FEW, _MOST = 10, 0.9
@@ -129,7 +119,7 @@ def _drawer(document: Document) -> IndexArray:
     return np.where(left_out | (document.image < 0), -1, group)
 
 
-def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _exact(document: Document, _settings: ValidateSettings) -> Checked:
     """D001: annotations that equal an earlier one in all but the id."""
     earlier, columns = document.once(_repeats), document.annotations
     repeats = earlier >= 0
@@ -148,26 +138,23 @@ def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     # With equal ids, pycocotools keeps one in some places and both in others.
     wrong = repeats & (same_id | are_many(int(repeats.sum()), len(earlier)))
     for where, severity in ((wrong, Severity.ERROR), (repeats & ~wrong, None)):
-        yield from record_hits(
-            document,
+        yield Rows(
             where,
             says,
             expected="it once",
             found=lambda row: document.record(row).get("id"),
             edits=lambda row: () if ambiguous[row] else record_edit("annotations", row),
-            mark=lambda row: _key(document, int(earlier[row]), row),
             summary="{share} are equal to an earlier one",
             severity=severity,
+            mark=lambda row: _key(document, int(earlier[row]), row),
         )
 
 
 def _of_ambiguous_records(document: Document) -> BoolArray:
     """Return the annotations of images or categories that share an id, (N,) bool."""
     result = np.zeros(len(document.annotations), np.bool_)
-    for records, row in (
-        (document.images, document.image),
-        (document.categories, document.category),
-    ):
+    images, categories = document.images, document.categories
+    for records, row in ((images, document.image), (categories, document.category)):
         _, place, times = np.unique(records.id, return_inverse=True, return_counts=True)
         result |= np.append((times[place] > 1) & records.named, False)[row]
     return result
@@ -178,7 +165,7 @@ def _key(document: Document, *rows: int) -> str:
     return " ".join(sorted(shortened(document.record(row).get("id")) for row in rows))
 
 
-def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iterator[Hits]:
+def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Checked:
     """D002 and D003: boxes that nearly coincide, of the same or of different categories."""
     found, least = document.once(_earlier, settings.duplicate_iou), settings.duplicate_iou
     earlier = found.same if same else found.other
@@ -212,7 +199,7 @@ def _category(document: Document, place: int, row: int = -1) -> str:
     return shortened(name)
 
 
-def _balance(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _balance(document: Document, _settings: ValidateSettings) -> Checked:
     """Q001: rare categories, and one with nearly all annotations."""
     categories = document.categories
     if not (document.complete("categories") and document.complete("annotations")):
@@ -224,7 +211,7 @@ def _balance(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         rarest = few[np.argsort(number[few], kind="stable")][:3].tolist()
         names = ", ".join(f"{_category(document, row)} ({number[row]})" for row in rarest)
         first = int(few[0])
-        yield from summary_hits(
+        yield summary(
             f"fewer than {_FEW} annotations in {len(few):,} of {len(used):,} used "
             f"categories: {names}{', …' if len(few) > 3 else ''}",
             "categories",
@@ -243,7 +230,7 @@ def _balance(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         place, n = ("categories", top), int(number[top])
         expected += " of the annotations"
         more = {"found": n, "expected": expected, "key": name, "count": n}
-        yield from described_hits([record_defect(document, place, message, **more)])
+        yield record_defect(document, place, message, **more)
 
 
 def _deviations(
@@ -262,7 +249,7 @@ def _deviations(
     return (values - middle) / np.maximum(spread, floor), middle
 
 
-def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
     """Q002: boxes of an unusual size for their category."""
     known = document.has_box & (document.category >= 0) & ~document.once(in_other_layout)
     rows, bbox = np.flatnonzero(known), document.annotations.bbox
@@ -281,17 +268,10 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             f"median area of boxes of {name} is {figure(np.exp(middle[place]))} px²"
         )
 
-    yield from record_hits(
-        document,
-        np.abs(score) > _FAR,
-        says,
-        "bbox",
-        owner=rows,
-        found=lambda place: bbox[rows[place]].tolist(),
-    )
+    yield Rows(np.abs(score) > _FAR, says, "annotations/bbox", owner=rows)
 
 
-def _numbers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _numbers(document: Document, _settings: ValidateSettings) -> Checked:
     """Q003: images with an unusual number of annotations."""
     number = np.bincount(document.image[document.image >= 0], minlength=len(document.images))
     rows = np.flatnonzero(number)
@@ -301,16 +281,12 @@ def _numbers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     middle, odd = float(np.median(number[rows])), np.abs(score) > _FAR
     # If most images have the same number, the spread is 0, so many others would be unusual.
     if odd.sum() <= max(1, _RARE * len(rows)):
-        yield from record_hits(
-            document,
-            rows[odd],
-            lambda row: (
-                f"image has {count(int(number[row]), 'annotation')}; the median of the annotated "
-                f"images is {middle:g}"
-            ),
-            name="images",
-            found=lambda row: int(number[row]),
-        )
+
+        def says(row: int) -> str:
+            n = count(int(number[row]), "annotation")
+            return f"image has {n}; the median of the annotated images is {middle:g}"
+
+        yield Rows(rows[odd], says, "images", found=lambda row: int(number[row]))
 
 
 def _tracks(document: Document) -> IndexArray:
@@ -337,7 +313,7 @@ def _track_name(document: Document, place: int) -> str:
     return shortened(columns.track_names[columns.tracks.code[place]])
 
 
-def _track_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _track_twice(document: Document, _settings: ValidateSettings) -> Checked:
     """D004: second annotations of a track in the same image by the same annotator."""
     track, rows = document.once(_tracks), document.annotations.tracks.row
     if not len(track):
@@ -350,10 +326,10 @@ def _track_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         return f"track {name} has annotation {other} in this image already"
 
     where = (first != np.arange(len(track))) & (document.image[rows] >= 0)
-    yield from record_hits(document, where, says, expected="one in each image", owner=rows)
+    yield Rows(where, says, expected="one in each image", owner=rows)
 
 
-def _of_several_categories(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _of_several_categories(document: Document, _settings: ValidateSettings) -> Checked:
     """C010: annotations whose category differs from most of their track."""
     track, rows = document.once(_tracks), document.annotations.tracks.row
     if not len(track) or "tracks" in document.reading.spans:
@@ -369,16 +345,8 @@ def _of_several_categories(document: Document, _settings: ValidateSettings) -> I
         name = _track_name(document, place)
         return f"category is {own}, but {usual} in most images of track {name}"
 
-    yield from record_hits(
-        document,
-        (category != most) & (category >= 0) & (most >= 0),
-        says,
-        "category_id",
-        expected="one category for a track",
-        found=lambda place: _category(document, int(category[place])),
-        owner=rows,
-        key="category_id",
-    )
+    wrong, one = (category != most) & (category >= 0) & (most >= 0), "one category for a track"
+    yield Rows(wrong, says, "annotations/category_id", one, owner=rows, key="category_id")
 
 
 def _video_of(*places: tuple[int, int, int]) -> dict[str, Any]:

@@ -15,15 +15,15 @@ from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import (
+    Checked,
+    Rows,
     first_occurrence,
     ids_of,
     record_edit,
-    record_hits,
-    summary_defect,
-    summary_hits,
-    value_hits,
+    summary,
+    value_at,
 )
-from bboxqa.rules.base.rule import Hits, Rule, described_hits
+from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.facts.document import Document, Records
 from bboxqa.rules.facts.file_kinds import kind_of
 
@@ -121,7 +121,7 @@ def _is_same(value: Any) -> bool:
     return isinstance(value, float) and abs(value) <= _EXACT
 
 
-def _id_types(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _id_types(document: Document, _settings: ValidateSettings) -> Checked:
     """S003: ids and references that are not whole numbers."""
     columns = document.annotations
     kind, whole = columns.kind["id"], columns.whole["id"]
@@ -153,19 +153,19 @@ def _odd_ids(
     large: BoolArray,
     new: IndexArray,
     fixable: BoolArray,
-) -> Iterator[Hits]:
+) -> Checked:
     """Yield the records whose value of a key is not a whole number, or one that is too large."""
     name, key = place
 
-    def edits(row: int, value: Callable[[], Any]) -> tuple[Edit, ...]:
-        is_safe = fixable[row] and _is_same(value())
+    def edits(row: int) -> tuple[Edit, ...]:
+        is_safe = fixable[row] and _is_same(value_at(document, name, row, key))
         return record_edit(name, row, key, value=int(new[row])) if is_safe else ()
 
     for where, expected in ((odd & ~large, _WHOLE), (odd & large, _IN_RANGE)):
-        yield from value_hits(document, name, key, where, expected, edits)
+        yield Rows(where, at=f"{name}/{key}", expected=expected, edits=edits)
 
 
-def _repeated(name: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _repeated(name: str, document: Document, _settings: ValidateSettings) -> Checked:
     """I001 and I002: records that repeat the id of an earlier one of their list."""
     columns, images = document.annotations, document.images
     ids, named = columns.id, columns.named("id")
@@ -178,45 +178,35 @@ def _repeated(name: str, document: Document, _settings: ValidateSettings) -> Ite
     def value(row: int) -> Any:
         return ids_of(document, name, row).get("annotation" if name == "annotations" else "image")
 
-    yield from record_hits(
-        document,
-        rows,
-        lambda row: (
-            f"id {shortened(value(row))} is already used by {pointer_to(name, int(first[row]))}; "
-            "expected a unique id"
-        ),
-        "id",
-        name=name,
-        found=value,
-        edits=lambda row: record_edit(name, row, "id", value=int(new[row])) if new[row] else (),
+    def says(row: int) -> str:
+        earlier = pointer_to(name, int(first[row]))
+        return f"id {shortened(value(row))} is already used by {earlier}; expected a unique id"
+
+    yield Rows(
+        rows, says, f"{name}/id", found=value, edits=_new_id(name, new), few=1,
         mark=lambda row: shortened(value(row)),
         summary="{share} have the id of an earlier one; expected unique ids",
-        few=1,
-    )
+    )  # fmt: skip
 
 
-def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _new_id(name: str, new: IndexArray) -> Callable[[int], tuple[Edit, ...]]:
+    """Return the edits that write new ids, unless these are 0."""
+    return lambda row: record_edit(name, row, "id", value=int(new[row])) if new[row] else ()
+
+
+def _zero(document: Document, _settings: ValidateSettings) -> Checked:
     """I003: annotations with the id 0."""
     columns = document.annotations
     where = columns.whole["id"] & (columns.id == 0)
     new = _new_ids(document) if where.any() else columns.id
     why = "which COCOeval treats as no match"
-    yield from record_hits(
-        document,
-        where,
-        lambda _row: f"annotation id is 0, {why}",
-        "id",
-        expected="1 or more",
-        found=lambda row: document.record(row).get("id"),
-        edits=lambda row: (
-            record_edit("annotations", row, "id", value=int(new[row])) if new[row] else ()
-        ),
-        summary=f"id of {{share}} is 0, {why}",
-        few=1,
-    )
+    yield Rows(
+        where, f"annotation id is 0, {why}", "annotations/id", "1 or more", few=1,
+        edits=_new_id("annotations", new), summary=f"id of {{share}} is 0, {why}",
+    )  # fmt: skip
 
 
-def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _orphans(document: Document, _settings: ValidateSettings) -> Checked:
     """I004: annotations that refer to an image or a category that is not listed."""
     for key in _references(document):
         found = document.once(_link, key)
@@ -225,33 +215,21 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             continue
         name, expected = found.name, f"the id of one of the {found.name}"
         if first := _first_number(found):
-            yield from summary_hits(
+            what = (
                 f"{key} of {count(len(rows), 'annotation')} matches none of the {name}; all match "
-                f"if {key} counts from {first[0]} and the ids of {name} from {first[1]}",
-                "annotations",
-                rows,
-                key,
-                expected=expected,
+                f"if {key} counts from {first[0]} and the ids of {name} from {first[1]}"
             )
+            yield summary(what, f"annotations/{key}", rows, expected=expected)
             continue
         # If most references fail, records are missing rather than annotations wrong.
         is_most = len(rows) >= 2 and 2 * len(rows) > len(document.annotations)
-        value = _value_of(document, key)
         but = f"which none of the {name} has" if len(found.records) else f"but {name} is empty"
-        yield from record_hits(
-            document,
-            rows,
-            lambda row, key=key, value=value, but=but: (  # type: ignore[misc]
-                f"{key} is {shortened(value(row))}, {but}"
-            ),
-            key,
-            expected=expected,
-            found=value,
-            edits=None if is_most else lambda row: record_edit("annotations", row),
-            summary=f"{key} of {{share}} matches none of the {name}",
-            key=key,
-            few=1,
+        says, summed = (
+            f"{key} is {{value}}, {but}",
+            f"{key} of {{share}} matches none of the {name}",
         )
+        edits, at = None if is_most else partial(record_edit, "annotations"), f"annotations/{key}"
+        yield Rows(rows, says, at, expected, edits=edits, summary=summed, key=key, few=1)
 
 
 def _first_number(found: _Link) -> tuple[int, int] | None:
@@ -264,26 +242,21 @@ def _first_number(found: _Link) -> tuple[int, int] | None:
     return first if fits and (first[0] or used.min() == 0) else None
 
 
-def _value_of(document: Document, key: str) -> Callable[[int], Any]:
-    return lambda row: document.record(row).get(key)
-
-
-def _mixed_types(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _mixed_types(document: Document, _settings: ValidateSettings) -> Checked:
     """I005: references of another type than the ids."""
     for key in _references(document):
         if (found := document.once(_link, key)).mixed.any():
-            yield from _of_other_type(document, key, found)
+            yield _of_other_type(document, key, found)
 
 
-def _of_other_type(document: Document, key: str, found: _Link) -> Iterator[Hits]:
-    value = _value_of(document, key)
-
+def _of_other_type(document: Document, key: str, found: _Link) -> Rows:
     def record_id(row: int) -> Any:
         return found.records.get(int(found.target[row]), "id")
 
     def edits(row: int) -> Iterator[Edit]:
         """Yield the edits that write both as whole numbers, unless one would lose something."""
-        written = [each for each in (value(row), record_id(row)) if type(each) is not int]
+        values = document.record(row).get(key), record_id(row)
+        written = [each for each in values if type(each) is not int]
         if found.fixable[row] and all(map(_is_same, written)):
             number, target = int(found.ids[row]), int(found.target[row])
             if found.kind[row] != Kind.INT:
@@ -291,22 +264,16 @@ def _of_other_type(document: Document, key: str, found: _Link) -> Iterator[Hits]
             if not found.records.exact[target]:
                 yield from record_edit(found.name, target, "id", value=number)
 
-    what = f"but the id in {found.name} is"
-    yield from record_hits(
-        document,
-        found.mixed,
-        lambda row: f"{key} is {shortened(value(row))}, {what} {shortened(record_id(row))}",
-        key,
-        expected="the same type",
-        found=value,
-        edits=edits,
-        summary=f"{key} of {{share}} has another type than the ids in {found.name}",
-        key=key,
-        few=1,
-    )
+    def says(row: int) -> str:
+        value, own = (shortened(each) for each in (document.record(row).get(key), record_id(row)))
+        return f"{key} is {value}, but the id in {found.name} is {own}"
+
+    summed = f"{key} of {{share}} has another type than the ids in {found.name}"
+    at, same = f"annotations/{key}", "the same type"
+    return Rows(found.mixed, says, at, same, edits=edits, summary=summed, key=key, few=1)
 
 
-def _shared_files(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _shared_files(document: Document, _settings: ValidateSettings) -> Checked:
     """I006: files that several images name."""
     images, names = document.images, dict[str, list[int]]()
     for row, name in enumerate(images.texts("file_name")):
@@ -317,26 +284,25 @@ def _shared_files(document: Document, _settings: ValidateSettings) -> Iterator[H
     repeated = [name for name, own in ids.items() if len({*own}) > 1]
     of_people = all(images.get(row, "annotator") is not None for n in repeated for row in names[n])
     is_regular = len({len(rows) for rows in names.values()}) == 1
-    founds = [
-        summary_defect(
-            f"file_name {shortened(name)} is used by {count(len(names[name]), 'image')} (ids "
+    severity = Severity.INFO if of_people or is_regular else None
+    for name in repeated:
+        rows = names[name]
+        yield summary(
+            f"file_name {shortened(name)} is used by {count(len(rows), 'image')} (ids "
             f"{first_few(ids[name], 3)}); expected one image per file, unless each belongs to "
             "another annotator",
-            "images",
-            names[name],
-            "file_name",
-            pointer=pointer_to("images", names[name][1], "file_name"),
+            "images/file_name",
+            rows,
+            pointer=pointer_to("images", rows[1], "file_name"),
             found=name,
             expected="each file once",
             key=shortened(name),
-            ids=ids_of(document, "images", names[name][1]),
+            ids=ids_of(document, "images", rows[1]),
+            severity=severity,
         )
-        for name in repeated
-    ]
-    yield from described_hits(founds, Severity.INFO if of_people or is_regular else None)
 
 
-def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _unannotated(document: Document, _settings: ValidateSettings) -> Checked:
     """I007: images without annotations."""
     images = document.images
     if not document.complete("annotations") or not document.complete("images"):
@@ -356,7 +322,7 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         severity = None if used.any() else Severity.WARNING
         which = f"{len(rows):,} of {count(len(images), 'image')}"
         message = f"no annotations on {which}; expected only on images that show no objects"
-        yield from summary_hits(message, "images", rows, severity=severity)
+        yield summary(message, "images", rows, severity=severity)
 
 
 _TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]

@@ -15,8 +15,8 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_edit, record_hits
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
+from bboxqa.rules.base.reporting import Checked, Rows, record_edit
+from bboxqa.rules.base.rule import Defect, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
 
@@ -36,19 +36,16 @@ _FORMATS = {
 }  # fmt: skip
 
 
-_image_hits = partial(record_hits, name="images")
-
-
 def _names(document: Document) -> list[str]:
     return document.images.texts("file_name")
 
 
-def _on_disk(check: Callable[..., Iterator[Hits]]) -> Callable[..., Iterator[Hits]]:
+def _on_disk(check: Callable[..., Checked]) -> Callable[..., Checked]:
     """Return the check of a rule that is called with the names and the image files, if any."""
 
-    def of_document(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    def of_document(document: Document, _settings: ValidateSettings, **more: bool) -> Checked:
         if document.disk is not None:
-            yield from check(document, document.once(_names), document.disk)
+            yield from check(document, document.once(_names), document.disk, **more)
 
     return of_document
 
@@ -58,7 +55,7 @@ def _rename(row: int, name: str) -> tuple[Edit, ...]:
 
 
 @_on_disk
-def _missing(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
+def _missing(document: Document, names: list[str], disk: "ImageFolder") -> Checked:
     """M001: records whose file is not in the image folder."""
     from bboxqa.rules.facts.pictures import ImageState
 
@@ -74,15 +71,11 @@ def _missing(document: Document, names: list[str], disk: "ImageFolder") -> Itera
         what = "outside" if is_outside else "not found in"
         return f"image file {shortened(names[row])} is {what} the image folder{hint}"
 
+    def edits(row: int) -> tuple[Edit, ...]:
+        return _rename(row, targets[row])
+
     for where in (lost & has_target, lost & ~has_target):
-        yield from _image_hits(
-            document,
-            where,
-            says,
-            "file_name",
-            found=names.__getitem__,
-            edits=lambda row: _rename(row, targets[row]),
-        )
+        yield Rows(where, says, "images/file_name", edits=edits)
 
 
 def _targets(names: list[str], disk: "ImageFolder") -> list[str]:
@@ -96,7 +89,7 @@ def _targets(names: list[str], disk: "ImageFolder") -> list[str]:
 
 
 @_on_disk
-def _undecodable(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
+def _undecodable(_document: Document, names: list[str], disk: "ImageFolder") -> Checked:
     """M002: files that cannot be decoded."""
     from bboxqa.rules.facts.pictures import ImageState
 
@@ -106,12 +99,11 @@ def _undecodable(document: Document, names: list[str], disk: "ImageFolder") -> I
         what = "is truncated" if disk.contents[row].truncated else "cannot be decoded"
         return f"image file {shortened(names[row])} {what}{f': {problem}' if problem else ''}"
 
-    where, found = disk.state == ImageState.UNREADABLE, names.__getitem__
-    yield from _image_hits(document, where, says, "file_name", found=found, apart=True)
+    yield Rows(disk.state == ImageState.UNREADABLE, says, "images/file_name", apart=True)
 
 
 @_on_disk
-def _unnamed(document: Document, _names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
+def _unnamed(document: Document, _names: list[str], disk: "ImageFolder") -> Checked:
     """M007: image files that no record names."""
     if disk.unnamed and document.complete("images"):
         n_files = len(disk.unnamed)
@@ -126,24 +118,14 @@ def _unnamed(document: Document, _names: list[str], disk: "ImageFolder") -> Iter
             expected="a record for each image file",
             count=n_files,
         )
-        yield from described_hits([found])
+        yield found
 
 
 @_on_disk
-def _other_size(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
-    """M003: sizes that differ from the image files."""
-    yield from _size_hits(document, names, disk, are_swapped=False)
-
-
-@_on_disk
-def _swapped_size(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
-    """M004: sizes that are swapped compared with the image files."""
-    yield from _size_hits(document, names, disk, are_swapped=True)
-
-
-def _size_hits(
+def _other_size(
     document: Document, names: list[str], disk: "ImageFolder", *, are_swapped: bool
-) -> Iterator[Hits]:
+) -> Checked:
+    """M003 and M004: sizes that differ from the image files, or are swapped compared with these."""
     size, fits = document.image_size, document.once(_fits)
     differs = (disk.shown[:, 0] > 0) & ~np.isnan(size).any(1) & (size != disk.shown).any(1)
     swapped = (size == disk.shown[:, ::-1]).all(1)
@@ -162,7 +144,7 @@ def _size_hits(
                 yield from record_edit("images", row, key, value=value)
 
     where = differs & (swapped == are_swapped)
-    yield from _image_hits(document, where, says, found=lambda row: size[row].tolist(), edits=edits)
+    yield Rows(where, says, "images", found=lambda row: size[row].tolist(), edits=edits)
 
 
 def _fits(document: Document) -> BoolArray:
@@ -192,7 +174,7 @@ def _oddity(name: str) -> str:
     return _BACKSLASHES if "\\" in name else ""
 
 
-def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Checked:
     """M005: names that are not relative paths with forward slashes."""
     names = document.once(_names)
     odd = {row: what for row, name in enumerate(names) if (what := _oddity(name))}
@@ -204,18 +186,14 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iter
         is_safe = odd[row] == _BACKSLASHES and meant[slashed] == 1
         return _rename(row, slashed) if is_safe else ()
 
-    yield from _image_hits(
-        document,
-        np.array([*odd], np.int64),
-        lambda row: f"file name {shortened(names[row])} is {odd[row]}",
-        "file_name",
-        expected="a path below the folder of the images, with slashes",
-        found=names.__getitem__,
-        edits=edits,
-    )
+    def says(row: int) -> str:
+        return f"file name {shortened(names[row])} is {odd[row]}"
+
+    expected = "a path below the folder of the images, with slashes"
+    yield Rows([*odd], says, "images/file_name", expected, edits=edits)
 
 
-def _escaped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _escaped(document: Document, _settings: ValidateSettings) -> Checked:
     """M012: names with URL escapes; if files are searched, M001 reports missing files."""
     names = document.once(_names) if document.disk is None else []
     plain = [unquote(name) if "%" in name and not is_foreign(name) else name for name in names]
@@ -223,21 +201,21 @@ def _escaped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     pairs = enumerate(zip(names, plain, strict=True))
     escaped = [row for row, (name, text) in pairs
                if text != name and text.isprintable() and "\ufffd" not in text]  # fmt: skip
-    yield from _image_hits(
-        document,
-        np.array(escaped, np.int64),
-        lambda row: (
-            f"file name {shortened(names[row])} has escapes of a URL; expected "
-            f"{shortened(plain[row])}, unless the file has that name"
-        ),
-        "file_name",
-        found=names.__getitem__,
-        edits=lambda row: _rename(row, plain[row]) if taken[plain[row]] == 1 else (),
-        key="file_name",
-    )
+
+    def says(row: int) -> str:
+        name = shortened(plain[row])
+        return (
+            f"file name {shortened(names[row])} has escapes of a URL; expected {name}, unless the "
+            "file has that name"
+        )
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        return _rename(row, plain[row]) if taken[plain[row]] == 1 else ()
+
+    yield Rows(escaped, says, "images/file_name", edits=edits, key="file_name")
 
 
-def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _nearly_same(document: Document, _settings: ValidateSettings) -> Checked:
     """M006: names that differ from another name only in case, slashes or Unicode form."""
     names, first = document.once(_names), dict[str, int]()
     other = [first.setdefault(_plain(name), row) if name else row for row, name in enumerate(names)]
@@ -251,14 +229,7 @@ def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         return f"file name {shortened(name)} {how} {shortened(earlier)}; expected {expected}"
 
     same = [row for row, earlier in enumerate(other) if names[row] != names[earlier]]
-    yield from _image_hits(
-        document,
-        np.array(same, np.int64),
-        says,
-        "file_name",
-        found=names.__getitem__,
-        mark=lambda row: _plain(names[row]),
-    )
+    yield Rows(same, says, "images/file_name", mark=lambda row: _plain(names[row]))
 
 
 def _plain(name: str) -> str:
@@ -267,7 +238,7 @@ def _plain(name: str) -> str:
 
 
 @_on_disk
-def _twice(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
+def _twice(_document: Document, names: list[str], disk: "ImageFolder") -> Checked:
     """M009: images with the same bytes as an earlier image with another name."""
     from bboxqa.rules.facts.pictures import ImageState
 
@@ -286,33 +257,26 @@ def _twice(document: Document, names: list[str], disk: "ImageFolder") -> Iterato
         how = "is the same file as" if is_same else "has the bytes of"
         return f"image {shortened(names[row])} {how} {shortened(names[other])}"
 
-    yield from _image_hits(
-        document,
-        np.array(repeated, np.int64),
-        says,
-        expected="each image once",
-        found=names.__getitem__,
-        mark=lambda row: " ".join(sorted((names[row], names[first[digests[row]]]))),
-    )
+    def mark(row: int) -> str:
+        return " ".join(sorted((names[row], names[first[digests[row]]])))
+
+    yield Rows(repeated, says, "images", "each image once", names.__getitem__, mark=mark)
 
 
 @_on_disk
-def _other_format(document: Document, names: list[str], disk: "ImageFolder") -> Iterator[Hits]:
+def _other_format(_document: Document, names: list[str], disk: "ImageFolder") -> Checked:
     """M011: files whose first bytes show a different format than their name."""
     said = [_FORMATS.get(PurePosixPath(p.path).suffix.lower(), "") for p in disk.places]
     formats = [content.format for content in disk.contents]
-    pairs = zip(formats, said, strict=True)
-    yield from _image_hits(
-        document,
-        np.array([bool(found and named and found != named) for found, named in pairs], np.bool_),
-        lambda row: (
-            f"image file {shortened(names[row])} is a {formats[row]} file; expected "
-            f"{said[row]}, as its name says"
-        ),
-        "file_name",
-        found=formats.__getitem__,
-        key="file_name",
-    )
+    wrong = [
+        row for row, format_ in enumerate(formats) if format_ and said[row] not in ("", format_)
+    ]
+
+    def says(row: int) -> str:
+        what = f"image file {shortened(names[row])} is a {formats[row]} file"
+        return f"{what}; expected {said[row]}, as its name says"
+
+    yield Rows(wrong, says, "images/file_name", found=formats.__getitem__, key="file_name")
 
 
 def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[str, object]]]:
@@ -359,7 +323,7 @@ RULES = (
             first make sure that they were drawn on it.""",
         bad=_one("of-640-x-480.jpg", (1280, 960)),
         good=_one("of-640-x-480.jpg", (640, 480)),
-        check=_other_size,
+        check=partial(_other_size, are_swapped=False),
         fix="unsafe",
     ),
     Rule(
@@ -374,7 +338,7 @@ RULES = (
             image.""",
         bad=_one("upright.jpg", (4032, 3024)),
         good=_one("upright.jpg", (3024, 4032)),
-        check=_swapped_size,
+        check=partial(_other_size, are_swapped=True),
         fix="unsafe",
     ),
     Rule(

@@ -1,9 +1,5 @@
 """F: the file as text and as JSON."""
 
-from collections.abc import Iterator
-
-import numpy as np
-
 from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
@@ -11,8 +7,8 @@ from bboxqa.formats.heads import absence_of, content_words
 from bboxqa.formats.records import LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_hits
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
+from bboxqa.rules.base.reporting import Checked, Rows
+from bboxqa.rules.base.rule import Defect, Rule
 from bboxqa.rules.facts.document import Document, n_records
 
 _AROUND = 40
@@ -23,7 +19,7 @@ _PLAIN = '{"images": [], "annotations": [], "categories": []}'
 _FINITE = "a finite number"
 
 
-def _broken(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _broken(document: Document, _settings: ValidateSettings) -> Checked:
     """F001: positions where the text is not JSON."""
     reading = document.reading
     last = len(reading.broken) - 1
@@ -36,7 +32,7 @@ def _broken(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         )
         for number, (offset, why) in enumerate(reading.broken)
     ]
-    yield from described_hits(founds)
+    yield from founds
 
 
 def _around(reading: RawDocument, start: int, stop: int) -> str:
@@ -61,7 +57,7 @@ def _head(reading: RawDocument) -> bytes:
     return bytes(reading.text[:_HEAD]).lstrip()
 
 
-def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _trailing(document: Document, _settings: ValidateSettings) -> Checked:
     """F002: text after the document."""
     reading, start = document.reading, document.reading.trailing
     if start is None:
@@ -76,10 +72,10 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         # If the document has none of COCO's lists, they may be in the text that follows.
         edits=(Edit("", "remove"),) if reading.sections else (),
     )
-    yield from described_hits([found])
+    yield found
 
 
-def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _encoding(document: Document, _settings: ValidateSettings) -> Checked:
     """F003: encodings other than UTF-8; binary content has none, and F001 reports it."""
     reading = document.reading
     if not reading.encoding or (reading.broken and content_words(_head(reading))):
@@ -95,10 +91,10 @@ def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         expected="UTF-8",
         edits=(Edit("", "replace"),) if is_certain else (),
     )
-    yield from described_hits([found])
+    yield found
 
 
-def _not_finite(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _not_finite(document: Document, _settings: ValidateSettings) -> Checked:
     """F004: numbers that are NaN or infinite, each value with such numbers once."""
     in_records: dict[tuple[str, str], dict[int, list[tuple[str, str]]]] = {}
     elsewhere: list[Defect] = []
@@ -112,27 +108,33 @@ def _not_finite(document: Document, _settings: ValidateSettings) -> Iterator[Hit
         else:
             message = f"number is {found}; expected {_FINITE}"
             elsewhere.append(Defect(message, pointer, found=found, expected=_FINITE))
-    yield from described_hits(elsewhere)
+    yield from elsewhere
     for (name, key), numbers in in_records.items():
-        yield from record_hits(
-            document,
-            np.array(list(numbers)),
-            lambda row, numbers=numbers: (  # type: ignore[misc]
-                f"{count(len(numbers[row]), 'number')}: "
-                f"{' and '.join(sorted({found for _, found in numbers[row]}))}; expected finite "
-                "numbers"
-            ),
-            name=name,
-            inner=lambda row, numbers=numbers: tuple(  # type: ignore[misc]
-                pointer_parts(numbers[row][0][0])[2:]
-            ),
-            found=lambda row, numbers=numbers: numbers[row][0][1],  # type: ignore[misc]
-            summary=f"{key or 'number'} is NaN or infinite in {{share}}; expected finite numbers",
-            key=key,
-        )
+        yield _in_records(name, key, numbers)
 
 
-def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _in_records(name: str, key: str, numbers: dict[int, list[tuple[str, str]]]) -> Rows:
+    """Return the records of a list with such numbers under a key, each with pointer and text."""
+
+    def says(row: int) -> str:
+        found = " and ".join(sorted({found for _, found in numbers[row]}))
+        return f"{count(len(numbers[row]), 'number')}: {found}; expected finite numbers"
+
+    def inner(row: int) -> tuple[str | int, ...]:
+        return tuple(pointer_parts(numbers[row][0][0])[2:])
+
+    return Rows(
+        [*numbers],
+        says,
+        name,
+        found=lambda row: numbers[row][0][1],
+        summary=f"{key or 'number'} is NaN or infinite in {{share}}; expected finite numbers",
+        inner=inner,
+        key=key,
+    )
+
+
+def _repeated(document: Document, _settings: ValidateSettings) -> Checked:
     """F005: keys that are twice in an object."""
     founds = [
         Defect(
@@ -143,10 +145,10 @@ def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         )
         for pointer, key in document.reading.repeated
     ]
-    yield from described_hits(founds)
+    yield from founds
 
 
-def _not_object(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _not_object(document: Document, _settings: ValidateSettings) -> Checked:
     """F006: top levels that are neither an object nor results."""
     reading = document.reading
     is_list = isinstance(reading.top, list)
@@ -157,10 +159,10 @@ def _not_object(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     if reading.is_results and not len(document.annotations):
         what, expected = "an empty list", f"results with image_id and score, or {expected}"
     message = f"top level is {what}; expected {expected}"
-    yield from described_hits([Defect(message, expected=expected)])
+    yield Defect(message, expected=expected)
 
 
-def _large(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _large(document: Document, settings: ValidateSettings) -> Checked:
     """F007: files of more than `large_file_mb`."""
     megabytes = document.reading.size / 1e6
     if megabytes > settings.large_file_mb:
@@ -168,7 +170,7 @@ def _large(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             f"the file has {megabytes:,.0f} MB, more than {settings.large_file_mb:,.0f}; "
             "most loaders need several times as much memory"
         )
-        yield from described_hits([Defect(message, found=document.reading.size)])
+        yield Defect(message, found=document.reading.size)
 
 
 RULES = (

@@ -1,6 +1,6 @@
 """K: lists of keypoints, their counts, visibility and places, and skeletons."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import found_defects, record_hits
-from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.base.reporting import Checked, Rows, found_defects
+from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.facts.boxes import figure, overshoot
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import in_other_layout
@@ -30,7 +30,7 @@ def _n_expected(document: Document) -> IndexArray:
     return expected[document.category[document.annotations.keypoints.row]]
 
 
-def _keypoints(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _keypoints(document: Document, settings: ValidateSettings) -> Checked:
     """K001: lists of a wrong length, and wrong counts."""
     columns = document.annotations
     points = columns.keypoints
@@ -39,7 +39,7 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Iterator[Hits]
     if document.reading.origin is not None:
         # Translated lists may end before the last joint; the format reports missing joints.
         misshapen &= (n > expected) & (expected >= 0)
-        yield from found_defects("K001")(document, settings)
+        yield from found_defects("K001", document, settings)
     kind, counted = columns.kind["num_keypoints"][points.row], columns.num_keypoints[points.row]
     miscounted = ~np.isin(kind, (Kind.INT, Kind.FLOAT)) | (counted != seen)
     # Points at (0, 0) that the count omits are not labelled; K003 reports them.
@@ -66,21 +66,19 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Iterator[Hits]
         is_missing = kind[which] == Kind.MISSING
         return (Edit(pointer, "add" if is_missing else "replace", int(seen[which])),)
 
-    yield from record_hits(document, misshapen, of_shape, "keypoints", owner=points.row)
-    yield from record_hits(
-        document, miscounted, of_count, "num_keypoints", owner=points.row, edits=edits
-    )
+    yield Rows(misshapen, of_shape, "annotations/keypoints", owner=points.row)
+    yield Rows(miscounted, of_count, "annotations/num_keypoints", owner=points.row, edits=edits)
 
 
-def _point_hits(
+def _of_points(
     document: Document,
     rows: IndexArray,
     is_wrong: Callable[[list[Any]], bool],
     says: Callable[[str, list[Any]], str],
     expected: str,
     place: int,
-) -> Iterator[Hits]:
-    """Yield the first wrong point of annotations, at a place of x, y and visibility."""
+) -> Rows:
+    """Return the first wrong point of annotations, at a place of x, y and visibility."""
 
     def first(row: int) -> tuple[int, list[Any]]:
         value = document.record(row)["keypoints"]
@@ -94,22 +92,18 @@ def _point_hits(
         text = f" ({shortened(name)})" if isinstance(name, str) else ""
         return says(f"keypoint {at + 1}{text}", point)
 
-    yield from record_hits(
-        document,
-        rows,
-        describe,
-        "keypoints",
-        inner=lambda row: (3 * first(row)[0] + place,),
-        expected=expected,
-        found=lambda row: first(row)[1],
-        key="keypoints",
-    )
+    def inner(row: int) -> tuple[int]:
+        return (3 * first(row)[0] + place,)
+
+    at = "annotations/keypoints"
+    found = lambda row: first(row)[1]  # noqa: E731
+    return Rows(rows, describe, at, expected, found, inner=inner, key="keypoints")
 
 
-def _odd_visibility(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _odd_visibility(document: Document, _settings: ValidateSettings) -> Checked:
     """K002: points whose visibility is not 0, 1 or 2."""
     points = document.annotations.keypoints
-    yield from _point_hits(
+    yield _of_points(
         document,
         points.row[points.n_odd > 0],
         lambda point: point[2] not in (0, 1, 2),
@@ -119,10 +113,10 @@ def _odd_visibility(document: Document, _settings: ValidateSettings) -> Iterator
     )
 
 
-def _at_origin(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _at_origin(document: Document, _settings: ValidateSettings) -> Checked:
     """K003: labelled points at (0, 0)."""
     points = document.annotations.keypoints
-    yield from _point_hits(
+    yield _of_points(
         document,
         points.row[points.n_origin > 0],
         lambda point: bool(point[0] == point[1] == 0 < point[2]),
@@ -132,7 +126,7 @@ def _at_origin(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     )
 
 
-def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _outside(document: Document, settings: ValidateSettings) -> Checked:
     """K004: points outside their image, or far from their box."""
     points = document.annotations.keypoints
     rows, bounds = points.row, points.bounds
@@ -158,20 +152,14 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             f"edge of its {what}; expected it in {near}"
         )
 
-    yield from record_hits(
-        document,
-        of_image | of_box,
-        says,
-        "keypoints",
-        owner=rows,
-        found=lambda which: bounds[which].tolist(),
-        key="keypoints",
-    )
+    at, wrong = "annotations/keypoints", of_image | of_box
+    found = lambda which: bounds[which].tolist()  # noqa: E731
+    yield Rows(wrong, says, at, owner=rows, found=found, key="keypoints")
 
 
-def _skeletons(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _skeletons(document: Document, settings: ValidateSettings) -> Checked:
     """K006: skeletons that join keypoints that their category does not have."""
-    yield from found_defects("K006")(document, settings)
+    yield from found_defects("K006", document, settings)
     wrong: dict[int, tuple[list[int], int]] = {}
     for row in range(len(document.categories)):
         names, edges = (document.categories.get(row, key) for key in ("keypoints", "skeleton"))
@@ -191,15 +179,7 @@ def _skeletons(document: Document, settings: ValidateSettings) -> Iterator[Hits]
         what = "counts keypoints from 0" if from_zero else f"joins keypoint {outside(row)}"
         return f"skeleton {what}; expected numbers from 1 to {n}, the number of keypoints"
 
-    yield from record_hits(
-        document,
-        np.array([*wrong], np.int64),
-        says,
-        "skeleton",
-        name="categories",
-        found=outside,
-        key="skeleton",
-    )
+    yield Rows([*wrong], says, "categories/skeleton", found=outside, key="skeleton")
 
 
 _CATEGORY: dict[str, Any] = {"keypoints": ["nose", "tail"], "skeleton": [[1, 2]]}

@@ -1,6 +1,5 @@
 """R: run-length masks, and the crowd flag of outlines."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from bboxqa.formats.columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.shapes.masks import compress_counts, n_turned, spans_of_runs, transposed_runs
-from bboxqa.rules.base.reporting import record_edit, record_hits, row_edits, summary_hits
-from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.base.reporting import Checked, Rows, record_edit, row_edits, summary
+from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.rings import row_major_masks, runs_of
@@ -27,7 +26,7 @@ def _not_crowd(row: int) -> tuple[Edit, ...]:
     return record_edit("annotations", row, "iscrowd", value=0)
 
 
-def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _size(document: Document, _settings: ValidateSettings) -> Checked:
     """R001: masks of another size than their image."""
     rles = document.annotations.rles
     image = document.size[rles.row][:, ::-1]
@@ -39,18 +38,11 @@ def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         wanted = f"[{height:g}, {width:g}], height and width of its image"
         return f"mask has size {size}{swapped}; expected {wanted}"
 
-    yield from record_hits(
-        document,
-        known & (rles.size != image).any(axis=1),
-        says,
-        "segmentation",
-        "size",
-        owner=rles.row,
-        found=lambda mask: rles.size[mask].tolist(),
-    )
+    wrong = known & (rles.size != image).any(axis=1)
+    yield Rows(wrong, says, "annotations/segmentation/size", owner=rles.row)
 
 
-def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _counts(document: Document, _settings: ValidateSettings) -> Checked:
     """R002: run lengths that cannot be read, or do not add up to the size of the mask."""
     rles = document.annotations.rles
 
@@ -62,17 +54,16 @@ def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             or f"run lengths add up to {rles.total[mask]:,}; expected {wanted}"
         )
 
-    yield from record_hits(
-        document,
+    yield Rows(
         (rles.problem > 0) | (rles.total != rles.size.prod(axis=1)),
         says,
-        "segmentation",
+        "annotations/segmentation",
         owner=rles.row,
         found=lambda mask: rles.problems[rles.problem[mask]] or int(rles.total[mask]),
     )
 
 
-def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _all_crowds(document: Document, _settings: ValidateSettings) -> Checked:
     """R003: files in which all masks are crowds."""
     columns = document.annotations
     rows = columns.rles.row
@@ -84,32 +75,25 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hit
         why = "and no annotation has 0"
     else:
         return
-    yield from summary_hits(
+    yield summary(
         f"iscrowd is 1 in {count(len(rows), 'mask')}, all of them, {why}; expected {_SINGLE}",
-        "annotations",
+        "annotations/iscrowd",
         rows,
-        "iscrowd",
         expected=_SINGLE,
         edits=row_edits(rows, _not_crowd),
     )
 
 
-def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Checked:
     """R004: polygons that are crowds."""
     columns = document.annotations
     polygon = np.isin(columns.form, (Form.RINGS, Form.FLAT, Form.PAIRS, Form.NESTED))
-    yield from record_hits(
-        document,
-        (columns.iscrowd == 1) & polygon,
-        lambda _row: "iscrowd is 1 for a polygon",
-        "iscrowd",
-        expected="0, or run lengths of a crowd",
-        found=lambda _row: 1,
-        edits=_not_crowd,
-    )
+    wrong, expected = (columns.iscrowd == 1) & polygon, "0, or run lengths of a crowd"
+    says = "iscrowd is 1 for a polygon"
+    yield Rows(wrong, says, "annotations/iscrowd", expected, edits=_not_crowd)
 
 
-def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _row_major(document: Document, settings: ValidateSettings) -> Checked:
     """R007: masks that are written row by row."""
     rles, rows = document.annotations.rles, document.once(row_major_masks, settings.bounds_px)
 
@@ -125,19 +109,17 @@ def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]
         counts = compress_counts(runs, height, width).decode() if is_text else runs.tolist()
         return record_edit("annotations", row, "segmentation", "counts", value=counts)
 
-    yield from summary_hits(
+    yield summary(
         f"{len(rows):,} of {count(len(rles.row), 'mask')} fit their boxes if their run lengths go "
         "row by row, and do not as they are; expected run lengths column by column",
-        "annotations",
+        "annotations/segmentation/counts",
         rows,
-        "segmentation",
-        "counts",
         expected="run lengths column by column",
         edits=row_edits(rows, edits),
     )
 
 
-def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _empty(document: Document, _settings: ValidateSettings) -> Checked:
     """R008: masks without pixels."""
     rles = document.annotations.rles
     whole = (rles.problem == 0) & (rles.total == rles.size.prod(axis=1))
@@ -147,14 +129,8 @@ def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         but = f", but its bbox is {figure(width)} x {figure(height)} px" if width > 0 else ""
         return f"mask has no pixels{but}"
 
-    yield from record_hits(
-        document,
-        rles.row[whole & (rles.area == 0)],
-        says,
-        "segmentation",
-        expected="the pixels of the object",
-        found=lambda _row: 0,
-    )
+    rows, expected = rles.row[whole & (rles.area == 0)], "the pixels of the object"
+    yield Rows(rows, says, "annotations/segmentation", expected, lambda _row: 0)
 
 
 def _mask(*runs: int, height: int = 80, width: int = 100, **more: Any) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """O: rotated boxes: their angles, corners and numbers."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,8 +7,8 @@ import numpy as np
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_hits, summary_hits
-from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.base.reporting import Checked, Rows, summary
+from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.facts.boxes import figure, size_text
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.oriented_boxes import are_crossed, is_rotated_file, oriented_boxes
@@ -17,44 +16,44 @@ from bboxqa.rules.facts.oriented_boxes import are_crossed, is_rotated_file, orie
 _CIRCLE = 360.0
 
 
-def _out_of_range(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _out_of_range(document: Document, _settings: ValidateSettings) -> Checked:
     """O001: angles of more than a whole turn."""
     boxes, origin = document.once(oriented_boxes), document.reading.origin
     # VOC has radians; in the document they are in degrees.
     is_radians = origin is not None and origin.title == "Pascal VOC XML"
     factor, unit = (np.pi / 180, "radians") if is_radians else (1.0, "degrees")
     direction = boxes.angle % _CIRCLE * factor
-    yield from record_hits(
-        document,
+
+    def says(which: int) -> str:
+        angle, to = (figure(each[which]) for each in (boxes.angle * factor, direction))
+        return f"angle is {angle}, the direction {to}"
+
+    yield Rows(
         np.abs(boxes.angle) > _CIRCLE,
-        lambda which: (
-            f"angle is {figure(boxes.angle[which] * factor)}, the direction "
-            f"{figure(direction[which])}"
-        ),
-        "bbox",
-        expected=f"{unit} from 0 to {figure(_CIRCLE * factor)}",
+        says,
+        "annotations/bbox",
+        f"{unit} from 0 to {figure(_CIRCLE * factor)}",
+        lambda which: float(boxes.angle[which]) * factor,
         owner=boxes.row,
-        found=lambda which: float(boxes.angle[which]) * factor,
         key="bbox",
     )
 
 
-def _crossed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _crossed(document: Document, _settings: ValidateSettings) -> Checked:
     """O004: corners in an order that makes the sides cross."""
     boxes = document.once(oriented_boxes)
     has_eight = (document.annotations.rotations.n_numbers == 8).any()
-    yield from record_hits(
-        document,
+    yield Rows(
         boxes.is_written & are_crossed(boxes.corners),
-        lambda _which: "corners are in an order in which two sides cross",
-        "bbox" if has_eight else "segmentation",
-        expected="one after the other around the box",
+        "corners are in an order in which two sides cross",
+        "annotations/bbox" if has_eight else "annotations/segmentation",
+        "one after the other around the box",
+        lambda which: boxes.corners[which].ravel().tolist(),
         owner=boxes.row,
-        found=lambda which: boxes.corners[which].ravel().tolist(),
     )
 
 
-def _beyond(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _beyond(document: Document, settings: ValidateSettings) -> Checked:
     """O006: rotated boxes whose corners lie beyond their images."""
     boxes, rotations = document.once(oriented_boxes), document.annotations.rotations
     corners = boxes.corners.copy()
@@ -75,32 +74,30 @@ def _beyond(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return f"a corner lies {figure(farthest[which])} px beyond {of_image}"
 
     for where, severity in ((beyond & is_out, Severity.WARNING), (beyond & ~is_out, None)):
-        yield from record_hits(
-            document,
+        yield Rows(
             where,
             says,
-            "bbox",
-            expected="it inside",
-            owner=boxes.row,
-            found=lambda which: corners[which].ravel().tolist(),
+            "annotations/bbox",
+            "it inside",
+            lambda which: corners[which].ravel().tolist(),
             severity=severity,
+            owner=boxes.row,
             key="bbox",
         )
 
 
-def _longer(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _longer(document: Document, _settings: ValidateSettings) -> Checked:
     """O009: boxes of five or eight numbers."""
     if document.reading.origin is not None or not is_rotated_file(document):
         return
     rotations = document.annotations.rotations
     for number, what in ((5, "an angle"), (8, "four corners")):
         rows = rotations.row[rotations.n_numbers == number]
-        yield from summary_hits(
+        yield summary(
             f"bbox of {count(len(rows), 'annotation')} has {number} numbers: a rotated box with "
             f"{what}; COCO has x, y, width, height",
-            "annotations",
+            "annotations/bbox",
             rows,
-            "bbox",
             expected="x, y, width, height",
         )
 
@@ -115,11 +112,7 @@ def _cornered(*rings: list[int]) -> dict[str, Any]:
     """Return an example of boxes that are outlines of four corners."""
     return {
         "annotations": [
-            {
-                "segmentation": [ring],
-                "bbox": [min(ring[::2]), min(ring[1::2]), 18, 17],
-                "area": 150,
-            }
+            {"segmentation": [ring], "bbox": [min(ring[::2]), min(ring[1::2]), 18, 17], "area": 150}
             for ring in rings
         ]
     }

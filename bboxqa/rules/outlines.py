@@ -1,13 +1,13 @@
 """P: polygons: their notation, crossings, repeats, and how they fit their image and box."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, sum_by
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Form
 from bboxqa.geometry.kernels.boxes import corners, from_corners
@@ -15,8 +15,8 @@ from bboxqa.geometry.kernels.polygons import n_crossings
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_edit, record_hits, summary_hits
-from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.base.reporting import Checked, Rows, record_edit, summary
+from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.facts.boxes import (
     becomes_degenerate,
     figure,
@@ -26,12 +26,7 @@ from bboxqa.rules.facts.boxes import (
     size_text,
 )
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.layout import (
-    doubtful_boxes,
-    in_other_layout,
-    lie_elsewhere,
-    swapped_images,
-)
+from bboxqa.rules.facts.layout import doubtful_boxes, in_other_layout, lie_elsewhere, swapped_images
 from bboxqa.rules.facts.oriented_boxes import rows_with_corners
 from bboxqa.rules.facts.rings import (
     RingState,
@@ -61,19 +56,12 @@ _MOST_CROSSINGS = 30
 _FEW = 4
 
 
-def _ring_hits(
-    document: Document, where: BoolArray | IndexArray, says: Callable[[int], str], **more: Any
-) -> Iterator[Hits]:
-    rings = document.annotations.rings
-    yield from record_hits(
-        document,
-        where,
-        says,
-        "segmentation",
-        owner=rings.row,
-        inner=lambda ring: (int(rings.place[ring]),),
-        **more,
-    )
+def _of_rings(
+    document: Document, where: BoolArray | Sequence[int], says: Callable[[int], str], **more: Any
+) -> Rows:
+    rings, at = document.annotations.rings, "annotations/segmentation"
+    inner = lambda ring: (int(rings.place[ring]),)  # noqa: E731
+    return Rows(where, says, at, owner=rings.row, inner=inner, **more)
 
 
 def _edit_ring(document: Document, ring: int, value: Any = None) -> tuple[Edit, ...]:
@@ -101,7 +89,7 @@ def _dropping(document: Document, bad: BoolArray) -> Callable[[int], tuple[Edit,
     return edits
 
 
-def _wrong_length(code: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _wrong_length(code: str, document: Document, _settings: ValidateSettings) -> Checked:
     """P001, P002 and P004: rings of fewer than 3 points, of odd length, and empty ones."""
     rings = document.annotations.rings
     n = rings.n_numbers
@@ -117,34 +105,29 @@ def _wrong_length(code: str, document: Document, _settings: ValidateSettings) ->
         return f"polygon {found}"
 
     is_odd = code == "P002"
-    yield from _ring_hits(
+    yield _of_rings(
         document,
         where,
         says,
         expected=expected,
-        found=lambda ring: int(n[ring]) if is_odd else ring_xy(rings, ring).ravel().tolist(),
+        found=(lambda ring: int(n[ring])) if is_odd else None,
         edits=None if is_odd else _dropping(document, n < (6 if code == "P001" else 1)),
     )
 
 
-def _other_form(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _other_form(document: Document, _settings: ValidateSettings) -> Checked:
     """P003: outlines in another form than a list of rings."""
     form = document.annotations.form
 
-    def value(row: int) -> Any:
-        return document.record(row).get("segmentation")
-
     def edits(row: int) -> tuple[Edit, ...]:
-        rings = _as_rings(value(row), Form(form[row]))
+        rings = _as_rings(document.record(row).get("segmentation"), Form(form[row]))
         return () if rings is None else record_edit("annotations", row, "segmentation", value=rings)
 
-    yield from record_hits(
-        document,
+    yield Rows(
         np.isin(form, tuple(_FORMS)),
         lambda row: f"segmentation is {_FORMS[Form(form[row])]}",
-        "segmentation",
+        "annotations/segmentation",
         expected="a list of rings [[x, y, x, y, …], …]",
-        found=value,
         edits=edits,
         key="segmentation",
         total=int((~np.isin(form, (Form.ABSENT, Form.EMPTY))).sum()),
@@ -172,11 +155,11 @@ def _as_rings(value: Any, form: Form) -> list[list[float]] | None:
     return rings if form == Form.FLAT else [[*chain.from_iterable(ring)] for ring in rings]
 
 
-def _crossing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _crossing(document: Document, _settings: ValidateSettings) -> Checked:
     """P005: rings that cross or touch themselves."""
     rings = document.annotations.rings
     states = np.where(rings.n_numbers % 2 == 0, document.once(ring_states), RingState.SOUND)
-    yield from _ring_hits(
+    yield _of_rings(
         document,
         states == RingState.INVALID,
         lambda ring: f"polygon {invalid_reason(rings, ring)}",
@@ -185,15 +168,10 @@ def _crossing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         edits=lambda ring: _split_rings(document, int(rings.row[ring])),
     )
     unchecked = np.unique(rings.row[states == RingState.UNCHECKED])
-    yield from summary_hits(
-        f"{count(len(unchecked), 'outline')} not checked for crossings: a ring has more than a "
-        "million pairs of edges side by side; expected fewer points",
-        "annotations",
-        unchecked,
-        "segmentation",
-        severity=Severity.INFO,
-        expected="an outline of fewer points",
-    )
+    what = f"{count(len(unchecked), 'outline')} not checked for crossings: a ring has more than a "
+    what += "million pairs of edges side by side; expected fewer points"
+    fields = {"severity": Severity.INFO, "expected": "an outline of fewer points"}
+    yield summary(what, "annotations/segmentation", unchecked, **fields)
 
 
 def _split_rings(document: Document, row: int) -> tuple[Edit, ...]:
@@ -223,7 +201,7 @@ def _beyond(document: Document) -> FloatArray:
     return beyond
 
 
-def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _outside(document: Document, settings: ValidateSettings) -> Checked:
     """P006: outlines that extend beyond their images."""
     beyond = document.once(_beyond)
     far = np.any(beyond > settings.overshoot_px, axis=1)
@@ -236,18 +214,12 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             f"image{size_text(document.size[row])}"
         )
 
-    yield from record_hits(
-        document,
-        far,
-        says,
-        "segmentation",
-        expected="an outline inside the image",
-        found=lambda row: document.outline_bounds[row].tolist(),
-        edits=lambda row: _clip(document, row, settings),
-    )
+    edits, expected = partial(_clip, document, settings), "an outline inside the image"
+    at, bounds = "annotations/segmentation", document.outline_bounds
+    yield Rows(far, says, at, expected, lambda row: bounds[row].tolist(), edits)
 
 
-def _clip(document: Document, row: int, settings: ValidateSettings) -> tuple[Edit, ...]:
+def _clip(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit, ...]:
     """Return the edit that clips an outline to its image; none if too little would be left."""
     import shapely
 
@@ -271,7 +243,7 @@ def _clip(document: Document, row: int, settings: ValidateSettings) -> tuple[Edi
     return record_edit("annotations", row, "segmentation", value=list(map(flat, result)))
 
 
-def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
     """P007: boxes that are not the bounds of their outlines, or of the visible part of these."""
     columns, bounds = document.annotations, document.outline_bounds
     with np.errstate(all="ignore"):
@@ -302,12 +274,10 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
             f"{bounds[row, edge]:.6g}, the {EDGES[edge]} edge of its outline"
         )
 
-    yield from record_hits(
-        document,
+    yield Rows(
         wrong,
         says,
-        "bbox",
-        found=lambda row: columns.bbox[row].tolist(),
+        "annotations/bbox",
         edits=edits,
         severity=Severity.ERROR if document.once(lie_elsewhere) else None,
         total=int(compared.sum()),
@@ -315,7 +285,7 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
     )
 
 
-def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _repeated(document: Document, _settings: ValidateSettings) -> Checked:
     """P008: rings that have the points of an earlier ring of their outline."""
     rings = document.annotations.rings
     first: dict[tuple[int, bytes], int] = {}
@@ -329,18 +299,19 @@ def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         earlier = first.setdefault((row, _from_lowest(ring_xy(rings, ring)).tobytes()), ring)
         if earlier != ring:
             repeats.setdefault(row, []).append((ring, earlier))
-    yield from record_hits(
-        document,
-        np.array(sorted(repeats), np.int64),
-        lambda row: (
-            f"polygon has the same points as polygon {rings.place[repeats[row][0][1]]} of its "
-            "outline"
-        ),
-        "segmentation",
+
+    def says(row: int) -> str:
+        other = rings.place[repeats[row][0][1]]
+        return f"polygon has the same points as polygon {other} of its outline"
+
+    yield Rows(
+        sorted(repeats),
+        says,
+        "annotations/segmentation",
+        "each once",
+        lambda row: len(repeats[row]),
+        lambda row: chain(*(_edit_ring(document, ring) for ring, _ in repeats[row])),
         inner=lambda row: (int(rings.place[repeats[row][0][0]]),),
-        expected="each once",
-        found=lambda row: len(repeats[row]),
-        edits=lambda row: chain(*(_edit_ring(document, ring) for ring, _ in repeats[row])),
     )
 
 
@@ -352,7 +323,7 @@ def _from_lowest(xy: FloatArray) -> FloatArray:
     return min(forward, backward, key=lambda ring: ring.tolist()) + 0.0
 
 
-def _round_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _round_twice(document: Document, _settings: ValidateSettings) -> Checked:
     """P009: rings that go round the same points several times."""
     rings = document.annotations.rings
     # Such a ring touches itself everywhere.
@@ -370,9 +341,7 @@ def _round_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         raw = document.record(int(rings.row[ring]))["segmentation"][int(rings.place[ring])]
         return _edit_ring(document, ring, raw[: 2 * periods[ring]])
 
-    yield from _ring_hits(
-        document, np.array([*periods], np.int64), says, expected="once", found=turns, edits=edits
-    )
+    yield _of_rings(document, [*periods], says, expected="once", found=turns, edits=edits)
 
 
 def _period(xy: FloatArray) -> int:

@@ -21,11 +21,7 @@ _SCOPES = {
     "files": "several files together",
     "images": "the images on disk (--images)",
 }
-_FIXES = {
-    None: "none",
-    "safe": "with --fix",
-    "unsafe": "only with --fix --unsafe-fixes",
-}
+_FIXES = {None: "none", "safe": "with --fix", "unsafe": "only with --fix --unsafe-fixes"}
 _MARKS = {None: "", "safe": "[*]", "unsafe": "[?]"}
 _DEFAULT: dict[str, dict[str, Any]] = {
     "images": {"id": 1, "file_name": "a.jpg", "width": 100, "height": 80},

@@ -1,7 +1,7 @@
 """G: panoptic segments in the file, and in their PNG files."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +15,8 @@ from bboxqa.core.text import clean, count
 from bboxqa.formats.columns import Kind, Segments
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_hits, value_hits
-from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.base.reporting import Checked, Rows
+from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
@@ -37,19 +37,15 @@ def _name(segment: dict[str, Any]) -> str:
     return f"segment {shortened(segment['id'])}" if "id" in segment else "a segment"
 
 
-def _segment_hits(
+def _of_segments(
     document: Document,
     where: BoolArray,
     key: str,
     expected: str,
     says: Callable[[int], str] | None = None,
-) -> Iterator[Hits]:
-    """Yield the segments where the value of a key, or the segment itself, is wrong."""
-    segments = document.annotations.segments
-
-    def value(which: int) -> Any:
-        segment = _segment(document, which)
-        return segment.get(key) if key else segment
+) -> Rows:
+    """Return the segments where the value of a key, or the segment itself, is wrong."""
+    segments, at = document.annotations.segments, "annotations/segments_info"
 
     def what(which: int) -> str:
         segment = _segment(document, which)
@@ -58,19 +54,13 @@ def _segment_hits(
         written = shortened(segment[key]) if key in segment else "missing"
         return f"{key} of {_name(segment)} is {written}"
 
-    return record_hits(
-        document,
-        where,
-        says or what,
-        "segments_info",
-        inner=lambda which: (int(segments.place[which]), *filter(None, [key])),
-        owner=segments.row,
-        expected=expected,
-        found=value,
-    )
+    def inner(which: int) -> tuple[str | int, ...]:
+        return int(segments.place[which]), *filter(None, [key])
+
+    return Rows(where, says or what, at, expected, owner=segments.row, inner=inner)
 
 
-def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     """G001: missing lists of segments, and segments without the keys that evaluation reads."""
     columns, segments = document.annotations, document.annotations.segments
     listed = np.zeros(len(columns), np.bool_)
@@ -78,9 +68,7 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     unlisted = np.flatnonzero((columns.record == Kind.DICT) & ~listed)
     # An empty list has no segments either, but is valid.
     wrong = [row for row in unlisted.tolist() if document.record(row).get("segments_info") != []]
-    yield from value_hits(
-        document, "annotations", "segments_info", np.array(wrong, np.int64), "a list of segments"
-    )
+    yield Rows(wrong, at="annotations/segments_info", expected="a list of segments")
     lacks = {
         ("id", _WHOLE): segments.id < 0,
         ("category_id", _WHOLE): segments.category_id < 0,
@@ -93,39 +81,39 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     left = segments.place >= 0
     empty = left & np.logical_and.reduce(list(lacks.values()))
     expected = f"an object with {', '.join(key for key, _ in lacks)}"
-    yield from _segment_hits(document, empty, "", expected)
+    yield _of_segments(document, empty, "", expected)
     left &= ~empty
     for (key, expected), lacking in lacks.items():
-        yield from _segment_hits(document, left & lacking, key, expected)
+        yield _of_segments(document, left & lacking, key, expected)
         left &= ~lacking
 
 
-def _impossible_id(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _impossible_id(document: Document, _settings: ValidateSettings) -> Checked:
     """G002: ids that are not colours of a PNG, or that two segments of an image share."""
     segments = document.annotations.segments
     beyond = (segments.id == 0) | (segments.id >= _N_COLOURS)
     expected = f"1 to {_N_COLOURS - 1:,}, as red + 256 green + 65536 blue"
-    yield from _segment_hits(document, beyond, "id", expected)
+    yield _of_segments(document, beyond, "id", expected)
     repeated = first_equal([segments.row, segments.id]) != np.arange(len(segments.id))
     unique = "an id that no other segment of the image has"
-    yield from _segment_hits(document, repeated & (segments.id > 0), "id", unique)
+    yield _of_segments(document, repeated & (segments.id > 0), "id", unique)
 
 
-def _unknown_category(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _unknown_category(document: Document, _settings: ValidateSettings) -> Checked:
     """G003: categories that the file does not list."""
     segments, categories = document.annotations.segments, document.categories
     if document.complete("categories"):
         unknown = find(categories.id[categories.whole], segments.category_id) < 0
         where, expected = unknown & (segments.category_id >= 0), "the id of one of the categories"
-        yield from _segment_hits(document, where, "category_id", expected)
+        yield _of_segments(document, where, "category_id", expected)
 
 
-def _impossible_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _impossible_area(document: Document, _settings: ValidateSettings) -> Checked:
     """G004: areas that exceed their box, or together exceed their image."""
     segments = document.annotations.segments
     area, inside = segments.area, segments.bbox[:, 2] * segments.bbox[:, 3]
-    yield from _segment_hits(document, area <= 0, "area", "1 pixel or more")
-    yield from _segment_hits(
+    yield _of_segments(document, area <= 0, "area", "1 pixel or more")
+    yield _of_segments(
         document,
         (area > 0) & (area > inside),
         "area",
@@ -138,16 +126,13 @@ def _impossible_area(document: Document, _settings: ValidateSettings) -> Iterato
     areas = np.where(area > 0, area, 0)
     total = np.bincount(segments.row, areas, minlength=len(document.annotations))
     size = document.size.prod(axis=1)
-    yield from record_hits(
-        document,
-        total > size,
-        lambda row: (
-            f"areas of the segments add up to {total[row]:,.0f} px, more than the "
-            f"{size[row]:,.0f} of the image"
-        ),
-        "segments_info",
-        expected="segments that do not overlap",
-    )
+
+    def says(row: int) -> str:
+        of_image = f"more than the {size[row]:,.0f} of the image"
+        return f"areas of the segments add up to {total[row]:,.0f} px, {of_image}"
+
+    at = "annotations/segments_info"
+    yield Rows(total > size, says, at, "segments that do not overlap", lambda row: total[row])
 
 
 class _Png(NamedTuple):
@@ -159,8 +144,6 @@ class _Png(NamedTuple):
     """(S,) int64. The ids of the segments, ascending, without 0 for unlabelled pixels."""
     area: IndexArray = np.zeros(0, np.int64)
     """(S,) int64. The number of pixels of each segment."""
-    bounds: IndexArray = np.zeros((0, 4), np.int64)
-    """(S, 4) int64. Left, top, right and bottom of each segment in pixels."""
 
 
 def _pngs(document: Document) -> list[_Png | None]:
@@ -203,29 +186,23 @@ def _read_png(place: Place, size: FloatArray) -> _Png | None:
     # Decoders may raise any exception for broken files.
     except Exception as error:  # noqa: BLE001
         return _Png(f"cannot be read: {clean(str(error).partition(chr(10))[0])}")
-    y, x = np.nonzero(pixels := red | green << 8 | blue << 16)
-    ids, of_pixel, areas = np.unique(pixels[y, x], return_inverse=True, return_counts=True)
-    bounds = np.full((4, len(ids)), -np.inf)
-    for edge, values in zip(bounds, (-x, -y, x + 1, y + 1), strict=True):
-        np.maximum.at(edge, of_pixel, values)
-    edges = (bounds.T * (-1, -1, 1, 1)).astype(np.int64)
-    return _Png("", ids.astype(np.int64), areas.astype(np.int64), edges)
+    pixels = red | green << 8 | blue << 16
+    ids, areas = np.unique(pixels[pixels > 0], return_counts=True)
+    return _Png("", ids.astype(np.int64), areas.astype(np.int64))
 
 
-def _unusable(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _unusable(document: Document, _settings: ValidateSettings) -> Checked:
     """G005: annotations whose PNG is missing, or cannot be compared."""
     problems = ["" if png is None else png.problem for png in document.once(_pngs)]
-    yield from record_hits(
-        document,
-        np.array([bool(problem) for problem in problems], np.bool_),
-        lambda row: f"PNG {shortened(document.record(row).get('file_name'))} {problems[row]}",
-        "file_name",
-        found=lambda row: document.record(row).get("file_name"),
-        few=1,
-    )
+    wrong = [row for row, problem in enumerate(problems) if problem]
+
+    def says(row: int) -> str:
+        return f"PNG {shortened(document.record(row).get('file_name'))} {problems[row]}"
+
+    yield Rows(wrong, says, "annotations/file_name", few=1)
 
 
-def _different(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _different(document: Document, _settings: ValidateSettings) -> Checked:
     """G006: annotations whose segments differ from their PNG."""
     segments = document.annotations.segments
     bounds = np.searchsorted(segments.row, np.arange(len(document.annotations) + 1))
@@ -235,31 +212,24 @@ def _different(document: Document, _settings: ValidateSettings) -> Iterator[Hits
         if png is not None and not png.problem
         if (text := _difference(segments, slice(bounds[row], bounds[row + 1]), png))
     }
-    yield from record_hits(
-        document,
-        np.array(list(messages), np.int64),
-        lambda row: (
-            f"segments_info and PNG {shortened(document.record(row)['file_name'])} differ: "
-            f"{messages[row]}"
-        ),
-        "segments_info",
-        expected="the same segments and areas in both",
-    )
+
+    def says(row: int) -> str:
+        name = shortened(document.record(row)["file_name"])
+        return f"segments_info and PNG {name} differ: {messages[row]}"
+
+    expected = "the same segments and areas in both"
+    yield Rows([*messages], says, "annotations/segments_info", expected, messages.get)
 
 
 def _difference(segments: Segments, own: slice, png: _Png) -> str:
     """Return how the segments in the file differ from the PNG; "" if they do not."""
     ids, first = np.unique(segments.id[own], return_index=True)
-    areas, bbox = segments.area[own][first], segments.bbox[own][first]
+    areas = segments.area[own][first]
     lacking, unlisted = np.setdiff1d(ids, png.id), np.setdiff1d(png.id, ids)
     shared, ours, theirs = np.intersect1d(ids, png.id, return_indices=True)
-    areas, bbox, pixels, bounds = areas[ours], bbox[ours], png.area[theirs], png.bounds[theirs]
+    areas, pixels = areas[ours], png.area[theirs]
     # Results may omit areas.
     differ = np.flatnonzero(~np.isnan(areas) & (areas != pixels))
-    apart = np.hstack([bbox[:, :2], bbox[:, :2] + bbox[:, 2:]]) - bounds
-    misplaced = np.flatnonzero(
-        (np.abs(apart[:, :2]) >= 1).any(axis=1) | (np.abs(apart[:, 2:]) > 1).any(axis=1)
-    )
     parts = []
     if len(lacking):
         listed = count(len(lacking), "listed segment")
@@ -272,14 +242,6 @@ def _difference(segments: Segments, own: slice, png: _Png) -> str:
         parts.append(
             f"{count(len(differ), 'wrong area')}, such as {figure(areas[at])} of segment "
             f"{shared[at]}, which has {pixels[at]:,} px"
-        )
-    if len(misplaced):
-        at = misplaced[0]
-        left, top, right, bottom = bounds[at].tolist()
-        parts.append(
-            f"{count(len(misplaced), 'wrong bbox', 'wrong bboxes')}, such as "
-            f"{', '.join(map(figure, bbox[at]))} of segment {shared[at]}, whose pixels have "
-            f"{left}, {top}, {right - left}, {bottom - top}"
         )
     return ", ".join(parts)
 
@@ -365,9 +327,9 @@ RULES = (
         severity=Severity.ERROR,
         scope="images",
         breaks="panopticapi stops at a segment that only one of them has, or quality is wrong.",
-        explanation="""The PNG and segments_info have different segments, or the area or the bbox of
-            a segment is not that of its pixels. The PNG may have been resized, or the two come from
-            different versions.""",
+        explanation="""The PNG and segments_info have different segments, or the area of a segment
+            is not that of its pixels. The PNG may have been resized, or the two come from different
+            versions.""",
         bad=panoptic_example(area=8),
         good=panoptic_example(),
         check=_different,

@@ -93,10 +93,7 @@ def people_of(documents: Iterable[Document], key: Path | None) -> dict[str, str]
 
 @contextmanager
 def names_hidden(
-    key: Path | None,
-    source: Files = (),
-    pattern: str | None = None,
-    choices: Choices = NO_CHOICES,
+    key: Path | None, source: Files = (), pattern: str | None = None, choices: Choices = NO_CHOICES
 ) -> Iterator[People | None]:
     """Replace names in errors by pseudonyms, if there is a key; yield the people then.
 

@@ -18,6 +18,7 @@ from bboxqa.core.version import __version__
 from bboxqa.formats.document import apart_note
 from bboxqa.model.findings import Edit, FileReport, Finding, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import bound
 from bboxqa.rules.base.rule import MANY, Defect, Found, Hits, LazyEdits, Rule
 from bboxqa.rules.facts.document import Document, n_records
 from bboxqa.rules.facts.file_kinds import exporter, kind_of
@@ -49,9 +50,7 @@ def chosen_codes(settings: ValidateSettings, name: str) -> tuple[str, ...]:
 
 @gc_paused()
 def apply(
-    document: Document,
-    settings: ValidateSettings,
-    progress: Progress | None = None,
+    document: Document, settings: ValidateSettings, progress: Progress | None = None
 ) -> list[Found]:
     """Apply the rules that check single files, and return their hits, including consequences.
 
@@ -65,7 +64,8 @@ def apply(
         if looks_at(code, document):
             rule = rules[code]
             if not rule.needs or any(len(getattr(columns, each).row) for each in rule.needs):
-                result += [(rule, hits) for hits in rule.check(document, settings)]
+                found = bound(document, rule.check(document, settings))
+                result += [(rule, hits) for hits in found]
     return result
 
 
@@ -88,10 +88,10 @@ def apply_together(documents: Sequence[Document], settings: ValidateSettings) ->
     rules = known_rules()
     for code in rules:
         if rules.scope(code) == "files" and any(code in codes for codes in chosen):
-            for document, hits in rules[code].check(documents, settings):
+            for document, found in rules[code].check(documents, settings):
                 place = places[id(document)]
                 if code in chosen[place]:
-                    result[place].append((rules[code], hits))
+                    result[place] += [(rules[code], hits) for hits in bound(document, [found])]
     return result
 
 

@@ -11,8 +11,8 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.records import UNNAMED
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_hits, summary_hits
-from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.base.reporting import Checked, Rows, summary
+from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.pictures import split_of
@@ -24,7 +24,7 @@ _MANY = 10
 _SAME_SET, _MOST = 0.9, 0.5
 _ROBOFLOW = ".rf."
 _Key = tuple[str, object]
-_FileHits = Iterator[tuple[Document, Hits]]
+_FileHits = Iterator[tuple[Document, Rows | Hits | Defect]]
 
 
 class _Twin(NamedTuple):
@@ -111,7 +111,7 @@ def _shared_images(documents: Sequence[Document], _settings: ValidateSettings) -
         hint = ""
         if is_same_set and not are_others:
             hint = "; check whether they are by several annotators, or copies"
-        for hits in _twin_hits(each, "also in", hint, is_same_set=is_same_set):
+        for hits in _of_twins(each, "also in", hint, is_same_set=is_same_set):
             yield each.document, hits
 
 
@@ -121,13 +121,11 @@ def _copies(documents: Sequence[Document], _settings: ValidateSettings) -> _File
         names, others = (file.images.texts("file_name") for file in (each.document, each.earlier))
         # M008 reports images that are in both files.
         twins = [twin for twin in each.twins if names[twin.row] != others[twin.other]]
-        for hits in _twin_hits(each._replace(twins=twins), "copies of images of", ""):
+        for hits in _of_twins(each._replace(twins=twins), "copies of images of", ""):
             yield each.document, hits
 
 
-def _twin_hits(
-    found: _Overlap, what: str, hint: str, *, is_same_set: bool = False
-) -> Iterator[Hits]:
+def _of_twins(found: _Overlap, what: str, hint: str, *, is_same_set: bool = False) -> Checked:
     """Yield findings of images that belong together with those of an earlier file."""
     names, others = (file.images.texts("file_name") for file in (found.document, found.earlier))
     of_row = {twin.row: twin for twin in found.twins}
@@ -138,20 +136,12 @@ def _twin_hits(
         other = shortened(others[of_row[row].other])
         return f"image {shortened(names[row])} {of_row[row].how} {other} in {found.earlier.name}"
 
-    listed = np.array([*of_row], np.int64)
+    listed = [*of_row]
     if len(listed) <= _MANY and not is_same_set:
-        yield from record_hits(
-            found.document,
-            listed,
-            says,
-            name="images",
-            expected=expected,
-            found=names.__getitem__,
-            apart=True,
-        )
+        yield Rows(listed, says, "images", expected=expected, found=names.__getitem__, apart=True)
         return
-    first = int(listed[0])
-    yield from summary_hits(
+    first = listed[0]
+    yield summary(
         f"{len(listed):,} of {len(names):,} images are {what} {found.earlier.name}, such as: "
         f"{says(first)}{hint}",
         "images",

@@ -1,9 +1,9 @@
 """S and E: lists and keys that a file needs, and values of a wrong type."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,14 +16,8 @@ from bboxqa.formats.raw_values import FARTHEST
 from bboxqa.formats.records import ID_KEYS, LISTS, whole_number
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import (
-    Edits,
-    record_edit,
-    record_hits,
-    summary_hits,
-    value_hits,
-)
-from bboxqa.rules.base.rule import ABSENT, Defect, Hits, Rule, described_hits
+from bboxqa.rules.base.reporting import Checked, Rows, record_edit, summary, value_at
+from bboxqa.rules.base.rule import ABSENT, Defect, Rule
 from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
@@ -67,9 +61,9 @@ def _lacking(document: Document, name: str, key: str) -> BoolArray:
     return np.array([isinstance(v, dict) and key not in v for v in values], np.bool_)
 
 
-def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _list_missing(document: Document, _settings: ValidateSettings) -> Checked:
     """S001: lists that are missing, or of a wrong type."""
-    reading, founds = document.reading, []
+    reading = document.reading
     if not isinstance(reading.top, dict):
         return
     lists = kind_of(document).lists
@@ -80,63 +74,55 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[H
         if len(missing) > 1:
             there = f"; found {first_few([*reading.top], 3, shortened)}" if reading.top else ""
             what = f"keys {names} are missing{there}; expected lists of records"
-        founds.append(Defect(what, expected="a list"))
+        yield Defect(what, expected="a list")
     for name in lists:
         value = reading.top.get(name)
         if name in reading.top and not isinstance(value, list) and name not in missing:
             message = f"{name} is {_typed(value)} ({shortened(value)}); expected a list"
-            founds.append(Defect(message, pointer_to(name), found=value, expected="a list"))
-    yield from described_hits(founds)
+            yield Defect(message, pointer_to(name), found=value, expected="a list")
 
 
-def _wrong_container(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _wrong_container(document: Document, _settings: ValidateSettings) -> Checked:
     """S009: records that are not objects, and info and licenses of a wrong type."""
-    containers = [
-        Defect(f"{name} is {_typed(value)}; expected {wanted}", pointer_to(name), expected=wanted)
-        for name, kind, wanted in (("info", dict, "an object"), ("licenses", list, "a list"))
-        if (value := document.top.get(name)) is not None and not isinstance(value, kind)
-    ]
-    yield from described_hits(containers, Severity.WARNING)
+    for name, kind, wanted in (("info", dict, "an object"), ("licenses", list, "a list")):
+        if (value := document.top.get(name)) is not None and not isinstance(value, kind):
+            what = f"{name} is {_typed(value)}; expected {wanted}"
+            yield Defect(what, pointer_to(name), expected=wanted, severity=Severity.WARNING)
     odd = {"annotations": document.annotations.record != Kind.DICT}
     odd |= {name: ~_is_object(records.values) for name, records in document.lists}
     for name, where in odd.items():
-        what = "record is {} ({}); expected an object"
-        yield from _whole_records(document, name, where, what, "{share} are not objects")
+
+        def says(row: int, name: str = name) -> str:
+            value = document.locator.value(name, row)
+            return f"record is {_typed(value)} ({shortened(value)}); expected an object"
+
+        yield Rows(where, says, name, summary="{share} are not objects", few=1)
 
 
-def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _empty(document: Document, _settings: ValidateSettings) -> Checked:
     """S012: records with none of the keys that they need."""
     for name in ("annotations", *dict(document.lists)):
         lacks = np.logical_and.reduce([_lacking(document, name, key) for key in _KEYS[name]])
         if name == "annotations":
             lacks &= document.annotations.form == Form.ABSENT
-        what = "have none of the keys that they need"
-        needs = f"with none of the keys that it needs; expected {', '.join(_KEYS[name])}"
-        says = f"record is {{1}}, {needs}"
-        yield from _whole_records(document, name, lacks, says, f"{{share}} {what}", empty=True)
+        value, keys = partial(document.locator.value, name), ", ".join(_KEYS[name])
+        yield Rows(
+            lacks,
+            lambda row, value=value, keys=keys: (  # type: ignore[misc]
+                f"record is {shortened(value(row))}, with none of the keys that it needs; expected "
+                f"{keys}"
+            ),
+            name,
+            found=value,
+            edits=lambda row, name=name, value=value: (  # type: ignore[misc]
+                () if value(row) else record_edit(name, row)
+            ),
+            summary="{share} have none of the keys that they need",
+            few=1,
+        )
 
 
-def _whole_records(
-    document: Document, name: str, where: BoolArray, what: str, summary: str, *, empty: bool = False
-) -> Iterator[Hits]:
-    """Yield records that are wrong as a whole; the edits remove the `empty` ones."""
-
-    def value(row: int) -> Any:
-        return document.locator.value(name, row)
-
-    yield from record_hits(
-        document,
-        where,
-        lambda row: what.format(_typed(value(row)), shortened(value(row))),
-        name=name,
-        found=value,
-        edits=lambda row: record_edit(name, row) if empty and not value(row) else (),
-        summary=summary,
-        few=1,
-    )
-
-
-def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _required(document: Document, _settings: ValidateSettings) -> Checked:
     """S002: records without a key that they need."""
     columns = document.annotations
     wanted = [key for key in (*ID_KEYS, "bbox") if key in kind_of(document).required]
@@ -168,22 +154,13 @@ def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         what = f"{keys[0]} is missing"
         if not is_one:
             what, expected = f"{' and '.join(keys)} are missing", "them in each record"
-        yield from record_hits(
-            document,
-            where,
-            lambda _row, what=what: what,  # type: ignore[misc]
-            *(keys if is_one else ()),
-            name=name,
-            expected=expected,
-            summary=f"{what} in {{share}}",
-            severity=severity,
-            few=1,
-        )
+        at, summed = f"{name}/{keys[0]}" if is_one else name, f"{what} in {{share}}"
+        yield Rows(where, what, at, expected, summary=summed, severity=severity, few=1)
 
 
-def _info(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _info(document: Document, _settings: ValidateSettings) -> Checked:
     """S004: no info or licenses, or an empty year."""
-    reading, founds = document.reading, []
+    reading = document.reading
     # A file without any of COCO's lists is of another kind, so nothing is added to it.
     if not isinstance(reading.top, dict) or not reading.spans.keys() & set(LISTS):
         return
@@ -192,12 +169,11 @@ def _info(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         if is_missing or (name in reading.top and reading.top[name] is None):
             edit = Edit(pointer_to(name), "add" if is_missing else "replace", empty)
             message = f"{name} is {'missing' if is_missing else 'null'}; expected {expected}"
-            founds.append(Defect(message, pointer_to(name), expected=expected, edits=(edit,)))
+            yield Defect(message, pointer_to(name), expected=expected, edits=(edit,))
     if _year_of(document) == "":
         pointer, message = pointer_to("info", "year"), 'year is ""; expected a number, or no year'
         edits = (Edit(pointer, "remove"),)
-        founds.append(Defect(message, pointer, found="", expected="a number", edits=edits))
-    yield from described_hits(founds)
+        yield Defect(message, pointer, found="", expected="a number", edits=edits)
 
 
 def _year_of(document: Document) -> Any:
@@ -205,7 +181,7 @@ def _year_of(document: Document) -> Any:
     return info.get("year") if isinstance(info, dict) else None
 
 
-def _year(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _year(document: Document, _settings: ValidateSettings) -> Checked:
     """S013: years that are no numbers; S004 reports the empty year."""
     year, pointer = _year_of(document), pointer_to("info", "year")
     if year in (None, "", 0) or (type(year) is int and year in _YEARS):
@@ -214,24 +190,23 @@ def _year(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     edits = (Edit(pointer, "replace", int(year)),) if is_text else ()
     expected = "a number such as 2026"
     message = f"year is {shortened(year)}; expected {expected}"
-    yield from described_hits(
-        [Defect(message, pointer, found=year, expected=expected, edits=edits)]
-    )
+    yield Defect(message, pointer, found=year, expected=expected, edits=edits)
 
 
-def _writing(key: str, missing: BoolArray, values: Callable[[int], Any]) -> Edits:
+def _writing(
+    key: str, missing: BoolArray, values: Callable[[int], Any]
+) -> Callable[[int], tuple[Edit, ...]]:
     """Return the edits that add or replace the value of a key; None is for no value."""
 
-    def edits(row: int, _value: object) -> tuple[Edit, ...]:
+    def edits(row: int) -> tuple[Edit, ...]:
         value, pointer = values(row), pointer_to("annotations", row, key)
-        return (
-            () if value is None else (Edit(pointer, "add" if missing[row] else "replace", value),)
-        )
+        action: Literal["add", "replace"] = "add" if missing[row] else "replace"
+        return () if value is None else (Edit(pointer, action, value),)
 
     return edits
 
 
-def _crowd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _crowd(document: Document, _settings: ValidateSettings) -> Checked:
     """S005: crowd flags that are missing, or not 0 or 1."""
     columns = document.annotations
     kind, objects = columns.kind["iscrowd"], columns.record == Kind.DICT
@@ -247,7 +222,7 @@ def _crowd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
     edits = _writing("iscrowd", kind == Kind.MISSING, number)
     for where in (absent, wrong):
-        yield from value_hits(document, "annotations", "iscrowd", where, "0 or 1", edits)
+        yield Rows(where, at="annotations/iscrowd", expected="0 or 1", edits=edits)
 
 
 def _number(value: Any) -> float:
@@ -274,7 +249,7 @@ def _outline_box(document: Document, row: int) -> list[int | float] | None:
     return _sound_box([left, top, right - left, bottom - top])
 
 
-def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _box(document: Document, _settings: ValidateSettings) -> Checked:
     """S006: boxes that are not four numbers, or as many as most boxes have."""
     columns = document.annotations
     n_numbers = columns.rotations.n_numbers
@@ -284,30 +259,29 @@ def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         is_five = np.count_nonzero(n_numbers == 5) >= np.count_nonzero(n_numbers == 8)
         what = "five finite numbers, the last an angle" if is_five else "the eight of four corners"
         # There is no fix, as four numbers would differ from the other boxes.
-        expected = f"{what}, as most boxes here have"
-        yield from value_hits(document, "annotations", "bbox", wrong, expected)
+        yield Rows(wrong, at="annotations/bbox", expected=f"{what}, as most boxes here have")
         return
 
-    def edits(row: int, value: Callable[[], Any]) -> tuple[Edit, ...]:
-        written = value()
+    def edits(row: int) -> tuple[Edit, ...]:
+        written = value_at(document, "annotations", row, "bbox")
         box = _sound_box(list(map(_number, written))) if isinstance(written, list) else None
         box = box or _outline_box(document, row)
         return () if box is None else record_edit("annotations", row, "bbox", value=box)
 
-    yield from value_hits(document, "annotations", "bbox", wrong, _FOUR, edits)
+    yield Rows(wrong, at="annotations/bbox", expected=_FOUR, edits=edits)
 
 
-def _outline(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _outline(document: Document, _settings: ValidateSettings) -> Checked:
     """S010: outlines of a wrong type, and missing ones where most annotations have one."""
     form, objects = document.annotations.form, document.annotations.record == Kind.DICT
     none, other = objects & np.isin(form, (Form.ABSENT, Form.EMPTY)), form == Form.OTHER
     most = 2 * np.count_nonzero(objects & ~none & ~other) > len(form)
-    expected = f"{_OUTLINE}, as most annotations here have"
-    yield from value_hits(document, "annotations", "segmentation", other, _OUTLINE)
-    yield from value_hits(document, "annotations", "segmentation", none & most, expected)
+    at, expected = "annotations/segmentation", f"{_OUTLINE}, as most annotations here have"
+    yield Rows(other, at=at, expected=_OUTLINE)
+    yield Rows(none & most, at=at, expected=expected)
 
 
-def _area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _area(document: Document, _settings: ValidateSettings) -> Checked:
     """S011: areas that are missing or not numbers."""
     columns = document.annotations
     kind, objects = columns.kind["area"], columns.record == Kind.DICT
@@ -326,22 +300,22 @@ def _area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     edits = _writing("area", kind == Kind.MISSING, number)
     for where in (absent, wrong):
         expected = "a number of square pixels"
-        yield from value_hits(document, "annotations", "area", where, expected, edits)
+        yield Rows(where, at="annotations/area", expected=expected, edits=edits)
 
 
-def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _size(document: Document, _settings: ValidateSettings) -> Checked:
     """S007: sizes of images that are no whole numbers above 0, or far too small."""
     values = document.images.values
     for key in ("width", "height"):
 
-        def edits(row: int, value: Callable[[], Any], key: str = key) -> tuple[Edit, ...]:
-            number = whole_number(value())
+        def edits(row: int, key: str = key) -> tuple[Edit, ...]:
+            number = whole_number(value_at(document, "images", row, key))
             is_side = number is not None and number >= 1
             return record_edit("images", row, key, value=number) if is_side else ()
 
         sides = (value.get(key) if isinstance(value, dict) else 1 for value in values)
         odd = np.array([type(side) is not int or side <= 0 for side in sides], np.bool_)
-        yield from value_hits(document, "images", key, odd, "a whole number above 0", edits)
+        yield Rows(odd, at=f"images/{key}", expected="a whole number above 0", edits=edits)
     too_small = document.is_too_small
     if document.disk is not None:
         # M003 compares the sizes of image files.
@@ -350,11 +324,9 @@ def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     if not len(rows):
         return
     ends = document.annotations.bbox[np.append(too_small, False)[document.image]]
-    (width, height), (right, bottom) = (
-        document.image_size[rows[0]],
-        (ends[:, :2] + ends[:, 2:]).max(0),
-    )
-    yield from summary_hits(
+    width, height = document.image_size[rows[0]]
+    right, bottom = (ends[:, :2] + ends[:, 2:]).max(0)
+    yield summary(
         f"{len(rows):,} of {len(values):,} images are a few pixels large, such as "
         f"{width:g} x {height:g}, and all their boxes ({len(ends):,}) end far outside, up "
         f"to x {figure(right)}, y {figure(bottom)}; expected the sizes of the image files",
@@ -364,28 +336,26 @@ def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     )
 
 
-def _name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _name(document: Document, _settings: ValidateSettings) -> Checked:
     """S008: images without a name; those of LVIS have a coco_url."""
     values = document.images.values
     named = np.array([bool(name) for name in document.images.texts("file_name")], np.bool_)
     urls = np.array([bool(url) for url in document.images.texts("coco_url")], np.bool_)
     urls &= _lacking(document, "images", "file_name") if document.lists else False
     nameless = _is_object(values) & ~named
-    yield from value_hits(document, "images", "file_name", nameless & ~urls, "non-empty text")
-    yield from value_hits(
-        document, "images", "file_name", nameless & urls, "it besides coco_url",
-        severity=Severity.INFO,
-    )  # fmt: skip
+    yield Rows(nameless & ~urls, at="images/file_name", expected="non-empty text")
+    expected, mild = "it besides coco_url", Severity.INFO
+    yield Rows(nameless & urls, at="images/file_name", expected=expected, severity=mild)
 
 
-def _captions(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _captions(document: Document, _settings: ValidateSettings) -> Checked:
     """S014: captions that are missing or empty."""
     lacks = (document.annotations.record == Kind.DICT) & ~document.annotations.has_caption
     lacks &= "caption" in kind_of(document).required
-    yield from value_hits(document, "annotations", "caption", lacks, "a text that is not empty")
+    yield Rows(lacks, at="annotations/caption", expected="a text that is not empty")
 
 
-def _too_large(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
     """S015: coordinates and angles that are too large."""
     columns = document.annotations
     rings, turns = columns.rings, columns.rotations
@@ -400,13 +370,11 @@ def _too_large(document: Document, _settings: ValidateSettings) -> Iterator[Hits
         at, column = np.nonzero(np.abs(values) > most)
         # Of several numbers of an annotation, the first is reported.
         of = dict(zip(row[at][::-1].tolist(), values[at, column][::-1].tolist(), strict=True))
-        yield from _large_hits(document, key, dict(sorted(of.items())), what, expected)
+        yield _large(document, key, dict(sorted(of.items())), what, expected)
 
 
-def _large_hits(
-    document: Document, key: str, of: dict[int, float], what: str, expected: str
-) -> Iterator[Hits]:
-    """Yield the annotations with a number that is too large, by their rows."""
+def _large(document: Document, key: str, of: dict[int, float], what: str, expected: str) -> Rows:
+    """Return the annotations with a number that is too large, by their rows."""
 
     def edits(row: int) -> tuple[Edit, ...]:
         box = _outline_box(document, row) if expected == _PLACE else None
@@ -416,26 +384,21 @@ def _large_hits(
         is_infinite = math.isinf(of[row])
         return f"{what} is {'more than a float can hold' if is_infinite else figure(of[row])}"
 
-    yield from record_hits(
-        document,
-        np.array([*of], np.int64),
-        says,
-        key,
-        expected=expected,
-        found=lambda row: None if math.isinf(of[row]) else of[row],
-        edits=edits,
-        summary=f"{key} is too large in {{share}}",
-    )
+    def found(row: int) -> float | None:
+        return None if math.isinf(of[row]) else of[row]
+
+    rows, summed = np.array([*of], np.int64), f"{key} is too large in {{share}}"
+    return Rows(rows, says, f"annotations/{key}", expected, found, edits, summed)
 
 
-def _score(document: Document, _settings: ValidateSettings, *, are_wrong: bool) -> Iterator[Hits]:
+def _score(document: Document, _settings: ValidateSettings, *, are_wrong: bool) -> Checked:
     """E001 and E002: results whose score is no finite number, or outside of 0 to 1."""
     scores, where = document.annotations.scores, document.annotations.record == Kind.DICT
     where[scores.row[~np.isnan(scores.value)]] = False
     if are_wrong:
         where[:] = False
         where[scores.row[(scores.value < 0) | (scores.value > 1)]] = True
-    yield from value_hits(document, "annotations", "score", where, _SCORE)
+    yield Rows(where, at="annotations/score", expected=_SCORE)
 
 
 def _one(annotation: dict[str, Any]) -> dict[str, Any]:

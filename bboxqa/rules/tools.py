@@ -1,6 +1,7 @@
 """T: defects of files of annotation tools, which the formats find while they read."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from bboxqa.model.findings import Severity
@@ -10,7 +11,7 @@ from bboxqa.rules.base.rule import Files, Rule
 
 def _rule(code: str, **fields: Any) -> Rule:
     """Return a rule about the defects that a format finds."""
-    return Rule(code=code, check=found_defects(code), **fields)
+    return Rule(code=code, check=partial(found_defects, code), **fields)
 
 
 def _task(regions: str, *, more: str = "") -> str:

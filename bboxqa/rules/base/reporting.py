@@ -1,7 +1,7 @@
-"""Reporting defects of single records, or of many records at once."""
+"""What rules report: records with a defect, or one defect of many records."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,90 +10,152 @@ from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import (
-    Defect,
-    Hits,
-    LazyEdits,
-    Summary,
-    described_hits,
-    hits,
-)
+from bboxqa.rules.base.rule import ABSENT, MANY, Defect, Hits, LazyEdits, described_hits, numbers_of
 from bboxqa.rules.facts.document import Document
+
+Place = tuple[str, int, *tuple[str | int, ...]]
+"""The list, the row, and the keys inside the record."""
 
 _EXAMPLES = 3
 # At least this many defects outside annotations are grouped into one finding per rule.
 _MANY_PLACES = 20
 
-Place = tuple[str, int, *tuple[str | int, ...]]
-"""The list, the row, and the keys inside the record."""
+
+def value_at(document: Document, name: str, row: int, *keys: str | int) -> Any:
+    """Return a value of a record in a list; `ABSENT` if there is none."""
+    if name == "annotations":
+        value: Any = document.record(row)
+    else:
+        value = (document.images if name == "images" else document.categories).values[row]
+    for key in keys:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            return ABSENT
+    return value
+
+
+def ids_of(document: Document, name: str, row: int) -> Mapping[str, Any]:
+    """Return the ids in a record of a list, by the kind of record that they identify."""
+    if name == "annotations":
+        return document.ids(row)
+    own = value_at(document, name, row, "id")
+    return {} if own is ABSENT else {"image" if name == "images" else "category": own}
 
 
 def record_defect(document: Document, place: Place, message: str, **more: Any) -> Defect:
     """Return a defect of one record, with the pointer to the value and the ids of the record.
 
-    Parameters
-    ----------
-    document : Document
-    place : tuple
-        The location of the value, such as ``("annotations", 7, "bbox")``.
-    message : str
-    **more
-        Further fields of `Defect`.
+    `place` is the location of the value, such as ``("annotations", 7, "bbox")``; `more` are
+    further fields of `Defect`.
     """
     ids = ids_of(document, place[0], place[1])
     return Defect(message, pointer_to(*place), **{"ids": ids, **more})
 
 
-def record_hits(
-    document: Document,
-    where: BoolArray | IndexArray,
-    says: Callable[[int], str],
-    *keys: str,
-    name: str = "annotations",
-    expected: str = "",
-    found: Callable[[int], Any] | None = None,
-    edits: Callable[[int], Iterable[Edit]] | None = None,
-    summary: Summary | str | None = None,
-    owner: IndexArray | None = None,
-    inner: Callable[[int], tuple[str | int, ...]] | None = None,
-    mark: Callable[[int], str] | None = None,
-    **more: Any,
-) -> Iterator[Hits]:
-    """Yield the records of a mask or an index as `Hits`, if there are any.
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Records of a list, or parts of annotations, that have a defect.
 
-    Parameters
-    ----------
-    document : Document
-    where : (N,) bool, or (H,) int64
-    says, found, edits, inner, mark : callable
-        Called with the number of a record, or of a part: what is wrong, without what was expected;
-        the value; the edits that fix it; further keys that lead to the value; what identifies the
-        finding where there are several of one record.
-    *keys : str
-        The keys that lead from the record to the value.
-    name : str
-        The list of the records.
-    expected : str
-        What was expected; it is added to the message, and to a summary that is a text.
-    summary, owner, **more
-        As in `hits`.
+    Functions are called with the number of a record or of a part.
     """
-    ends = f"; expected {expected}" if expected else ""
 
-    def describe(at: int) -> Defect:
-        row = at if owner is None else int(owner[at])
-        return record_defect(
-            document,
-            (name, row, *(*keys, *(inner(at) if inner else ()))),
-            says(at) + ends,
-            found=found and found(at),
-            expected=expected,
-            edits=tuple(edits(at)) if edits else (),
-            key=mark(at) if mark else "",
+    where: BoolArray | IndexArray | Sequence[int]
+    """(N,) bool, or (H,) int64."""
+    says: Callable[[int], str] | str = ""
+    """What is wrong, without what was expected; a text may hold "{value}". By default, the key is
+    named with its value, as missing or wrong."""
+    at: str = "annotations"
+    """The list and the keys that lead to the value, such as "annotations/bbox"."""
+    expected: str = ""
+    found: Callable[[int], Any] | None = None
+    """The value; by default the one at the pointer."""
+    edits: Callable[[int], Iterable[Edit]] | None = None
+    summary: str = ""
+    """The message on many records, with "{share}" and without what was expected."""
+    severity: Severity | None = None
+    owner: IndexArray | None = None
+    """The annotation of each part, such as a ring."""
+    inner: Callable[[int], tuple[str | int, ...]] | None = None
+    """Further keys that lead to the value."""
+    mark: Callable[[int], str] | None = None
+    """What identifies the finding where there are several of one record."""
+    key: str = ""
+    total: int = 0
+    few: int = MANY
+    apart: bool = False
+    """As in `Hits`."""
+
+    def bound(self, document: Document) -> Iterator[Hits]:
+        """Yield these records of a document as `Hits`, if there are any."""
+        owner, edits = self.owner, self.edits
+        which = numbers_of(self.where)
+        if not len(which):
+            return
+        name, *keys = self.at.split("/")
+        yield Hits(
+            which if owner is None else owner[which],
+            lambda place: self._describe(document, int(which[place])),
+            self.severity,
+            name,
+            self.key or ("" if self.says else keys[-1]),
+            lambda places, share: self._summary(document, which[places], share),
+            self.total,
+            self.few if self.says else 1,
+            edits and (lambda place: edits(int(which[place]))),
+            apart=self.apart,
         )
 
-    text = summary + ends if isinstance(summary, str) else summary
-    return hits(where, describe, owner=owner, summary=text, edits=edits, name=name, **more)
+    def _describe(self, document: Document, at: int) -> Defect:
+        name, *keys = self.at.split("/")
+        row = at if self.owner is None else int(self.owner[at])
+        path: tuple[str | int, ...] = (*keys, *(self.inner(at) if self.inner else ()))
+        found = value_at(document, name, row, *path) if path else ABSENT
+        if self.found is not None:
+            found = self.found(at)
+        says = self.says(at) if callable(self.says) else self.says or f"{keys[-1]} is {{value}}"
+        if "{value}" in says and not callable(self.says):
+            says = says.replace("{value}", "missing" if found is ABSENT else shortened(found))
+        return record_defect(
+            document,
+            (name, row, *path),
+            says + (f"; expected {self.expected}" if self.expected else ""),
+            found=None if found is ABSENT else found,
+            expected=self.expected,
+            edits=tuple(self.edits(at)) if self.edits else (),
+            key=self.mark(at) if self.mark else "",
+        )
+
+    def _summary(self, document: Document, numbers: IndexArray, share: str) -> str:
+        first = self._describe(document, int(numbers[0])).message
+        if self.summary:
+            expected = f"; expected {self.expected}" if self.expected else ""
+            return self.summary.replace("{share}", share) + expected
+        if self.says:
+            return f"{share}; the first: {first}"
+        key = self.at.rpartition("/")[2]
+        what = first.partition(" is ")[2].removesuffix(f"; expected {self.expected}")
+        return (
+            f"{key} is missing or wrong in {share} (the first is {what}); expected {self.expected}"
+        )
+
+
+Checked = Iterator[Rows | Hits | Defect]
+"""What the check of a rule yields."""
+
+
+def bound(document: Document, found: Iterable[Rows | Hits | Defect]) -> Iterator[Hits]:
+    """Yield what a rule found in a document as `Hits`, defects of one severity together."""
+    defects: dict[Severity | None, list[Defect]] = {}
+    for each in found:
+        if isinstance(each, Rows):
+            yield from each.bound(document)
+        elif isinstance(each, Hits):
+            yield each
+        elif each.count:
+            defects.setdefault(each.severity, []).append(each)
+    for severity, of in defects.items():
+        yield from described_hits(of, severity)
 
 
 def record_edit(name: str, row: int, *keys: str | int, value: Any = None) -> tuple[Edit]:
@@ -102,118 +164,27 @@ def record_edit(name: str, row: int, *keys: str | int, value: Any = None) -> tup
     return (Edit(pointer, "remove") if value is None else Edit(pointer, "replace", value),)
 
 
-def summary_defect(
-    message: str, name: str, rows: Sequence[int] | IndexArray, *keys: str, **more: Any
-) -> Defect:
-    """Return one defect for many records of a list.
+def summary(message: str, at: str, rows: Sequence[int] | IndexArray, **more: Any) -> Defect:
+    """Return one defect of many records of a list; it is not reported if there are none.
 
-    Parameters
-    ----------
-    message : str
-        What is wrong with all of them.
-    name : str
-        The name of the list.
-    rows : (H,) int64
-        The places of the records in the list.
-    *keys : str
-        The keys that lead from each record to the value.
-    **more
-        Further fields of `Defect`; by default, the pointer leads to the list.
+    `at` names the list and the keys that lead from each record to the value. By default, the
+    pointer leads to the list; `more` are further fields of `Defect`.
 
     Examples
     --------
-    >>> found = summary_defect("all ids are bad", "images", np.arange(9), "id")
+    >>> found = summary("all ids are bad", "images/id", np.arange(9))
     >>> found.pointer, found.count, found.examples
     ('/images', 9, ('/images/0/id', '/images/1/id', '/images/2/id'))
     """
+    name, *keys = at.split("/")
     examples = tuple(pointer_to(name, int(row), *keys) for row in rows[:_EXAMPLES])
-    records = (name, np.asarray(rows, np.int64))
-    fields = {"pointer": pointer_to(name), "records": records, **more}
-    return Defect(message, count=len(rows), examples=examples, **fields)
-
-
-def summary_hits(
-    message: str,
-    name: str,
-    rows: Sequence[int] | IndexArray,
-    *keys: str,
-    severity: Severity | None = None,
-    **more: Any,
-) -> Iterator[Hits]:
-    """Yield the `summary_defect` of records as a single finding, if there are any."""
-    if len(rows):
-        yield from described_hits([summary_defect(message, name, rows, *keys, **more)], severity)
+    fields = {"pointer": pointer_to(name), "examples": examples, **more}
+    return Defect(message, count=len(rows), **fields)
 
 
 def row_edits(rows: IndexArray, edits: Callable[[int], Iterable[Edit]]) -> LazyEdits:
     """Return the edits of many records, each created from its row when needed."""
     return LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
-
-
-Edits = Callable[[int, Callable[[], Any]], tuple[Edit, ...]]
-"""Called with a row and a function that returns the value; returns the edits that fix it."""
-
-
-def no_edits(_row: int, _value: Callable[[], Any]) -> tuple[Edit, ...]:
-    """Return no edits."""
-    return ()
-
-
-def value_hits(
-    document: Document,
-    name: str,
-    key: str,
-    where: BoolArray | IndexArray,
-    expected: str,
-    edits: Edits = no_edits,
-    severity: Severity | None = None,
-) -> Iterator[Hits]:
-    """Yield the records of a list in which a key is missing or has a wrong value.
-
-    `expected` says in words what the value should be, `edits` are as `Edits`, and a `severity`
-    replaces that of the rule.
-    """
-
-    def value(row: int) -> Any:
-        return _record(document, name, row).get(key)
-
-    def what(row: int) -> str:
-        record = _record(document, name, row)
-        return shortened(record[key]) if key in record else "missing"
-
-    return record_hits(
-        document,
-        where,
-        lambda row: f"{key} is {what(row)}",
-        key,
-        name=name,
-        expected=expected,
-        found=value,
-        edits=lambda row: edits(row, lambda: value(row)),
-        summary=lambda rows, share: (
-            f"{key} is missing or wrong in {share} (the first is {what(int(rows[0]))}); expected "
-            f"{expected}"
-        ),
-        severity=severity,
-        key=key,
-        few=1,
-    )
-
-
-def _record(document: Document, name: str, row: int) -> Mapping[str, Any]:
-    if name == "annotations":
-        return document.record(row)
-    value = (document.images if name == "images" else document.categories).values[row]
-    return value if isinstance(value, dict) else {}
-
-
-def ids_of(document: Document, name: str, row: int) -> Mapping[str, Any]:
-    """Return the ids in a record of a list, by the kind of record that they identify."""
-    if name == "annotations":
-        return document.ids(row)
-    noun = "image" if name == "images" else "category"
-    record = _record(document, name, row)
-    return {noun: record["id"]} if "id" in record else {}
 
 
 def first_occurrence(ids: IndexArray, whole: BoolArray) -> IndexArray:
@@ -247,29 +218,24 @@ def first_occurrence(ids: IndexArray, whole: BoolArray) -> IndexArray:
     return first
 
 
-def found_defects(code: str) -> Callable[[Document, ValidateSettings], Iterator[Hits]]:
-    """Return a check that yields the defects with a code."""
-    return partial(_found, code)
-
-
-def _found(code: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield the defects with a code, of annotations and of other records."""
-    origin = document.reading.origin
-    of_code = [
-        (n, each) for n, each in enumerate(origin.defects if origin else ()) if each.code == code
-    ]
-    of_rows = [each for _, each in of_code if each.row >= 0]
+def found_defects(code: str, document: Document, _settings: ValidateSettings) -> Checked:
+    """Yield the defects with a code that a format found, of annotations and of other records."""
+    origin, others = document.reading.origin, []
+    of_rows: list[tuple[int, str]] = []
+    for place, each in enumerate(origin.defects if origin else ()):
+        if each.code == code and each.row >= 0:
+            of_rows.append((each.row, each.message))
+        elif each.code == code:
+            others.append(Defect(each.message, f"/defects/{place}"))
 
     def describe(place: int) -> Defect:
-        found = of_rows[place]
-        pointer = pointer_to("annotations", found.row)
-        return Defect(found.message, pointer, ids=document.ids(found.row))
+        row, message = of_rows[place]
+        return record_defect(document, ("annotations", row), message)
 
     if of_rows:
-        yield Hits(np.array([each.row for each in of_rows], np.int64), describe)
-    others = [Defect(each.message, f"/defects/{place}") for place, each in of_code if each.row < 0]
+        yield Hits(np.array([row for row, _ in of_rows], np.int64), describe)
     if len(others) >= _MANY_PLACES:
-        pointers = tuple(each.pointer for each in others[:_EXAMPLES])
         message = f"{len(others):,} times; the first: {others[0].message}"
+        pointers = tuple(each.pointer for each in others[:_EXAMPLES])
         others = [Defect(message, pointers[0], count=len(others), examples=pointers)]
-    yield from described_hits(others)
+    yield from others

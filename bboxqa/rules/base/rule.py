@@ -63,8 +63,8 @@ class Defect:
         What was found and what was expected, in one line.
     offset : int or None
         Byte offset in the file, where no JSON pointer leads.
-    records : (str, (H,) int64)
-        The list and the rows of all records that a defect of the document is about.
+    severity : Severity or None
+        Replaces the rule's severity.
     pointer, found, expected, ids, edits, count, examples, key
         See `bboxqa.model.findings.Finding`.
     """
@@ -79,7 +79,7 @@ class Defect:
     count: int = 1
     examples: tuple[str, ...] = ()
     key: str = ""
-    records: tuple[str, IndexArray] = field(default=("", np.zeros(0, np.int64)), compare=False)
+    severity: Severity | None = None
 
 
 MANY = 3
@@ -139,47 +139,23 @@ class Hits:
         )
 
 
-def hits(
-    where: BoolArray | IndexArray,
-    describe: Callable[[int], Defect],
-    severity: Severity | None = None,
-    *,
-    owner: IndexArray | None = None,
-    summary: Summary | str | None = None,
-    edits: Callable[[int], Iterable[Edit]] | None = None,
-    **fields: Any,
-) -> Iterator[Hits]:
-    """Yield the records, or parts of annotations, in a mask or an index as `Hits`, if any.
+def numbers_of(where: BoolArray | IndexArray | Sequence[int]) -> IndexArray:
+    """Return the numbers in a mask, (N,) bool, or in an index, as (H,) int64."""
+    if isinstance(where, np.ndarray) and where.dtype == bool:
+        return np.flatnonzero(where)
+    return np.asarray(where, np.int64)
 
-    Parameters
-    ----------
-    where : (N,) bool, or (H,) int64
-    describe, summary, edits : callable
-        They are called with numbers of records or parts, not with indices into the hits. A summary
-        may also be a text with "{share}".
-    severity : Severity, optional
-        Replaces the rule's severity.
-    owner : (N,) int64, optional
-        The annotation of each part, such as a ring.
-    **fields
-        Further fields of `Hits`.
+
+def hits(
+    where: BoolArray | IndexArray, describe: Callable[[int], Defect], **fields: Any
+) -> Iterator[Hits]:
+    """Yield the records in a mask, (N,) bool, or an index, (H,) int64, as `Hits`, if any.
+
+    `describe` is called with numbers of records; `fields` are further fields of `Hits`.
     """
-    which: IndexArray = np.flatnonzero(where) if where.dtype == bool else where.astype(np.int64)
-    if not len(which):
-        return
-    of_rows: Summary | None = None
-    if isinstance(summary, str):
-        of_rows = lambda _places, share: summary.replace("{share}", share)  # noqa: E731
-    elif summary is not None:
-        of_rows = lambda places, share: summary(which[places], share)  # noqa: E731
-    yield Hits(
-        which if owner is None else owner[which],
-        lambda place: describe(int(which[place])),
-        severity,
-        summary=of_rows,
-        edits=edits and (lambda place: edits(int(which[place]))),
-        **fields,
-    )
+    which = numbers_of(where)
+    if len(which):
+        yield Hits(which, lambda place: describe(int(which[place])), **fields)
 
 
 def described_hits(founds: Sequence[Defect], severity: Severity | None = None) -> Iterator[Hits]:

@@ -258,11 +258,7 @@ def _only(layouts: Sequence[Layout], *, is_exact: bool) -> Layout | None:
 
 
 def _is_proof(
-    boxes: Boxes,
-    evidence: _Evidence,
-    layout: Layout,
-    rows: IndexArray,
-    failing: IndexArray,
+    boxes: Boxes, evidence: _Evidence, layout: Layout, rows: IndexArray, failing: IndexArray
 ) -> bool:
     """Return whether so many boxes fail, and reach so far, that no other layout explains it."""
     if layout.unit == 1:

@@ -170,17 +170,10 @@ def test_whatever_stands_there_nothing_crashes(categories, used):
         assert not row or int(row.split("/")[0]) < n_records[part]
 
 
-@pytest.mark.parametrize(
-    ("name", "other", "signs"),
-    [
-        ("cat", "cat\u200b", "U+200B"), ("cat", "\ufeffcat", "U+FEFF"),
-        ("cat", "c\u0430t", "U+0430"), ("cat", "\uff43at", "U+FF43"),
-        ("cat", "c\U0001d5bat", "U+1D5BA"), ("T-shirt", "\u03a4\u2010shirt", "U+03A4, U+2010"),
-    ],
-)  # fmt: skip
-def test_names_that_look_the_same(name, other, signs):
-    (found,) = findings({"categories": [{"name": name}, {"name": other}]}, code="C003")
-    assert f"differs only in look-alike or invisible characters ({signs}) from" in found.message
+@pytest.mark.parametrize("other", ["cat\u200b", "\ufeffcat", " Cat"])
+def test_names_that_look_the_same(other):
+    (found,) = findings({"categories": [{"name": "cat"}, {"name": other}]}, code="C003")
+    assert "differs only in case, blanks or invisible characters from" in found.message
     assert found.edits
 
 

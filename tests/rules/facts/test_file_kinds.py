@@ -301,15 +301,6 @@ def test_segments_that_differ_from_their_png(tmp_path):
     assert "1 wrong area, such as 8 of segment 66000, which has 9 px" in message
 
 
-@pytest.mark.parametrize("bbox", [[3, 0, 4, 3], [4, 1, 3, 3], [4, 0, 5, 3], [4, 0, 3, 1]])
-def test_a_bbox_that_does_not_bound_its_pixels_in_the_png(tmp_path, bbox):
-    painted(tmp_path / "a.png", 7, 8)
-    found = of_pngs(tmp_path, bbox=bbox)
-    box = ", ".join(map(str, bbox))
-    text = f"1 wrong bbox, such as {box} of segment 8, whose pixels have 4, 0, 3, 3"
-    assert text in dict(found)["G006"]
-
-
 @pytest.mark.parametrize(
     ("size", "mode", "problem"),
     [((9, 6), "RGB", "has 9 x 6 px; its image has 9 x 5"), ((9, 5), "L", "has mode L")],
