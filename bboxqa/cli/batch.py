@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.failures import refuse_options
 from bboxqa.cli.options import (
     COMPARE,
     READ,
@@ -27,87 +28,79 @@ from bboxqa.core.interrupts import signal_of, signal_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from bboxqa.batch.discovery import Discovered
+    from bboxqa.batch.discovery import Project
     from bboxqa.batch.rows import Row, Settings
     from bboxqa.batch.run import BatchResult, Step
 
 _SHOWN = 20
 
 
+_OPTIONS = options(
+    "map", "join", "asked",
+    option("--pattern", group=READ, metavar="GLOB", help="Read only files whose names match."),
+    option(
+        "--config", group=COMPARE, shell_complete=completed_configs, metavar="FILE",
+        help="Settings in TOML (docs/batch.md); a bboxqa.toml in a project replaces them.",
+    ),
+    path_option(
+        "--out", "Folder of the results; default bboxqa-batch in the current folder.", "DIR"
+    ),
+    option(
+        "--jobs", type=click.IntRange(min=1), metavar="N",
+        help="Number of projects that run at a time; default one per core.",
+    ),
+    option(
+        "--project-timeout", rare=True, type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="Fail a project that takes longer; default no limit. Not with --scheduler.",
+    ),
+    option(
+        "--scheduler", metavar="ADDRESS",
+        help="Run on a Dask cluster: tcp://host:8786, or local:N for N processes here.",
+    ),
+    option(
+        "--resume/--fresh", default=True,
+        help="Keep results of projects that are unchanged since the last run (default), or run "
+        "all.",
+    ),
+    option(
+        "--force", is_flag=True,
+        help="Write to --out though it has other files, or another ROOT's.",
+    ),
+    option(
+        "--follow-symlinks", "follow_links", rare=True, is_flag=True,
+        help="Follow links that lead out of ROOT.",
+    ),
+    option("--images", is_flag=True, help="Examine the image files in images/ as well."),
+    option("--pages", is_flag=True, help="Write pages of each project; index.html links them."),
+    minimum_option("--min-alpha", "Fail projects with a lower pooled alpha."),
+    minimum_option(
+        "--min-f1", "Fail projects with a lower F1, whether annotators drew the same objects."
+    ),
+    choice_option(
+        "--fail-on", ("error", "warning", "info"),
+        "Fail projects with findings of this severity or a higher one; default error.",
+    ),
+    *SOURCE_OPTIONS, "memory", "raw_csv", "pseudonyms",
+    option("--dry-run", is_flag=True, help="Print the projects that are found, and stop."),
+    option("--fail-fast", rare=True, is_flag=True, help="Stop at the first project that fails."),
+    quiet_option("Print the numbers of projects only."),
+    choice_option(
+        "--log-format", ("text", "json"), "Format of progress lines outside a terminal", "text",
+        rare=True,
+    ),
+)  # fmt: skip
+
+
 @click.command(cls=Command)
 @click.argument("root", metavar="ROOT")
-@options("map", "join", "asked")
-@option("--pattern", group=READ, metavar="GLOB", help="Read only files whose names match.")
-@option(
-    "--config",
-    group=COMPARE,
-    shell_complete=completed_configs,
-    metavar="FILE",
-    help="Settings in TOML (docs/batch.md); a bboxqa.toml in a project replaces them.",
-)
-@path_option("--out", "Folder of the results; default bboxqa-batch in the current folder.", "DIR")
-@option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Number of projects that run at a time; default one per core.",
-)
-@option(
-    "--project-timeout",
-    rare=True,
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Fail a project that takes longer; default no limit. Not with --scheduler.",
-)
-@option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Run on a Dask cluster: tcp://host:8786, or local:N for N processes here.",
-)
-@option(
-    "--resume/--fresh",
-    default=True,
-    help="Keep results of projects that are unchanged since the last run (default), or run all.",
-)
-@option(
-    "--force", is_flag=True, help="Write to --out though it has other files, or another ROOT's."
-)
-@option("--follow-symlinks", rare=True, is_flag=True, help="Follow links that lead out of ROOT.")
-@option("--images", is_flag=True, help="Examine the image files in images/ as well.")
-@option("--pages", is_flag=True, help="Write pages of each project; index.html links them.")
-@minimum_option("--min-alpha", "Fail projects with a lower pooled alpha.")
-@minimum_option(
-    "--min-f1", "Fail projects with a lower F1, whether annotators drew the same objects."
-)
-@choice_option(
-    "--fail-on",
-    ("error", "warning", "info"),
-    "Fail projects with findings of this severity or a higher one; default error.",
-)
-@options(*SOURCE_OPTIONS, "memory", "raw_csv", "pseudonyms")
-@option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
-@option("--fail-fast", rare=True, is_flag=True, help="Stop at the first project that fails.")
-@quiet_option("Print the numbers of projects only.")
-@choice_option(
-    "--log-format",
-    ("text", "json"),
-    "Format of progress lines outside a terminal",
-    "text",
-    rare=True,
-)
+@_OPTIONS
 def batch(
     *,
     root: str,
-    pattern: str | None,
     out: Path | None,
-    jobs: int | None,
-    project_timeout: float | None,
-    scheduler: str | None,
     resume: bool,
-    force: bool,
-    follow_symlinks: bool,
     dry_run: bool,
-    fail_fast: bool,
     quiet: bool,
     log_format: str,
     **given: Any,
@@ -130,65 +123,53 @@ def batch(
     from bboxqa.batch.run import run_batch
     from bboxqa.batch.store import find_projects
     from bboxqa.core.parallel import cores
+    from bboxqa.core.text import count
 
     out = out or Path("bboxqa-batch")
-    config, pseudonyms = given["config"], given["pseudonyms"]
-    _check_options(root, jobs, project_timeout, scheduler, pseudonyms, dry_run=dry_run)
+    _check_options(root, given, dry_run=dry_run)
+    names = ("pattern", "jobs", "project_timeout", "scheduler", "fail_fast", "force")
+    how = {name: given.pop(name) for name in (*names, "follow_links")}
     settings = _settings(given)
     if dry_run:
-        found = find_projects(root, pattern, skip=out, follow_links=follow_symlinks)
-        _show_plan(found)
-        _warn_of_settings(root, config, found)
-        return 0
-    with _reporting(log_format, quiet=quiet) as on_project, _interruptible():
-        result = run_batch(
-            root,
-            out,
-            settings,
-            pattern=pattern,
-            jobs=jobs or cores(),
-            fresh=not resume,
-            fail_fast=fail_fast,
-            force=force,
-            follow_links=follow_symlinks,
-            project_timeout=project_timeout,
-            scheduler=scheduler,
-            on_project=on_project,
-        )
-    if not result.found.projects:
-        click.echo(
-            f"Error: {root}: no project below this folder has annotations that are read\n"
-            "Expected a folder for each project, with what `bboxqa agree` reads (docs/formats.md).",
-            err=True,
-        )
-        _show_some(result.found.unreadable, "unreadable: ", err=True)
-        _show_some(result.found.not_read, "nothing read in ", err=True)
-        return 2
+        found = find_projects(root, how["pattern"], skip=out, follow_links=how["follow_links"])
+        for project in found.projects:
+            click.echo(_planned(project))
+        click.echo(count(len(found.projects), "project"))
+        _show_some(found.left_alone, "not annotations: ", err=True)
+    else:
+        how |= {"jobs": how["jobs"] or cores(), "fresh": not resume}
+        with _reporting(log_format, quiet=quiet) as on_project, _interruptible():
+            result = run_batch(root, out, settings, on_project=on_project, **how)
+        found = result.found
+        if not found.projects:
+            click.echo(
+                f"Error: {root}: no project below this folder has annotations that are read\n"
+                "Expected a folder for each project, with what `bboxqa agree` reads "
+                "(docs/formats.md).",
+                err=True,
+            )
+    if dry_run or not found.projects:
+        _show_some(found.unreadable, "unreadable: ", err=True)
+        _show_some(found.not_read, "nothing read in ", err=True)
+        return 0 if dry_run else 2
     _show_result(result, out, quiet=quiet)
     _warn_of_names(result.rows, settings)
-    _warn_of_settings(root, config, result.found)
     return 0 if result.passed else 1
 
 
-def _check_options(
-    root: str,
-    jobs: int | None,
-    project_timeout: float | None,
-    scheduler: str | None,
-    pseudonyms: Path | None,
-    *,
-    dry_run: bool,
-) -> None:
+def _check_options(root: str, given: dict[str, Any], *, dry_run: bool) -> None:
     """Refuse options that do not go together."""
-    if project_timeout is not None and scheduler is not None:
-        raise click.UsageError("--project-timeout is for this machine only, without --scheduler")
-    if jobs is not None and scheduler is not None:
-        raise click.UsageError("--jobs is for this machine only; with --scheduler, give local:N")
-    if dry_run and pseudonyms is not None:
-        raise click.UsageError("--dry-run prints the names of files; leave out --pseudonyms")
-    if not root:
+    is_here = given["scheduler"] is None
+    refuse_options(
+        (not is_here and given["project_timeout"] is not None,
+         "--project-timeout is for this machine only, without --scheduler"),
+        (not is_here and given["jobs"] is not None,
+         "--jobs is for this machine only; with --scheduler, give local:N"),
+        (dry_run and given["pseudonyms"] is not None,
+         "--dry-run prints the names of files; leave out --pseudonyms"),
         # An empty shell variable must not stand for the current folder.
-        raise click.UsageError("ROOT is empty; name a folder or a URL")
+        (not root, "ROOT is empty; name a folder or a URL"),
+    )  # fmt: skip
 
 
 @contextmanager
@@ -215,56 +196,32 @@ def _settings(given: dict[str, Any]) -> "Settings":
     config, pseudonyms = given.pop("config"), given.pop("pseudonyms")
     flags = {name: given.pop(name) for name in ("images", "raw_csv", "pages")}
     fail_on = given.pop("fail_on")
-    choices = reading_of(None, given)
-    agree = read_agree_settings(config) if config else {}
-    validate = dict(read_validate_settings(config)) if config else {}
+    choices, said = reading_of(None, given), NO_CHOICES
+    agree, validate = {}, {}
     agree_over = {name: value for name, value in given.items() if value is not None}
     validate_over = {} if fail_on is None else {"fail_on": fail_on}
+    if config:
+        agree, validate = read_agree_settings(config), dict(read_validate_settings(config))
+        said = choices_from(read_reading_settings(config), Path(config))
     names = {name: f"--{name.replace('_', '-')}" for name in agree_over}
-    names["category_map"] = "--map"
-    agree_settings_from({**agree, **agree_over}, names=names)
+    agree_settings_from({**agree, **agree_over}, names={**names, "category_map": "--map"})
     validate_settings_from({**validate, **validate_over})
-    said = choices_from(read_reading_settings(config), Path(config)) if config else NO_CHOICES
+    # Workers may have another current folder.
+    key = None if pseudonyms is None else pseudonyms.absolute()
     return Settings(
-        agree=agree,
-        validate=validate,
-        agree_over=agree_over,
-        validate_over=validate_over,
-        choices=choices,
-        reading=said,
-        # Workers may have another current folder.
-        pseudonyms=None if pseudonyms is None else pseudonyms.absolute(),
-        **flags,
-    )
+        agree, validate, agree_over=agree_over, validate_over=validate_over, choices=choices,
+        reading=said, pseudonyms=key, **flags,
+    )  # fmt: skip
 
 
-def _show_plan(found: "Discovered") -> None:
-    """Print the projects that would be run."""
-    from bboxqa.core.text import count, one_line
+def _planned(project: "Project") -> str:
+    """Return a project that would be run as a line of text."""
+    from bboxqa.core.text import one_line
 
-    for project in found.projects:
-        files = ", ".join(str(file.relative_to(project.folder)) for file in project.files)
-        settings = ", own settings" if project.settings else ""
-        images = ", images" if project.images else ""
-        click.echo(f"{one_line(project.name)}: {one_line(files)}{images}{settings}")
-    click.echo(f"{count(len(found.projects), 'project')}")
-    _show_some(found.left_alone, "not annotations: ", err=True)
-    _show_some(found.unreadable, "unreadable: ", err=True)
-    _show_some(found.not_read, "nothing read in ", err=True)
-
-
-def _warn_of_settings(root: str, config: str | None, found: "Discovered") -> None:
-    """Warn of settings files that do not belong to any project."""
-    from bboxqa.batch.discovery import SETTINGS_FILE
-
-    settings = Path(root) / SETTINGS_FILE
-    of_projects = {project.settings for project in found.projects}
-    if config is None and settings.is_file() and settings not in of_projects:
-        click.echo(
-            f"Warning: {settings} is not in the folder of a project, and is not used; "
-            f"for all projects: --config {settings}",
-            err=True,
-        )
+    files = ", ".join(str(file.relative_to(project.folder)) for file in project.files)
+    settings = ", own settings" if project.settings else ""
+    images = ", images" if project.images else ""
+    return f"{one_line(project.name)}: {one_line(files)}{images}{settings}"
 
 
 def _warn_of_names(rows: "Sequence[Row]", settings: "Settings") -> None:
@@ -323,14 +280,9 @@ def _line_of(step: "Step", log_format: str) -> str:
 
         import msgspec
 
-        value = dataclasses.asdict(row) | {
-            "project": clean(row.project),
-            "message": clean(row.message),
-            "reused": step.reused,
-            "done": step.done,
-            "total": step.total,
-        }
-        return msgspec.json.encode(value).decode()
+        texts = {"project": clean(row.project), "message": clean(row.message)}
+        steps = {"reused": step.reused, "done": step.done, "total": step.total}
+        return msgspec.json.encode(dataclasses.asdict(row) | texts | steps).decode()
     figures = (("alpha", row.alpha), ("F1", row.f1))
     agreement = "".join(f", {name} {value:z.4f}" for name, value in figures if value is not None)
     errors = "" if row.n_errors is None else f", {count(row.n_errors, 'error')}"

@@ -43,6 +43,13 @@ def print_or_write(text: str, path: Path | None) -> None:
         write_output(path, text)
 
 
+def refuse_options(*cases: tuple[object, str]) -> None:
+    """Refuse options with the reason of the first case that is true."""
+    for is_wrong, reason in cases:
+        if is_wrong:
+            raise click.UsageError(reason)
+
+
 def refuse_inputs(
     outputs: Iterable[Path | None],
     inputs: Iterable[AnyPath | None],

@@ -447,8 +447,8 @@ COMPARING = (
 """The options of `agree` that say how annotations are compared."""
 
 
-def options(*names: str, several: bool = True) -> _Decorator[Any]:
-    """Return a decorator that adds shared options to a command, in this order.
+def options(*names: str | _Decorator[Any], several: bool = True) -> _Decorator[Any]:
+    """Return a decorator that adds shared options, by name, and others to a command, in this order.
 
     `several` says whether the threshold can be given several times.
     """
@@ -456,15 +456,16 @@ def options(*names: str, several: bool = True) -> _Decorator[Any]:
     def decorate(command: Any) -> Any:
         # click shows options in the reverse order of decoration.
         for name in reversed(names):
-            decorators = _thresholds(several=several) if name == "iou" else (_SHARED[name],)
-            for each in decorators:
-                command = each(command)
+            if name == "iou":
+                command = _thresholds(command, several=several)
+            else:
+                command = (_SHARED[name] if isinstance(name, str) else name)(command)
         return command
 
     return decorate
 
 
-def _thresholds(*, several: bool) -> tuple[_Decorator[Any], ...]:
+def _thresholds(command: Any, *, several: bool) -> Any:
     more = " Can be given several times." if several else ""
     kind: dict[str, Any] = {"type": float, "multiple": several, "metavar": "NUMBER"}
     if several:
@@ -472,10 +473,8 @@ def _thresholds(*, several: bool) -> tuple[_Decorator[Any], ...]:
         more += " 0.5:0.95 is each 0.05 from 0.5 to 0.95, as in COCO's AP."
     text = f"Least similarity of two annotations of one object; default 0.5.{more}"
     other = f"The same for a similarity that is not IoU, such as centroid.{more}"
-    return (
-        option("--threshold", group=COMPARE, rare=True, help=other, **kind),
-        option("--iou", group=COMPARE, help=text, **kind),
-    )
+    command = option("--threshold", group=COMPARE, rare=True, help=other, **kind)(command)
+    return option("--iou", group=COMPARE, help=text, **kind)(command)
 
 
 def minimum_option(name: str, text: str) -> _Decorator[Any]:

@@ -2,14 +2,14 @@
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import refuse_inputs, write_output
+from bboxqa.cli.failures import refuse_inputs, refuse_options, write_output
 from bboxqa.cli.options import (
     A_PATH,
     COMPARE,
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 _LISTED = {"text": 10, "html": 100}
 
 
-_OPTIONS = (
+_OPTIONS = options(
     option(
         "--images", group=READ, multiple=True, type=A_PATH, metavar="DIR",
         help="Folder of the images, or a folder above them and the file: they are opened and "
         "compared with the file. Can be given several times.",
     ),
     path_option("--ground-truth", "The COCO file that results belong to.", group=READ, rare=True),
-    options(*SOURCE_OPTIONS, "memory"),
+    *SOURCE_OPTIONS, "memory",
     option(
         "--select", group=COMPARE, metavar="CODES", help="Only these rules, such as P,R0; "
         "default all.", shell_complete=completed("bboxqa.rules.registry:known_rules"),
@@ -113,28 +113,21 @@ _OPTIONS = (
     option("--statistics", is_flag=True, help="Print the number of findings of each rule."),
     quiet_option("Print the numbers of findings only."),
     format_option(*FINDING_VIEWS),
-    options("written"),
+    "written",
     path_option("--report", "Write a page of html with pictures of the findings to this file."),
-    options("split"),
+    "split",
     option(
         "--top", rare=True, type=click.IntRange(min=0), metavar="NUMBER",
         help="With --report: how many images have pictures on the page; default 50, with --split "
         "1000.",
     ),
-    options("pseudonyms"),
+    "pseudonyms",
 )  # fmt: skip
-
-
-def _with_options(command: Any) -> Any:
-    # click shows options in the reverse order of decoration.
-    for each in reversed(_OPTIONS):
-        command = each(command)
-    return command
 
 
 @click.command(cls=Command)
 @files_argument("PATH…")
-@_with_options
+@_OPTIONS
 def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **given: Any) -> int:
     """Find what is wrong with files of annotations.
 
@@ -160,17 +153,21 @@ def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **
         from bboxqa.cli.console import show_notes, tracking
         from bboxqa.pipelines.result_pages import write_report
 
+        truth = given["ground_truth"]
+        shown = None if truth is None else Path(_shown(str(truth), given))
         with tracking() as progress:
-            notes = write_report(
-                report, page, progress, settings, _shown_truth(given), given["choices"]
-            )
+            notes = write_report(report, page, progress, settings, shown, given["choices"])
         show_notes(notes)
         click.echo(f"Written: {page.page}", err=True)
     is_for_readers = given["output_format"] == "text" or given["write_baseline"]
     if is_for_readers:
         _check_examined(report)
     if given["write_baseline"]:
-        _write_baseline(given["write_baseline"], report)
+        from bboxqa.rules import baseline
+
+        baseline.write(given["write_baseline"], report)
+        known = f"{len(report.findings):,} known findings"
+        click.echo(f"Written: {given['write_baseline']}, {known}", err=True)
         return 0
     _show(report, given | {"config": config})
     if not is_for_readers:
@@ -222,13 +219,6 @@ def _report(
     return baseline.new(report, known, limit)
 
 
-def _write_baseline(path: Path, report: "FoundReport") -> None:
-    from bboxqa.rules import baseline
-
-    baseline.write(path, report)
-    click.echo(f"Written: {path}, {len(report.findings):,} known findings", err=True)
-
-
 def _show(report: "FoundReport", given: dict[str, Any]) -> None:
     """Print a report, or write it."""
     output: Path | None = given["output"]
@@ -256,20 +246,13 @@ def _show(report: "FoundReport", given: dict[str, Any]) -> None:
 
 def _typed(given: dict[str, Any]) -> str:
     """Return the options that affect findings, as they are typed."""
-    deciding = ("ground_truth", "config", "select", "ignore")
-    typed = [("--images", str(folder)) for folder in given["images"] or ()]
-    typed += [
-        (f"--{name.replace('_', '-')}", str(given[name]))
-        for name in deciding
-        if given[name] is not None
-    ]
-    return "".join(f" {name} {shlex.quote(_shown(value, given))}" for name, value in typed)
-
-
-def _shown_truth(given: dict[str, Any]) -> Path | None:
-    """Return the path of the ground truth as it is shown."""
-    truth: Path | None = given["ground_truth"]
-    return None if truth is None else Path(_shown(str(truth), given))
+    typed = [("images", folder) for folder in given["images"] or ()]
+    typed += [(name, given[name]) for name in ("ground_truth", "config", "select", "ignore")]
+    return "".join(
+        f" --{name.replace('_', '-')} {shlex.quote(_shown(str(value), given))}"
+        for name, value in typed
+        if value is not None
+    )
 
 
 def _shown(path: str, given: dict[str, Any]) -> str:
@@ -299,6 +282,7 @@ def _settings(config: str | None, given: dict[str, Any]) -> "ValidateSettings":
     """Return the settings of a file, overridden by those of the command line."""
     from bboxqa.model.settings import validate_settings_from
     from bboxqa.model.settings_files import project_settings, read_validate_settings
+    from bboxqa.rules.registry import selected_codes
 
     values = dict(read_validate_settings(config) if config else project_settings(Path.cwd()))
     for name in ("select", "ignore"):
@@ -306,9 +290,7 @@ def _settings(config: str | None, given: dict[str, Any]) -> "ValidateSettings":
             values[name] = _codes(given[name])
             if not values[name]:
                 raise click.UsageError(f"--{name} names no rule")
-    for name in ("fail_on", "min_severity"):
-        if given[name] is not None:
-            values[name] = given[name]
+    values |= {name: given[name] for name in ("fail_on", "min_severity") if given[name] is not None}
     if given["show_consequences"]:
         values["show_consequences"] = True
     ignores: dict[str, list[str]] = {}
@@ -321,25 +303,19 @@ def _settings(config: str | None, given: dict[str, Any]) -> "ValidateSettings":
         values["per_file_ignores"] = ignores
     names = {name: f"--{name.replace('_', '-')}" for name in values if given.get(name)}
     settings = validate_settings_from(values, names=names)
-    _check_codes("--select" if given["select"] else "select", settings.select)
-    _check_codes("--ignore" if given["ignore"] else "ignore", settings.ignore)
-    for ignored in settings.per_file_ignores.values():
-        _check_codes("--per-file-ignores" if ignores else "per_file_ignores", ignored)
+    # Codes that match no rule are refused before files are read.
+    chosen = [(name, getattr(settings, name)) for name in ("select", "ignore")]
+    chosen += [("per_file_ignores", codes) for codes in settings.per_file_ignores.values()]
+    for name, found in chosen:
+        try:
+            selected_codes(found, ())
+        except ConfigError as error:
+            raise ConfigError(f"{names.get(name, name)}: {error}") from None
     return settings
 
 
 def _codes(text: str) -> list[str]:
     return [code.strip() for code in text.split(",") if code.strip()]
-
-
-def _check_codes(name: str, codes: Sequence[str]) -> None:
-    """Refuse codes that match no rule, before files are read."""
-    from bboxqa.rules.registry import selected_codes
-
-    try:
-        selected_codes(codes, ())
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {error}") from None
 
 
 def _check_outputs(paths: tuple[Path, ...], config: str | None, given: dict[str, Any]) -> None:
@@ -357,47 +333,27 @@ def _check_options(paths: tuple[Path, ...], given: dict[str, Any]) -> None:
     """Refuse options that contradict each other or would have no effect."""
     fix, diff, text = given["fix"], given["diff"], given["output_format"] == "text"
     baseline, write_baseline = given["baseline"], given["write_baseline"]
-    refused = (
+    is_split, is_fixing = given["split"], fix or diff
+    quiet, verbose, statistics = (given[name] for name in ("quiet", "verbose", "statistics"))
+    refuse_options(
         (not paths, "no file given; try: bboxqa validate export.json"),
-        (
-            given["unsafe_fixes"] and not (fix or diff),
-            "--unsafe-fixes goes with --fix or --diff",
-        ),
+        (given["unsafe_fixes"] and not is_fixing, "--unsafe-fixes goes with --fix or --diff"),
         (given["in_place"] and not fix, "--in-place goes with --fix"),
-        (
-            (given["split"] or given["top"] is not None) and given["report"] is None,
-            f"--{'split' if given['split'] else 'top'} is for --report, which is missing",
-        ),
-        (
-            given["pseudonyms"] and (fix or diff),
-            f"--{'fix' if fix else 'diff'} shows the file with names; leave out --pseudonyms",
-        ),
+        ((is_split or given["top"] is not None) and given["report"] is None,
+         f"--{'split' if is_split else 'top'} is for --report, which is missing"),
+        (given["pseudonyms"] and is_fixing,
+         f"--{'fix' if fix else 'diff'} shows the file with names; leave out --pseudonyms"),
         (fix and diff, "--diff writes nothing; give either --fix or --diff"),
         (baseline and write_baseline, "give either --baseline or --write-baseline"),
-        (
-            fix and not given["in_place"] and (baseline or write_baseline),
-            "a baseline is of the file, not of its fixed copy; add --in-place",
-        ),
-        (
-            given["quiet"] and given["verbose"],
-            "give either --quiet or --verbose",
-        ),
-        (
-            (given["quiet"] or given["verbose"]) and (given["statistics"] or not text),
-            "--quiet and --verbose are about text; leave out --statistics and --format",
-        ),
-        (
-            given["statistics"] and not text,
-            "--statistics is a table of its own; leave out --format",
-        ),
-        (
-            diff and (given["statistics"] or given["output"] or not text),
-            "--diff prints only changes; leave out --statistics, --out and --format",
-        ),
-    )
-    for wrong, message in refused:
-        if wrong:
-            raise click.UsageError(message)
+        (fix and not given["in_place"] and (baseline or write_baseline),
+         "a baseline is of the file, not of its fixed copy; add --in-place"),
+        (quiet and verbose, "give either --quiet or --verbose"),
+        ((quiet or verbose) and (statistics or not text),
+         "--quiet and --verbose are about text; leave out --statistics and --format"),
+        (statistics and not text, "--statistics is a table of its own; leave out --format"),
+        (diff and (statistics or given["output"] or not text),
+         "--diff prints only changes; leave out --statistics, --out and --format"),
+    )  # fmt: skip
 
 
 def _show_changes(
@@ -424,14 +380,10 @@ def _fixed(
     from bboxqa.formats.sources import list_files
     from bboxqa.pipelines.validate import fix_file
 
-    unsafe, images, truth = (given[name] for name in ("unsafe_fixes", "images", "ground_truth"))
-    choices = given["choices"]
-    for file in list_files(paths, only_checked=True, choices=choices):
+    more = {name: given[name] for name in ("images", "ground_truth", "choices")}
+    for file in list_files(paths, only_checked=True, choices=given["choices"]):
         identity = identity_of(file) if file.is_file() else None
-        fixed = fix_file(
-            file, settings, unsafe=unsafe, images=images, ground_truth=truth, choices=choices
-        )
-        yield file, fixed, identity
+        yield file, fix_file(file, settings, unsafe=given["unsafe_fixes"], **more), identity
 
 
 def _write_fixed_files(
@@ -442,14 +394,13 @@ def _write_fixed_files(
     from bboxqa.report.findings.text import change_summary
 
     in_place, result = given["in_place"], []
-    inputs = (*paths, given["ground_truth"], given["baseline"])
     for file, fixed, identity in _fixed(paths, settings, given):
         if not fixed.changes:
             result.append(file)
             click.echo(f"{file}: nothing to fix", err=True)
             continue
         if not in_place:
-            refuse_inputs([fixed_path(file)], inputs)
+            refuse_inputs([fixed_path(file)], [*paths, given["ground_truth"], given["baseline"]])
         check_fixed(file, in_place=in_place, force=given["force"])
         target = write_fixed(file, fixed.text, in_place=in_place, fixed=identity)
         result.append(target)
