@@ -165,6 +165,9 @@ def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
 ALARM = 0.05
 """An offset is systematic if the chance of a false alarm in the whole table is below this."""
 
+# Standard errors within which the differences from two others are one.
+_ALIKE = 3.0
+
 MOST_DRAWN = 20_000
 """With more pairs of annotators who share objects, counted both ways, offsets have no intervals:
 each pair takes as long as a small data set."""
@@ -207,6 +210,8 @@ def _of_pairs(
         shape = n * n_pairs, len(matched.data.image_names)
         return table_of(row, np.tile(image, n), amounts.T.ravel(), shape)
 
+    alike = [_are_alike(found, low + start, low + stop) for start, stop in ends]
+
     def evaluate(sums: FloatArray, sizes: FloatArray, counts: FloatArray) -> FloatArray:
         n_columns, n_measures = counts.shape[1], len(found.size_of)
         differences = ratio(sums.reshape(-1, n_pairs, n_columns), counts)
@@ -217,7 +222,9 @@ def _of_pairs(
             size = ratio(sizes[:, own].sum(1), counts[own].sum(0))
             # All measures side by side, as columns.
             values = np.moveaxis(differences[:, own], 0, 1).reshape(stop - start, -1)
-            offset = confirmed(values, np.tile(counts[own], (1, n_measures)))
+            weights = np.tile(counts[own], (1, n_measures))
+            mean = ratio(np.nansum(values * weights, axis=0), weights.sum(0))
+            offset = np.where(np.repeat(alike[place], n_columns), mean, confirmed(values, weights))
             result[0, place] = offset.reshape(n_measures, n_columns)
             result[1, place] = 100 * result[0, place] / size[found.size_of]
         return result.reshape(-1, n_columns)
@@ -234,6 +241,20 @@ def _of_pairs(
     )
     figures = np.column_stack([offset, centred_intervals(offset, drawn)])
     return np.moveaxis(figures.reshape(2, len(ends), len(found.size_of), 3), 3, 1)
+
+
+def _are_alike(found: BoxDifferences, start: int, stop: int) -> BoolArray:
+    """Return (K,) bool: the differences from exactly two others do not differ from each other.
+
+    The one nearer to 0 of two that differ by chance alone would be too near to 0.
+    """
+    if stop - start != 2:
+        return np.zeros(len(found.size_of), np.bool_)
+    of_each = [found.differences[found.pair == pair] for pair in (start, stop - 1)]
+    one, other = (each.mean(0) for each in of_each)
+    error = np.sqrt(sum(each.var(0) / len(each) for each in of_each))
+    result: BoolArray = np.abs(one - other) < _ALIKE * error
+    return result
 
 
 def p_values(figures: FloatArray, n_images: IndexArray) -> FloatArray:
@@ -280,9 +301,10 @@ def offsets(matched: MatchedUnits) -> Table:
     A row for each annotator and edge of the box; positive is to the right, or down. The difference
     from each other annotator is the mean over the objects that both drew, also of boxes that are
     too far apart to match. The offset is the value that others with 60 % of the weight confirm: the
-    median difference of three others, the one nearer to 0 of two, and 0 if these contradict each
-    other. One displaced annotator thus does not displace the others. The weights are the numbers of
-    shared objects, capped at the second largest.
+    median difference of three others. Of two others it is their mean where they differ by chance
+    alone, else the one nearer to 0, and 0 if they contradict each other. One displaced annotator
+    thus does not displace the others. The weights are the numbers of shared objects, capped at the
+    second largest.
 
     Columns: annotator; edge; n, the number of objects that others drew as well, and n_others, the
     number of these others; offset_px with its 95 % interval over images; median_px, the same from
