@@ -15,7 +15,7 @@ from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, ids_of, summary
-from bboxqa.rules.base.rule import Defect, Rule
+from bboxqa.rules.base.rule import Defect, rule
 from bboxqa.rules.facts.authorship import (
     Authorship,
     authorship,
@@ -397,11 +397,8 @@ _OF_TWO = ((1, "ann"), (1, "bob"), (2, "ann"), (2, "bob"))
 _ELSEWHERE = {"bbox": [50, 10, 20, 30]}
 
 RULES = (
-    Rule(
-        code="A001",
-        title="annotators are named inconsistently",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "A001 error: annotators are named inconsistently",
         breaks="Annotations count for the wrong annotator or for none, so agreement is wrong.",
         explanation="""It is an error if keys of an annotation name different annotators, only some
             records name one, or a list stands in place of a name. It is a warning if names differ
@@ -411,11 +408,8 @@ RULES = (
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
         check=_inconsistent,
     ),
-    Rule(
-        code="A002",
-        title="annotator is not in the list of the image",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "A002 error: annotator is not in the list of the image",
         breaks="Tools that use the list drop the annotation; others count one annotator too many.",
         explanation="""The rater_list or annotators of an image lacks somebody whom an annotation on
             it names. Complete the list, or correct the annotation.""",
@@ -426,11 +420,8 @@ RULES = (
         good={"images": [_TWO], "annotations": [{"rater": "ann"}, {"rater": "bob", **_ELSEWHERE}]},
         check=_uninvited,
     ),
-    Rule(
-        code="A003",
-        title="image or annotator without expected annotations",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "A003 warning: image or annotator without expected annotations",
         breaks="Missing work looks like an annotator who saw nothing, and so like disagreement.",
         explanation="""Where most images have two annotators or more, it is a warning if an
             image has one, or a listed annotator has no annotation. It is an info finding if an
@@ -443,11 +434,8 @@ RULES = (
         good={"images": [_TWO, _TWO], "annotations": _on_images(*_OF_TWO)},
         check=_incomplete,
     ),
-    Rule(
-        code="A004",
-        title="two annotators with identical boxes",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "A004 warning: two annotators with identical boxes",
         breaks="Agreement is measured on copies, so it is 1 there.",
         explanation="""Two annotators have boxes that are equal to the last digit on an image where
             each has at least 3 annotations, on 3 such images or more than half of those that both

@@ -11,7 +11,7 @@ from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, record_edit, summary
-from bboxqa.rules.base.rule import LazyEdits, Rule, described_hits
+from bboxqa.rules.base.rule import LazyEdits, described_hits, rule
 from bboxqa.rules.facts.boxes import inside, overshoot, rounded_number, rounded_values
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import (
@@ -115,11 +115,8 @@ _TALL = [
 _IMAGES = [{"width": w, "height": h} for w, h in ((100, 80), (120, 80), (100, 120))]
 
 RULES = (
-    Rule(
-        code="B005",
-        title="boxes look like x1, y1, x2, y2, or numbers in another order",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "B005 error: boxes look like x1, y1, x2, y2, or numbers in another order",
         breaks="Boxes are read far too large, and AP falls to about 0 without an error.",
         explanation="""COCO's boxes are x, y, width, height. As such, a fifth of the boxes of the
             file, or of an image of five or more, contradict their outline, image or area; in
@@ -136,11 +133,8 @@ RULES = (
         check=partial(_layout, "B005"),
         fix="unsafe",
     ),
-    Rule(
-        code="B006",
-        title="boxes look like centre-x, centre-y, width, height",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "B006 error: boxes look like centre-x, centre-y, width, height",
         breaks="Boxes are read shifted by half their size, and IoU is at most 1/7.",
         explanation="""COCO's boxes start with their top left corner. As such, a fifth of the boxes
             of the file, or of an image of five or more, contradict their outline or image; with
@@ -156,11 +150,8 @@ RULES = (
         check=partial(_layout, "B006"),
         fix="unsafe",
     ),
-    Rule(
-        code="B007",
-        title="boxes look normalised to 0 to 1, 100 or 1000",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "B007 error: boxes look normalised to 0 to 1, 100 or 1000",
         breaks="All boxes lie in the corner of their image, and nothing is learned or found.",
         explanation="""COCO's boxes are in pixels. These are shares of the image of 0 to 1, 100 or
             1000, as outlines, areas and sizes prove. The unsafe fix multiplies boxes, and outlines
@@ -170,11 +161,8 @@ RULES = (
         check=partial(_layout, "B007"),
         fix="unsafe",
     ),
-    Rule(
-        code="B012",
-        title="width and height of images look swapped",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "B012 warning: width and height of images look swapped",
         breaks="Tools that clip boxes cut objects off, and masks have the wrong shape.",
         explanation="""At least five boxes extend beyond their images, and all boxes of these images
             lie inside after width and height are swapped. Compare with the images (rule M004), then
@@ -184,11 +172,8 @@ RULES = (
         check=_swapped,
         requires=("B014",),
     ),
-    Rule(
-        code="B014",
-        title="same box on images of several sizes",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "B014 warning: same box on images of several sizes",
         breaks="Training and evaluation take background for objects.",
         explanation="""Boxes with the same four numbers are on images of at least 3 sizes, more in
             large files: annotations of one image were copied to others. It is an error if nine

@@ -8,10 +8,10 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts, su
 from bboxqa.formats.columns import Form
 from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, record_edit
-from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.boxes import (
     becomes_degenerate,
     clipped,
@@ -294,10 +294,8 @@ def _doubtful_areas(document: Document, bare: BoolArray) -> BoolArray:
 
 
 RULES = (
-    Rule(
-        code="B001",
-        title="box without area",
-        severity=Severity.ERROR,
+    rule(
+        "B001 error: box without area",
         breaks="Losses become NaN, and the IoU of the object with everything is 0.",
         explanation="""The width or the height of a box is 0 or negative. The unsafe fix writes the
             bounds of the outline, or makes negative sides positive; an annotation with a side of 0
@@ -308,10 +306,8 @@ RULES = (
         fix="unsafe",
         requires=("R008",),
     ),
-    Rule(
-        code="B002",
-        title="box outside its image",
-        severity=Severity.ERROR,
+    rule(
+        "B002 error: box outside its image",
         breaks="Training learns an object that does not exist, and evaluation counts it as missed.",
         explanation="""No part of the box lies inside its image: it belongs to another image, or the
             size of the image is wrong. Look at the image, then move the box or delete it.""",
@@ -320,10 +316,8 @@ RULES = (
         check=_outside,
         requires=("F004", "S015", "B014", "T003"),
     ),
-    Rule(
-        code="B003",
-        title="box extends beyond its image",
-        severity=Severity.WARNING,
+    rule(
+        "B003 warning: box extends beyond its image",
         breaks="Albumentations stops with ValueError; other tools silently clip the box.",
         explanation="""The box extends beyond its image by more than `overshoot_px`. The unsafe fix
             clips it if enough of it is left, but not if a fifth of the boxes of the file or of some
@@ -335,10 +329,8 @@ RULES = (
         fix="unsafe",
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
     ),
-    Rule(
-        code="B004",
-        title="box extends beyond its image by a pixel or less",
-        severity=Severity.INFO,
+    rule(
+        "B004 info: box extends beyond its image by a pixel or less",
         breaks="Strict checks stop at a fraction of a pixel (Albumentations raises ValueError).",
         explanation="""The box extends beyond its image by at most `overshoot_px`, by rounding,
             resizing or counting pixels from 1. The unsafe fix clips the box and its area, but not
@@ -349,10 +341,8 @@ RULES = (
         fix="unsafe",
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
     ),
-    Rule(
-        code="B008",
-        title="box of less than two pixels",
-        severity=Severity.WARNING,
+    rule(
+        "B008 warning: box of less than two pixels",
         breaks="The box vanishes when the image is scaled down, and detectors miss it.",
         explanation="""A side of the box is shorter than `min_side_px`, usually by a click instead
             of a drag. Delete or redraw it; if objects are that small, lower `min_side_px`.""",
@@ -361,10 +351,8 @@ RULES = (
         check=_small,
         requires=("B014",),
     ),
-    Rule(
-        code="B009",
-        title="box is very long and thin",
-        severity=Severity.WARNING,
+    rule(
+        "B009 warning: box is very long and thin",
         breaks="No anchor has such a shape, and one pixel changes the IoU considerably.",
         explanation="""The longer side is more than `max_aspect_ratio` times the shorter side. Often
             a corner was misplaced, but poles and lines do have this shape.""",
@@ -373,10 +361,8 @@ RULES = (
         check=_long,
         requires=("F004", "S015", "B008", "B014"),
     ),
-    Rule(
-        code="B010",
-        title="box covers the whole image",
-        severity=Severity.INFO,
+    rule(
+        "B010 info: box covers the whole image",
         breaks="The detector learns to predict whole images.",
         explanation="""The box covers at least `max_image_share` of its image, as in close-ups, and
             in image labels that were converted to boxes.""",
@@ -385,10 +371,8 @@ RULES = (
         check=_whole_image,
         requires=("F004", "S015", "B014"),
     ),
-    Rule(
-        code="B011",
-        title="area differs from the area of the outline",
-        severity=Severity.WARNING,
+    rule(
+        "B011 warning: area differs from the area of the outline",
         breaks="AP_S, AP_M and AP_L of COCOeval describe other objects.",
         explanation="""The area is 0 or negative, or differs by more than `area_tolerance` from the
             area of the outline inside its image, or of the box without an outline. The fix

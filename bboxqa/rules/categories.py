@@ -15,7 +15,7 @@ from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, record_edit
-from bboxqa.rules.base.rule import MANY, Defect, LazyEdits, Rule
+from bboxqa.rules.base.rule import MANY, Defect, LazyEdits, rule
 from bboxqa.rules.facts.document import Document
 
 # If more ids are missing, as a multiple of the existing ids, the ids are random numbers.
@@ -321,11 +321,8 @@ def _example(*categories: dict[str, Any]) -> dict[str, Any]:
 _CELLS: dict[str, Any] = {"id": 1, "name": "rbc", "supercategory": "cells"}
 
 RULES = (
-    Rule(
-        code="C001",
-        title="category id used twice",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "C001 error: category id used twice",
         breaks="pycocotools keeps the last category with the id, so the first class is lost.",
         explanation="""Two categories have the same id, usually because lists were joined. Give the
             later one, and its annotations, a new id. It is a warning if the two are equal in all
@@ -335,11 +332,8 @@ RULES = (
         check=_repeated_id,
         fix="safe",
     ),
-    Rule(
-        code="C002",
-        title="category name used twice",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "C002 warning: category name used twice",
         breaks="A model learns to distinguish two classes that are the same.",
         explanation="""Two categories have the same name and different ids. Give their annotations
             one id, or rename the later category. It is an info finding for the root category of
@@ -349,11 +343,8 @@ RULES = (
         check=_repeated_name,
         requires=("C001",),
     ),
-    Rule(
-        code="C003",
-        title="category names that differ only in case, blanks or invisible characters",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "C003 warning: category names that differ only in case, blanks or invisible characters",
         breaks="A model learns to distinguish two classes that are the same.",
         explanation="""Two names differ only in case, blanks, Unicode form or invisible characters.
             The unsafe fix moves the annotations of the later category to the first and removes it,
@@ -363,11 +354,8 @@ RULES = (
         check=_nearly_repeated_name,
         fix="unsafe",
     ),
-    Rule(
-        code="C004",
-        title="category without annotations",
-        severity=Severity.INFO,
-        scope="data set",
+    rule(
+        "C004 info: category without annotations",
         breaks="Trainers add an output that the model never learns.",
         explanation="""A category is listed, but no annotation has it, which is right in one of
             several files. Remove a category from all files or from none; otherwise class numbers
@@ -376,11 +364,8 @@ RULES = (
         good=_example({}, {}),
         check=_unused,
     ),
-    Rule(
-        code="C005",
-        title="root category of a Roboflow export",
-        severity=Severity.INFO,
-        scope="data set",
+    rule(
+        "C005 info: root category of a Roboflow export",
         breaks="Tools that count categories shift the labels of all others by one.",
         explanation="""The category with id 0 is the supercategory of all others, and no annotation
             has it, as in exports of Roboflow. The unsafe fix removes it; first look at the other
@@ -390,11 +375,8 @@ RULES = (
         check=_synthetic_root,
         fix="unsafe",
     ),
-    Rule(
-        code="C006",
-        title="category ids that do not count from 1",
-        severity=Severity.INFO,
-        scope="data set",
+    rule(
+        "C006 info: category ids that do not count from 1",
         breaks="""CVAT rejects category id 0, Datumaro reads it as no label, and gaps break other
             tools.""",
         explanation="""COCO allows an id 0 and gaps, but many tools use ids as class numbers. Number
@@ -403,10 +385,8 @@ RULES = (
         good=_example({"id": 2}, {"id": 1}),
         check=_gaps,
     ),
-    Rule(
-        code="C007",
-        title="category maps of files contradict each other",
-        severity=Severity.ERROR,
+    rule(
+        "C007 error: category maps of files contradict each other",
         scope="files",
         breaks="A model trained on one file is evaluated on the other with the wrong classes.",
         explanation="""In an earlier file the same id has another name, or the same name has another
@@ -416,10 +396,8 @@ RULES = (
         good=_example({"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}),
         check=_contradictions,
     ),
-    Rule(
-        code="C008",
-        title="category name is empty or not text",
-        severity=Severity.ERROR,
+    rule(
+        "C008 error: category name is empty or not text",
         breaks="Classes cannot be distinguished, and code that sorts names stops with a TypeError.",
         explanation="""The name of a category is empty, only blanks, null, or not text. Write the
             name that annotators use for the class.""",
@@ -428,11 +406,8 @@ RULES = (
         check=_empty_name,
         requires=("S012",),
     ),
-    Rule(
-        code="C009",
-        title="category name with invisible characters",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "C009 warning: category name with invisible characters",
         breaks="Code that looks the class up by name does not find it.",
         explanation="""A name has zero-width characters, or a trailing blank or line end. The unsafe
             fix removes them; the other files of the data set need the same name. In the example,

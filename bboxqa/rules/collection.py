@@ -15,7 +15,7 @@ from bboxqa.formats.columns import Kind
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, record_defect, record_edit, summary
-from bboxqa.rules.base.rule import Defect, Rule, hits
+from bboxqa.rules.base.rule import Defect, hits, rule
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.box_overlaps import are_many, first_equal, overlapping
 from bboxqa.rules.facts.boxes import figure, figure_unlike
@@ -381,10 +381,8 @@ _DOG = {"categories": [{}, {"name": "dog"}]}
 _NEARLY = {"bbox": [10, 10, 20, 31]}
 
 RULES = (
-    Rule(
-        code="C010",
-        title="track with several categories",
-        severity=Severity.WARNING,
+    rule(
+        "C010 warning: track with several categories",
         breaks="Trackers learn that an object becomes another one.",
         explanation="""Some annotations of a track have another category than most. Give all the
             same category, or split the track.""",
@@ -393,11 +391,8 @@ RULES = (
         check=_of_several_categories,
         needs=("tracks",),
     ),
-    Rule(
-        code="D001",
-        title="annotation is in the file twice",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "D001 warning: annotation is in the file twice",
         breaks="Even a perfect model misses one of the two, and recall and AP fall.",
         explanation="""Two annotations of one image are equal in all keys except the id. It is an
             error if they are a twentieth of the annotations. The fix removes all but the first,
@@ -407,11 +402,8 @@ RULES = (
         check=_exact,
         fix="safe",
     ),
-    Rule(
-        code="D002",
-        title="object annotated twice by one annotator",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "D002 warning: object annotated twice by one annotator",
         breaks="Evaluation expects two detections of one object: recall and AP fall.",
         explanation="""Two boxes of one image, one category and one annotator have an IoU of at
             least 0.9 (duplicate_iou). Crowds, and boxes without a name on an image given to several
@@ -421,11 +413,8 @@ RULES = (
         check=partial(_near, same=True),
         requires=("B014",),
     ),
-    Rule(
-        code="D003",
-        title="object with two categories by one annotator",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "D003 warning: object with two categories by one annotator",
         breaks="One or both labels are wrong: training penalises either answer.",
         explanation="""Two boxes of one image, one annotator and different categories have an IoU of
             at least 0.9 (duplicate_iou). Delete one of them. Ignore D003 if objects may have
@@ -435,10 +424,8 @@ RULES = (
         check=partial(_near, same=False),
         requires=("B014",),
     ),
-    Rule(
-        code="D004",
-        title="track twice in one image",
-        severity=Severity.WARNING,
+    rule(
+        "D004 warning: track twice in one image",
         breaks="Evaluation of tracking counts a false positive and a switch of identities.",
         explanation="""Two annotations of one image by the same annotator belong to the same track,
             which is one object. Give them different tracks, or delete one.""",
@@ -447,11 +434,8 @@ RULES = (
         check=_track_twice,
         needs=("tracks",),
     ),
-    Rule(
-        code="Q001",
-        title="category with few annotations, or with nearly all",
-        severity=Severity.INFO,
-        scope="data set",
+    rule(
+        "Q001 info: category with few annotations, or with nearly all",
         breaks="A model hardly learns a rare category, and its AP depends on a few objects.",
         explanation="""Categories with 1 to 9 annotations are counted, and one of several with more
             than 90 % of all. Collect more images, merge categories, or weight them in training.""",
@@ -459,11 +443,8 @@ RULES = (
         good={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(10)]},
         check=_balance,
     ),
-    Rule(
-        code="Q002",
-        title="size is unusual for the category",
-        severity=Severity.INFO,
-        scope="data set",
+    rule(
+        "Q002 info: size is unusual for the category",
         breaks="It is often a slip of the mouse or a wrong category.",
         explanation="""The logarithm of the area is more than 6 robust standard deviations (1.4826
             times the median absolute deviation, at least 0.25) from the median of its category of
@@ -473,11 +454,8 @@ RULES = (
         check=_sizes,
         requires=("F004", "S015", "B002", "B008", "B009", "B010", "B014", "T003"),
     ),
-    Rule(
-        code="Q003",
-        title="image with an unusual number of annotations",
-        severity=Severity.INFO,
-        scope="data set",
+    rule(
+        "Q003 info: image with an unusual number of annotations",
         breaks="Such images weigh more than others, and can exhaust the memory of a batch.",
         explanation="""log(1 + n) of the n annotations is more than 6 robust standard deviations
             (1.4826 times the median absolute deviation, at least 0.2) from the median of at least 8

@@ -23,7 +23,7 @@ from bboxqa.rules.base.reporting import (
     summary,
     value_at,
 )
-from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.base.rule import Rule, rule
 from bboxqa.rules.facts.document import Document, Records
 from bboxqa.rules.facts.file_kinds import kind_of
 
@@ -328,10 +328,8 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Checked:
 _TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
 
 RULES: tuple[Rule, ...] = (
-    Rule(
-        code="S003",
-        title="id is not a valid whole number",
-        severity=Severity.ERROR,
+    rule(
+        "S003 error: id is not a valid whole number",
         breaks='pycocotools finds nothing for text or 12.0, and cannot evaluate ids such as "a".',
         explanation="""An id is text, a fraction, negative, too large, or no number. The fix
             writes "7" and 7.0 as 7, with the references to it, if no other record has that id.
@@ -342,11 +340,8 @@ RULES: tuple[Rule, ...] = (
         check=_id_types,
         fix="safe",
     ),
-    Rule(
-        code="I001",
-        title="annotation id used twice",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "I001 error: annotation id used twice",
         breaks="pycocotools returns the last annotation with the id instead of the others.",
         explanation="""Several annotations have the same id, often because files were joined. The
             fix gives every later one a new id above all others.""",
@@ -356,11 +351,8 @@ RULES: tuple[Rule, ...] = (
         fix="safe",
         requires=("D001",),
     ),
-    Rule(
-        code="I002",
-        title="image id used twice",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "I002 error: image id used twice",
         breaks="Annotations of all images with the id are drawn and evaluated on the last.",
         explanation="""Several images have the same id, so it is unknown which of them an annotation
             belongs to. Look the annotations up in the files that were joined, and renumber.""",
@@ -368,10 +360,8 @@ RULES: tuple[Rule, ...] = (
         good={"images": [{}, {"id": 2}], "annotations": [{}, {"image_id": 2}]},
         check=partial(_repeated, "images"),
     ),
-    Rule(
-        code="I003",
-        title="annotation id is 0",
-        severity=Severity.WARNING,
+    rule(
+        "I003 warning: annotation id is 0",
         breaks="COCOeval treats the id 0 as no match: a correct detection counts as false.",
         explanation="""Annotation ids have to start at 1. The fix gives this annotation a new id
             above all others.""",
@@ -380,10 +370,8 @@ RULES: tuple[Rule, ...] = (
         check=_zero,
         fix="safe",
     ),
-    Rule(
-        code="I004",
-        title="annotation refers to a missing record",
-        severity=Severity.ERROR,
+    rule(
+        "I004 error: annotation refers to a missing record",
         breaks="COCOeval leaves the annotation out; detectron2 stops with a KeyError.",
         explanation="""No image has the image_id of the annotation, or no category its category_id.
             The unsafe fix removes the annotation, unless more than half of all refer to missing
@@ -393,10 +381,8 @@ RULES: tuple[Rule, ...] = (
         check=_orphans,
         fix="unsafe",
     ),
-    Rule(
-        code="I005",
-        title="reference has another type than the id",
-        severity=Severity.ERROR,
+    rule(
+        "I005 error: reference has another type than the id",
         breaks='"0", 0.0 and 0 are different ids: pycocotools finds no annotations for the image.',
         explanation="""The reference is text where the id is a number, or the other way round, or it
             is 7.0 where the id is 7. The fix writes both as whole numbers.""",
@@ -405,11 +391,8 @@ RULES: tuple[Rule, ...] = (
         check=_mixed_types,
         fix="safe",
     ),
-    Rule(
-        code="I006",
-        title="file_name used by several images",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "I006 warning: file_name used by several images",
         breaks="The image counts several times, and can be in training and test data.",
         explanation="""Several image records have the same file_name. It is an info finding if
             they are of several annotators. Otherwise files were joined without merging common
@@ -421,11 +404,8 @@ RULES: tuple[Rule, ...] = (
         good={"images": [{}, {"file_name": "b/a.jpg"}], "annotations": [{}, {"image_id": 2}]},
         check=_shared_files,
     ),
-    Rule(
-        code="I007",
-        title="image without annotations",
-        severity=Severity.INFO,
-        scope="data set",
+    rule(
+        "I007 info: image without annotations",
         breaks="Objects in an unfinished image are learned as background.",
         explanation="""No annotation refers to the image: it shows no objects, or is not annotated
             yet. It is a warning if no image has annotations.""",

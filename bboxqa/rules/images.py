@@ -13,10 +13,10 @@ from bboxqa.core.arrays import BoolArray
 from bboxqa.core.file_names import is_foreign, normalised_name
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, record_edit
-from bboxqa.rules.base.rule import Defect, Rule
+from bboxqa.rules.base.rule import Defect, rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
 
@@ -284,10 +284,8 @@ def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[st
 
 
 RULES = (
-    Rule(
-        code="M001",
-        title="image file missing",
-        severity=Severity.ERROR,
+    rule(
+        "M001 error: image file missing",
         scope="images",
         breaks="Pillow stops training with a FileNotFoundError; OpenCV returns None.",
         explanation="""No file in the image folders, or next to the COCO file in one of them, has
@@ -299,10 +297,8 @@ RULES = (
         check=_missing,
         fix="unsafe",
     ),
-    Rule(
-        code="M002",
-        title="image file that cannot be decoded",
-        severity=Severity.ERROR,
+    rule(
+        "M002 error: image file that cannot be decoded",
         scope="images",
         breaks="Training stops in the middle of an epoch, or the lower part of the image is grey.",
         explanation="""The file is empty, truncated, not an image, or has more than a gigapixel.
@@ -312,10 +308,8 @@ RULES = (
         good=_one("whole.jpg"),
         check=_undecodable,
     ),
-    Rule(
-        code="M003",
-        title="size differs from the size of the image file",
-        severity=Severity.ERROR,
+    rule(
+        "M003 error: size differs from the size of the image file",
         scope="images",
         breaks="Boxes are misplaced, and masks differ in size from the image.",
         explanation="""Width and height differ from the file with its EXIF orientation applied. The
@@ -326,10 +320,8 @@ RULES = (
         check=partial(_other_size, are_swapped=False),
         fix="unsafe",
     ),
-    Rule(
-        code="M004",
-        title="width and height swapped compared with the image file",
-        severity=Severity.ERROR,
+    rule(
+        "M004 error: width and height swapped compared with the image file",
         scope="images",
         breaks="""Of OpenCV and Pillow, only one applies the EXIF orientation: one misplaces all
             boxes.""",
@@ -341,10 +333,8 @@ RULES = (
         check=partial(_other_size, are_swapped=True),
         fix="unsafe",
     ),
-    Rule(
-        code="M005",
-        title="file name is not a plain path",
-        severity=Severity.WARNING,
+    rule(
+        "M005 warning: file name is not a plain path",
         breaks="The images are found on one computer only.",
         explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes.
             Write paths relative to the image folder. The unsafe fix replaces backslashes by
@@ -354,11 +344,8 @@ RULES = (
         check=_bound_to_one_place,
         fix="unsafe",
     ),
-    Rule(
-        code="M006",
-        title="file names that differ only in case or Unicode form",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "M006 warning: file names that differ only in case or Unicode form",
         breaks="On Windows and macOS both names are one file, and one image overwrites the other.",
         explanation="""Two file names differ only in case, slashes, or the Unicode form of their
             letters. Rename one of the files, and its record; if they are the same path, remove one
@@ -371,10 +358,8 @@ RULES = (
         check=_nearly_same,
         requires=("M009",),
     ),
-    Rule(
-        code="M007",
-        title="image file without a record",
-        severity=Severity.INFO,
+    rule(
+        "M007 info: image file without a record",
         scope="images",
         breaks="It goes unnoticed that images are not annotated yet, or were not exported.",
         explanation="""No image record names these files of the image folder. That is right for
@@ -386,10 +371,8 @@ RULES = (
         },
         check=_unnamed,
     ),
-    Rule(
-        code="M009",
-        title="image twice in one file",
-        severity=Severity.WARNING,
+    rule(
+        "M009 warning: image twice in one file",
         scope="images",
         breaks="The image weighs twice, and a random split puts one into each part.",
         explanation="""Two records with different names have image files with equal bytes, or refer
@@ -399,10 +382,8 @@ RULES = (
         good=_one("a.jpg"),
         check=_twice,
     ),
-    Rule(
-        code="M011",
-        title="image file has another format than its name says",
-        severity=Severity.WARNING,
+    rule(
+        "M011 warning: image file has another format than its name says",
         scope="images",
         breaks="Decoders that are chosen by the name stop at the file.",
         explanation="""The first bytes of an image file belong to another format than its name says.
@@ -411,10 +392,8 @@ RULES = (
         good=_one("a.png"),
         check=_other_format,
     ),
-    Rule(
-        code="M012",
-        title="file name with escapes of a URL",
-        severity=Severity.WARNING,
+    rule(
+        "M012 warning: file name with escapes of a URL",
         breaks="No loader finds the image: the file has a blank in its name, not %20.",
         explanation="""The file name has escapes such as %20 for a blank, like the path of a URL.
             The unsafe fix writes the characters, unless another image has that name.""",

@@ -5,10 +5,10 @@ from bboxqa.core.text import count
 from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.heads import absence_of, content_words
 from bboxqa.formats.records import LISTS
-from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows
-from bboxqa.rules.base.rule import Defect, Rule
+from bboxqa.rules.base.rule import Defect, rule
 from bboxqa.rules.facts.document import Document, n_records
 
 _AROUND = 40
@@ -174,11 +174,8 @@ def _large(document: Document, settings: ValidateSettings) -> Checked:
 
 
 RULES = (
-    Rule(
-        code="F001",
-        title="file is not valid JSON",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "F001 error: file is not valid JSON",
         breaks="No tool can load the file: every JSON reader stops at this byte.",
         explanation="""The text is not JSON from this byte on: it was cut off, or a comma is left
             before a bracket. The records before the break are checked. Export the file again, or
@@ -187,11 +184,8 @@ RULES = (
         good=_PLAIN,
         check=_broken,
     ),
-    Rule(
-        code="F002",
-        title="text follows the document",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "F002 error: text follows the document",
         breaks="Python's decoder stops with 'Extra data'.",
         explanation="""The file continues after the end of the document, as when a shorter file is
             written over a longer one. The unsafe fix removes that text; first check that it is not
@@ -201,11 +195,8 @@ RULES = (
         check=_trailing,
         fix="unsafe",
     ),
-    Rule(
-        code="F003",
-        title="encoding is not plain UTF-8",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "F003 warning: encoding is not plain UTF-8",
         breaks="""Python's decoder, and so pycocotools, refuses a byte order mark and other
             encodings.""",
         explanation="""JSON is UTF-8 without a byte order mark. The fix writes the same text as
@@ -215,26 +206,18 @@ RULES = (
         check=_encoding,
         fix="safe",
     ),
-    Rule(
-        code="F004",
-        title="number is NaN or infinite",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "F004 error: number is NaN or infinite",
         breaks="Strict readers refuse the whole file; in Python, IoU and losses become NaN.",
         explanation="""A number is NaN, Infinity, or too large for a float, from a division by 0 or
             the bounds of an empty outline. Redraw the annotation or remove it.""",
-        bad=(
-            '{"images": [], "categories": [], '
-            '"annotations": [{"id": 1, "bbox": [NaN, 1e400, -Infinity, 3]}]}'
-        ),
+        bad='{"images": [], "categories": [], '
+        '"annotations": [{"id": 1, "bbox": [NaN, 1e400, -Infinity, 3]}]}',
         good={"annotations": [{"bbox": [0.0, 1e-300, 20, 30]}]},
         check=_not_finite,
     ),
-    Rule(
-        code="F005",
-        title="key appears twice",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "F005 error: key appears twice",
         breaks="Readers keep the last value and drop the others silently.",
         explanation="""An object has the same key more than once, often because files were joined by
             hand. Decide which value is right and delete the others.""",
@@ -242,11 +225,8 @@ RULES = (
         good={"annotations": [{"id": 1, "attributes": {"id": 1}}]},
         check=_repeated,
     ),
-    Rule(
-        code="F006",
-        title="top level is neither an object nor a list of results",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "F006 error: top level is neither an object nor a list of results",
         breaks="pycocotools stops: 'annotation file format … not supported'.",
         explanation="""A COCO file is an object with the lists images, annotations and categories,
             or a list of results of a detector (image_id, category_id, bbox, score).""",
@@ -254,11 +234,8 @@ RULES = (
         good=_PLAIN,
         check=_not_object,
     ),
-    Rule(
-        code="F007",
-        title="file is large",
-        severity=Severity.INFO,
-        scope="data set",
+    rule(
+        "F007 info: file is large",
         breaks="Loaders that hold the file as Python objects can run out of memory.",
         explanation="""The file is larger than `large_file_mb`. Split it, write coordinates with
             fewer digits, or store masks as compressed run lengths.""",

@@ -10,10 +10,10 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.columns import Kind
 from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, found_defects
-from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.boxes import figure, overshoot
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import in_other_layout
@@ -192,10 +192,8 @@ def _pose(*keypoints: int, number: int = 2, **category: Any) -> dict[str, Any]:
 
 
 RULES = (
-    Rule(
-        code="K001",
-        title="keypoints do not fit their category or their number",
-        severity=Severity.ERROR,
+    rule(
+        "K001 error: keypoints do not fit their category or their number",
         breaks="COCOeval stops, and ignores objects whose num_keypoints is 0.",
         explanation="""Keypoints are x, y and visibility of each point that the category names, and
             num_keypoints counts those with a visibility above 0. The fix corrects the count. Export
@@ -206,10 +204,8 @@ RULES = (
         needs=("keypoints",),
         fix="safe",
     ),
-    Rule(
-        code="K002",
-        title="visibility of a keypoint is not 0, 1 or 2",
-        severity=Severity.WARNING,
+    rule(
+        "K002 warning: visibility of a keypoint is not 0, 1 or 2",
         breaks="Programs differ in which of the points they take as labelled.",
         explanation="""The visibility of a keypoint is 0 (not labelled), 1 (labelled, but hidden) or
             2 (visible). Map other numbers to the three.""",
@@ -218,10 +214,8 @@ RULES = (
         check=_odd_visibility,
         needs=("keypoints",),
     ),
-    Rule(
-        code="K003",
-        title="labelled keypoint at (0, 0)",
-        severity=Severity.WARNING,
+    rule(
+        "K003 warning: labelled keypoint at (0, 0)",
         breaks="A model learns to place the point in the corner of the image.",
         explanation="""A keypoint has visibility 1 or 2 and lies at (0, 0), which stands for points
             that are not labelled. Write 0 as the visibility, or the position of the point.""",
@@ -230,10 +224,8 @@ RULES = (
         check=_at_origin,
         needs=("keypoints",),
     ),
-    Rule(
-        code="K004",
-        title="keypoint outside its image, or far from its box",
-        severity=Severity.WARNING,
+    rule(
+        "K004 warning: keypoint outside its image, or far from its box",
         breaks="Crops of the object do not contain the point, and OKS uses another scale.",
         explanation="""A labelled keypoint lies outside its image by more than `overshoot_px`, or
             further from its box than the length of the box. The points or the box belong to another
@@ -243,10 +235,8 @@ RULES = (
         check=_outside,
         needs=("keypoints",),
     ),
-    Rule(
-        code="K006",
-        title="skeleton joins keypoints that its category does not have",
-        severity=Severity.WARNING,
+    rule(
+        "K006 warning: skeleton joins keypoints that its category does not have",
         breaks="Drawing stops with an IndexError or joins the wrong points.",
         explanation="""A skeleton is a list of pairs of keypoints, numbered from 1 in the order
             of the category. Here a number is 0 or above the number of keypoints. Number them

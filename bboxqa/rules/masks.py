@@ -7,11 +7,11 @@ import numpy as np
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import are_of_cvat
 from bboxqa.formats.columns import Form
-from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.shapes.masks import compress_counts, n_turned, spans_of_runs, transposed_runs
 from bboxqa.rules.base.reporting import Checked, Rows, record_edit, row_edits, summary
-from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.rings import row_major_masks, runs_of
@@ -143,10 +143,8 @@ _FIELDS: dict[str, Any] = {"bbox": [10, 10, 20, 30], "area": 600}
 _COLUMNWISE = _mask(810, *[30, 50] * 19, 30, 5660, **_FIELDS)
 
 RULES = (
-    Rule(
-        code="R001",
-        title="size of a mask differs from its image",
-        severity=Severity.ERROR,
+    rule(
+        "R001 error: size of a mask differs from its image",
         breaks="""pycocotools gives masks of different sizes an IoU of -1: the object is never
             found.""",
         explanation="""The size of run lengths is [height, width] of the image. Here they are
@@ -158,10 +156,8 @@ RULES = (
         needs=("rles",),
         requires=("B014",),
     ),
-    Rule(
-        code="R002",
-        title="run lengths do not fill the mask",
-        severity=Severity.ERROR,
+    rule(
+        "R002 error: run lengths do not fill the mask",
         breaks="pycocotools may silently compute area, box and IoU of a wrong mask.",
         explanation="""Run lengths do not add up to height times width, or are not in COCO's
             notation: they were cut off, changed, for example backslashes into slashes, or belong to
@@ -171,11 +167,8 @@ RULES = (
         check=_counts,
         needs=("rles",),
     ),
-    Rule(
-        code="R003",
-        title="all masks are marked as crowds",
-        severity=Severity.WARNING,
-        scope="data set",
+    rule(
+        "R003 warning: all masks are marked as crowds",
         breaks="COCOeval ignores crowds: without other objects, AP is -1.",
         explanation="""Every annotation has iscrowd 1, or every mask in an export of CVAT; but it
             means a region of many objects. `bboxqa agree` takes masks of CVAT as single objects.
@@ -186,10 +179,8 @@ RULES = (
         needs=("rles",),
         fix="unsafe",
     ),
-    Rule(
-        code="R004",
-        title="polygon is marked as a crowd",
-        severity=Severity.WARNING,
+    rule(
+        "R004 warning: polygon is marked as a crowd",
         breaks="COCOeval ignores the object, and most data loaders leave it out of training.",
         explanation="""A crowd is a region of many objects, and COCO writes it as run lengths. The
             unsafe fix writes 0.""",
@@ -200,11 +191,8 @@ RULES = (
         check=_crowded_polygon,
         fix="unsafe",
     ),
-    Rule(
-        code="R007",
-        title="masks are written row by row",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "R007 error: masks are written row by row",
         breaks="Every program reads a wrong mask, with stripes across the image.",
         explanation="""Run lengths go down the columns of the image. Here they fit the boxes only if
             they go along the rows. The fix writes them column by column, but not in square images,
@@ -215,10 +203,8 @@ RULES = (
         needs=("rles",),
         fix="safe",
     ),
-    Rule(
-        code="R008",
-        title="mask is empty",
-        severity=Severity.ERROR,
+    rule(
+        "R008 error: mask is empty",
         breaks="The object always counts as missed, and losses divided by the area become NaN.",
         explanation="""The run lengths of the mask contain no pixels of the object. Draw the mask
             again, or remove the annotation.""",

@@ -8,7 +8,7 @@ from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, summary
-from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.boxes import figure, size_text
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.oriented_boxes import are_crossed, is_rotated_file, oriented_boxes
@@ -121,10 +121,8 @@ def _cornered(*rings: list[int]) -> dict[str, Any]:
 _TWO = [12, 20, 24, 29, 18, 37, 6, 28], [16, 20, 28, 29, 22, 37, 10, 28]
 
 RULES = (
-    Rule(
-        code="O001",
-        title="angle of a rotated box out of its range",
-        severity=Severity.WARNING,
+    rule(
+        "O001 warning: angle of a rotated box out of its range",
         breaks="Programs that expect at most one turn refuse the box or turn it wrongly.",
         explanation="""The angle is more than a whole turn: a script added angles, or wrote degrees
             for radians. Write the remainder in the message, which is the same direction.""",
@@ -134,10 +132,8 @@ RULES = (
         needs=("rotations",),
         requires=("F004", "S015"),
     ),
-    Rule(
-        code="O004",
-        title="corners of a rotated box are crossed",
-        severity=Severity.ERROR,
+    rule(
+        "O004 error: corners of a rotated box are crossed",
         breaks="Its polygon is a bow tie, with an area and an IoU near 0.",
         explanation="""The corners are in an order in which two sides cross. Write them one after
             the other around the box.""",
@@ -146,10 +142,8 @@ RULES = (
         check=_crossed,
         needs=("rings", "rotations"),
     ),
-    Rule(
-        code="O006",
-        title="rotated box extends beyond its image",
-        severity=Severity.INFO,
+    rule(
+        "O006 info: rotated box extends beyond its image",
         breaks="YOLO's trainers skip images with such labels; others clip the corners.",
         explanation="""A corner lies beyond its image by more than `overshoot_px`. It is only a
             warning if the centre lies beyond as well: the box belongs to another image, or the size
@@ -160,11 +154,8 @@ RULES = (
         needs=("rings", "rotations"),
         requires=("F004", "S015", "B002", "B014", "T003"),
     ),
-    Rule(
-        code="O009",
-        title="bbox of five or eight numbers",
-        severity=Severity.INFO,
-        scope="data set",
+    rule(
+        "O009 info: bbox of five or eight numbers",
         breaks="pycocotools and most other programs for COCO expect four numbers and stop.",
         explanation="""At least half of the boxes have five numbers, the last of which is an angle,
             or eight, which are four corners. COCO does not define them, and programs differ. Write

@@ -16,7 +16,7 @@ from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, record_edit, summary
-from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.boxes import (
     becomes_degenerate,
     figure,
@@ -369,10 +369,8 @@ _BOTH = {"bbox": [10, 10, 50, 30], "area": 1200}
 _AT_EDGE = {"bbox": [85, 10, 15, 30], "area": 450}
 
 RULES = (
-    Rule(
-        code="P001",
-        title="polygon with fewer than 3 points",
-        severity=Severity.ERROR,
+    rule(
+        "P001 error: polygon with fewer than 3 points",
         breaks="pycocotools stops or reads a box, and shapely raises ValueError.",
         explanation="""A ring has fewer than 3 points, so it has no area. The unsafe fix removes the
             ring; the only ring only where most annotations have no outline.""",
@@ -382,10 +380,8 @@ RULES = (
         needs=("rings",),
         fix="unsafe",
     ),
-    Rule(
-        code="P002",
-        title="polygon with an odd number of coordinates",
-        severity=Severity.ERROR,
+    rule(
+        "P002 error: polygon with an odd number of coordinates",
         breaks="pycocotools drops the last number, and reshape(-1, 2) stops with ValueError.",
         explanation="""A ring lists x and y of each point. Here a number is missing or superfluous,
             and the file does not show which. Export or draw the outline again.""",
@@ -394,10 +390,8 @@ RULES = (
         check=partial(_wrong_length, "P002"),
         needs=("rings",),
     ),
-    Rule(
-        code="P003",
-        title="outline is not written as a list of rings",
-        severity=Severity.ERROR,
+    rule(
+        "P003 error: outline is not written as a list of rings",
         breaks="pycocotools stops with a TypeError, or with 'input type is not supported'.",
         explanation="""COCO writes [[x, y, x, y, …], …]: a list of rings, each a flat list of
             numbers. The fix writes the same points in this form, where there are at least 3.""",
@@ -406,10 +400,8 @@ RULES = (
         check=_other_form,
         fix="safe",
     ),
-    Rule(
-        code="P004",
-        title="empty polygon in an outline",
-        severity=Severity.WARNING,
+    rule(
+        "P004 warning: empty polygon in an outline",
         breaks="pycocotools stops with 'input type is not supported' if it is the first ring.",
         explanation="""One of the rings is an empty list. The fix removes it; the only ring only
             where most annotations have no outline.""",
@@ -419,10 +411,8 @@ RULES = (
         needs=("rings",),
         fix="safe",
     ),
-    Rule(
-        code="P005",
-        title="polygon crosses or touches itself",
-        severity=Severity.WARNING,
+    rule(
+        "P005 warning: polygon crosses or touches itself",
         breaks="shapely raises TopologicalError or GEOSException; area and IoU are wrong.",
         explanation="""The edges of a ring cross or touch each other, or its points lie on one line.
             The unsafe fix splits the ring, unless that needs a hole or it crosses itself more than
@@ -434,10 +424,8 @@ RULES = (
         fix="unsafe",
         requires=("O004", "P009"),
     ),
-    Rule(
-        code="P006",
-        title="outline extends beyond its image",
-        severity=Severity.WARNING,
+    rule(
+        "P006 warning: outline extends beyond its image",
         breaks="pycocotools clips the mask at the border, so `area` and bbox do not fit it.",
         explanation="""The outline extends beyond its image by more than `overshoot_px`. The unsafe
             fix clips it if enough of it is left and it does not cross itself, but not if a fifth of
@@ -449,10 +437,8 @@ RULES = (
         fix="unsafe",
         requires=("F004", "S015", "B002", "B014", "T003"),
     ),
-    Rule(
-        code="P007",
-        title="box is not the bounds of its outline",
-        severity=Severity.WARNING,
+    rule(
+        "P007 warning: box is not the bounds of its outline",
         breaks="A detector learns another object than a segmenter does.",
         explanation="""An edge of the box is more than `bounds_px` away from the same edge of the
             outline, and of its part inside the image. It is an error if most boxes have an IoU
@@ -465,10 +451,8 @@ RULES = (
         fix="unsafe",
         requires=("F004", "S015", "B014", "R002"),
     ),
-    Rule(
-        code="P008",
-        title="polygon is in its outline twice",
-        severity=Severity.WARNING,
+    rule(
+        "P008 warning: polygon is in its outline twice",
         breaks="""Sums of areas count the polygon twice, and filling by the even-odd rule leaves a
             hole.""",
         explanation="""Two polygons of one outline have the same points, in any direction. The fix
@@ -479,10 +463,8 @@ RULES = (
         needs=("rings",),
         fix="safe",
     ),
-    Rule(
-        code="P009",
-        title="polygon goes round its points twice",
-        severity=Severity.ERROR,
+    rule(
+        "P009 error: polygon goes round its points twice",
         breaks="By pycocotools' even-odd rule the mask is empty; the formula gives twice the area.",
         explanation="""The points of one polygon are followed by the same points again, in the same
             list. The fix keeps the first round.""",

@@ -16,8 +16,7 @@ _EXAMPLE = 400
 # Of a longer list, only this many records at both ends are shown.
 _MANY, _SHOWN = 12, 4
 _SCOPES = {
-    "record": "each record",
-    "data set": "the whole file",
+    "record": "each file",
     "files": "several files together",
     "images": "the images on disk (--images)",
 }
@@ -43,7 +42,7 @@ def page_lines(rule: Rule) -> Iterator[str]:
     B001 box without area
     <BLANKLINE>
     Severity  error
-    Looks at  each record
+    Looks at  each file
     Fix       only with --fix --unsafe-fixes
     ...
     """

@@ -13,10 +13,9 @@ from bboxqa.core.json_values import shortened
 from bboxqa.core.parallel import threads
 from bboxqa.core.text import clean, count
 from bboxqa.formats.columns import Kind, Segments
-from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows
-from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.base.rule import rule
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
@@ -259,10 +258,8 @@ def panoptic_example(**segment: object) -> str:
 
 
 RULES = (
-    Rule(
-        code="G001",
-        title="segment without a required key",
-        severity=Severity.ERROR,
+    rule(
+        "G001 error: segment without a required key",
         breaks="panopticapi stops with a KeyError or TypeError at the first one.",
         explanation="""A panoptic annotation has a list segments_info, and each segment an id, a
             category_id, an area in pixels and iscrowd, 0 or 1. Export the file again, or compute
@@ -271,10 +268,8 @@ RULES = (
         good=panoptic_example(),
         check=_incomplete,
     ),
-    Rule(
-        code="G002",
-        title="segment id that is not a colour, or used twice in its image",
-        severity=Severity.ERROR,
+    rule(
+        "G002 error: segment id that is not a colour, or used twice in its image",
         breaks="panopticapi keeps one of two equal ids, and finds none that the PNG cannot hold.",
         explanation="""The colour of a pixel is the id of its segment: red + 256 green + 65536 blue.
             An id has to be 1 to 16,777,215, and to be unique in its image.""",
@@ -283,10 +278,8 @@ RULES = (
         check=_impossible_id,
         needs=("segments",),
     ),
-    Rule(
-        code="G003",
-        title="segment with a category that the file does not have",
-        severity=Severity.ERROR,
+    rule(
+        "G003 error: segment with a category that the file does not have",
         breaks="panopticapi stops with a KeyError when it looks the category up.",
         explanation="""No category has the category_id of a segment. Categories were removed, or the
             ids belong to another label map.""",
@@ -295,10 +288,8 @@ RULES = (
         check=_unknown_category,
         needs=("segments",),
     ),
-    Rule(
-        code="G004",
-        title="area of a segment does not fit",
-        severity=Severity.WARNING,
+    rule(
+        "G004 warning: area of a segment does not fit",
         breaks="The IoU of each match of the segment, and so panoptic quality, is wrong.",
         explanation="""The area of a segment, its number of pixels, is not above 0 or is more than
             the bbox; or the areas in an image add up to more than its size. Count the pixels in the
@@ -308,10 +299,8 @@ RULES = (
         check=_impossible_area,
         needs=("segments",),
     ),
-    Rule(
-        code="G005",
-        title="PNG of the segments is missing or unusable",
-        severity=Severity.ERROR,
+    rule(
+        "G005 error: PNG of the segments is missing or unusable",
         scope="images",
         breaks="panopticapi stops with a FileNotFoundError, or compares wrong pixels.",
         explanation="""The PNG of a panoptic annotation is missing, cannot be read, differs in size
@@ -321,10 +310,8 @@ RULES = (
         good=panoptic_example(),
         check=_unusable,
     ),
-    Rule(
-        code="G006",
-        title="segments differ from their PNG",
-        severity=Severity.ERROR,
+    rule(
+        "G006 error: segments differ from their PNG",
         scope="images",
         breaks="panopticapi stops at a segment that only one of them has, or quality is wrong.",
         explanation="""The PNG and segments_info have different segments, or the area of a segment

@@ -57,14 +57,14 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
     ("collection", "C010 D001 D002 D003 D004 Q001 Q002 Q003", "record"),
     ("panoptic", "G001 G002 G003 G004", "record"),
     ("panoptic", "G005 G006", "images"),
-    ("tools", "T001 T002 T003 T004 T005 T006 T007 T008 T009 T010 T011 T012", "record"),
+    ("tools", "T001 T002 T003 T004 T005 T007 T008 T010 T011 T012", "record"),
     ("tools", "T020 T021 T022 T023 T024 T030 T031 T040 T041 T050", "record"),
 )
 
 RESERVED = frozenset(
     {
         "A005", "B013", "I008", "I009", "I010", "I011", "I012", "K005", "K007", "K008", "M013",
-        "O002", "O003", "O005", "O007", "O008", "R005", "R006",
+        "O002", "O003", "O005", "O007", "O008", "R005", "R006", "T006", "T009",
     }
 )  # fmt: skip
 """Codes of rules that are gone; they are never used for others."""

@@ -12,7 +12,7 @@ from bboxqa.formats.records import UNNAMED
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, summary
-from bboxqa.rules.base.rule import Defect, Hits, Rule
+from bboxqa.rules.base.rule import Defect, Hits, rule
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.pictures import split_of
@@ -154,10 +154,8 @@ def _of_twins(found: _Overlap, what: str, hint: str, *, is_same_set: bool = Fals
 
 
 RULES = (
-    Rule(
-        code="M008",
-        title="image in several files",
-        severity=Severity.WARNING,
+    rule(
+        "M008 warning: image in several files",
         scope="files",
         breaks="If the files are splits, the model is tested on images that it was trained on.",
         explanation="""An image is also in an earlier file: with --images by content, otherwise by
@@ -167,10 +165,8 @@ RULES = (
         good={"images": [{"file_name": "b.jpg"}]},
         check=_shared_images,
     ),
-    Rule(
-        code="M010",
-        title="copy of an image in several files",
-        severity=Severity.WARNING,
+    rule(
+        "M010 warning: copy of an image in several files",
         scope="files",
         breaks="If the files are splits, the model is tested on scenes that it was trained on.",
         explanation="""An image of an earlier file has the same name before the hash that Roboflow

@@ -17,7 +17,7 @@ from bboxqa.formats.records import ID_KEYS, LISTS, whole_number
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Checked, Rows, record_edit, summary, value_at
-from bboxqa.rules.base.rule import ABSENT, Defect, Rule
+from bboxqa.rules.base.rule import ABSENT, Defect, Rule, rule
 from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
@@ -423,11 +423,8 @@ _RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
 _ALL_KEYS = (*_KEYS["annotations"], "area", "iscrowd")
 
 RULES: tuple[Rule, ...] = (
-    Rule(
-        code="S001",
-        title="list of records is missing or not a list",
-        severity=Severity.ERROR,
-        scope="data set",
+    rule(
+        "S001 error: list of records is missing or not a list",
         breaks="pycocotools finds no images, or stops with a KeyError at the first query.",
         explanation="""A COCO file needs the lists images, annotations and categories, which may be
             empty. One of them is missing or is not a list. A file with images but no annotations
@@ -436,10 +433,8 @@ RULES: tuple[Rule, ...] = (
         good={"annotations": []},
         check=_list_missing,
     ),
-    Rule(
-        code="S002",
-        title="required key is missing",
-        severity=Severity.ERROR,
+    rule(
+        "S002 error: required key is missing",
         breaks="pycocotools stops with a KeyError at the first record without the key.",
         explanation="""Each record needs its id, and each annotation an image_id, a category_id and
             a bbox. An outline without a bbox is a warning if other annotations have one.""",
@@ -448,11 +443,8 @@ RULES: tuple[Rule, ...] = (
         check=_required,
         requires=("S012",),
     ),
-    Rule(
-        code="S004",
-        title="info or licenses missing, or year empty",
-        severity=Severity.INFO,
-        scope="data set",
+    rule(
+        "S004 info: info or licenses missing, or year empty",
         breaks="""COCO.info() of pycocotools stops without info, and strict readers at an empty
             year.""",
         explanation="""The info or the licenses are missing, or the year is "", as CVAT writes it.
@@ -463,10 +455,8 @@ RULES: tuple[Rule, ...] = (
         fix="safe",
         requires=("F001", "S001"),
     ),
-    Rule(
-        code="S005",
-        title="iscrowd is not 0 or 1",
-        severity=Severity.WARNING,
+    rule(
+        "S005 warning: iscrowd is not 0 or 1",
         breaks="COCOeval stops with KeyError 'iscrowd', or ignores the object if it is 2 or more.",
         explanation="""iscrowd is 0 for one object and 1 for a group drawn as one. The fix writes 0
             if it is missing or null, and 0 or 1 for values such as true, 1.0 or "1".""",
@@ -476,10 +466,8 @@ RULES: tuple[Rule, ...] = (
         fix="safe",
         requires=("S012",),
     ),
-    Rule(
-        code="S006",
-        title="bbox is not a list of the expected numbers",
-        severity=Severity.ERROR,
+    rule(
+        "S006 error: bbox is not a list of the expected numbers",
         breaks="COCOeval stops at null, at an object and at a list of another length.",
         explanation="""A bbox is a list of x, y, width and height in pixels, or of the five or eight
             numbers that most boxes have (O009). The unsafe fix converts text to numbers, or else
@@ -490,10 +478,8 @@ RULES: tuple[Rule, ...] = (
         fix="unsafe",
         requires=("F004",),
     ),
-    Rule(
-        code="S007",
-        title="width or height of an image is not a size",
-        severity=Severity.ERROR,
+    rule(
+        "S007 error: width or height of an image is not a size",
         breaks="pycocotools cannot make masks, and loaders that scale boxes divide by the size.",
         explanation="""The width or the height is not a whole number above 0, or far too small for
             all boxes of the image. The fix writes "640" and 640.0 as 640. For other sizes, M003
@@ -504,10 +490,8 @@ RULES: tuple[Rule, ...] = (
         fix="safe",
         requires=("S012",),
     ),
-    Rule(
-        code="S008",
-        title="image has no file_name",
-        severity=Severity.ERROR,
+    rule(
+        "S008 error: image has no file_name",
         breaks="""Loaders such as torchvision's CocoDetection open the image by its file_name, and
             stop.""",
         explanation="""The file_name of an image is missing, empty, or not text. It is an info
@@ -517,10 +501,8 @@ RULES: tuple[Rule, ...] = (
         check=_name,
         requires=("S012",),
     ),
-    Rule(
-        code="S009",
-        title="record or info is not an object, or licenses is not a list",
-        severity=Severity.ERROR,
+    rule(
+        "S009 error: record or info is not an object, or licenses is not a list",
         breaks="pycocotools stops with a TypeError while it builds its index.",
         explanation="""An image, an annotation or a category has to be an object with keys. It is a
             warning if info is not an object, or licenses is not a list.""",
@@ -528,10 +510,8 @@ RULES: tuple[Rule, ...] = (
         good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
         check=_wrong_container,
     ),
-    Rule(
-        code="S010",
-        title="segmentation has a wrong type, or is missing while most have one",
-        severity=Severity.WARNING,
+    rule(
+        "S010 warning: segmentation has a wrong type, or is missing while most have one",
         breaks="pycocotools stops at it when masks are evaluated.",
         explanation="""A segmentation is a list of polygons or a mask as run lengths. This one is
             neither, or is missing while more than half of the annotations have one. Draw the
@@ -541,10 +521,8 @@ RULES: tuple[Rule, ...] = (
         check=_outline,
         requires=("S012",),
     ),
-    Rule(
-        code="S011",
-        title="area is missing",
-        severity=Severity.WARNING,
+    rule(
+        "S011 warning: area is missing",
         breaks="COCOeval stops with KeyError 'area': it sorts objects by size.",
         explanation="""The area in square pixels is missing or not a number. The fix computes it
             from the outline, or from the box if there is none.""",
@@ -554,10 +532,8 @@ RULES: tuple[Rule, ...] = (
         fix="safe",
         requires=("S012",),
     ),
-    Rule(
-        code="S012",
-        title="record is empty, or has none of the keys that it needs",
-        severity=Severity.ERROR,
+    rule(
+        "S012 error: record is empty, or has none of the keys that it needs",
         breaks="pycocotools stops with a KeyError while it builds its index.",
         explanation="""An image, an annotation or a category is {}, or has other keys than those of
             COCO. The fix removes records that are {}.""",
@@ -566,11 +542,8 @@ RULES: tuple[Rule, ...] = (
         check=_empty,
         fix="safe",
     ),
-    Rule(
-        code="S013",
-        title="year is not a number",
-        severity=Severity.INFO,
-        scope="data set",
+    rule(
+        "S013 info: year is not a number",
         breaks="Readers with a strict schema expect the year as a number and refuse the file.",
         explanation="""The year of info is text, as Roboflow writes it, or not a year. The fix
             writes "2026" as 2026.""",
@@ -579,10 +552,8 @@ RULES: tuple[Rule, ...] = (
         check=_year,
         fix="safe",
     ),
-    Rule(
-        code="S014",
-        title="caption is missing or empty",
-        severity=Severity.ERROR,
+    rule(
+        "S014 error: caption is missing or empty",
         breaks="pycocoevalcap stops at a missing caption, and scores an empty one.",
         explanation="""The caption is missing, null, not text, or only blanks. Write it, or remove
             the annotation.""",
@@ -590,10 +561,8 @@ RULES: tuple[Rule, ...] = (
         good=_captioned(["a cat", "a cat on a mat"]),
         check=_captions,
     ),
-    Rule(
-        code="S015",
-        title="number too large for a place or an angle",
-        severity=Severity.ERROR,
+    rule(
+        "S015 error: number too large for a place or an angle",
         breaks="""Areas and IoU are infinite or inexact, and masks for such boxes exhaust the
             memory.""",
         explanation="""A coordinate is more than a thousand million pixels from 0, or an angle is a
@@ -605,10 +574,8 @@ RULES: tuple[Rule, ...] = (
         fix="unsafe",
         requires=("F004",),
     ),
-    Rule(
-        code="E001",
-        title="result without a score",
-        severity=Severity.ERROR,
+    rule(
+        "E001 error: result without a score",
         breaks="COCOeval sorts results by score: it stops with a KeyError or a TypeError.",
         explanation="""The score of a result is missing, text or infinite. Write the confidence of
             the detector.""",
@@ -616,10 +583,8 @@ RULES: tuple[Rule, ...] = (
         good=_result("0.9"),
         check=partial(_score, are_wrong=False),
     ),
-    Rule(
-        code="E002",
-        title="score outside 0 to 1",
-        severity=Severity.WARNING,
+    rule(
+        "E002 warning: score outside 0 to 1",
         breaks="Confidence thresholds, calibration and ensembles are wrong.",
         explanation="""Scores are probabilities from 0 to 1. Larger scores may be percentages, and
             negative scores logits. Convert them.""",

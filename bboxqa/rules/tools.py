@@ -4,21 +4,20 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bboxqa.model.findings import Severity
 from bboxqa.rules.base.reporting import found_defects
-from bboxqa.rules.base.rule import Files, Rule
+from bboxqa.rules.base.rule import Files, Rule, rule
 
 
-def _rule(code: str, **fields: Any) -> Rule:
+def _rule(head: str, **fields: Any) -> Rule:
     """Return a rule about the defects that a format finds."""
-    return Rule(code=code, check=partial(found_defects, code), **fields)
+    return rule(head, check=partial(found_defects, head[:4]), **fields)
 
 
-def _task(regions: str, *, more: str = "") -> str:
+def _task(regions: str) -> str:
     """Return a Label Studio task with one annotation."""
     return (
         '[{"id": 7, "data": {"image": "a.jpg"},\n'
-        f'  "annotations": [{{"completed_by": 1{more}, "result": [{regions}]}}]}}]'
+        f'  "annotations": [{{"completed_by": 1, "result": [{regions}]}}]}}]'
     )
 
 
@@ -95,9 +94,7 @@ def _item(label: str) -> str:
 
 RULES = (
     _rule(
-        code="T001",
-        title="record is not as its tool writes it",
-        severity=Severity.ERROR,
+        "T001 error: record is not as its tool writes it",
         breaks="The record cannot be read, and without it agreement would differ.",
         explanation="""A value is missing or has a wrong type, coordinates are pixels instead of
             relative ones, or the file is cut off or in another encoding than it declares. Correct
@@ -106,9 +103,7 @@ RULES = (
         good=_task(_region()),
     ),
     _rule(
-        code="T002",
-        title="size of the image is unknown",
-        severity=Severity.ERROR,
+        "T002 error: size of the image is unknown",
         breaks="Coordinates relative to the image cannot be converted to pixels.",
         explanation="""Coordinates are relative to the image, and its size is missing: submit the
             task again in Label Studio, put the folder of images next to labels of YOLO, or add the
@@ -119,9 +114,7 @@ RULES = (
         good=_task(_region()),
     ),
     _rule(
-        code="T003",
-        title="coordinate beyond the image",
-        severity=Severity.ERROR,
+        "T003 error: coordinate beyond the image",
         breaks="The shape lies outside its image, or is not as large as it was drawn.",
         explanation="""A relative coordinate is not between 0 and 100 % of the image, or a shape in
             Label Studio lies outside: it was drawn beyond the edge, or the image was cropped later.
@@ -130,9 +123,7 @@ RULES = (
         good=_task(_region()),
     ),
     _rule(
-        code="T004",
-        title="shape without a label",
-        severity=Severity.WARNING,
+        "T004 warning: shape without a label",
         breaks='Its category is unknown; it counts as category "(no label)".',
         explanation="""An annotator drew a shape and chose no label for it. Choose one in the tool,
             which can require it: in Label Studio with required="true" of the tag.""",
@@ -140,9 +131,7 @@ RULES = (
         good=_task(_region()),
     ),
     _rule(
-        code="T005",
-        title="annotation does not name its annotator",
-        severity=Severity.WARNING,
+        "T005 warning: annotation does not name its annotator",
         breaks="Results per annotator mix people.",
         explanation="""An annotation has no completed_by (Label Studio), labelerLogin (Supervisely),
             annotators (Darwin) or <annotator> (Pascal VOC). Where others name theirs, it counts as
@@ -152,20 +141,7 @@ RULES = (
         good=_task(_region()),
     ),
     _rule(
-        code="T006",
-        title="cancelled annotation has shapes",
-        severity=Severity.INFO,
-        breaks="Its shapes are left out although the annotator may have meant them.",
-        explanation="""The annotator drew something and then skipped the task: was_cancelled is
-            true. The annotation is ignored, and the annotator counts as not asked. If it should
-            count, submit it in the tool.""",
-        bad=_task(_region(), more=', "was_cancelled": true'),
-        good=_task(_region(), more=', "was_cancelled": false'),
-    ),
-    _rule(
-        code="T007",
-        title="annotator annotated an image twice",
-        severity=Severity.WARNING,
+        "T007 warning: annotator annotated an image twice",
         breaks="Together they would be duplicates of each other, so only the first counts.",
         explanation="""The same person has two annotations of one image. If they are sessions,
             `bboxqa agree --session-key session` measures how far they agree. Otherwise, delete one
@@ -176,9 +152,7 @@ RULES = (
         good=_task(_region()),
     ),
     _rule(
-        code="T008",
-        title="mask cannot be decoded",
-        severity=Severity.ERROR,
+        "T008 error: mask cannot be decoded",
         breaks="The shape is lost.",
         explanation="""The run lengths of a mask are cut off, or do not have the size of the image.
             Draw the mask again in the tool, or correct the script that wrote it.""",
@@ -186,19 +160,7 @@ RULES = (
         good=_task(_GOOD_MASK),
     ),
     _rule(
-        code="T009",
-        title="prediction without regions",
-        severity=Severity.INFO,
-        breaks="The predictions of the model cannot be compared with the annotators.",
-        explanation="""The export has numbers in place of predictions. To measure the model as well,
-            export full predictions.""",
-        bad=_task(_region()).replace('"annotations"', '"predictions": [31],\n  "annotations"'),
-        good=_task(_region()),
-    ),
-    _rule(
-        code="T010",
-        title="sizes of one image differ",
-        severity=Severity.ERROR,
+        "T010 error: sizes of one image differ",
         breaks="Equal shapes differ after conversion to pixels, so agreement is measured too low.",
         explanation="""Records of one image give it different sizes, for example because the image
             was replaced by a smaller copy. Correct the sizes, or annotate the image again.""",
@@ -206,9 +168,7 @@ RULES = (
         good=_task(f"{_region()}, {_region()}"),
     ),
     _rule(
-        code="T011",
-        title="mask without pixels",
-        severity=Severity.WARNING,
+        "T011 warning: mask without pixels",
         breaks="There is nothing to compare; the mask is left out.",
         explanation="""A mask was erased but its region was not deleted. Delete the region in the
             tool if there is no object.""",
@@ -216,9 +176,7 @@ RULES = (
         good=_task(_GOOD_MASK),
     ),
     _rule(
-        code="T012",
-        title="file of another format among the files of a tool",
-        severity=Severity.WARNING,
+        "T012 warning: file of another format among the files of a tool",
         breaks="The file is left out, and so are the annotations of its image.",
         explanation="""Among the files of one format is a file with other content, such as an empty
             list, a web page, or annotations in another format. Export the file again, or move it
@@ -227,9 +185,7 @@ RULES = (
         good=Files({**_TWO, "c.xml": _xml("c.jpg")}),
     ),
     _rule(
-        code="T020",
-        title="class number without a name",
-        severity=Severity.ERROR,
+        "T020 error: class number without a name",
         breaks='Training stops at such a label; here its category has its number: "class 7".',
         explanation="""A label has a class that data.yaml or classes.txt does not name. Classes
             begin with 0, so the last of 3 names belongs to class 2. Add the names, or correct the
@@ -238,9 +194,7 @@ RULES = (
         good=_files({}),
     ),
     _rule(
-        code="T021",
-        title="number of classes differs from the names",
-        severity=Severity.WARNING,
+        "T021 warning: number of classes differs from the names",
         breaks="Training stops, or learns classes that do not exist.",
         explanation="""nc in data.yaml is the number of classes, but there are more or fewer names.
             Correct nc, or omit it, as it follows from the names.""",
@@ -248,9 +202,7 @@ RULES = (
         good=_files({}, "[cat]\nnc: 1"),
     ),
     _rule(
-        code="T022",
-        title="label file without an image file",
-        severity=Severity.WARNING,
+        "T022 warning: label file without an image file",
         breaks="Training ignores the labels.",
         explanation="""There are image files, but none has the name of this label file. It was
             renamed or removed, or it is in an unexpected folder.""",
@@ -258,9 +210,7 @@ RULES = (
         good=_files({"labels/b.txt": "", "images/b.ppm": _PICTURE}),
     ),
     _rule(
-        code="T023",
-        title="image file without a label file",
-        severity=Severity.INFO,
+        "T023 info: image file without a label file",
         breaks="It is unknown whether nobody annotated the image, or nothing was found in it.",
         explanation="""By default, the annotator counts as not asked about such an image; with
             `--missing-txt asked`, as having found nothing there. To record it in the data, write an
@@ -269,9 +219,7 @@ RULES = (
         good=_files({"images/b.ppm": _PICTURE, "labels/b.txt": ""}),
     ),
     _rule(
-        code="T024",
-        title="two classes with the same name",
-        severity=Severity.WARNING,
+        "T024 warning: two classes with the same name",
         breaks="A model learns them as two classes; bboxqa treats them as one category.",
         explanation="""The file of names gives several classes the same name. Rename one of them, or
             give all labels the same class.""",
@@ -279,9 +227,7 @@ RULES = (
         good=_files({}, "[cat, dog]"),
     ),
     _rule(
-        code="T030",
-        title="corners of a box are swapped",
-        severity=Severity.WARNING,
+        "T030 warning: corners of a box are swapped",
         breaks="Training stops at a box of negative width, or leaves it out.",
         explanation="""xmin is greater than xmax, or ymin than ymax. They are read in the right
             order. Swap them in the file.""",
@@ -289,9 +235,7 @@ RULES = (
         good=Files({"a.xml": _xml()}),
     ),
     _rule(
-        code="T031",
-        title="several files name the same image",
-        severity=Severity.WARNING,
+        "T031 warning: several files name the same image",
         breaks="Annotations of different images would be merged into one image.",
         explanation="""The files were copied or renamed without changing the image name inside. All
             but the first are read as an image named after the file itself. Correct the name in the
@@ -300,9 +244,7 @@ RULES = (
         good=Files(_TWO),
     ),
     _rule(
-        code="T040",
-        title="task or job without assignee",
-        severity=Severity.WARNING,
+        "T040 warning: task or job without assignee",
         breaks="Results per annotator may be attributed to somebody who annotated nothing.",
         explanation="""CVAT writes the owner of a task, who need not have drawn anything, and its
             assignee, who is missing. Assign the job in CVAT and export it again, or give one file
@@ -311,9 +253,7 @@ RULES = (
         good=_cvat_task(),
     ),
     _rule(
-        code="T041",
-        title="label is not one of the task",
-        severity=Severity.WARNING,
+        "T041 warning: label is not one of the task",
         breaks="The shape gets a category of its own, and so agrees with no other shape.",
         explanation="""Shapes have a label that is not listed at the beginning of the file. CVAT
             refuses to import such a file. Correct the label, or add it to the task.""",
@@ -321,9 +261,7 @@ RULES = (
         good=_cvat_task(),
     ),
     _rule(
-        code="T050",
-        title="label is not in the list of the project",
-        severity=Severity.ERROR,
+        "T050 error: label is not in the list of the project",
         breaks="Tools refuse to import the file, or drop the shape.",
         explanation="""A shape has a label that the project does not list, in Supervisely as classes
             of meta.json and in Datumaro under categories. Correct the list, or export the project

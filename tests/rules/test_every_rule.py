@@ -16,9 +16,7 @@ from bboxqa.model.findings import Severity
 from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, Rules, select
 
 # What is large depends on the settings; see test_file.py.
-ON_FILES = [
-    code for code, rule in RULES.items() if rule.scope in ("record", "data set") and code != "F007"
-]
+ON_FILES = [code for code, rule in RULES.items() if rule.scope == "record" and code != "F007"]
 
 
 @cache

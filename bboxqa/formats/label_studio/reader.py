@@ -230,7 +230,6 @@ class _Records:
         """Add an annotation or a prediction to its task, with its results."""
         if is_prediction and isinstance(work, int | float):
             self._tally["bare"] += 1
-            self._defect("T009", task, "a prediction without regions: a number", pointer)
         elif isinstance(work, dict):
             given = work.get("result")
             listed = given if isinstance(given, list) else [] if given is None else [given]
@@ -262,14 +261,10 @@ class _Records:
             task.works = [each for each in task.works if not each.is_prediction]
         self._add_images(task)
         for work in task.works:
-            if not _is_cancelled(work):
+            if _is_cancelled(work):
+                self._tally["cancelled"] += 1
+            else:
                 self._add_work(task, work)
-                continue
-            self._tally["cancelled"] += 1
-            if work.results:
-                some = count(len(work.results), "result")
-                problem = f"an annotation with {some} was cancelled, and is left out"
-                self._defect("T006", task, problem, work.pointer)
 
     def _add_images(self, task: _Task) -> None:
         """Add the images that annotators of a task were asked about, with their sizes."""

@@ -10,7 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.model.findings import Edit, RuleText, Severity
 
-Scope = Literal["record", "data set", "files", "images"]
+Scope = Literal["record", "files", "images"]
 Fix = Literal["safe", "unsafe"]
 
 ABSENT: Any = object()
@@ -189,8 +189,7 @@ class Rule:
     fix: Fix | None = None
     """Is "safe" if `--fix` fixes the defect, "unsafe" if only `--unsafe-fixes` does, else None."""
     scope: Scope = "record"
-    """Whether the rule checks single records, the whole file, several files together, or the images
-    on disk."""
+    """Whether the rule checks single files, several files together, or the images on disk."""
     requires: tuple[str, ...] = ()
     """Codes of rules whose findings explain those of this rule, in the same record and key, or
     anywhere if they are about the whole file: then these are hidden, unless they are more severe.
@@ -206,6 +205,13 @@ class Rule:
         return RuleText(
             self.code, self.title, self.severity, self.breaks, self.fix, self.explanation
         )
+
+
+def rule(head: str, **fields: Any) -> Rule:
+    """Return a rule with code, severity and title as in "S001 error: list is missing"."""
+    start, _, title = head.partition(": ")
+    code, severity = start.split()
+    return Rule(code=code, title=title, severity=Severity(severity), **fields)
 
 
 Found = tuple[Rule, Hits]
