@@ -230,207 +230,155 @@ def _number(_ctx: Any, _param: Any, text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
+def option_of(typed: str, group: str, text: str, to: str = "", **more: Any) -> _Decorator[Any]:
+    """Return an option from its name as it is typed, with what follows, and its help.
+
+    `to` is the name of the parameter where it differs.
+    """
+    *names, last = typed.split(" ")
+    if last.startswith("-"):
+        names.append(last)
+    else:
+        more["metavar"] = last
+    return option(*names, *filter(None, [to]), group=group, help=text, **more)
+
+
 _SHARED: dict[str, _Decorator[Any]] = {
-    "annotator": option(
-        "--annotator", "named", group=READ, multiple=True, metavar="NAME=FILE",
-        help="File or folder of one annotator; give at least one for each annotator.",
-    ),
-    "annotator_key": option(
-        "--annotator-key", group=READ, metavar="KEY",
-        help="Key on annotations that names the annotator.",
-    ),
-    "attribution": option(
-        "--attribution", group=READ, metavar="NAME",
-        shell_complete=completed("bboxqa.model.settings:Attribution"),
-        help="How annotators are found: annotator-key, image-records or files; default the first "
-        "that finds two annotators.",
-    ),
-    "join": choice_option(
-        "--join", ("path", "name", "stem", "none"),
+    "annotator": option_of("--annotator NAME=FILE", READ,
+        "File or folder of one annotator; give at least one for each annotator.",
+        to="named", multiple=True),
+    "annotator_key": option_of("--annotator-key KEY", READ,
+        "Key on annotations that names the annotator."),
+    "attribution": option_of("--attribution NAME", READ,
+        "How annotators are found: annotator-key, image-records or files; default the first that "
+        "finds two annotators.", shell_complete=completed("bboxqa.model.settings:Attribution")),
+    "join": option_of("--join", READ,
         "Join images of several files by the whole file_name (path, default), without folders "
         "(name), or also without suffix and Roboflow's .rf.HASH (stem); none keeps them apart.",
-        group=READ,
-    ),
-    "map": option(
-        "--map", "category_map", group=READ, multiple=True, metavar="OLD=NEW", callback=_mapped,
-        help="Rename a category, such as Cat=cat, or leave it out, such as shadow=. Can be given "
-        "several times.",
-    ),
-    "asked": choice_option(
-        "--asked", ("authors", "all"),
+        type=click.Choice(("path", "name", "stem", "none"))),
+    "map": option_of("--map OLD=NEW", READ,
+        "Rename a category, such as Cat=cat, or leave it out, such as shadow=. Can be given "
+        "several times.", to="category_map", multiple=True, callback=_mapped),
+    "asked": option_of("--asked", READ,
         "Who was asked about images that do not list it: those who annotated them (authors, "
         "default), or all annotators, so that who drew nothing missed the objects (all).",
-        group=READ, rare=True,
-    ),
-    "pattern": option(
-        "--pattern", "filter", group=READ, rare=True, metavar="GLOB",
-        help="In a folder or an archive, read only files whose names match.",
-    ),
-    "from_format": option(
-        "--from", "from_format", group=READ, rare=True, metavar="FORMAT",
-        help="The format to read of a folder or archive that holds several, such as coco.",
-    ),
-    "image_size": option(
-        "--image-size", group=READ, rare=True, metavar="WIDTHxHEIGHT|FILE", callback=_size,
-        help="The size of images of unknown size, in formats that need it: such as 1920x1080, or a "
+        rare=True, type=click.Choice(("authors", "all"))),
+    "pattern": option_of("--pattern GLOB", READ,
+        "In a folder or an archive, read only files whose names match.", rare=True, to="filter"),
+    "from_format": option_of("--from FORMAT", READ,
+        "The format to read of a folder or archive that holds several, such as coco.",
+        rare=True, to="from_format"),
+    "image_size": option_of("--image-size WIDTHxHEIGHT|FILE", READ,
+        "The size of images of unknown size, in formats that need it: such as 1920x1080, or a "
         "table, annotations or the folder of images with the size of each.",
-    ),
-    "missing_txt": choice_option(
-        "--missing-txt", ("asked", "not-asked"),
+        rare=True, callback=_size),
+    "missing_txt": option_of("--missing-txt", READ,
         "YOLO, VOC, LabelMe, DOTA: whether an image without a label file was annotated, and "
         "nothing found in it (asked), or not annotated (not-asked, default).",
-        group=READ, rare=True,
-    ),
-    "voc_base": choice_option(
-        "--voc-base", ("0", "1"),
+        rare=True, type=click.Choice(("asked", "not-asked"))),
+    "voc_base": option_of("--voc-base", READ,
         "Pascal VOC: the number of the first pixel in files that do not state it; default 1.",
-        group=READ, rare=True, callback=_number,
-    ),
-    "rotated": option(
-        "--rotated", group=READ, rare=True, metavar="FORM",
-        help="COCO: what boxes of five numbers hold, such as cxcywh-ccw-degrees: cxcywh or xywh, "
-        "cw or ccw (counter-clockwise), degrees or radians; by default found from outlines beside "
-        "them, else from the angles.",
-    ),
-    "columns": option(
-        "--columns", group=READ, rare=True, metavar="WHAT=NAME,…", callback=_columns,
-        help="Tables: what columns hold, such as image=file,annotator=who,x=left; by default found "
+        rare=True, callback=_number, type=click.Choice(("0", "1"))),
+    "rotated": option_of("--rotated FORM", READ,
+        "COCO: what boxes of five numbers hold, such as cxcywh-ccw-degrees: cxcywh or xywh, cw "
+        "or ccw (counter-clockwise), degrees or radians; by default found from outlines beside "
+        "them, else from the angles.", rare=True),
+    "columns": option_of("--columns WHAT=NAME,…", READ,
+        "Tables: what columns hold, such as image=file,annotator=who,x=left; by default found "
         "from their names (docs/formats.md). Label Studio: image=KEY of data.",
-    ),
-    "box_format": option(
-        "--box-format", group=READ, rare=True, metavar="FORM[-UNIT]",
-        type=click.Choice(_BOX_FORMATS),
-        help="Tables: whether a box is left, top, width and height (xywh), two corners (xyxy), or "
+        rare=True, callback=_columns),
+    "box_format": option_of("--box-format FORM[-UNIT]", READ,
+        "Tables: whether a box is left, top, width and height (xywh), two corners (xyxy), or "
         "centre, width and height (cxcywh), and in which unit: xyxy-shares of the image or "
         "xyxy-pixels; by default inferred from names and numbers.",
-    ),
-    "checks": option(
-        "--checks/--no-checks", group=READ, rare=True, default=None,
-        help="Refuse files in which `bboxqa validate` finds boxes in another layout, many "
-        "annotations twice or lists as names of annotators (default), or measure them as they are.",
-    ),
-    "similarity": option(
-        "--similarity", group=COMPARE, metavar="NAME",
-        shell_complete=completed("bboxqa.geometry.similarities.registry:names"),
-        help="How two annotations are compared: bbox (default), giou, centroid, obb (rotated "
-        "boxes), polygon, mask, pixel, raster or keypoints.",
-    ),
-    "matcher": option(
-        "--matcher", group=COMPARE, metavar="NAME",
-        shell_complete=completed("bboxqa.matching.matchers:names"),
-        help="How annotations are grouped into objects: auto (default; hungarian where two "
-        "annotate an image, greedy where more do), hungarian, greedy, average, complete, or "
-        "recursive (depends on the order of annotators).",
-    ),
-    "category_lenient": option(
-        "--category-lenient", group=COMPARE, rare=True, is_flag=True, default=None,
-        help="Prefer pairs of equal category when matching.",
-    ),
-    "missing": option(
-        "--missing", group=COMPARE, metavar="NAME",
-        shell_complete=completed("bboxqa.model.settings:Missing"),
-        help="A missing annotation counts as a category of its own (category, default) or not at "
-        "all (ignore).",
-    ),
-    "empty_images": option(
-        "--empty-images", group=COMPARE, rare=True, metavar="NAME",
-        shell_complete=completed("bboxqa.model.settings:EmptyImages"),
-        help="Images without annotations count as agreement in the mean over images (agree, "
-        "default), as an object on which all agree as well (unit), or not at all (skip).",
-    ),
-    "all_touched": option(
-        "--all-touched", group=COMPARE, rare=True, is_flag=True, default=None,
-        help="With --similarity raster: fill every pixel that a polygon touches.",
-    ),
-    "sigmas": option(
-        "--sigmas", group=COMPARE, rare=True, metavar="NUMBERS", callback=_sigmas,
-        help="With --similarity keypoints: how far key points scatter, as one number or one for "
-        "each between commas, or estimated; default COCO's.",
-    ),
-    "bootstrap": option(
-        "--bootstrap", group=COMPARE, rare=True, type=int, metavar="NUMBER",
-        help="Replicates for confidence intervals, 40 to 100,000; default 1000, 0 for none.",
-    ),
-    "seed": option(
-        "--seed", group=COMPARE, rare=True, type=int, metavar="NUMBER",
-        help="Seed of the replicates; default 0.",
-    ),
-    "config": option(
-        "--config", group=COMPARE, metavar="FILE", shell_complete=completed_configs,
-        help="Settings in TOML, or the name of settings that come with bboxqa (coco-bbox, "
-        "coco-segm, kalphacv, kalos, …); options on the command line replace them.",
-    ),
-    "pseudonyms": path_option(
-        "--pseudonyms",
+        rare=True, type=click.Choice(_BOX_FORMATS)),
+    "checks": option_of("--checks/--no-checks", READ,
+        "Refuse files in which `bboxqa validate` finds boxes in another layout, many annotations "
+        "twice or lists as names of annotators (default), or measure them as they are.",
+        rare=True, default=None),
+    "similarity": option_of("--similarity NAME", COMPARE,
+        "How two annotations are compared: bbox (default), giou, centroid, obb (rotated boxes), "
+        "polygon, mask, pixel, raster or keypoints.",
+        shell_complete=completed("bboxqa.geometry.similarities.registry:names")),
+    "matcher": option_of("--matcher NAME", COMPARE,
+        "How annotations are grouped into objects: auto (default; hungarian where two annotate "
+        "an image, greedy where more do), hungarian, greedy, average, complete, or recursive "
+        "(depends on the order of annotators).",
+        shell_complete=completed("bboxqa.matching.matchers:names")),
+    "category_lenient": option_of("--category-lenient", COMPARE,
+        "Prefer pairs of equal category when matching.", rare=True, is_flag=True, default=None),
+    "missing": option_of("--missing NAME", COMPARE,
+        "A missing annotation counts as a category of its own (category, default) or not at all "
+        "(ignore).", shell_complete=completed("bboxqa.model.settings:Missing")),
+    "empty_images": option_of("--empty-images NAME", COMPARE,
+        "Images without annotations count as agreement in the mean over images (agree, default), "
+        "as an object on which all agree as well (unit), or not at all (skip).",
+        rare=True, shell_complete=completed("bboxqa.model.settings:EmptyImages")),
+    "all_touched": option_of("--all-touched", COMPARE,
+        "With --similarity raster: fill every pixel that a polygon touches.",
+        rare=True, is_flag=True, default=None),
+    "sigmas": option_of("--sigmas NUMBERS", COMPARE,
+        "With --similarity keypoints: how far key points scatter, as one number or one for each "
+        "between commas, or estimated; default COCO's.", rare=True, callback=_sigmas),
+    "bootstrap": option_of("--bootstrap NUMBER", COMPARE,
+        "Replicates for confidence intervals, 40 to 100,000; default 1000, 0 for none.",
+        rare=True, type=int),
+    "seed": option_of("--seed NUMBER", COMPARE,
+        "Seed of the replicates; default 0.", rare=True, type=int),
+    "config": option_of("--config FILE", COMPARE,
+        "Settings in TOML, or the name of settings that come with bboxqa (coco-bbox, coco-segm, "
+        "kalphacv, kalos, …); options on the command line replace them.",
+        shell_complete=completed_configs),
+    "pseudonyms": option_of("--pseudonyms FILE", OUT,
         "Call annotators by pseudonyms in all that is printed and written. They are kept in this "
         "file, the key, which only you can read; it must not lie in a folder that is written.",
-        rare=True,
-    ),
-    "images": option(
-        "--images", rare=True, multiple=True, metavar="DIR", type=A_PATH,
-        help="Folder of image files, which a page shows behind the boxes. Can be given several "
-        "times.",
-    ),
-    "split": option(
-        "--split", rare=True, is_flag=True,
-        help="Write the page as a folder: index.html, with style, script and images as files.",
-    ),
-    "top": option(
-        "--top", rare=True, type=click.IntRange(min=0), metavar="NUMBER",
-        help="How many of the worst images a page shows; default 50, with --split 1000.",
-    ),
-    "raw_csv": option(
-        "--raw-csv", rare=True, is_flag=True,
-        help="Put no apostrophe before csv cells that spreadsheets would run as formulas. Control "
-        "characters of names are escaped in either case.",
-    ),
-    "written": path_option("--out", "Write to this file instead of printing.", to="output"),
-    "session_key": option(
-        "--session-key", group=READ, rare=True, metavar="KEY",
-        help="Key on annotations or image records that names the session, where annotators "
-        "annotated images in several: shows how far they agree with themselves. If each file is a "
-        "session: file.",
-    ),
-    "time_key": option(
-        "--time-key", group=READ, rare=True, metavar="KEY",
-        help="Key on annotations that says when they were made, such as created_at: shows speed, "
-        "drift and fatigue with --diagnose.",
-    ),
-    "tracks": option(
-        "--tracks", group=READ, rare=True, is_flag=True,
-        help="Read which boxes of a video show one object, such as track_id: shows with --diagnose "
+        rare=True, type=A_PATH),
+    "images": option_of("--images DIR", OUT,
+        "Folder of image files, which a page shows behind the boxes. Can be given several times.",
+        rare=True, multiple=True, type=A_PATH),
+    "split": option_of("--split", OUT,
+        "Write the page as a folder: index.html, with style, script and images as files.",
+        rare=True, is_flag=True),
+    "top": option_of("--top NUMBER", OUT,
+        "How many of the worst images a page shows; default 50, with --split 1000.",
+        rare=True, type=click.IntRange(min=0)),
+    "raw_csv": option_of("--raw-csv", OUT,
+        "Put no apostrophe before csv cells that spreadsheets would run as formulas. Control "
+        "characters of names are escaped in either case.", rare=True, is_flag=True),
+    "written": option_of("-o --out FILE", OUT,
+        "Write to this file instead of printing.", to="output", type=A_PATH),
+    "session_key": option_of("--session-key KEY", READ,
+        "Key on annotations or image records that names the session, where annotators annotated "
+        "images in several: shows how far they agree with themselves. If each file is a session: "
+        "file.", rare=True),
+    "time_key": option_of("--time-key KEY", READ,
+        "Key on annotations that says when they were made, such as created_at: shows speed, "
+        "drift and fatigue with --diagnose.", rare=True),
+    "tracks": option_of("--tracks", READ,
+        "Read which boxes of a video show one object, such as track_id: shows with --diagnose "
         "whether annotators follow the same objects (IDF1), and where they switch.",
-    ),
-    "reference": option(
-        "--reference", group=READ, metavar="NAME|FILE",
-        help="Compare each annotator with an expert: one of the annotators, who then has no part "
-        "in alpha, or a COCO file with the right annotations of some or all images.",
-    ),
-    "predictions": path_option(
-        "--predictions",
+        rare=True, is_flag=True),
+    "reference": option_of("--reference NAME|FILE", READ,
+        "Compare each annotator with an expert: one of the annotators, who then has no part in "
+        "alpha, or a COCO file with the right annotations of some or all images."),
+    "predictions": option_of("--predictions FILE", READ,
         "COCO results of a model, which counts as one more annotator: named after this file, and "
         "asked about all images. Ids of images and categories are those of the annotated files.",
-        group=READ, rare=True,
-    ),
-    "score": option(
-        "--score", group=READ, rare=True, type=click.FloatRange(0, 1), metavar="NUMBER",
-        help="Lowest score of results that count, in --predictions and in lists of results; "
-        "default 0.5.",
-    ),
-    "diagnose": option(
-        "--details", "--diagnose", "diagnose", is_flag=True,
-        help="Print the tables behind the answer, and with --out write them as csv.",
-    ),
-    "report": path_option(
-        "--report",
+        rare=True, type=A_PATH),
+    "score": option_of("--score NUMBER", READ,
+        "Lowest score of results that count, in --predictions and in lists of results; default "
+        "0.5.", rare=True, type=click.FloatRange(0, 1)),
+    "diagnose": option_of("--details --diagnose", OUT,
+        "Print the tables behind the answer, and with --out write them as csv.",
+        to="diagnose", is_flag=True),
+    "report": option_of("--report FILE", OUT,
         "Write a page of html that shows the result to this file, or with --split to this folder.",
-    ),
-    "out": path_option(
-        "--out", "Write the figures, tables and images to this folder: json and csv.", "DIR"
-    ),
-    "force": option(
-        "--force", rare=True, is_flag=True, help="Replace existing files in --out."
-    ),
+        type=A_PATH),
+    "out": option_of("-o --out DIR", OUT,
+        "Write the figures, tables and images to this folder: json and csv.",
+        to="out", type=A_PATH),
+    "force": option_of("--force", OUT,
+        "Replace existing files in --out.", rare=True, is_flag=True),
     "since": removed_option("--since", "type `bboxqa compare {value} AFTER`"),
     "memory": removed_option(
         "--memory",
