@@ -123,7 +123,12 @@ def write_result(
 
     def pages(pixels: Mapping[str, Pixels]) -> Iterator[tuple[str, str]]:
         return agreement_pages(
-            documents, pixels, top=target.top, above=target.above, split=target.split
+            documents,
+            pixels,
+            top=target.top,
+            above=target.above,
+            split=target.split,
+            printed=target.n_images is not None,
         )
 
     notes = _write(target, _Images(sizes, inputs, "latter"), pages, progress)

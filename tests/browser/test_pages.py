@@ -1,6 +1,7 @@
 """Pages in a real browser: they open offline, work, are accessible, and show what the data say."""
 
 import json
+import re
 import shutil
 from io import BytesIO
 from pathlib import Path
@@ -279,6 +280,12 @@ def test_images_are_found_filtered_and_sorted(page):
     assert names == sorted(names)
     page.select_option("[name=order]", "cost")
     assert shown.first.get_attribute("data-name") == first
+
+
+@pytest.mark.parametrize("name", ["agreement", "split_index"])
+def test_the_summary_is_printed_on_one_page(name, opened, request):
+    pages = re.findall(rb"/Type */Page\b", opened(request.getfixturevalue(name)).pdf(format="A4"))
+    assert len(pages) == 1
 
 
 def test_without_a_script_everything_is_shown(browser, agreement):

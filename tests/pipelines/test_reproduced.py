@@ -139,7 +139,7 @@ def test_what_was_said_about_files_is_said_again(option, tmp_path):
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
     assert manifest["reading"][name] == value
     page = (tmp_path / "r.html").read_text()
-    (line,) = re.findall(r"<code>(bboxqa agree .*?)</code></pre>", page)
+    *_, line = re.findall(r"<code>(bboxqa agree .*?)</code></pre>", page)
     line = re.sub("<[^>]*>", "", line)
     again = run(*shlex.split(unescape(line))[1:], "--format", "json", cwd=tmp_path)
     assert figures(again) == found

@@ -15,6 +15,7 @@ from support.cli import run
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
+from bboxqa.examples import example_file
 from bboxqa.geometry.similarities.registry import SIMILARITIES
 from bboxqa.pipelines.result_pages import write_saved
 from bboxqa.pipelines.threshold_results import measure_name
@@ -95,22 +96,42 @@ def test_every_figure_is_that_of_the_summary(found, page):
     existence, named, place = part["existence"], part["class"], part["place"]
     body = page.split('<table data-name="Figures">')[1].split("</table>")[0]
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in body.split("<tr>")[2:]]
-    shown = {row[0].strip(): [cell.strip() for cell in row[1:3]] for row in rows}
+    shown = {row[0].strip(): row[1].strip() for row in rows}
     low, high = (100 * bound for bound in named["share_interval"])
-    assert shown.pop("class: equal") == [
-        f"{100 * named['share']:.1f} %",
-        f"[{low:.1f} %, {high:.1f} %]",
-    ]
+    equal = shown.pop("class: equal")
+    assert equal == f"{100 * named['share']:.1f} % [{low:.1f}, {high:.1f}]"
     assert shown == {
-        name: [f"{value:.4f}", f"[{bounds[0]:.4f}, {bounds[1]:.4f}]"]
+        name: f"{value:.2f} [{bounds[0]:.2f}, {bounds[1]:.2f}]"
         for name, value, bounds in (
-            ("alpha", part["alpha"], part["interval"]),
             ("existence: F1", existence["f1"], existence["interval"]),
-            ("existence: above chance", existence["alpha"], existence["alpha_interval"]),
             ("class: alpha", named["alpha"], named["interval"]),
             ("place: mean IoU", place["mean_iou"], place["interval"]),
+            ("alpha", part["alpha"], part["interval"]),
         )
     }
+
+
+def test_each_sentence_stands_once_beside_its_annotators_or_below(found):
+    said = {"p03 misses 20 %": ["p03"], "p01 and p02 copied": ["p01", "p02"], "cows are hard": []}
+    subjects = [{"annotators": names, "see": ""} for names in said.values()]
+    told = found["diagnosis"] | {"story": [*said], "subjects": subjects}
+    page = next(agreement_pages(found | {"diagnosis": told}))[1]
+    assert re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", page) == [
+        ("p03", 'misses <span class="whole">20 %</span>'),
+        ("p01 and p02", "p01 and p02 copied"),
+    ]
+    assert page.count("<li>cows are hard</li>") == 1
+    n_objects = sum(row[2] for row in told["tables"]["review_images"]["rows"])
+    assert f"{n_objects} objects in" not in page  # of a value in memory, which no command reads
+
+
+def test_objects_fewer_than_five_are_no_evidence():
+    data = bboxqa.read_coco(example_file("fruits"))
+    few = next(agreement_pages(documents(data)))[1]
+    assert "<svg xmlns" not in few
+    assert {*re.findall('<table data-name="([^"]*)"', few)} == {
+        "Figures", "Offsets of edges", "Settings and versions", "Files",
+    }  # fmt: skip
 
 
 def test_every_annotation_is_drawn_where_it_is(found, page):
@@ -290,6 +311,7 @@ def test_report_of_a_saved_run_is_the_page_of_agree(saved, tmp_path):
     assert run("report", folder).returncode == 0
     page = saved.parent / "one.html"
     assert (folder / "report.html").read_bytes() == page.read_bytes()
+    assert "To look at again:" in texts(page.read_text("utf-8"))
     # A page is replaced, and shows pixels now.
     assert run("report", folder, "--images", saved.parent).returncode == 0
     assert b"data:image/webp" in (folder / "report.html").read_bytes()
@@ -327,12 +349,6 @@ def test_report_of_what_is_no_result(name, text, message, tmp_path):
     assert message in done.stderr
     assert message in run("report", folder).stderr
     assert not (tmp_path / "page.html").exists()
-
-
-def test_cards_begin_with_the_lowest_f1(found, page):
-    names = re.findall(r'<article class="card" data-name="([^"]*)"', page)
-    rows = found["diagnosis"]["annotators"]
-    assert names == [row["name"] for row in sorted(rows, key=lambda row: row["f1"]["value"])]
 
 
 @pytest.fixture(scope="module")

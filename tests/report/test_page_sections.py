@@ -8,7 +8,7 @@ import pytest
 
 import bboxqa
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.pages.agreement_page import SECTIONS, agreement_pages
+from bboxqa.report.pages.agreement_page import agreement_pages
 from bboxqa.report.pages.reproduce import command
 from bboxqa.report.result_files import documents_of
 
@@ -20,10 +20,6 @@ FURTHER = {"reference", "model", "repeats", "time"}
 def simulated():
     errors = {"*": {"miss": 0.1, "jitter": 2}, "p03": {"offset": [5, 0]}}
     return bboxqa.simulate(errors=errors, objects=6, **OPTIONS)
-
-
-def sections(found):
-    return [each for make in SECTIONS if (each := make(found)) is not None]
 
 
 def documents(data, **settings):
@@ -68,7 +64,7 @@ def again():
 
 def texts_of(page, section):
     """Return the text of a section of a page."""
-    (found,) = re.findall(f'<section id="{section}">(.*?)</section>', page, re.DOTALL)
+    (found,) = re.findall(f'<section id="{section}"[^>]*>(.*?)</section>', page, re.DOTALL)
     return unescape(re.sub(r"<[^>]*>", " ", found))
 
 
@@ -83,11 +79,12 @@ def page(full):
     return next(agreement_pages(full))[1]
 
 
-def test_sections_are_there_where_the_documents_have_something(full, again, page):
-    for found, names in ((full, FURTHER - {"repeats"}), (again, {"repeats"})):
-        assert {section.name for section in sections(found)} & FURTHER == names
-    assert {*re.findall(r'<section id="(\w+)">', page)} & FURTHER == FURTHER - {"repeats"}
-    assert {*re.findall(r'<a href="#(\w+)">', page)} & FURTHER == FURTHER - {"repeats"}
+def test_sections_are_there_where_the_documents_have_something(again, page):
+    for found, names in (
+        (page, FURTHER - {"repeats"}), (next(agreement_pages(again))[1], {"repeats"}),
+    ):  # fmt: skip
+        assert {*re.findall(r'<section id="(\w+)"', found)} & FURTHER == names
+        assert {*re.findall(r'<a href="#(\w+)">', found)} & FURTHER == names
 
 
 def test_the_reference_section_shows_each_annotator(full, page):

@@ -283,11 +283,10 @@ def sensitivity(rows: Sequence[Mapping[str, Any]], chosen: float | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The cells of a matrix by row and column, and the values of its darkest and lightest one."""
+    """The cells of a matrix by row and column; the darkest value is 0, the lightest 1."""
 
     values: Mapping[_Place, float]
     texts: Mapping[_Place, str]
-    scale: tuple[float, float]
     apart: Sequence[_Place] = ()
     """Cells that are hatched."""
 
@@ -380,19 +379,17 @@ def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"
     cells = [(row, column) for row in range(len(names)) for column in range(len(names))]
     apart = [cell for cell in cells if cell[0] != cell[1] and cell not in texts]
     is_written = len(names) <= MOST_SLANTED
-    low, high = _scale([*values.values()])
     shown = part_of(len(names), len(order), "annotators")
     legend = [
         shown and f"{shown}, with most units",
         "hatched: no units" if apart else "",
-        "below the value: units of the pair" if is_written
-        else f"darkest: {number(low)}, lightest: {number(high)}",
+        "below the value: units of the pair" if is_written else "darkest: 0, lightest: 1",
     ]  # fmt: skip
     beside, below = (
         [short_name(name, most) for name in names] for most in (_LONGEST_BESIDE, _LONGEST_BELOW)
     )
     shown_texts = texts if is_written else {}
-    return _matrix(title, legend, beside, below, _Cells(values, shown_texts, (low, high), apart))
+    return _matrix(title, legend, beside, below, _Cells(values, shown_texts, apart))
 
 
 def _most_shared(order: Sequence[str], pairs: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -404,12 +401,14 @@ def _most_shared(order: Sequence[str], pairs: Iterable[Mapping[str, Any]]) -> li
     return [name for name in order if name in set(kept)]
 
 
-def confusion_matrix(rows: Rows, annotator: str | None = None, *, copies: Rows = ()) -> Chart:
+def confusion_matrix(
+    rows: Rows, annotator: str | None = None, *, copies: Rows = (), least: int = 1
+) -> Chart:
     """Draw the confusion matrix of annotators with the others, in percent of rows.
 
     `rows` and `copies` are the rows of the tables "confusion_matrix" and "copies"; with
     `annotator`, only this annotator's rows count. With more than 20 categories, the most confused
-    ones are drawn, and the others together as a column.
+    ones are drawn, and the others together as a column; none that is in fewer pairs than `least`.
     """
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -420,7 +419,7 @@ def confusion_matrix(rows: Rows, annotator: str | None = None, *, copies: Rows =
         return nothing(
             title, reason_left_out(copies, "no object has several annotators", annotator)
         )
-    names, total = _most_confused(rows, counts)
+    names, total = _most_confused(rows, counts, least)
     own = [*names, NO_BOX]
     others = own if len(names) == total else [*names, _OTHER, NO_BOX]
     n: Counter[_Place] = Counter()
@@ -430,8 +429,8 @@ def confusion_matrix(rows: Rows, annotator: str | None = None, *, copies: Rows =
     sums: Counter[int] = Counter()
     for (line, _), number_of in n.items():
         sums[line] += number_of
-    values = {cell: 100 * number_of / sums[cell[0]] for cell, number_of in n.items() if number_of}
-    texts = {cell: "<1" if value < 1 else f"{value:.0f}" for cell, value in values.items()}
+    values = {cell: number_of / sums[cell[0]] for cell, number_of in n.items() if number_of}
+    texts = {cell: "<1" if each < 0.01 else f"{100 * each:.0f}" for cell, each in values.items()}
     who = "one annotator" if annotator is None else set_apart(short_name(annotator))
     shown = part_of(len(names), total, "categories")
     legend = [
@@ -441,10 +440,12 @@ def confusion_matrix(rows: Rows, annotator: str | None = None, *, copies: Rows =
     ]
     beside = [f"{set_apart(_shown(name))} ({sums[line]:,})" for line, name in enumerate(own)]
     below = [_shown(each, _LONGEST_BELOW) for each in others]
-    return _matrix(title, legend, beside, below, _Cells(values, texts, (0, 100)))
+    return _matrix(title, legend, beside, below, _Cells(values, texts))
 
 
-def _most_confused(rows: Rows, counts: Mapping[tuple[str, str], int]) -> tuple[list[str], int]:
+def _most_confused(
+    rows: Rows, counts: Mapping[tuple[str, str], int], least: int
+) -> tuple[list[str], int]:
     """Return the categories to draw, sorted, and how many there are."""
     names = sorted({name for row in rows for name in (row["category"], row["others"])} - {NO_BOX})
     confused: Counter[str] = Counter()
@@ -454,7 +455,7 @@ def _most_confused(rows: Rows, counts: Mapping[tuple[str, str], int]) -> tuple[l
         if own != other and NO_BOX not in (own, other):
             confused.update({own: n, other: n})
     kept = sorted(names, key=lambda name: (-confused[name], -used[name]))[:_MOST_CATEGORIES]
-    return sorted(kept), len(names)
+    return sorted(name for name in kept if used[name] >= least), len(names)
 
 
 def _shown(name: str, longest: int = 28) -> str:
@@ -474,10 +475,10 @@ def _matrix(
     marks: list[Mark] = [*_hatched(cells.apart)]
     for (row, column), shade in cells.values.items():
         corners = _box((column - 0.5, row - 0.5), (column + 0.5, row + 0.5))
-        marks.append(Path([corners], BACK, _color(shade, cells.scale), 0.8))
+        marks.append(Path([corners], BACK, _color(shade), 0.8))
     for (row, column), text in cells.texts.items():
         value = cells.values.get((row, column))
-        color = DIM if value is None else readable_on(_color(value, cells.scale))
+        color = DIM if value is None else readable_on(_color(value))
         marks.append(Text(column, row, text, 0, letter, "middle", color))
     size = 9 if most <= MOST_SLANTED else 8 if most <= 25 else 7
     return Chart(
@@ -498,20 +499,9 @@ def _hatched(cells: Iterable[_Place]) -> Iterable[Mark]:
     return [Path(pieces, DIM, width=0.6)] if pieces else []
 
 
-def _scale(values: Sequence[float]) -> tuple[float, float]:
-    """Return the values of the darkest and the lightest colour, none above 1."""
-    if not values:
-        return 0.0, 1.0
-    least, most = min(values), max(values)
-    high = min(max(most, (least + most) / 2 + 0.02), 1.0)
-    low = min(least, high - 0.04)
-    # No negative numbers for values that cannot be negative.
-    return (0.0, high - low) if low < 0 <= least else (low, high)
-
-
-def _color(value: float, scale: tuple[float, float]) -> str:
-    """Return the colour of a value, between two neighbours of the map."""
-    share = 10 * (value - scale[0]) / (scale[1] - scale[0])
+def _color(value: float) -> str:
+    """Return the colour of a value from 0 to 1, between two neighbours of the map."""
+    share = 10 * min(max(value, 0.0), 1.0)
     first = min(max(int(share), 0), 9)
     pairs = zip(_channels(_CIVIDIS[first]), _channels(_CIVIDIS[first + 1]), strict=True)
     mixed = (round(one + (other - one) * (share - first)) for one, other in pairs)

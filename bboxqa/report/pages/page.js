@@ -139,14 +139,7 @@ function arrange(form, list, noun, orders, filter) {
 // Items without a number come last.
 const valueOf = (item, key, blank) => (item.dataset[key] === "" ? blank : Number(item.dataset[key]));
 const lowest = (key) => (a, b) => valueOf(a, key, 9) - valueOf(b, key, 9);
-const highest = (key) => (a, b) => valueOf(b, key, -9) - valueOf(a, key, -9);
 const byName = (a, b) => a.dataset.name.localeCompare(b.dataset.name);
-
-const ofCards = document.querySelector("#annotators .controls");
-if (ofCards) {
-  const orders = { misses: highest("misses"), extras: highest("extras"), n: highest("n"), name: byName };
-  arrange(ofCards, document.querySelector(".cards"), "card", orders, () => () => true);
-}
 
 // Images: which annotators and categories are drawn on them.
 const controls = document.querySelector("#images .controls");

@@ -18,14 +18,49 @@ _OPTIONS = {
     "from_format": "--from",
 }  # fmt: skip
 
+_ASSIGNED = "the assignment with the largest total similarity (Kuhn 1955)"
+_LINKED = (
+    "single linkage: all pairs in the order of falling similarity (Müllner 2011), never two "
+    "annotations of one annotator"
+)
+# How each matcher joins annotations, and the works to cite.
+_MATCHED = {
+    "auto": (f"{_ASSIGNED} where two annotated an image, and where more did by {_LINKED}",
+             "Kuhn Müllner"),
+    "hungarian": (_ASSIGNED, "Kuhn"),
+    "greedy": (_LINKED, "Müllner"),
+    "average": ("average linkage (Sokal and Michener 1958), never two annotations of one annotator",
+                "Sokal"),
+    "complete": ("complete linkage (Müllner 2011), never two annotations of one annotator",
+                 "Müllner"),
+    "recursive": (f"{_ASSIGNED}, one annotator after the other (Tschirschwitz et al. 2022)",
+                  "Kuhn Tschirschwitz"),
+}  # fmt: skip
+_CITED = {
+    "Efron": "Efron, B. and Tibshirani, R. J. (1993), An Introduction to the Bootstrap.",
+    "Krippendorff": "Krippendorff, K. (2022), Content Analysis, 4th edition.",
+    "Kuhn": "Kuhn, H. W. (1955), The Hungarian Method for the Assignment Problem, "
+    "doi:10.1002/nav.3800020109.",
+    "Müllner": "Müllner, D. (2011), Modern Hierarchical, Agglomerative Clustering Algorithms, "
+    "arXiv:1109.2378.",
+    "Sokal": "Sokal, R. R. and Michener, C. D. (1958), A Statistical Method for Evaluating "
+    "Systematic Relationships, University of Kansas Science Bulletin 38.",
+    "Tschirschwitz": "Tschirschwitz, D. et al. (2022), A Dataset for Analysing Complex Document "
+    "Layouts in the Digital Humanities and Its Evaluation with Krippendorff's Alpha, "
+    "doi:10.1007/978-3-031-16788-1_22.",
+}
+
 
 def command(
-    manifest: Mapping[str, Any], defaults: Mapping[str, Any], reference: str | None = None
+    manifest: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    reference: str | None = None,
+    target: Sequence[str] = ("--report", "report.html"),
 ) -> str:
-    """Return the shell command that reproduces the page of a manifest's result.
+    """Return the shell command that makes the result of a manifest again, with its page.
 
     Settings equal to the `defaults` are left out. `reference` is an annotator if it is not a file
-    of the manifest.
+    of the manifest; `target` are the options of what is written.
 
     Examples
     --------
@@ -53,7 +88,7 @@ def command(
         words += ["--reference", reference]
     given = {**manifest.get("reading", {}), **changed}
     words += [word for name, value in given.items() for word in _words(name, value)]
-    return join(["bboxqa", "agree", *words, "--report", "report.html"])
+    return join(["bboxqa", "agree", *words, *target])
 
 
 def _given(source: Mapping[str, Any]) -> tuple[str, ...]:
@@ -182,40 +217,56 @@ def citation(summary: Mapping[str, Any], measure: str) -> str:
     --------
     >>> existence = {"f1": 0.9, "interval": [0.85, 0.94]}
     >>> part = {"alpha": None, "interval": None, "existence": existence, "iou_threshold": 0.5}
-    >>> citation(
-    ...     {
-    ...         "thresholds": [part], "n_annotators": 3, "n_images": 60, "n_annotations": 264,
-    ...         "similarity": "bbox", "matcher": "auto", "missing": "category", "bootstrap": 1000,
-    ...         "version": "0.1.0",
-    ...     },
-    ...     "IoU",
+    >>> print(
+    ...     citation(
+    ...         {
+    ...             "thresholds": [part], "n_annotators": 3, "n_images": 60, "n_annotations": 264,
+    ...             "similarity": "bbox", "matcher": "auto", "missing": "category",
+    ...             "bootstrap": 1000, "seed": 0, "version": "0.1.0",
+    ...         },
+    ...         "IoU",
+    ...     )[:179]
     ... )
-    'For 3 annotators of 60 images (264 annotations), F1 of pairs of annotators is 0.900 (95 % \
-confidence interval 0.850 to 0.940). Annotations match from IoU 0.5 on (similarity bbox, matcher \
-auto); intervals are from 1,000 bootstrap samples of images (bboxqa 0.1.0).'
+    3 annotators drew 264 annotations in 60 images. F1 of existence was 0.900 (95 % confidence \
+interval 0.850 to 0.940). Two annotations could match from IoU 0.5 (similarity bbox) on.
     """
     part = summary["thresholds"][0]
-    figures = {
-        "Krippendorff's alpha": (part["alpha"], part["interval"]),
-        "F1 of pairs of annotators": (part["existence"]["f1"], part["existence"]["interval"]),
-    }
-    known = {name: figure for name, figure in figures.items() if figure[0] is not None}
-    if not known:
+    existence, alpha, cited = part["existence"], part["alpha"], set()
+    if existence["f1"] is None and alpha is None:
         return ""
-    said = " and ".join(f"{name} is {_with_interval(*figure)}" for name, figure in known.items())
-    missing = drawn = ""
-    if part["alpha"] is not None:
+    figures, how = [], []
+    if existence["f1"] is not None:
+        f1 = _with_interval(existence["f1"], existence["interval"])
+        figures.append(f"F1 of existence was {f1}")
+        how.append(f"For F1, each two annotators were matched alone by {_ASSIGNED}.")
+        cited.add("Kuhn")
+    if alpha is not None:
+        figures.append(f"Krippendorff's alpha was {_with_interval(alpha, part['interval'])}")
+        only_two = summary["matcher"] == "auto" and summary["n_annotators"] == 2
+        matcher = "hungarian" if only_two else summary["matcher"]
+        joined_by, sources = _MATCHED.get(matcher, (f"the matcher {matcher}", ""))
         is_category = summary["missing"] == "category"
-        missing = f"; missing annotations are {'a category' if is_category else 'ignored'}"
-    if any(bounds is not None for _, bounds in known.values()):
-        drawn = f"; intervals are from {summary['bootstrap']:,} bootstrap samples of images"
-    return (
-        f"For {count(summary['n_annotators'], 'annotator')} of "
-        f"{count(summary['n_images'], 'image')} ({count(summary['n_annotations'], 'annotation')}), "
-        f"{said}. Annotations match from {measure} {part['iou_threshold']:g} on (similarity "
-        f"{summary['similarity']}, matcher {summary['matcher']}){missing}{drawn} "
-        f"(bboxqa {summary['version']})."
+        how.append(
+            "For alpha (nominal; Krippendorff 2022), annotations were joined to units by "
+            f"{joined_by}; a missing annotation "
+            f"{'counted as a category of its own' if is_category else 'was left out'}."
+        )
+        cited |= {"Krippendorff", *sources.split()}
+    if existence["interval"] or part["interval"]:
+        draws = f"{summary['bootstrap']:,} draws (Efron and Tibshirani 1993; seed"
+        how.append(f"Intervals are from a bootstrap of the images with {draws} {summary['seed']}).")
+        cited.add("Efron")
+    people, images, annotations = (
+        count(summary[f"n_{noun}s"], noun) for noun in ("annotator", "image", "annotation")
     )
+    threshold = f"{measure} {part['iou_threshold']:g} (similarity {summary['similarity']})"
+    return " ".join((
+        f"{people} drew {annotations} in {images}. {' and '.join(figures)}.",
+        f"Two annotations could match from {threshold} on.",
+        *how,
+        f"The figures were computed with bboxqa {summary['version']}.",
+        *(_CITED[name] for name in sorted(cited)),
+    ))  # fmt: skip
 
 
 def _with_interval(value: float, bounds: list[float] | None) -> str:

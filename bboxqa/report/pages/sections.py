@@ -1,18 +1,16 @@
-"""Sections of the page of an agreement that only some results have, and cards of annotators."""
+"""Sections of the page of an agreement: sentences, charts and tables of one part of a result."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bboxqa.core.text import count, names_in_words
+from bboxqa.core.text import count, joined, names_in_words
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.diagnosis import CHANGE_UNITS, NO_BOX
-from bboxqa.report.agreement_text import images_compared
+from bboxqa.model.diagnosis import CHANGE_UNITS, Line
+from bboxqa.report.charts import charts
 from bboxqa.report.charts.chart import Chart
-from bboxqa.report.charts.charts import annotator_intervals, offsets
-from bboxqa.report.charts.svg import chart_svg
 from bboxqa.report.numbers import (
-    THE_OTHERS,
     figure_text,
     interval,
     json_figure,
@@ -23,48 +21,66 @@ from bboxqa.report.numbers import (
     short_name,
     signed,
 )
-from bboxqa.report.pages.pictures import Legend
+from bboxqa.report.pages.html_document import Cell, prose, table_anchor
+from bboxqa.report.pages.verdict import story_lines
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 Documents = Mapping[str, Mapping[str, Any]]
 """The JSON files of a result by name: "summary", "manifest", and those of a diagnosis, if any."""
+Record = Mapping[str, Any]
 
 _SIDES = ("annotator_1", "annotator_2")
-# Annotators that have a card; all are in the table.
-_MOST_CARDS = 24
-# With more annotators, only systematic offsets are drawn.
+_FEWEST = 5
+"""Nothing is said about fewer objects."""
+# Existence by chance above which its correction is shown.
+_LEAST_CHANCE = 0.05
+# Annotators whose offsets are drawn.
 _MOST_DRAWN = 12
-# Fewer annotators cannot form two groups of two or more.
-_FEWEST_OF_GROUPS = 4
-# The most members of a group that are named.
 _MOST_NAMED = 12
-# Columns of `boxes_per_object` that a card shows: title, count and rate.
-_SHAPES = (
-    ("drawn twice", "n_twice", "twice_rate"),
-    ("split", "n_split", "split_rate"),
-    ("merged", "n_merged", "merge_rate"),
-)
-
-Entry = tuple[str, str, str]
-"""The title, value and interval of a figure on a card."""
+"""The most members of a group that are named."""
+# Rates of annotators: column of the table "annotators", or count and rate of "boxes_per_object".
+_RATES = {"misses": "miss_rate", "extras": "extra_rate", "same category": "class_share"}
+_SHAPES = {
+    "drawn twice": ("n_twice", "twice_rate"),
+    "split": ("n_split", "split_rate"),
+    "merged": ("n_merged", "merge_rate"),
+}
+_OFFSETS = {"offsets": "Offsets of edges", "rotated_offsets": "Offsets of rotated boxes"}
+# Tables that sentences name, and what a page calls them.
+_NAMED = {
+    "category_use": "Use of categories",
+    "copies": "Shared boxes",
+    "quarter_turns": "Quarter turns",
+    "joint_annotators": "Key points by annotator",
+    "boxes_per_object": "Boxes per object",
+}
+_TITLES = {
+    "annotators": "Annotators",
+    "agreement_groups": "Groups",
+    "reference": "Annotators against the reference",
+    **_OFFSETS,
+    **_NAMED,
+}
+_CSV = ".csv"
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A table of a page, which a click shows."""
+    """A table of a page; unless it is open, a click shows it."""
 
     name: str
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """A chart and its tables; only tables where there is nothing to draw."""
 
-    tables: Sequence[Data]
+    tables: Sequence[Data] = ()
     chart: Chart | None = None
     caption: str = ""
 
@@ -75,8 +91,14 @@ class Section:
 
     name: str
     title: str
-    sentences: Sequence[str]
-    evidence: Sequence[Evidence]
+    sentences: Sequence[str] = ()
+    evidence: Sequence[Evidence] = ()
+    lines: Sequence["Markup"] = ()
+    drawings: Sequence[Chart] = ()
+    """Small charts, side by side."""
+    notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    is_printed: bool = False
 
 
 def column_names(columns: Iterable[str], measure: str) -> list[str]:
@@ -91,19 +113,12 @@ def column_names(columns: Iterable[str], measure: str) -> list[str]:
     return [name.replace("mean_iou", own) for name in columns]
 
 
-def table_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+def table_rows(table: Record) -> list[dict[str, Any]]:
     """Return the rows of a table of the document "diagnosis", by column."""
     return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
 
 
-def svg_of(chart: Chart, label: str) -> "Markup":
-    """Return a chart as an element of a page."""
-    from markupsafe import Markup
-
-    return Markup(chart_svg(chart, label))  # noqa: S704 - `chart_svg` escapes texts
-
-
-def data_of(name: str, records: Sequence[Mapping[str, Any]]) -> Data:
+def data_of(name: str, records: Sequence[Record]) -> Data:
     """Return records as a table; figures with intervals become three columns.
 
     Examples
@@ -116,13 +131,262 @@ def data_of(name: str, records: Sequence[Mapping[str, Any]]) -> Data:
     return Data(name, [*flat[0]] if flat else [], [[*row.values()] for row in flat])
 
 
-def _cells(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _cells(record: Record) -> Iterator[tuple[str, Any]]:
     for key, value in record.items():
         if isinstance(value, Mapping):
             low, high = value["interval"] or (None, None)
             yield from ((key, value["value"]), (f"{key}_low", low), (f"{key}_high", high))
         else:
             yield key, value
+
+
+def _data(diagnosis: Record, name: str, title: str) -> Data:
+    """Return a table of the document "diagnosis"."""
+    table = diagnosis["tables"][name]
+    return Data(title, table["columns"], table["rows"])
+
+
+def _figure_cell(figure: Record, *, is_share: bool = False) -> Cell:
+    """Return a figure with its interval as a cell; what is copied is the value alone."""
+    value, ends = figure["value"], figure["interval"]
+    shown = percent(value) if is_share else number(value)
+    bounds = [100 * each for each in ends] if ends and is_share else ends
+    text = f"{shown} {interval(bounds, 1 if is_share else 2)}".rstrip()
+    return Cell(text, "" if value is None else str(value), is_number=True)
+
+
+def figures_section(documents: Documents, sentences: Sequence[str], measure: str) -> Section:
+    """Return existence, class, place and alpha with their intervals, and what they are of."""
+    summary, diagnosis = documents["summary"], documents.get("diagnosis", {})
+    part = summary["thresholds"][0]
+    rows = [[name, _figure_cell(figure, is_share=name == "class: equal"), note]
+            for name, figure, note in _figures(part, measure)]  # fmt: skip
+    table = Data("Figures", ["figure", "value and 95 % interval", "note"], rows, is_open=True)
+    return Section(
+        "figures", "Figures", sentences, [Evidence([table])] if summary["n_images"] else [],
+        notes=[*_facts(summary, part, measure), *(f"Note: {note}" for note in summary["notes"])],
+        warnings=diagnosis.get("warnings", ()), is_printed=True,
+    )  # fmt: skip
+
+
+def _figures(part: Record, measure: str) -> Iterator[tuple[str, Record, str]]:
+    """Yield name, value with interval, and remark of each figure of a threshold."""
+    existence, named, place = part["existence"], part["class"], part["place"]
+
+    def figure(record: Record, key: str, bounds: str) -> Record:
+        return {"value": record[key], "interval": record[bounds]}
+
+    yield ("existence: F1", figure(existence, "f1", "interval"),
+           "each two annotators, matched alone")  # fmt: skip
+    if (existence["chance"] or 0) > _LEAST_CHANCE:
+        chance = f"F1 by chance is {number(existence['chance'])}"
+        above = figure(existence, "alpha", "alpha_interval")
+        yield "existence: above chance", above, existence["reason"] or chance
+    if len(part["categories"]) > 1:
+        pairs = count(place["n_pairs"], "matched pair")
+        yield "class: equal", figure(named, "share", "share_interval"), f"of {pairs}"
+        reason = "" if named["alpha"] is not None else named["status"]
+        yield "class: alpha", figure(named, "alpha", "interval"), reason
+    median = f"median {number(place['median_iou'])}" if place["n_pairs"] else ""
+    yield f"place: mean {measure}", figure(place, "mean_iou", "interval"), median
+    yield ("alpha", figure(part, "alpha", "interval"),
+           part["alpha_reason"] or "existence and class in one figure")  # fmt: skip
+
+
+def _facts(summary: Record, part: Record, measure: str) -> Iterator[str]:
+    if summary["n_images"]:
+        yield (
+            f"{count(summary['n_images'], 'image')}, "
+            f"{count(summary['n_annotations'], 'annotation')}, "
+            f"{count(part['n_units'], 'unit')} (sets of annotations that match each other), of "
+            f"which {part['n_complete_units']:,} were drawn by everyone who was asked"
+        )
+    yield f"Annotators by {summary['attribution']}"
+    missing = (
+        "counts as a category of its own" if summary["missing"] == "category" else "is ignored"
+    )
+    yield (
+        f"Annotations match from {measure} {part['iou_threshold']:g} on; in alpha, a missing one "
+        f"{missing}"
+    )
+    if any(part[each]["interval"] for each in ("existence", "class", "place")):
+        drawn = "95 % intervals: where the figures could lie with other images of this kind"
+        yield f"{drawn} ({summary['bootstrap']:,} draws of images)"
+    if summary["n_crowd"]:
+        yield f"{count(summary['n_crowd'], 'crowd annotation')} left out"
+    if summary["n_empty_images"]:
+        yield f"{count(summary['n_empty_images'], 'image')} left empty by everyone who was asked"
+
+
+def annotator_lines(diagnosis: Record | None) -> list[tuple[str, "Markup"]]:
+    """Return what is said of each annotator, or of several, as names and sentences."""
+    from markupsafe import Markup
+
+    found: dict[tuple[str, ...], list[Markup]] = {}
+    for line in () if diagnosis is None else story_lines(diagnosis):
+        if line.annotators:
+            # The name stands beside the sentence.
+            start = f"{names_in_words(line.annotators[:1])[0]} "
+            text = line.text.removeprefix(start) if len(line.annotators) == 1 else line.text
+            found.setdefault(line.annotators, []).append(shown_line(line._replace(text=text)))
+    return [
+        (joined(names_in_words(names)), Markup("; ").join(lines)) for names, lines in found.items()
+    ]
+
+
+def causes_section(documents: Documents) -> Section | None:
+    """Return kinds of disagreement, other thresholds, and sentences that are about no annotator."""
+    summary, diagnosis = documents["summary"], documents.get("diagnosis")
+    if not summary["n_images"]:
+        return None
+    title = "Where agreement is lost"
+    if diagnosis is None:
+        again = "bboxqa agree … --diagnose --report report.html"
+        return Section("causes", title, [f"This result has no diagnosis. {again} makes it."])
+    part, tables = summary["thresholds"][0], diagnosis["tables"]
+    kinds = [row for row in table_rows(tables["decomposition"]) if row["n_any"] >= _FEWEST]
+    lines = [shown_line(line) for line in story_lines(diagnosis) if not line.annotators]
+    if not kinds:
+        return Section("causes", title, lines=lines, is_printed=True)
+    gain = "F1" if part["alpha"] is None else "alpha"
+    evidence = [
+        Evidence(
+            [_data(diagnosis, "decomposition", "Kinds of disagreement")],
+            charts.decomposition(kinds),
+            f"Objects by how their annotators disagree, and what {gain} would gain if one kind "
+            "were settled. Gains overlap",
+        ),
+        Evidence(
+            [_data(diagnosis, "sensitivity", "Thresholds")],
+            charts.sensitivity(table_rows(tables["sensitivity"]), part["iou_threshold"]),
+            "The same figures at other thresholds; the line marks the chosen one",
+        ),
+    ]
+    return Section("causes", title, (), evidence, lines, is_printed=True)
+
+
+def annotators_section(documents: Documents) -> Section | None:
+    """Return the figures and offsets of each annotator, and F1 of each two."""
+    diagnosis = documents.get("diagnosis")
+    if diagnosis is None or not documents["summary"]["n_images"]:
+        return None
+    tables, part = diagnosis["tables"], documents["summary"]["thresholds"][0]
+    people = _annotators(tables, several=len(part["categories"]) > 1)
+    evidence = [Evidence([people])] if people.rows else []
+    order = [row["annotator"] for row in table_rows(tables["agreement_matrix"])]
+    shared = [pair for pair in part["pairs"] if pair["n_units"] >= _FEWEST]
+    # Two annotators have one pair, whose F1 is that of all.
+    if len(order) > 2 and shared:
+        caption = "F1 of each two annotators, matched alone: how far they drew the same objects"
+        evidence.append(
+            Evidence([data_of("Pairs", part["pairs"])], charts.pair_matrix(order, shared), caption)
+        )
+    sentences = _group_sentences(diagnosis)
+    if sentences:
+        evidence.append(Evidence([_data(diagnosis, "agreement_groups", "Groups")]))
+    named = {line.see.removesuffix(_CSV) for line in story_lines(diagnosis)}
+    evidence += [
+        Evidence([_data(diagnosis, name, title)])
+        for name, title in (_OFFSETS | _NAMED).items()
+        if name in tables and tables[name]["rows"] and (name in _OFFSETS or name in named)
+    ]
+    drawings = [*_offset_charts(diagnosis)]
+    return Section("annotators", "Annotators", sentences, evidence, drawings=drawings)
+
+
+def _annotators(tables: Record, *, several: bool) -> Data:
+    """Return figures of annotators with their intervals, the lowest F1 first.
+
+    With one category instead of `several`, all give the same.
+    """
+    rates = {title: rate for title, rate in _RATES.items() if several or rate != "class_share"}
+    shapes = {row["annotator"]: row for row in table_rows(tables["boxes_per_object"])}
+    people = [row for row in table_rows(tables["annotators"]) if row["n"] >= _FEWEST]
+    people.sort(key=lambda row: (row["f1"] is None, row["f1"] or 0.0))
+    drawn = {
+        title: rate
+        for title, (n, rate) in _SHAPES.items()
+        if any(row[n] >= _FEWEST for row in shapes.values())
+    }
+    rows = [
+        [
+            row["annotator"], row["n"], _figure_cell(json_figure(row, "f1")),
+            *(_figure_cell(json_figure(row, rate), is_share=True) for rate in rates.values()),
+            *(_figure_cell(json_figure(shapes[row["annotator"]], rate), is_share=True)
+              for rate in drawn.values()),
+        ]
+        for row in people
+    ]  # fmt: skip
+    columns = ["annotator", "annotations", "F1 with the others", *rates, *drawn]
+    return Data("Annotators", columns, rows, is_open=True)
+
+
+def _offset_charts(diagnosis: Record) -> Iterator[Chart]:
+    """Yield a chart for each annotator with a systematic offset of an edge."""
+    tables = diagnosis["tables"]
+    own: dict[str, list[Record]] = {}
+    for row in table_rows(tables["offsets"]) if "offsets" in tables else ():
+        own.setdefault(row["annotator"], []).append(row)
+    every = [row["name"] for row in diagnosis["annotators"]]
+    moved = [name for name, rows in own.items() if any(row["systematic"] for row in rows)]
+    for name in moved[:_MOST_DRAWN]:
+        yield charts.offsets(own[name], others=others_of(name, every))
+
+
+def _group_sentences(diagnosis: Record) -> list[str]:
+    """Return sentences on groups of annotators who agree more among themselves."""
+    groups: dict[int, list[str]] = {}
+    for row in table_rows(diagnosis["tables"]["agreement_groups"]):
+        groups.setdefault(row["group"], []).append(row["annotator"])
+    if len(groups) < 2:
+        return []
+    first = (
+        f"The annotators form {len(groups)} groups, which agree more within than with each other: "
+        "each may read the instructions in its own way."
+    )
+    return [
+        first,
+        *(
+            f"Group {place}: {', '.join(names_in_words(names[:_MOST_NAMED]))}"
+            + (f" and {len(names) - _MOST_NAMED:,} more." if names[_MOST_NAMED:] else ".")
+            for place, names in sorted(groups.items())
+        ),
+    ]
+
+
+def categories_section(documents: Documents) -> Section | None:
+    """Return agreement by category, and which are confused; a single one cannot be confused."""
+    categories = documents["summary"]["thresholds"][0]["categories"]
+    diagnosis = documents.get("diagnosis")
+    if diagnosis is None or not documents["summary"]["n_images"] or len(categories) < 2:
+        return None
+    tables = diagnosis["tables"]
+    n_objects = {row["category"]: row["n_units"] for row in table_rows(tables["difficulty"])}
+    shown = [row for row in categories if n_objects.get(row["category"], 0) >= _FEWEST]
+    evidence = []
+    if shown:
+        evidence.append(Evidence([data_of("Categories", categories)],
+                                 charts.category_intervals(shown),
+                                 "How far annotators agree on each category"))  # fmt: skip
+    pairs = [row for row in table_rows(tables["confusions"]) if row["n"] >= _FEWEST]
+    if pairs:
+        cells, copies = table_rows(tables["confusion_matrix"]), table_rows(tables["copies"])
+        evidence.append(Evidence(
+            [data_of("Confused pairs", pairs), _confused(cells)],
+            charts.confusion_matrix(cells, copies=copies, least=_FEWEST),
+            "How often two annotators gave an object the same category, different ones, or one of "
+            "them drew no box",
+        ))  # fmt: skip
+    return Section("categories", "Categories", (), evidence) if evidence else None
+
+
+def _confused(cells: Sequence[Record]) -> Data:
+    """Return the confusion matrix of all annotators together."""
+    met: Counter[tuple[str, str]] = Counter()
+    for row in cells:
+        met[row["category"], row["others"]] += row["n"]
+    rows = [[category, others, n] for (category, others), n in met.most_common()]
+    return Data("Confusions", ["category", "others", "n"], rows)
 
 
 def reference_section(documents: Documents) -> Section | None:
@@ -133,7 +397,7 @@ def reference_section(documents: Documents) -> Section | None:
     people = found["annotators"]
     figures = [{key: row[key] for key in row if "offset" not in key} for row in people]
     names = {"f1": "F1", "precision": "precision", "recall": "recall"}
-    chart = annotator_intervals("Agreement with the reference", people, names)
+    chart = charts.annotator_intervals("Agreement with the reference", people, names)
     caption = (
         "F1, precision (how much of what the annotator drew is right) and recall (how much of the "
         "reference was drawn), with their 95 % intervals"
@@ -147,31 +411,29 @@ def reference_section(documents: Documents) -> Section | None:
         empty = count(found["n_empty_images"], "image")
         text += f" {empty} of it have none: all that was drawn there is wrong."
     table = data_of("Annotators against the reference", figures)
-    evidence = [Evidence([table], chart, caption), *_offsets(people)]
+    evidence = [Evidence([table], chart, caption), *_reference_offsets(people)]
     return Section("reference", "Against the reference", [text], evidence)
 
 
-def _offsets(people: Sequence[Mapping[str, Any]]) -> Iterator[Evidence]:
+def _reference_offsets(people: Sequence[Record]) -> Iterator[Evidence]:
     """Yield the offsets of edges, or of rotated boxes, from the reference."""
-    rotated = [
-        {"name": row["name"], **{_measure(each): each for each in row["rotated_offsets"]}}
-        for row in people
-        if row.get("rotated_offsets")
-    ]
-    edges = [
-        {"name": row["name"], **dict(zip(EDGES, row["offset_px"], strict=True))}
+    of_edges = {
+        row["name"]: dict(zip(EDGES, row["offset_px"], strict=True))
         for row in people
         if row["offset_px"]
-    ]
-    if rotated:
-        yield Evidence([data_of("Rotated boxes against those of the reference", rotated)])
-    if edges:
-        yield Evidence([data_of("Edges (px) against those of the reference", edges)])
-
-
-def _measure(offset: Mapping[str, Any]) -> str:
-    unit = "°, clockwise" if offset["unit"] == "degrees" else "px"
-    return f"{offset['measure']} ({unit})"
+    }
+    rotated = {
+        row["name"]: {
+            f"{each['measure']} ({'°, clockwise' if each['unit'] == 'degrees' else 'px'})": each
+            for each in row["rotated_offsets"]
+        }
+        for row in people
+        if row.get("rotated_offsets")
+    }
+    for what, found in (("Rotated boxes", rotated), ("Edges (px)", of_edges)):
+        if found:
+            rows = [{"name": name, **offsets} for name, offsets in found.items()]
+            yield Evidence([data_of(f"{what} against those of the reference", rows)])
 
 
 def model_section(documents: Documents) -> Section | None:
@@ -186,20 +448,18 @@ def model_section(documents: Documents) -> Section | None:
     figures = [
         {"name": row[_SIDES[row[_SIDES[0]] == name]], "f1": json_figure(row, "f1")} for row in pairs
     ]
-    chart = annotator_intervals(title, figures, {"f1": title})
-    columns = [*pairs[0]] if pairs else []
-    table = Data("Pairs with the model", columns, [[*row.values()] for row in pairs])
+    chart = charts.annotator_intervals(title, figures, {"f1": title})
     caption = "How far the model and each annotator drew the same objects, with the 95 % interval"
     said = (
         f"{name} is a model: its results with a score of {lowest:g} or more count as annotations "
         "of one more annotator."
     )
     compared = _compared(documents.get("diagnosis", {}).get("annotators", ()), name)
-    evidence = [Evidence([table], chart, caption)]
+    evidence = [Evidence([data_of("Pairs with the model", pairs)], chart, caption)]
     return Section("model", "Results of a model", [said, *compared], evidence)
 
 
-def _compared(rows: Sequence[Mapping[str, Any]], name: str) -> list[str]:
+def _compared(rows: Sequence[Record], name: str) -> list[str]:
     """Return a comparison of the model's F1 with that of the annotators."""
     own = next((row["f1"] for row in rows if row["name"] == name), {"value": None})
     known = [row["f1"]["value"] for row in rows if row["name"] != name]
@@ -230,7 +490,7 @@ def repeats_section(documents: Documents) -> Section | None:
         for row in people
     ]
     names = {"f1": "F1 with themselves", "others": "F1 with the others"}
-    chart = annotator_intervals("Agreement of annotators with themselves", figures, names)
+    chart = charts.annotator_intervals("Agreement of annotators with themselves", figures, names)
     named = [row | {"annotator": row["annotator"] or "all annotators"} for row in found]
     caption = "How far annotators drew the same objects again, with the 95 % interval"
     text = (
@@ -252,12 +512,13 @@ def time_section(documents: Documents) -> Section | None:
     speed = changes = None
     if _are_known(people, ["per_minute"]):
         title = "Annotations a minute"
-        speed = annotator_intervals(title, people, {"per_minute": title}, highest_first=True)
+        speed = charts.annotator_intervals(title, people, {"per_minute": title}, highest_first=True)
     if _are_known(people, CHANGE_UNITS):
         figures = {name: f"{unit} ({name})" for name, unit in CHANGE_UNITS.items()}
-        changes = annotator_intervals("Change of F1 with the others", people, figures, at_zero=True)
+        title = "Change of F1 with the others"
+        changes = charts.annotator_intervals(title, people, figures, at_zero=True)
     titles = {"work": "Time", "work_sessions": "Sessions", "work_hours": "Hours of sessions"}
-    time, *sessions = (_data(diagnosis["tables"][name], title) for name, title in titles.items())
+    time, *sessions = (_data(diagnosis, name, title) for name, title in titles.items())
     sentences = [_speed(everyone), *(_change(everyone, people, name) for name in CHANGE_UNITS)]
     caption = (
         "Left of 0, agreement falls. A change does not say why: images may differ, too. "
@@ -270,16 +531,12 @@ def time_section(documents: Documents) -> Section | None:
     return Section("time", "Time", sentences, evidence)
 
 
-def _data(table: Mapping[str, Any], title: str) -> Data:
-    return Data(title, table["columns"], table["rows"])
-
-
-def _are_known(people: Sequence[Mapping[str, Any]], names: Iterable[str]) -> bool:
+def _are_known(people: Sequence[Record], names: Iterable[str]) -> bool:
     """Return whether any annotator has one of the figures."""
     return any(row[name]["value"] is not None for row in people for name in names)
 
 
-def _speed(everyone: Mapping[str, Any]) -> str:
+def _speed(everyone: Record) -> str:
     worked = (
         f"Annotators worked {number(everyone['hours'], 1)} hours in "
         f"{count(everyone['n_sessions'], 'session')}"
@@ -289,7 +546,7 @@ def _speed(everyone: Mapping[str, Any]) -> str:
     return f"{worked}, and drew {figure_text(everyone['per_minute'], 1)} annotations a minute."
 
 
-def _change(everyone: Mapping[str, Any], people: Sequence[Mapping[str, Any]], name: str) -> str:
+def _change(everyone: Record, people: Sequence[Record], name: str) -> str:
     """Return the change of F1 of all annotators together, and whether it is significant."""
     found, unit = everyone[name], CHANGE_UNITS[name]
     if found["value"] is None:
@@ -305,7 +562,8 @@ def _change(everyone: Mapping[str, Any], people: Sequence[Mapping[str, Any]], na
 
 def tracks_section(documents: Documents) -> Section | None:
     """Return IDF1 and identity switches of each pair of annotators."""
-    tables = documents.get("diagnosis", {}).get("tables", {})
+    diagnosis = documents.get("diagnosis", {"tables": {}})
+    tables = diagnosis["tables"]
     rows = table_rows(tables["tracks"]) if "tracks" in tables else []
     if not rows:
         return None
@@ -315,127 +573,30 @@ def tracks_section(documents: Documents) -> Section | None:
     said = figure_text(json_figure(lowest, "idf1"))
     middle = f"is lowest of {people}, {said}" if len(rows) > 1 else f"of {people} is {said}"
     text = f"IDF1 {middle}; {count(switches, 'identity switch', 'identity switches')} in all."
-    shown = [
-        _data(tables[name], title)
-        for name, title in (("tracks", "Tracks"), ("track_switches", "Identity switches"))
-    ]
+    titles = {"tracks": "Tracks", "track_switches": "Identity switches"}
+    shown = [_data(diagnosis, name, title) for name, title in titles.items()]
     return Section("tracks", "Tracks", [text], [Evidence(shown)])
 
 
-def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[dict[str, Any]]:
-    """Return cards of annotators with errors in most objects, the lowest F1 first."""
-    if diagnosis is None:
-        return []
-    tables = diagnosis["tables"]
-    shapes, rows = (_by_annotator(tables[name]) for name in ("boxes_per_object", "annotators"))
-    n_errors = {
-        name: row["n_missed"] + row["n_extra"] + sum(shapes[name][n] for _, n, _ in _SHAPES)
-        for name, row in rows.items()
-    }
-    order = sorted(rows, key=lambda name: -n_errors[name])
-    cells = table_rows(tables["confusion_matrix"])
-    confused, charts = _confusions(cells, [*rows]), _offset_charts(diagnosis, order[:_MOST_CARDS])
-    several = len({row["category"] for row in cells} - {NO_BOX}) > 1
-    shown = [row for row in diagnosis["annotators"] if row["name"] in order[:_MOST_CARDS]]
-    # Those without an F1 come last.
-    shown.sort(key=lambda row: (row["f1"]["value"] is None, row["f1"]["value"] or 0.0))
-    return [
-        {
-            "name": (name := row["name"]),
-            "style": of.style(name) if name in of.annotators else "",
-            "figures": [
-                *_figures(row, images_compared(rows[name]), others_of(name, [*rows]),
-                          several=several),
-                # Objects drawn twice, split and merged.
-                *(_share(title, json_figure(shapes[name], rate)) for title, n, rate in _SHAPES
-                  if shapes[name][n]),
-            ],
-            "chart": charts.get(name, ""),
-            # Objects to which others gave another category may not match, such as parts of a group.
-            "confused": "" if row["class_share"]["value"] == 1 else confused.get(name, ""),
-            "n": row["n"],
-            "misses": row["miss_rate"]["value"],
-            "extras": row["extra_rate"]["value"],
-        }
-        for row in shown
-    ]  # fmt: skip
+def shown_line(line: Line) -> "Markup":
+    """Return a sentence of the story, with a link to the table of the page that has more.
 
+    Examples
+    --------
+    >>> print(shown_line(Line("2 more stand out: offsets.csv", see="offsets.csv")))
+    2 more stand out: <a href="#table-offsets-of-edges">Offsets of edges</a>
+    """
+    from markupsafe import Markup
 
-def _by_annotator(table: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    return {row["annotator"]: row for row in table_rows(table)}
-
-
-def _figures(
-    row: Mapping[str, Any], compared: str, others: str, *, several: bool
-) -> Iterator[Entry]:
-    yield "annotations", number(row["n"]), ""
-    if compared:
-        yield "images without shared boxes", compared, ""
-    yield f"F1 with {others}", number(row["f1"]["value"]), interval(row["f1"]["interval"])
-    yield _share("misses", row["miss_rate"])
-    yield _share("extras", row["extra_rate"])
-    if several:
-        yield _share("same category", row["class_share"])
-
-
-def _share(title: str, figure: Mapping[str, Any]) -> Entry:
-    bounds = figure["interval"] and [100 * each for each in figure["interval"]]
-    return title, percent(figure["value"]), interval(bounds, 1)
-
-
-def _offset_charts(diagnosis: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
-    """Return charts of offsets by annotator; none for rotated boxes and key points."""
-    tables = diagnosis["tables"]
-    if "offsets" not in tables:
-        return {}
-    own: dict[str, list[Mapping[str, Any]]] = {}
-    for row in table_rows(tables["offsets"]):
-        if row["annotator"] in names:
-            own.setdefault(row["annotator"], []).append(row)
-    copies, every = table_rows(tables["copies"]), [row["name"] for row in diagnosis["annotators"]]
-    return {
-        who: svg_of(offsets(rows, title="", copies=copies, others=others_of(who, every)),
-                    f"Offsets of {who}")
-        for who, rows in own.items()
-        if len(own) <= _MOST_DRAWN or any(row["systematic"] for row in rows)
-    }  # fmt: skip
-
-
-def _confusions(rows: Sequence[Mapping[str, Any]], every: Sequence[str]) -> dict[str, str]:
-    """Return the most frequent difference of each annotator from most others, in words."""
-    # In pairs, the errors of one would show up for all others.
-    worst: dict[str, Mapping[str, Any]] = {}
-    for row in rows:
-        if NO_BOX not in (row["category"], row["others"]) and row["category"] != row["others"]:
-            most = worst.get(row["annotator"], {})
-            # Results of earlier versions do not have the number.
-            if row.get("n_most", 0) > most.get("n_most", 0):
-                worst[row["annotator"]] = row
-    return {name: _confusion(row, others_of(name, every)) for name, row in worst.items()}
-
-
-def _confusion(row: Mapping[str, Any], others: str) -> str:
-    who = "most others say" if others == THE_OTHERS else f"{others} says"
-    own, theirs = names_in_words((row["category"], row["others"]))
-    return f"most often differs on: {own}, where {who} {theirs} ({count(row['n_most'], 'object')})"
-
-
-def group_sentences(diagnosis: Mapping[str, Any] | None) -> list[str]:
-    """Return sentences on groups of annotators who agree more among themselves."""
-    if diagnosis is None or len(diagnosis["annotators"]) < _FEWEST_OF_GROUPS:
-        return []
-    groups: dict[int, list[str]] = {}
-    for row in table_rows(diagnosis["tables"]["agreement_groups"]):
-        groups.setdefault(row["group"], []).append(row["annotator"])
-    if len(groups) < 2:
-        return ["No annotators were found who agree more among themselves than with the others."]
-    sentences = [
-        f"Group {number}: {', '.join(names_in_words(names[:_MOST_NAMED]))}"
-        + (f" and {len(names) - _MOST_NAMED:,} more." if names[_MOST_NAMED:] else ".")
-        for number, names in sorted(groups.items())
-    ]
-    first = (
-        f"The annotators form {len(groups)} groups, which agree more within than with each other: "
-        "each may read the instructions in its own way."
-    )
-    return [first, *sentences]
+    if not line.see:
+        return prose(line.text)
+    # Names of annotators, which may contain anything, stand before it.
+    before, see, after = line.text.rpartition(line.see)
+    title = _TITLES.get(see.removesuffix(_CSV))
+    if title is not None:
+        link = Markup('<a href="#{}">{}</a>').format(table_anchor(title), title)
+    elif see.endswith(_CSV):
+        link = prose(see)
+    else:
+        link = Markup('<a href="#annotators">the tables below</a>')
+    return prose(before) + link + prose(after)
