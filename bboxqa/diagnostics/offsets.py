@@ -168,6 +168,9 @@ ALARM = 0.05
 # Standard errors within which the differences from two others are one.
 _ALIKE = 3.0
 
+LEAST_OTHERS = 3
+"""With fewer others, it is unknown whether these err, the other way: no offset is systematic."""
+
 MOST_DRAWN = 20_000
 """With more pairs of annotators who share objects, counted both ways, offsets have no intervals:
 each pair takes as long as a small data set."""
@@ -295,6 +298,29 @@ def with_bounds(name: str, figures: FloatArray) -> dict[str, Column]:
     return {f"{name}{end}": row for end, row in zip(("", "_low", "_high"), figures, strict=True)}
 
 
+def in_halves(sign: IndexArray) -> BoolArray:
+    """Return (K,) bool: measures of which half of A annotators err one way, half the other way.
+
+    `sign` is (A, K): -1 or 1 for a significant offset, 0 for none.
+    """
+    n_asked = len(sign)
+    halves: BoolArray = ((sign > 0).sum(0) * 2 == n_asked) & ((sign < 0).sum(0) * 2 == n_asked)
+    return halves
+
+
+def _systematic(
+    p_value: FloatArray, figures: FloatArray, n_others: Column, n_measures: int
+) -> BoolArray:
+    """Return (R,) bool: significant offsets, beyond rounding, of which the others can judge.
+
+    `figures` are the offsets, and the same in percent, (2, R).
+    """
+    n = np.asarray(n_others)
+    found: BoolArray = (holm(p_value) < ALARM) & beyond_rounding(*figures) & (n >= LEAST_OTHERS)
+    halves = in_halves((np.sign(figures[0]) * found)[n > 0].reshape(-1, n_measures))
+    return found & ~np.tile(halves, len(found) // n_measures)
+
+
 def offsets(matched: MatchedUnits) -> Table:
     """Return the offsets of the edges of each annotator's boxes from those of most others.
 
@@ -312,21 +338,25 @@ def offsets(matched: MatchedUnits) -> Table:
     others' boxes (height for top and bottom), with its interval; p_value of a t-test against 0 with
     the standard error that the interval implies, NaN without interval; and systematic, whether it
     is significant after Holm's correction for all rows, and above 0.01 px or 0.1 %: rounding may
-    move all edges by less.
+    move all edges by less. With two others, or where half of the annotators differ from half, two
+    readings are possible, and no offset is systematic.
     Beyond `MOST_DRAWN` there are no intervals.
     """
     matched = independent(matched)
     found = edge_differences(matched)
     (px, percent), in_images = _figures(found, matched)
     p_value = p_values(px, np.repeat(in_images, len(EDGES)))
+    rows = _row_columns(found, matched, "edge", EDGES)
     return Table(
         {
-            **_row_columns(found, matched, "edge", EDGES),
+            **rows,
             **with_bounds("offset_px", px),
             "median_px": confirmed_medians(found).ravel(),
             **with_bounds("offset_percent", percent),
             "p_value": p_value,
-            "systematic": (holm(p_value) < ALARM) & beyond_rounding(px[0], percent[0]),
+            "systematic": _systematic(
+                p_value, np.stack([px[0], percent[0]]), rows["n_others"], len(EDGES)
+            ),
         }
     )
 
@@ -459,8 +489,7 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
     medians over objects; spread, the standard deviation of single differences between two
     annotators, from their median deviation; offset_percent with its interval, in percent of the
     root of the mean area for the centre and of the mean side for sides, NaN for the angle; p_value
-    of a t-test against 0; and systematic, whether it is significant after Holm's correction for all
-    rows, and beyond rounding (0.01 px, degrees).
+    of a t-test against 0; and systematic, as for the edges of upright boxes.
     """
     matched = independent(matched)
     pairs = _turned_pairs(matched)
@@ -483,7 +512,9 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
             "spread": _spreads(found).ravel(),
             **with_bounds("offset_percent", percent),
             "p_value": p_value,
-            "systematic": (holm(p_value) < ALARM) & beyond_rounding(offset[0], percent[0]),
+            "systematic": _systematic(
+                p_value, np.stack([offset[0], percent[0]]), rows["n_others"], len(MEASURES)
+            ),
         }
     )
 

@@ -1,8 +1,10 @@
 """How often annotators miss, add and misname objects, and what each contributes to alpha."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bboxqa.agreement.alpha.nominal import (
     binary_alpha,
@@ -344,24 +346,35 @@ _COUNTED = {"miss_rate": "n_missed", "extra_rate": "n_extra"}
 
 
 @remembered
-def rate_sums(matched: MatchedUnits) -> RatioSums:
-    """Return the sums of `RATES`, each of all annotators, one after the other."""
-    cells, n_annotators = object_cells(matched), len(matched.data.annotator_names)
-    sums = RatioSums(matched, n_annotators)
-    f1, found = image_f1(matched), disagreements(matched)
-    sums.add("f1", f1.annotator, f1.image, f1.matched, f1.drawn)
+def error_cells(
+    matched: MatchedUnits,
+) -> dict[str, tuple[BoolArray, NDArray[Any], NDArray[Any]]]:
+    """Return of which cells a rate is, and the numerator and denominator of each cell, (C,) each.
+
+    The rates are those of misses, extras and equal categories; see `annotators`.
+    """
+    cells, found = object_cells(matched), disagreements(matched)
     # Parts, second boxes and boxes around several objects are not objects of their own.
     single = (found.root == np.arange(len(found.root)))[cells.object]
     parted = found.kind == Kind.SPLIT
+    n_annotators = len(matched.data.annotator_names)
     merged = _cells(cells, found.object[parted], found.annotator[parted], n_annotators)
-    odd_boxes = parts(matched).odd_boxes
     shared = cells.drawn & (cells.n_others_drew > 0)
-    shared &= ~np.isin(cells.object, matched.objects[odd_boxes])
-    for name, among, number, number_of in (
-        ("miss_rate", cells.expected & single, ~cells.drawn & ~merged, cells.expected),
-        ("extra_rate", cells.drawn & (cells.n_voters > 0), single & cells.unexpected, cells.drawn),
-        ("class_share", shared, cells.n_same_category, cells.n_others_drew),
-    ):
+    shared &= ~np.isin(cells.object, matched.objects[parts(matched).odd_boxes])
+    return {
+        "miss_rate": (cells.expected & single, ~cells.drawn & ~merged, cells.expected),
+        "extra_rate": (cells.drawn & (cells.n_voters > 0), single & cells.unexpected, cells.drawn),
+        "class_share": (shared, cells.n_same_category, cells.n_others_drew),
+    }
+
+
+@remembered
+def rate_sums(matched: MatchedUnits) -> RatioSums:
+    """Return the sums of `RATES`, each of all annotators, one after the other."""
+    cells, sums = object_cells(matched), RatioSums(matched, len(matched.data.annotator_names))
+    f1, odd_boxes = image_f1(matched), parts(matched).odd_boxes
+    sums.add("f1", f1.annotator, f1.image, f1.matched, f1.drawn)
+    for name, (among, number, number_of) in error_cells(matched).items():
         sums.add(name, cells.annotator[among], cells.image[among], number[among], number_of[among])
     of, pairs = matched.data.annotations, pairs_of_units(matched)
     pairs = pairs.take(~(odd_boxes[pairs.left] | odd_boxes[pairs.right]))

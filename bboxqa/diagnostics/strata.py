@@ -37,7 +37,7 @@ def agreement_by_size(matched: MatchedUnits) -> Table:
     rotated boxes if these are compared. See `_by_group` for the columns.
     """
     objects = drawn_objects(matched)
-    group = np.searchsorted(_COCO, _areas(matched, objects), side="right")
+    group = np.searchsorted(_COCO, areas(matched, objects), side="right")
     return _by_group(matched, objects, "size", _COCO_NAMES, group)
 
 
@@ -47,7 +47,7 @@ def agreement_by_size_quarter(matched: MatchedUnits) -> Table:
     If sizes repeat, quarters have unequal numbers of objects. See `_by_group` for the columns.
     """
     objects = drawn_objects(matched)
-    area, counted = _areas(matched, objects), disagreements(matched).counted
+    area, counted = areas(matched, objects), disagreements(matched).counted
     bounds = np.quantile(area[counted], _QUARTERS) if len(counted) else np.zeros(3)
     low, middle, high = (f"{bound:,.0f}" for bound in bounds)
     names = (
@@ -64,13 +64,19 @@ def agreement_by_crowding(matched: MatchedUnits) -> Table:
     Overlaps below the lower threshold of matching do not count, and neither do second boxes of one
     object. The largest number of any annotator counts. See `_by_group` for the columns.
     """
+    objects, group = drawn_objects(matched), neighbours(matched)
+    return _by_group(matched, objects, "crowding", _CROWDED, np.minimum(group, 3))
+
+
+def neighbours(matched: MatchedUnits) -> IndexArray:
+    """Return the number of neighbours of each object; see `agreement_by_crowding`."""
     objects, home = drawn_objects(matched), disagreements(matched).home
     left, right = (home[objects.of[side]] for side in (matched.own.left, matched.own.right))
     again = np.append(matched.own.left[left == right], matched.own.right[left == right])
     n_neighbours = matched.n_neighbours - np.bincount(again, minlength=len(objects.of))
     group = np.zeros(len(objects), np.int64)
     np.maximum.at(group, objects.of, n_neighbours)
-    return _by_group(matched, objects, "crowding", _CROWDED, np.minimum(group, 3))
+    return group
 
 
 def agreement_by_region(matched: MatchedUnits) -> Table:
@@ -84,23 +90,24 @@ def agreement_by_region(matched: MatchedUnits) -> Table:
     known = (size > 0).all(1)
     places = []
     for side in (1, 0):
-        centre = _means(objects, bbox[:, side] + bbox[:, side + 2] / 2)
+        centre = means(objects, bbox[:, side] + bbox[:, side + 2] / 2)
         share = np.divide(centre, size[:, side], out=np.zeros(len(size)), where=known)
         places.append(np.clip((share * 3).astype(np.int64), 0, 2))
     group = np.where(known, 3 * places[0] + places[1], -1)
     return _by_group(matched, objects, "region", _REGIONS, group)
 
 
-def _means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
+def means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
     """Return the mean of each object over its annotations."""
     return ratio(sum_by(objects.of, amount, len(objects)), objects.n_drawn.astype(np.float64))
 
 
-def _areas(matched: MatchedUnits, objects: DrawnObjects) -> FloatArray:
+def areas(matched: MatchedUnits, objects: DrawnObjects) -> FloatArray:
+    """Return the mean area of the boxes of each object, (O,)."""
     of = matched.data.annotations
     boxes = of.rotated_box if matched.compared == "rotated boxes" else None
     sides = of.bbox[:, 2:] if boxes is None else boxes[:, 2:4]
-    return _means(objects, sides.prod(1))
+    return means(objects, sides.prod(1))
 
 
 def _by_group(

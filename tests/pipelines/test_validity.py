@@ -111,7 +111,7 @@ def test_an_offset_is_no_miss():
     (pair,) = tables["confusions"]
     assert {pair["first"], pair["second"]} == {"cow", "sheep"}
     offsets = {each["edge"]: each for each in tables["offsets"] if each["annotator"] == "p03"}
-    assert {edge for edge, each in offsets.items() if each["systematic"]} == {"left", "right"}
+    assert {edge for edge, each in offsets.items() if each["p_value"] < 1e-6} == {"left", "right"}
     for edge, true in (("left", 5), ("right", 5), ("top", 0), ("bottom", 0)):
         # The standard error is about 1.2 px / √450.
         assert offsets[edge]["offset_px"] == pytest.approx(true, abs=0.25)

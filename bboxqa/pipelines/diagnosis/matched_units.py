@@ -8,7 +8,6 @@ from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
-    connected_components,
     overlapping_boxes,
     run_starts,
 )
@@ -24,7 +23,6 @@ from bboxqa.geometry.kernels.boxes import rotated_iou
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.matching.matchers import match, matcher
 from bboxqa.matching.objects import loose_objects, without_repetitions
-from bboxqa.model.annotations import Annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.shapes.rotated_boxes import smallest_angle
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
@@ -128,55 +126,6 @@ def _may_show_another(matched: MatchedUnits) -> BoolArray:
     return some
 
 
-def _with_labels_matched(
-    part: ImagePart, units: UnitTable, pairs: CandidatePairs, own: CandidatePairs,
-    settings: AgreeSettings,
-) -> UnitTable:  # fmt: skip
-    """Return units in which boxes of objects with two labels are matched by their categories.
-
-    Boxes in one place overlap each other about equally, whatever their categories. Where two
-    annotators drew both labels, a pair of different labels is an artefact of matching and not a
-    confusion.
-    """
-    annotations = part.data.annotations
-    there = _labelled_places(annotations, pairs, own) >= 0
-    if settings.category_lenient or not there.any():
-        return units
-    by_label = _matched(part, pairs.take(there[pairs.left]), settings, lenient=True)
-    unit = np.where(there, len(units) + by_label.unit, units.unit)
-    # Numbered by image, then by the annotator and the id of the first annotation.
-    order = np.lexsort((annotations.id, annotations.annotator, annotations.image))
-    _, first, number = np.unique(unit[order], return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
-    result = np.empty(len(unit), np.int64)
-    result[order] = rank[number]
-    return UnitTable(result, annotations.image[order][np.sort(first)])
-
-
-def _labelled_places(
-    annotations: Annotations, pairs: CandidatePairs, own: CandidatePairs
-) -> IndexArray:
-    """Return the place of each annotation where several annotators drew the same two labels.
-
-    It is -1 elsewhere.
-    """
-    category = annotations.category.astype(np.int64)
-    place = np.full(len(annotations), -1)
-    own = own.take(np.flatnonzero(category[own.left] != category[own.right]))
-    if len(own):
-        left, right = np.append(own.left, pairs.left), np.append(own.right, pairs.right)
-        component = connected_components(left, right)
-        ends = np.sort([category[own.left], category[own.right]], axis=0)
-        author = annotations.annotator[own.left].astype(np.int64)
-        rows = np.unique(np.column_stack([component[: len(own)], *ends, author]), axis=0)
-        labels, n_authors = np.unique(rows[:, :3], axis=0, return_counts=True)
-        chosen: BoolArray = np.isin(component, labels[n_authors > 1, 0])
-        place[left[chosen]] = component[chosen]
-        place[right[chosen]] = component[chosen]
-    return place
-
-
 # Pairs that are diagnosed in a few seconds, and further ones for each annotation: in real data,
 # few annotations overlap as many others.
 _PAIRS = 1 << 18
@@ -276,8 +225,13 @@ def matched_units(
     near, own = pairs.take(~same), pairs.take(same)
     pairs = near.take(near.similarity >= threshold - TOLERANCE)
     twice = own.take(own.similarity >= threshold - TOLERANCE)
-    units = _matched(part, pairs, settings, lenient=settings.category_lenient)
-    units = _with_labels_matched(part, units, pairs, twice, settings)
+    units = match(
+        annotations,
+        pairs,
+        settings.matcher,
+        threshold,
+        category_lenient=settings.category_lenient,
+    )
     home = loose_objects(annotations, units, near)[units.unit]
     models = {source.annotator for source in part.data.sources if source.role == "predictions"}
     found = MatchedUnits(
@@ -300,11 +254,3 @@ def matched_units(
     )
     check_rematching(found)
     return with_displaced_joined(with_second_boxes_apart(found), lower_threshold(threshold))
-
-
-def _matched(
-    part: ImagePart, pairs: CandidatePairs, settings: AgreeSettings, *, lenient: bool
-) -> UnitTable:
-    threshold = settings.iou_threshold[0]
-    of = part.data.annotations
-    return match(of, pairs, settings.matcher, threshold, category_lenient=lenient)

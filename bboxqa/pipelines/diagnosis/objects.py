@@ -1,24 +1,28 @@
 """Findings about objects, categories and tracks."""
 
 from collections.abc import Collection, Iterator
-from math import isnan
+from math import erfc, isnan, log, sqrt
 from typing import Any
 
 import numpy as np
 
+from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.text import count
-from bboxqa.diagnostics.agreement_groups import independent
-from bboxqa.diagnostics.categories import ALL
+from bboxqa.diagnostics.agreement_groups import assigned_to, independent
+from bboxqa.diagnostics.categories import ALL, difficulty
 from bboxqa.diagnostics.decomposition import KINDS, Kind, n_objects_of
 from bboxqa.diagnostics.review import in_words
+from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, above_all, of_others
 from bboxqa.pipelines.diagnosis.significance import (
     LEAST_CONFUSED,
     LEAST_SHARE,
+    Measure,
     above_others,
     bounds,
     category_differences,
     confuser,
+    in_percent,
     is_first,
     share_bounds,
 )
@@ -29,6 +33,8 @@ _LEAST_SHOWN_GAIN = 0.005
 _LEAST_GAIN = 0.01
 _LEAST_DRAWN = 20
 _MOST_NAMED = 2
+# The chance of a false alarm of all pairs of categories; pairs that leave nothing else to compare.
+_ALARM, _LEAST_LEFT = 0.05, 1e-9
 # Standard errors that two counts must differ by, in a sign test.
 _SIGN_TEST = 1.96
 _KIND = {
@@ -46,7 +52,7 @@ def kind_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     If `named`, the sentence on badly placed annotations names the annotator.
     """
     table = of.tables["decomposition"]
-    figure, column = ("F1", "f1_gain") if isnan(of.part.alpha) else ("alpha", "alpha_gain")
+    column = "f1_gain" if isnan(of.part.alpha) else "alpha_gain"
     gain, share = bounds(table, column), bounds(table, "share_any")
     compared = of.matched.compared
     for rank, place in enumerate(np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()):
@@ -60,7 +66,7 @@ def kind_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
                 ),
                 "above_all": above_all(who, "those of "),
             }
-            settled = f"; settled, {figure} would be {gain.at(place):2} higher"
+            settled = of.instead("without that", float(gain.value[place]))
             weight = float(share.value[place])
             yield Finding("kind", (*who,), gain.at(place), weight, values, kind, gain=settled)
 
@@ -68,12 +74,22 @@ def kind_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
 def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     """Yield the categories whose confusion costs most; if `named`, by whom above all.
 
-    Pairs whose merging significantly raises alpha come first, by gain, then the most frequent ones.
+    Only pairs count that are confused more than others are, see `beyond_background`. Pairs whose
+    merging significantly raises alpha come first, by gain, then the most frequent ones.
     """
     tables = of.tables
     table = tables["confusions"]
     gain, share = bounds(table, "gain"), bounds(table, "share")
-    frequent = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
+    n_given = np.bincount(of.matched.data.annotations.category)
+    codes = {name: code for code, name in enumerate(of.matched.data.category_names)}
+    first, second = (
+        np.array([codes[name] for name in table[side].tolist()], np.int64)
+        for side in ("first", "second")
+    )
+    beyond = beyond_background(table["n"], first, second, n_given)
+    frequent = np.flatnonzero(
+        (table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE) & beyond
+    )
     significant = np.where(gain.low > 0, gain.value, 0)
     order = np.lexsort([-table["n"][frequent], -significant[frequent]])
     n_objects = max(int(tables["decomposition"]["n_objects"].sum()), 1)
@@ -91,13 +107,68 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
             who = confuser(own, are_unequal, tables["annotators"], n_others)
         more = ""
         if gain.low[place] > 0 and gain.value[place] >= _LEAST_SHOWN_GAIN:
-            more = f"; as one category, alpha would be {gain.at(place):2} higher"
+            more = of.instead("as one category", float(gain.value[place]))
         # Sentences are sorted by weight: the pair that costs less must not come first.
         weight = min(weight, n / n_objects)
-        values = {"first": both[0], "second": both[1], "n": n, "gain": more}
-        values["above_all"] = above_all(who)
-        cause = Kind.CLASS_CONFLICT if who else None
-        yield Finding("confusion", (*who,), share.at(place), weight, values, cause)
+        if len(who) == 1:
+            yield _of_caller(of, who[0], both, weight)
+        else:
+            values = {"first": both[0], "second": both[1], "n": n, "gain": more}
+            values["above_all"] = above_all(who)
+            yield Finding("confusion", (*who,), share.at(place), weight, values)
+
+
+def _of_caller(of: Diagnosed, who: str, both: tuple[str, str], weight: float) -> Finding:
+    """Return how often an annotator gives one of two categories where the others give the other."""
+    matrix = of.tables["confusion_matrix"]
+    own = matrix.take(np.flatnonzero((matrix["annotator"] == who) & (matrix["category"] != NO_BOX)))
+    cases = []
+    for first, second in (both, both[::-1]):
+        there = own["others"] == first
+        n = int(own["n"][there & (own["category"] == second)].sum())
+        cases.append((n / max(int(own["n"][there].sum()), 1), n, first, second))
+    (share, n, first, second), back = sorted(cases, reverse=True)
+    values: dict[str, Any] = {"first": first, "second": second, "back": ""}
+    n_wrong = own["n"][(own["others"] != own["category"]) & (own["others"] != NO_BOX)].sum()
+    values["explained"] = (n + back[1]) / max(int(n_wrong), 1)
+    if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
+        values["back"] = f", and {second} {first} in {in_percent(back[0])}"
+    nothing = float("nan")
+    size = Measure(share, nothing, nothing)
+    return Finding("calls", (who,), size, weight, values, Kind.CLASS_CONFLICT)
+
+
+def beyond_background(
+    n: IndexArray, first: IndexArray, second: IndexArray, n_given: IndexArray
+) -> BoolArray:
+    """Return (P,) bool: pairs of categories that are confused more often than others are.
+
+    Without special confusions, pairs are confused as often as both occur. A likelihood-ratio test
+    of each pair against those that are not yet beyond it is corrected for the number of pairs. Two
+    categories alone have no others to compare with.
+    """
+    found = np.zeros(len(n), np.bool_)
+    product = n_given[first] * n_given[second].astype(np.float64)
+    whole, total = (
+        (float(n_given.sum()) ** 2 - float((n_given.astype(float) ** 2).sum())) / 2,
+        n.sum(),
+    )
+    n_drawn = int((n_given > 0).sum())
+    for place in np.argsort(-n / np.maximum(product, 1), kind="stable").tolist():
+        if n[place] < LEAST_CONFUSED:
+            continue
+        observed, expected = n[place] / total, product[place] / whole
+        left = max(1 - expected, 0.0)
+        if left > _LEAST_LEFT and observed > expected:
+            rest = (total - n[place]) * log((1 - observed) / left) if observed < 1 else 0.0
+            ratio = 2 * (n[place] * log(observed / expected) + rest)
+            sure = erfc(sqrt(max(ratio, 0) / 2)) / 2 * n_drawn * (n_drawn - 1) / 2 <= _ALARM
+        else:
+            sure = left <= _LEAST_LEFT
+        if sure:
+            found[place] = True
+            total, whole = total - n[place], whole - product[place]
+    return found
 
 
 def supercategory_findings(of: Diagnosed) -> Iterator[Finding]:
@@ -108,6 +179,7 @@ def supercategory_findings(of: Diagnosed) -> Iterator[Finding]:
         name = table["supercategory"][place]
         which = "all supercategories" if name == ALL else f"the supercategory {name}"
         values = {"which": f"{which} as one", "merged": table["alpha_merged"][place]}
+        values["alpha"] = of.part.alpha
         yield Finding("supercategory", (), gain.at(place), float(gain.value[place]), values)
 
 
@@ -129,12 +201,19 @@ def _misplacer(of: Diagnosed) -> list[str]:
     return [str(names[most])] if is_most else []
 
 
-def category_findings(of: Diagnosed, unused: Collection[int]) -> Iterator[Finding]:
+def category_findings(
+    of: Diagnosed, unused: Collection[int], blamed: Collection[str]
+) -> Iterator[Finding]:
     """Yield the category that is found significantly less than the others.
 
-    Categories that an annotator never draws, `unused`, have a sentence of their own.
+    Categories that an annotator never draws, `unused`, have a sentence of their own. Annotators who
+    are `blamed` for misses or extras are left out.
     """
-    data, table = of.matched.data, of.tables["difficulty"]
+    matched, table = of.matched, of.tables["difficulty"]
+    if blamed:
+        matched = assigned_to(matched, matched.data.assigned & ~np.isin(of.names, [*blamed]))
+        table = difficulty(matched)
+    data = matched.data
     names, n_files = data.category_names, len(data.image_names)
     explained = np.array([names[each] for each in unused], np.str_)
     others = ~np.isin(table["category"].astype(np.str_), explained)
@@ -148,7 +227,7 @@ def category_findings(of: Diagnosed, unused: Collection[int]) -> Iterator[Findin
     in_images = np.bincount(pairs // n_files, minlength=len(names))
     place_of = {name: code for code, name in enumerate(names)}
     codes = np.array([place_of[name] for name in table["category"]], np.int64)
-    apart = category_differences(of.matched, np.searchsorted(np.unique(drawn.category), codes))
+    apart = category_differences(matched, np.searchsorted(np.unique(drawn.category), codes))
     for place in above_others(error, in_images[codes], apart, n_kinds=1)[:1].tolist():
         values: dict[str, Any] = {
             "category": table["category"][place],

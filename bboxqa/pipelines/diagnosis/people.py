@@ -1,6 +1,7 @@
 """Findings about annotators: who misses, adds, misnames, copies, agrees in groups, or changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,20 @@ from bboxqa.diagnostics.agreement_groups import (
 )
 from bboxqa.diagnostics.categories import Unused
 from bboxqa.diagnostics.decomposition import Kind
-from bboxqa.diagnostics.rates import asked_with_others
+from bboxqa.diagnostics.dependence import CATEGORY, covariates, dependence, explained_extras
+from bboxqa.diagnostics.object_cells import medians, object_cells
+from bboxqa.diagnostics.rates import asked_with_others, error_cells
 from bboxqa.model.diagnosis import CHANGE_UNITS, NO_BOX
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.places import displacements, offset_findings
 from bboxqa.pipelines.diagnosis.sentences import (
+    SUBSETS,
     Diagnosed,
     Finding,
     above_all,
     findings_of,
+    largest,
     of_others,
 )
 from bboxqa.pipelines.diagnosis.significance import (
@@ -35,9 +40,9 @@ from bboxqa.pipelines.diagnosis.significance import (
     above_others,
     bounds,
     confuser,
+    in_percent,
     is_first,
     judged,
-    share_bounds,
 )
 
 MOSTLY = 0.9
@@ -53,6 +58,10 @@ _RATES = {
     "merge_rate": ("boxes_per_object", Kind.SPLIT),
 }
 _OF_REFERENCE = ("miss_rate", "extra_rate", "twice_rate", "class_share")
+# An annotator with a lower F1, and more misses, hardly does the same task.
+_STRANGE, _STRANGE_MISSES = 0.2, 0.5
+# Standard errors that extras must differ by from those that the misses of others explain.
+_FAR = 3.0
 # With two annotators, it is unknown whose agreement changes.
 _SEVERAL = 3
 # Confusions with a reference, and annotators of a group, that are named.
@@ -72,14 +81,17 @@ def worst_annotator(
     named = above_others(error, table["n_images"], differences["f1"])
     for place in named[table["n"][named] > 0][:1].tolist():
         name, without = table["annotator"][place], ""
-        others = of_others(of.of_pairs(name, "f1"), _two_digits, "the others with each other")
+        pairs = of.of_pairs(name, "f1")
+        others = of_others(pairs, _two_digits, "the others with each other")
         how = "least" if is_first(error, place) else "less than most do"
         values = {"how": how, "others": others}
         if vital.high[place] < 0:
-            alpha = of.part.alpha
-            without = f"; without {name}, alpha would be {alpha - vital.value[place]:z.2f}"
-            without += f" and not {alpha:z.2f}"
-        yield Finding("worst", (name,), f1.at(place), values=values), without
+            without = of.instead(f"without {name}", -float(vital.value[place]))
+        # Boxes that are only badly placed are not missed.
+        is_far = f1.value[place] < min(_STRANGE, np.nanmedian(pairs) / 2)
+        is_far &= table["miss_rate"][place] > _STRANGE_MISSES
+        kind = "stranger" if is_far else "worst"
+        yield Finding(kind, (name,), f1.at(place), float(of.share[place]), values), without
 
 
 def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
@@ -107,7 +119,7 @@ def erring_annotators(
     There are three annotators or more. `have_judges` is (A,) bool: annotators with two others who
     can judge what is missed or added; `unused` has the categories that each annotator never draws.
     """
-    annotators, matrix = of.tables["annotators"], of.tables["confusion_matrix"]
+    annotators = of.tables["annotators"]
     names = annotators["annotator"]
     for rate, (name, cause) in _RATES.items():
         found = _errors(of.tables[name], rate)
@@ -115,23 +127,56 @@ def erring_annotators(
         places = places[(found.value[places] >= LEAST_SHARE) & (annotators["n"][places] > 0)]
         if cause == Kind.MISSED:
             places = places[have_judges[places]]
-
-        def values(place: int, rate: str = rate, found: Bounds = found) -> dict[str, Any] | None:
-            own, detail = matrix.take(np.flatnonzero(matrix["annotator"] == names[place])), ""
+        if rate == "extra_rate" and len(places):
+            explained = explained_extras(independent(of.matched))
+            far = _FAR * np.sqrt(np.maximum(explained, 1))
+            places = places[(annotators["n_extra"] > explained + far)[places]]
+        told = []
+        for place in places.tolist():
             others = of_others(np.delete(found.value, place))
             if rate == "class_share":
                 others = of_others(1 - of.of_pairs(names[place], rate))
-            elif rate == "miss_rate":
-                left_out = unused.get(names[place], ())
-                if _misses_only(own, left_out):
-                    return None
-                detail = f", among them all {joined(left_out)}" if left_out else _missed(own)
-            return {"detail": detail, "others": others}
+            values, kind, left_out = {"others": others}, rate, unused.get(names[place], ())
+            if rate == "miss_rate" and left_out and _misses_only(of, place, left_out):
+                continue
+            if rate in ("miss_rate", "class_share"):
+                more = _of_some(of, rate, place, left_out)
+                kind, values = f"{rate} of some" if more else rate, values | more
+            weight, size = float(found.value[place] * of.share[place]), found.at(place)
+            who = (str(names[place]),)
+            told.append(Finding(kind, who, size, weight, values, cause, table=name))
+        yield from largest(told)
 
-        weight = found.value * of.share
-        yield from findings_of(
-            rate, names, places, weight, values, size=found, cause=cause, table=name
-        )
+
+def _of_some(of: Diagnosed, rate: str, place: int, left_out: Sequence[str]) -> dict[str, str]:
+    """Return on which objects the errors of an annotator depend, in words; empty if on none."""
+    matched = independent(of.matched)
+    cells, (among, number, number_of) = object_cells(matched), error_cells(matched)[rate]
+    own = np.flatnonzero(among & (cells.annotator == place))
+    failed = number[own] if rate == "miss_rate" else 2 * number[own] < number_of[own]
+    values = {name: value[cells.object[own]] for name, value in covariates(matched).items()}
+    drawn = matched.data.annotations
+    if drawn.times is not None:
+        by_place = np.flatnonzero(drawn.annotator == place)
+        by_place = by_place[~np.isnan(drawn.times.seconds[by_place])]
+        image, n_images = drawn.image[by_place].astype(np.int64), len(matched.data.image_names)
+        time = medians(drawn.times.seconds[by_place], image, n_images)
+        values["time"] = time[cells.image[own]]
+    names = matched.data.category_names
+    kept = ~np.isin([names[int(each)] for each in values[CATEGORY]], left_out or [""])
+    values = {name: value[kept] for name, value in values.items()}
+    found = dependence(values, failed[kept].astype(np.bool_), 2 * len(values) * len(of.names))
+    if found is None:
+        return {}
+    cut = f"{found.threshold:,.0f}"
+    if found.name == CATEGORY:
+        cut = names[int(found.threshold)]
+    elif found.name == "time":
+        cut = f"{datetime.fromtimestamp(found.threshold, UTC):%Y-%m-%d %H:%M}"
+    subset = SUBSETS[found.name][not found.below]
+    words = {name: text.format(cut) for name, text in subset._asdict().items()}
+    rates = {"inside": in_percent(found.inside), "outside": in_percent(found.outside)}
+    return words | {name: "none" if text == "0 %" else text for name, text in rates.items()}
 
 
 def _errors(table: Table, rate: str) -> Bounds:
@@ -173,26 +218,12 @@ def unused_findings(of: Diagnosed, unused: Sequence[Unused]) -> Iterator[Finding
     )
 
 
-def _misses_only(own: Table, unused: Sequence[str]) -> bool:
-    """Return whether nearly all that an annotator misses are categories that are never drawn."""
-    missed = own.take(np.flatnonzero(own["category"] == NO_BOX))
-    n = missed["n"]
-    return bool(n.sum() and n[np.isin(missed["others"], unused)].sum() >= MOSTLY * n.sum())
-
-
-def _missed(own: Table) -> str:
-    """Return the category that an annotator misses significantly more often than all objects."""
-    # Labels that at most half of the others gave to any object have none to miss.
-    drawn = (own["others"] != NO_BOX) & (own["n_most"] > 0)
-    labels, place = np.unique(own["others"][drawn].astype(str), return_inverse=True)
-    if len(labels) < 2:
-        return ""
-    # An object that several others saw counts once.
-    n = np.bincount(place, own["n_most"][drawn]).astype(np.float64)
-    missed = np.bincount(place, (own["n_most"] * (own["category"] == NO_BOX))[drawn])
-    low = share_bounds(missed / n, n, len(labels)).low
-    best = int(np.argmax(missed))
-    return above_all([labels[best]], "") if low[best] > missed.sum() / n.sum() else ""
+def _misses_only(of: Diagnosed, place: int, unused: Sequence[str]) -> bool:
+    """Return whether most that an annotator misses are categories that are never drawn."""
+    matrix = of.tables["confusion_matrix"]
+    is_missed = (matrix["annotator"] == of.names[place]) & (matrix["category"] == NO_BOX)
+    n, others = matrix["n"][is_missed], matrix["others"][is_missed]
+    return bool(2 * n[np.isin(others.astype(str), unused)].sum() >= n.sum())
 
 
 def copy_findings(of: Diagnosed) -> Iterator[Finding]:
@@ -214,18 +245,14 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
 
 
 def _left_out(of: Diagnosed, name: str) -> str:
-    """Return what the figures of annotators leave out, and alpha without a copying annotator."""
+    """Return what the figures of annotators leave out."""
     place = of.names.index(name)
     before, after = (asked_with_others(each) for each in (of.matched, independent(of.matched)))
     lost = before[:, place] & ~after[:, place]
-    text = ""
-    if lost.any():
-        boxes = "all boxes" if lost.sum() == before[:, place].sum() else "the copied boxes"
-        text = f"; {boxes} of {name} are left out of the figures of annotators"
-    own = f"{of.part.alpha:z.2f}"
-    without = f"{of.part.alpha - of.tables['annotators']['vitality'][place]:z.2f}"
-    known = "nan" not in (own, without) and own != without
-    return f"{text}; without {name}, alpha would be {without} and not {own}" if known else text
+    if not lost.any():
+        return ""
+    boxes = "the boxes" if lost.sum() == before[:, place].sum() else "the copied boxes"
+    return f"; figures of annotators count them once, without {boxes} of {name}"
 
 
 def group_findings(of: Diagnosed) -> Iterator[Finding]:
@@ -310,7 +337,7 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
         )
     if len(found.offsets):
         measures = displacements(found.offsets, len(table))
-        yield from offset_findings(table, measures, "reference_offsets", found.name)
+        yield from offset_findings(table, measures, "reference_offsets", reference=found.name)
 
 
 def work_findings(of: Diagnosed) -> Iterator[Finding]:

@@ -7,10 +7,18 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.text import first_few, joined
-from bboxqa.diagnostics.offsets import ACROSS, MEASURES, TURNS
+from bboxqa.diagnostics.decomposition import Kind
+from bboxqa.diagnostics.object_cells import holm
+from bboxqa.diagnostics.offsets import ACROSS, ALARM, LEAST_OTHERS, MEASURES, TURNS, in_halves
 from bboxqa.diagnostics.review import in_words
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, findings_of, of_others
+from bboxqa.pipelines.diagnosis.sentences import (
+    Diagnosed,
+    Finding,
+    findings_of,
+    largest,
+    of_others,
+)
 from bboxqa.pipelines.diagnosis.significance import (
     KINDS_OF_ERRORS,
     LEAST_IMAGES,
@@ -67,19 +75,20 @@ class Displacement(NamedTuple):
     largest: FloatArray
     lost: FloatArray
     """(A,). The largest share of the size, and about the share of the overlap that is lost."""
-    systematic: BoolArray
+    significant: BoolArray
     words: Callable[[int], str]
     """The words for the offset of an annotator."""
 
 
 def displacements(table: Table, n_annotators: int) -> list[Displacement]:
     """Return the offsets of edges, by axis, or of rotated boxes, by measure."""
+    significant = holm(table["p_value"]) < ALARM
     if "measure" in table.columns:
-        return [_of_measure(table, number) for number in range(len(MEASURES))]
-    return [_of_axis(table, n_annotators, axis) for axis in _AXES]
+        return [_of_measure(table, significant, number) for number in range(len(MEASURES))]
+    return [_of_axis(table, significant.reshape(n_annotators, 4), axis) for axis in _AXES]
 
 
-def _of_measure(table: Table, number: int) -> Displacement:
+def _of_measure(table: Table, significant: BoolArray, number: int) -> Displacement:
     name = MEASURES[number]
     rows = np.arange(number, len(table), len(MEASURES))
     figures = bounds(table, "offset").take(rows)
@@ -92,17 +101,17 @@ def _of_measure(table: Table, number: int) -> Displacement:
         figure = figures.at(place)
         return f"{format(figure, unit)} {_DIRECTIONS[name][int(figure.value > 0)]}"
 
-    return Displacement((figures,), lost, lost, table["systematic"][rows], words)
+    return Displacement((figures,), lost, lost, significant[rows], words)
 
 
-def _of_axis(table: Table, n_annotators: int, axis: _Axis) -> Displacement:
+def _of_axis(table: Table, significant: BoolArray, axis: _Axis) -> Displacement:
+    n_annotators = len(significant)
     px = np.stack(bounds(table, "offset_px")).reshape(3, n_annotators, 4)[:, :, axis.edges]
     percent = np.abs(table["offset_percent"].reshape(n_annotators, 4)[:, axis.edges])
     near, far = px[..., 0], px[..., 1]
     # Intervals of sums and differences of edges from the edges' bounds are wide enough.
     shift = Bounds(*(near + far) / 2)
     size = Bounds(far[0] - near[0], far[1] - near[2], far[2] - near[1])
-    systematic = table["systematic"].reshape(n_annotators, 4)[:, axis.edges].any(1)
 
     def words(place: int) -> str:
         low, high = px[0, place]
@@ -116,65 +125,97 @@ def _of_axis(table: Table, n_annotators: int, axis: _Axis) -> Displacement:
         moved = Measure(*px[:, place, edge].tolist())
         return f"{wider} ({axis.names[edge]} edge {moved: px} {axis.directions[moved.value > 0]})"
 
-    largest, lost = percent.max(1) / 100, percent.sum(1) / 100
-    return Displacement((shift, size), largest, lost, np.asarray(systematic), words)
+    largest_share, lost = percent.max(1) / 100, percent.sum(1) / 100
+    moved_any: BoolArray = np.asarray(significant[:, axis.edges].any(1))
+    return Displacement((shift, size), largest_share, lost, moved_any, words)
 
 
 def displaced(
     annotators: Table, measures: Sequence[Displacement], *, of_reference: bool = False
-) -> dict[int, list[Displacement]]:
-    """Return what each annotator significantly moves, turns or resizes."""
-    found: dict[int, list[Displacement]] = {}
+) -> dict[tuple[int, ...], list[Displacement]]:
+    """Return what an annotator, or half of them, significantly move, turn or resize."""
+    found: dict[tuple[int, ...], list[Displacement]] = {}
     for each in measures:
         named = {
-            place: None
+            group: None
             for figures in each.tested
-            for place in _significant(annotators, figures, of_reference=of_reference)
+            for group in _significant(annotators, each, figures, of_reference=of_reference)
         }
-        for place in named:
-            if each.largest[place] >= LEAST_SHARE and each.systematic[place]:
-                found.setdefault(place, []).append(each)
+        for group in named:
+            found.setdefault(group, []).append(each)
     return found
 
 
-def _significant(annotators: Table, found: Bounds, *, of_reference: bool) -> list[int]:
+def _significant(
+    annotators: Table, measure: Displacement, found: Bounds, *, of_reference: bool
+) -> list[tuple[int, ...]]:
     """Return whose figure differs from 0 enough, significantly more than the others'.
 
-    Of two annotators it is the first, as the other's offset is the opposite. Against a reference,
-    it is each of one or two annotators whose interval excludes 0.
+    Of two annotators it is the first, as the other's offset is the opposite. If half of the
+    annotators err one way and half the other way, it is the half with the higher figures. Against a
+    reference, it is each of one or two annotators whose interval excludes 0.
     """
     found = judged(annotators, found)
     sign = np.sign(found.value)
     ends = np.stack([sign * found.low, sign * found.high])
     size = Bounds(np.abs(found.value), ends.min(0), ends.max(0))
     large = size.low >= _LEAST_OFFSET
-    if len(size.value) <= 2:
-        places: list[int] = np.flatnonzero(large).tolist()
-        return places if of_reference else [place for place in places if place == 0]
-    return [place for place in above_others(size, annotators["n_images"]).tolist() if large[place]]
+    large &= measure.significant & (measure.largest >= LEAST_SHARE)
+    places = np.flatnonzero(large)
+    known = annotators["n_images"] > 0
+    if not of_reference and in_halves((sign * large)[known][:, None])[0]:
+        places = places[sign[places] > 0] if len(size.value) > 2 else places[:1]
+        return [tuple(places.tolist())]
+    if len(size.value) > 2:
+        places = np.array(above_others(size, annotators["n_images"]))
+        places = places[large[places]]
+    elif not of_reference:
+        places = places[places == 0]
+    return [(place,) for place in places.tolist()]
 
 
 def offset_findings(
     annotators: Table,
     measures: Sequence[Displacement],
     table: str,
-    reference: str | None = None,
+    *,
+    reference: str = "",
+    costs: Callable[[Sequence[int]], str] = lambda _: "",
 ) -> Iterator[Finding]:
     """Yield who displaces, turns or resizes boxes significantly more than others.
 
-    Offsets are measured from the others, or from the reference of this name.
+    Offsets are measured from the others, or from the reference of this name. With one or two
+    others, or if half of the annotators differ from half, it is unknown who is right.
     """
-    names = annotators["annotator"]
-    found = displaced(annotators, measures, of_reference=reference is not None)
-    other = names[1] if len(names) == 2 and reference is None else reference or "the others"
-    weight = annotators["n"] / max(int(annotators["n"].sum()), 1)
-    for place, own in found.items():
-        weight[place] *= max(each.largest[place] for each in own)
-
-    def values(place: int) -> dict[str, Any]:
-        return {"words": joined([each.words(place) for each in found[place]]), "other": other}
-
-    yield from findings_of("offset", names, [*found], weight, values, table=table)
+    names = [str(each) for each in annotators["annotator"]]
+    asked = np.flatnonzero(annotators["n_images"] > 0).tolist()
+    share = annotators["n"] / max(int(annotators["n"].max()), 1)
+    found = []
+    for group, own in displaced(annotators, measures, of_reference=bool(reference)).items():
+        who = [names[place] for place in group]
+        rest = [names[place] for place in asked if place not in group]
+        weight = max(each.largest[group[0]] for each in own) * float(share[[*group]].mean())
+        values = {
+            "words": joined([each.words(group[0]) for each in own]),
+            "other": reference or "the others",
+            "cost": costs(group),
+        }
+        kind = "offset"
+        if not reference and (len(rest) < LEAST_OTHERS or len(group) > 1):
+            kind = "either offset"
+            values |= {"draw": "draw" if len(group) > 1 else "draws", "other": joined(rest)}
+            values |= {"who": joined(who), "do": "do" if len(rest) > 1 else "does"}
+        found.append(
+            Finding(
+                kind,
+                tuple(who) if len(group) == 1 else (),
+                weight=weight,
+                values=values,
+                cause=None if reference else Kind.BADLY_PLACED,
+                table=table,
+            )
+        )
+    yield from largest(found)
 
 
 def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
@@ -203,7 +244,8 @@ def _explained(of: Diagnosed) -> FloatArray:
     if of.matched.compared == "keypoints":
         return _joints_explain(tables, of.matched.data.joint_sigmas)
     measures = displacements(tables[offset_table(tables)], len(table))
-    reported = np.isin(np.arange(len(table)), list(displaced(table, measures)))
+    groups = displaced(table, measures)
+    reported = np.isin(np.arange(len(table)), [place for group in groups for place in group])
     lost: FloatArray = np.where(reported, sum(each.lost for each in measures), 0)
     if "quarter_turns" in tables:
         across, share = _across(tables)

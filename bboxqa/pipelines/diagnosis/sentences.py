@@ -1,8 +1,9 @@
 """The sentences of a diagnosis: one template for each kind of finding, filled from its record."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from math import isnan
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,31 +15,49 @@ from bboxqa.model.diagnosis import Line
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.diagnosis.significance import Bounds, Measure
+from bboxqa.pipelines.diagnosis.significance import Bounds, Measure, in_percent
 
 # The most annotators named for one kind of error; others are counted.
 _MOST_NAMED = 3
+
+# From so many others on, the range of most of them is told.
+_MANY = 10
 
 # By kind: what is said. `who` are the annotators, `size` the figure with its interval; the other
 # fields are values of the finding. The number of further annotators comes last.
 TEMPLATES = {
     # Annotators
+    "stranger": (
+        "{who} agrees with nobody: F1 {size:2}{others}: perhaps other images, or another task"
+    ),
     "worst": "{who} matches the others {how}: F1 {size:2}{others}",
     "idle": "{who} drew nothing in {images} (the others drew {objects} there)",
-    "miss_rate": "{who} misses {size:%} of the objects that most others drew{detail}{others}",
+    "miss_rate": "{who} misses {size:%} of the objects that most others drew{others}",
+    "miss_rate of some": ("{who} misses {what}: {inside} {where}, {outside} {elsewhere}{others}"),
     "extra_rate": "most others did not draw {size:%} of what {who} drew{others}",
     "class_share": (
         "{who} and the others gave different categories to {size:%} of the objects that both drew"
         "{others}"
     ),
+    "class_share of some": (
+        "{who} names {what} otherwise than the others: {inside} {where}, {outside} {elsewhere}"
+        "{others}"
+    ),
+    "calls": "{who} calls {first} {second} in {size:%} of the cases{back}",
     "twice_rate": "{who} draws {size:%} of their objects twice{others}",
     "split_rate": "{who} splits {size:%} of their objects into parts{others}",
     "merge_rate": (
         "{who} draws {size:%} of the objects that most others drew in one box with another{others}"
     ),
-    "missed": "{who} did not draw {size:%} of what {other} drew, and {other} {back:%} of {who}'s",
+    "missed": (
+        "{who} did not draw {size:%} of what {other} drew, and {other} {back:%} of {who}'s: it is "
+        "unknown who is right"
+    ),
     "unused": "{who} never draws {categories}: perhaps not asked for",
-    "copies": "{who} share boxes: {size:%} of those that both drew are identical{left_out}",
+    "copies": (
+        "{who} copied boxes, it is unknown who from whom: {size:%} of those that both drew are "
+        "identical{left_out}"
+    ),
     "all copy": (
         "all annotators share boxes, at least {size:%} of those that two of them drew: agreement "
         "does not show how far they would agree independently"
@@ -51,7 +70,11 @@ TEMPLATES = {
     "change": "F1 of {who} with the others {change} {unit}; the others: {others}",
     "change of all": "F1 of all annotators {change} {unit}; it is uncertain whose work changes",
     # Places
-    "offset": "{who} draws boxes {words} than {other}",
+    "offset": "{who} draws boxes {words} than {other}{cost}",
+    "either offset": (
+        "either {who} {draw} boxes {words}, or {other} {do} the reverse: it is unknown who is right"
+        "{cost}"
+    ),
     "imprecise": (
         "{who} places {places} less precisely: their mean {what} with matched {places} is {size:2}"
         "{others}"
@@ -67,13 +90,17 @@ TEMPLATES = {
     "moved joint": "{who} places {joint} {words} than the others",
     "tracks": "tracks: IDF1 of {pair}, the lowest, is {size:2}; {switches}{example}",
     # Objects and categories
+    "by chance": (
+        "boxes overlap no more often than those of different images would: look whether annotators "
+        "saw the same images, and had the same task"
+    ),
     "kind": "{share} of the objects {what}{above_all}",
     "confusion": (
-        "{first} and {second} are confused in {n:,} objects, {size:%} of the objects with either"
+        "{first} and {second} are confused in {n:,} objects, {size:%} of those with either"
         "{above_all}{gain}"
     ),
     "supercategory": (
-        "with the categories of {which}, alpha would be {merged:z.2f}, {size:2} higher"
+        "with the categories of {which}, alpha would be {merged:z.2f} and not {alpha:z.2f}"
     ),
     "difficult": (
         "{category} is found {least}: where one annotator draws it, {size:%} of the others draw "
@@ -133,9 +160,17 @@ class Diagnosed:
 
     @property
     def share(self) -> FloatArray:
-        """The share of all annotations that each annotator drew, (A,)."""
-        n = self.tables["annotators"]["n"]
-        return np.asarray(n / max(int(n.sum()), 1), np.float64)
+        """About the share of all objects that each annotator was asked about, (A,)."""
+        n = self.tables["annotators"]["n_images"]
+        return np.asarray(n / max(int((self.matched.data.assigned.sum(1) > 1).sum()), 1))
+
+    def instead(self, condition: str, gain: float) -> str:
+        """Return what alpha, or F1 where alpha is undefined, would be; "" if it is shown alike."""
+        own, what = self.part.alpha, "alpha would be"
+        if isnan(own):
+            own, what = self.part.existence.f1, "F1 would be about"
+        before, after = f"{own:z.2f}", f"{min(own + gain, 1.0):z.2f}"
+        return "" if before == after else f"; {condition}, {what} {after} and not {before}"
 
     def of_pairs(self, name: str, column: str) -> FloatArray:
         """Return a figure of the pairs of annotators without one of them."""
@@ -180,6 +215,36 @@ class Finding:
         return Line(f"{text}{self.gain}{more}", self.who, see)
 
 
+class Subset(NamedTuple):
+    """The words for the objects on which the errors of an annotator depend."""
+
+    what: str
+    where: str
+    elsewhere: str
+
+
+# By covariate: the objects below a threshold, and those from it on.
+SUBSETS = {
+    "size": (
+        Subset("small objects", "below {} px²", "above"),
+        Subset("large objects", "from {} px² on", "below"),
+    ),
+    "crowding": (
+        Subset("objects that stand alone", "with fewer than {} overlapping others", "with more"),
+        Subset("crowded objects", "with {} or more overlapping others", "with fewer"),
+    ),
+    "border": (
+        Subset("objects at the border of the image", "less than {} px from it", "further inside"),
+        Subset("objects inside the image", "{} px or more from its border", "nearer to it"),
+    ),
+    "time": (
+        Subset("more at first", "before {}", "later"),
+        Subset("more later on", "from {} on", "before"),
+    ),
+    "category": (Subset("{}", "of them", "of the others"),) * 2,
+}
+
+
 def said(kind: str, **values: Any) -> str:
     """Return a sentence."""
     return TEMPLATES[kind].format(**values)
@@ -200,36 +265,45 @@ def findings_of(
 
     `values` returns the fields of the sentence on an annotator, or None for no sentence.
     """
-    found = sorted(map(int, places), key=lambda place: -weight[place])
-    fields = {place: values(place) for place in found}
-    found = [place for place in found if fields[place] is not None]
-    for rank, place in enumerate(found[:_MOST_NAMED], 1):
-        yield Finding(
+    fields = {place: values(place) for place in map(int, places)}
+    yield from largest(
+        Finding(
             kind,
             (str(names[place]),),
             _NO_SIZE if size is None else size.at(place),
             float(weight[place]),
-            fields[place] or {},
+            own,
             cause,
-            max(len(found) - _MOST_NAMED, 0) if rank == _MOST_NAMED else 0,
-            table,
+            table=table,
         )
+        for place, own in fields.items()
+        if own is not None
+    )
 
 
-def in_percent(share: float) -> str:
-    """Return a share in percent."""
-    return f"{100 * share:.1f} %"
+def largest(found: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the few findings of the largest weight; the last has the number of the others."""
+    ordered = sorted(found, key=lambda each: -each.weight)
+    n_more = max(len(ordered) - _MOST_NAMED, 0)
+    for rank, each in enumerate(ordered[:_MOST_NAMED], 1):
+        yield replace(each, n_more=n_more if rank == _MOST_NAMED else 0)
 
 
 def of_others(
     values: FloatArray, shown: Callable[[float], str] = in_percent, who: str = "the others"
 ) -> str:
-    """Return the range of the figures of the others as the end of a sentence; "" if unknown."""
+    """Return the range of the figures of the others as the end of a sentence; "" if unknown.
+
+    Of many others, it is the range of the middle 80 %.
+    """
     values = values[~np.isnan(values)]
     if not len(values):
         return ""
-    low, high = shown(float(values.min())), shown(float(values.max()))
-    return f"; {who}: {low}" + (f" to {high}" if high != low else "")
+    ends, whose = (0.0, 1.0), who
+    if len(values) >= _MANY:
+        ends, whose = (0.1, 0.9), f"most of {who}"
+    low, high = map(shown, np.quantile(values, ends).tolist())
+    return f"; {whose}: " + (high if high == low else f"{low.removesuffix(' %')} to {high}")
 
 
 def above_all(who: Sequence[str], words: str = "by ") -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import isnan
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -44,17 +43,22 @@ class Measure(NamedTuple):
     high: float
 
     def __format__(self, spec: str) -> str:
-        """Return the figure with so many digits, or as a share ("%") or size ("px", "°")."""
-        value, low, high = self
+        """Return the figure with two digits, as a share ("%"), size ("px", "°") or number."""
         if spec == "%":
-            shown, unit = [f"{100 * each:z.1f}" for each in self], " %"
-        elif spec.isdigit():
-            shown, unit = [f"{each:z.{spec}f}" for each in self], ""
-        else:
-            # The direction of an offset is in words.
-            low, high = (low, high) if value >= 0 else (-high, -low)
-            shown, unit = [f"{each:z.1f}" for each in (abs(value), low, high)], spec
-        return f"{shown[0]}{unit}" + ("" if isnan(low) else f" [{shown[1]}, {shown[2]}]")
+            return in_percent(self.value)
+        # The direction of an offset is in words.
+        size = two_digits(abs(self.value))
+        return f"{self.value:z.2f}" if spec.isdigit() else f"{size}{spec}"
+
+
+def two_digits(value: float) -> str:
+    """Return a number with two digits, without decimals from 10 on."""
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:z.1f}" if value >= 0.05 else "0"
+
+
+def in_percent(share: float) -> str:
+    """Return a share in percent."""
+    return f"{two_digits(100 * share)} %"
 
 
 class Bounds(NamedTuple):

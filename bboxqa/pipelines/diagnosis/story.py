@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray
+from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, names_in_words
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.agreement_groups import copies, independent
 from bboxqa.diagnostics.categories import Unused, unused_categories
-from bboxqa.diagnostics.decomposition import KINDS, Kind
+from bboxqa.diagnostics.decomposition import KINDS, Kind, n_objects_of
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, Story
@@ -26,11 +26,22 @@ from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import objects, people, places
 from bboxqa.pipelines.diagnosis.matched_units import matched_units, too_crowded
 from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, said
-from bboxqa.pipelines.diagnosis.significance import LEAST_DRAWS, LEAST_IMAGES, Bounds, differences
+from bboxqa.pipelines.diagnosis.significance import (
+    LEAST_DRAWS,
+    LEAST_IMAGES,
+    LEAST_SHARE,
+    Bounds,
+    differences,
+    in_percent,
+)
 from bboxqa.pipelines.diagnosis.warnings import limits, warnings_of
 
 _MOST = 9
 _MORE = "the tables of --diagnose"
+# What explains this share of disagreements of a kind is told instead of the kind.
+_MOSTLY = 0.5
+# A higher F1 that is not above chance comes from objects in the same places of all images.
+_BY_CHANCE = 0.5
 # The diagnostics that the story uses, and those that it uses where annotators may be named; only
 # those of the compared shapes are computed.
 _OF_STORY = {
@@ -44,37 +55,49 @@ _OF_NAMES = {
 
 
 def story_of(of: Diagnosed) -> list[Line]:
-    """Return at most nine sentences, each on a figure with its interval, or on a count.
+    """Return at most nine sentences, each on a figure or a count.
 
-    Findings are sorted by the share of objects that they concern; last is what the data cannot
-    show.
+    Findings are sorted by the share of objects that they concern, kinds of disagreement that they
+    do not explain follow, and last is what the data cannot show.
     """
     named = _may_be_named(of.part, of.matched.bootstrap, of.matched.data)
     against = [] if of.part.reference is None else [*people.reference_worst(of.part.reference)]
     first = [each.line for each in against if named]
     if not len(of.matched.data.annotations):
         return [*first, Line(said("nothing"))]
+    existence = of.part.existence
+    is_low = existence.alpha_interval[0] <= 0 and existence.f1 < _BY_CHANCE
+    if of.part.reference is None and is_low:
+        # Nobody and nothing stands out where boxes agree no more than by chance.
+        return [*(each.line for each in people.idle_annotators(of)), Line(said("by chance"))]
     judged = int(independent(of.matched).data.assigned.sum(1).max(initial=0)) > 2
     unused = unused_categories(of.matched) if of.part.reference is None else []
     found = [*people.idle_annotators(of), *people.unused_findings(of, unused)]
     found += people.copy_findings(of)
     worst: list[tuple[Finding, str]] = []
+    strangers: set[str] = set()
     if named:
         apart = differences(of.matched) if judged else {}
         worst = [*people.worst_annotator(of, apart)] if judged else []
+        strangers = {each.owner for each, _ in worst if each.kind == "stranger"}
         found += _of_people(of, unused, apart)
         found += [*places.joint_findings(of), *people.work_findings(of)]
-        found += objects.category_findings(of, {each.category for each in unused})
+        blamed = {each.owner for each in found if each.cause == Kind.MISSED and each.owner}
+        found += objects.category_findings(of, {each.category for each in unused}, blamed)
     if of.part.reference is None:
         found += objects.confusion_findings(of, named=named and judged)
     elif named:
         found += people.reference_confusions(of.part.reference)
     found += objects.supercategory_findings(of)
     found += objects.track_findings(of)
-    found = _with_kinds(of, found, [*objects.kind_findings(of, named=named and judged)])
-    found = sorted(_with_worst(found, worst), key=lambda each: -each.weight)
+    # Who does something else altogether is told so, and not how it differs.
+    found = [each for each in found if each.owner not in strangers]
+    found = _without_explained(found)
+    found = _with_kinds(of, found, [*objects.kind_findings(of, named=named and judged)], strangers)
+    found = sorted(_with_worst(found, worst), key=lambda each: (each.kind == "kind", -each.weight))
     first += [each.line for each in objects.agreement_findings(of)]
-    last = [Line(text) for text in limits(of, judged=judged)]
+    is_told = any("is unknown" in each.line.text for each in found)
+    last = [Line(text) for text in limits(of, judged=judged or is_told)]
     return [*first, *_fitted(found, _MOST - len(first) - len(last)), *last]
 
 
@@ -105,13 +128,15 @@ def _of_people(
             n_rows = len(of.tables[name]) // len(annotators)
             rows = (n_rows * left[:, None] + range(n_rows)).ravel()
             measures = places.displacements(of.tables[name].take(rows), 2)
-            yield from places.offset_findings(two, measures, name)
+            yield from places.offset_findings(two, measures, name, costs=partial(_cost, of, left))
         yield from places.exchange_findings(of)
         yield from people.two_annotators(two, has_copies=len(left) < len(annotators))
     elif apart:
         if name:
             measures = places.displacements(of.tables[name], len(annotators))
-            yield from places.offset_findings(annotators, measures, name)
+            everyone = np.arange(len(annotators))
+            costs = partial(_cost, of, everyone)
+            yield from places.offset_findings(annotators, measures, name, costs=costs)
         yield from places.exchange_findings(of)
         yield from places.precision_findings(of, apart)
         left_out: dict[str, list[str]] = {}
@@ -120,6 +145,14 @@ def _of_people(
             left_out.setdefault(of.names[each.annotator], []).append(category)
         yield from people.erring_annotators(of, apart, _have_judges(of.matched), left_out)
         yield from people.group_findings(of)
+
+
+def _cost(of: Diagnosed, places: IndexArray, group: Sequence[int]) -> str:
+    """Return how many boxes of annotators do not match for their place, in words."""
+    n_apart = n_objects_of(independent(of.matched), Kind.BADLY_PLACED)[places[[*group]]]
+    share = n_apart.sum() / max(int(of.tables["annotators"]["n"][places[[*group]]].sum()), 1)
+    at = of.part.threshold_label
+    return f"; harmless at {at}" if share < LEAST_SHARE else f"; {in_percent(share)} do not match"
 
 
 def _have_judges(matched: MatchedUnits) -> BoolArray:
@@ -131,40 +164,41 @@ def _have_judges(matched: MatchedUnits) -> BoolArray:
     return found
 
 
-def _with_kinds(of: Diagnosed, found: Sequence[Finding], kinds: Sequence[Finding]) -> list[Finding]:
-    """Return findings and kinds of disagreement, each fact once.
+def _without_explained(found: Sequence[Finding]) -> list[Finding]:
+    """Return findings without shares of unequal categories that confusions explain."""
+    explained: dict[str, float] = {}
+    for each in found:
+        if each.kind == "calls":
+            explained[each.owner] = explained.get(each.owner, 0) + each.values["explained"]
+    return [
+        each for each in found
+        if not (each.kind.startswith("class_share") and explained.get(each.owner, 0) >= _MOSTLY)
+    ]  # fmt: skip
+
+
+def _with_kinds(
+    of: Diagnosed, found: Sequence[Finding], kinds: Sequence[Finding], strangers: Container[str]
+) -> list[Finding]:
+    """Return findings and the kinds of disagreement that they do not explain.
 
     A kind that one annotator has alone is told in the one sentence that explains it, with the gain.
     """
     found, whole = [*found], of.tables["decomposition"]
+    table = of.tables["decomposition_by_annotator"]
     n_of = dict(zip(whole["kind"], whole["n_any"].tolist(), strict=True))
-    rest = {each.cause: each for each in kinds}
-    for kind, who in _alone(of.tables, n_of).items():
-        least = people.MOSTLY * n_of[KINDS[kind]]
-        own = [each for each in found if each.cause == kind and each.owner == who]
-        confusions = [each for each in own if each.kind == "confusion"]
-        most = [each for each in confusions if each.values["n"] >= least]
-        if most:
-            # The confusion says what the share of unequal categories would say again.
-            found = [each for each in found if each not in own or each in confusions]
-            own = confusions
-        if len(own) == 1 and kind in rest and len(most) == len(confusions):
-            gain = rest.pop(kind).gain.replace("settled", "with all such objects settled")
-            found[found.index(own[0])] = replace(own[0], gain=gain)
-    return [*found, *rest.values()]
-
-
-def _alone(tables: Mapping[str, Table], n_of: Mapping[str, int]) -> dict[Kind, str]:
-    """Return the kinds of disagreement that one annotator has alone, with this annotator."""
-    table = tables["decomposition_by_annotator"]
-    found: dict[Kind, str] = {}
-    for kind in Kind:
-        own = table.take(np.flatnonzero(table["kind"] == KINDS[kind]))
-        if len(own):
-            n, most = n_of.get(KINDS[kind], 0), int(own["n_objects"].argmax())
-            others = int(own["n_objects"].sum() - own["n_objects"][most])
-            if own["n_objects"][most] >= people.MOSTLY * n and others <= (1 - people.MOSTLY) * n:
-                found[kind] = str(own["annotator"][most])
+    for kind in kinds:
+        name = KINDS[kind.cause or 0]
+        own = [each for each in found if each.cause == kind.cause and each.owner]
+        named = {each.owner for each in own}
+        is_own = table["kind"] == name
+        n = dict(zip(table["annotator"][is_own], table["n_objects"][is_own].tolist(), strict=True))
+        explained = sum(n.get(who, 0) for who in n if who in named or who in strangers)
+        share = min(explained / max(n_of[name], 1), 1.0)
+        if len(own) == 1 and share >= people.MOSTLY:
+            harmless = str(own[0].values.get("cost", "")).startswith("; harmless")
+            found[found.index(own[0])] = replace(own[0], gain="" if harmless else kind.gain)
+        elif share < _MOSTLY:
+            found.append(replace(kind, weight=kind.weight * (1 - share)))
     return found
 
 
@@ -175,7 +209,7 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[tuple[Finding, str]]) 
         own = [cause for cause in result if cause.owner == each.owner]
         if own:
             most = max(own, key=lambda cause: cause.weight)
-            result[result.index(most)] = replace(most, gain=most.gain + without)
+            result[result.index(most)] = replace(most, gain=most.gain or without)
         else:
             result.append(replace(each, gain=without, weight=1.0))
     return result
@@ -255,7 +289,8 @@ def diagnosed(
         progress=progress,
     )
     parts = _story_parts(of, images, result)
-    parts["lines"] = (*parts["lines"], Line(found.text))
+    if not found.separation.choice.reason:
+        parts["lines"] = (*parts["lines"], Line(found.text))
     return Diagnosis(
         **parts,
         tables={

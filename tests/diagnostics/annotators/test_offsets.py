@@ -105,8 +105,8 @@ def test_a_shift_is_found_and_leaves_the_others_where_they_are(n_annotators):
         shifted = row["annotator"] == "annotator 0002" and row["edge"] in {"left", "right"}
         assert row["offset_px"] == pytest.approx(5.0 * shifted, abs=0.5)
         assert row["n_others"] == n_annotators - 1
-        if shifted:
-            assert row["systematic"]
+        # Two others may as well be those who err.
+        assert row["systematic"] == (shifted and n_annotators > 3)
         covered.append(row["offset_px_low"] <= 5 * shifted <= row["offset_px_high"])
     assert np.mean(covered) > 0.85
 
