@@ -23,7 +23,7 @@ from bboxqa.core.parallel import in_threads
 from bboxqa.core.types import Steps
 from bboxqa.geometry.similarities import registry
 from bboxqa.geometry.similarities.base import Options, Similarity, check_shapes
-from bboxqa.model.annotations import Annotations, Dataset, select_annotations
+from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.units import MOST_PAIR_BYTES, CandidatePairs, PairBytes, UnitTable
 
 # Pairs per chunk, so that a chunk fits into the cache of one core.
@@ -379,7 +379,7 @@ def unit_pairs(
     values[np.searchsorted(key, known.left * len(unit) + known.right)] = known.similarity
     absent = np.flatnonzero(np.isnan(values))
     ends = np.unique(np.concatenate([left[absent], right[absent]]))
-    part = replace(data, annotations=select_annotations(data.annotations, ends))
+    part = replace(data, annotations=data.annotations.take(ends))
     values[absent] = similarity_of_pairs(
         part,
         similarity,

@@ -1,7 +1,7 @@
 """Annotations of images as columns, the data set that holds them, and parts of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from html import escape
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
@@ -21,7 +21,7 @@ from bboxqa.core.text import count
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.file_places import FilePlaces
 from bboxqa.model.outlines import Segmentations
-from bboxqa.model.shapes.keypoints import Keypoints
+from bboxqa.model.shapes.keypoints import Keypoints, join_keypoints
 from bboxqa.model.shapes.tracks import Tracks
 from bboxqa.model.table import Categorical, Table, html_bars, html_table
 
@@ -85,6 +85,9 @@ EDGES = ("left", "top", "right", "bottom")
 """The edges of a box, in the order of tables."""
 
 
+_BY_ROW = (np.ndarray, FilePlaces)
+
+
 @frozen_arrays
 class Annotations:
     """N annotations as columns, ordered by image, then annotator."""
@@ -124,20 +127,13 @@ class Annotations:
 
     def take(self, index: IndexArray) -> "Annotations":
         """Return the annotations at `index`, in that order."""
-        return Annotations(
-            id=self.id[index],
-            image=self.image[index],
-            annotator=self.annotator[index],
-            category=self.category[index],
-            bbox=self.bbox[index],
-            iscrowd=self.iscrowd[index],
-            segmentation=None if self.segmentation is None else self.segmentation.take(index),
-            times=None if self.times is None else self.times.take(index),
-            own_id=None if self.own_id is None else self.own_id[index],
-            keypoints=None if self.keypoints is None else self.keypoints.take(index),
-            rotated_box=None if self.rotated_box is None else self.rotated_box[index],
-            track=None if self.track is None else self.track[index],
-        )
+        columns = ((each.name, getattr(self, each.name)) for each in fields(self))
+        taken: dict[str, Any] = {
+            name: column[index] if isinstance(column, _BY_ROW) else column.take(index)
+            for name, column in columns
+            if column is not None
+        }
+        return Annotations(**taken)
 
     def shown_ids(self, index: IndexArray | list[int]) -> list[str]:
         """Return the ids of the annotations at `index` as their tool shows them."""
@@ -278,55 +274,22 @@ OF_ANNOTATIONS = ("kind", "part_start", "part_stop", "counts_start", "counts_sto
 """The columns of outlines with one row per annotation."""
 
 
-def select_annotations(annotations: Annotations, index: IndexArray) -> Annotations:
-    """Return the annotations at `index`, in that order.
-
-    Equals `Annotations.take`.
-
-    Examples
-    --------
-    >>> from bboxqa.examples import example_file
-    >>> from bboxqa import read_coco
-    >>> annotations = read_coco(example_file("fruits")).annotations
-    >>> len(select_annotations(annotations, np.array([2, 0])))
-    2
-    """
-    outlines = annotations.segmentation
-    if outlines is not None:
-        outlines = replace(outlines, **_rows_of(outlines, OF_ANNOTATIONS, index))
-    times = annotations.times
-    if times is not None:
-        times = times.take(index)
-    own_id = None if annotations.own_id is None else annotations.own_id[index]
-    keypoints = None if annotations.keypoints is None else annotations.keypoints.take(index)
-    others = ("segmentation", "times", "own_id", "keypoints")
-    names = [field.name for field in fields(annotations) if field.name not in others]
-    read = [name for name in names if getattr(annotations, name) is not None]
-    columns = _rows_of(annotations, read, index)
-    return replace(
-        annotations,
+def join_annotations(parts: Sequence[Annotations]) -> Annotations:
+    """Concatenate annotations; outlines, key points and rotated boxes if all parts have them."""
+    every = [np.arange(len(part)) for part in parts]
+    outlines = [part.segmentation for part in parts if part.segmentation is not None]
+    joints = [part.keypoints for part in parts if part.keypoints is not None]
+    rotated = [part.rotated_box for part in parts if part.rotated_box is not None]
+    names = ("id", "image", "annotator", "category", "bbox", "iscrowd")
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in names
+    }
+    return Annotations(
         **columns,
-        segmentation=outlines,
-        times=times,
-        own_id=own_id,
-        keypoints=keypoints,
+        segmentation=join_outlines(outlines, every) if len(outlines) == len(parts) else None,
+        keypoints=join_keypoints(joints, every) if len(joints) == len(parts) else None,
+        rotated_box=np.concatenate(rotated) if len(rotated) == len(parts) else None,
     )
-
-
-def _rows_of(holder: Any, names: Iterable[str], index: IndexArray) -> dict[str, Any]:
-    return {name: getattr(holder, name)[index] for name in names}
-
-
-def join_columns(parts: Sequence[FloatArray | None]) -> FloatArray | None:
-    """Concatenate columns; None if one of them was not read.
-
-    Examples
-    --------
-    >>> join_columns([np.zeros((1, 5)), None]) is None
-    True
-    """
-    known = [part for part in parts if part is not None]
-    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def join_outlines(parts: Sequence[Segmentations], rows: Sequence[IndexArray]) -> Segmentations:

@@ -34,7 +34,7 @@ from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs, unit_pairs
 from bboxqa.matching.linkage import author_ranks
 from bboxqa.matching.matchers import bytes_per_pair, match, match_pairwise, pair_weights
-from bboxqa.model.annotations import Annotations, Dataset, select_annotations
+from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, Coincidences, ReliabilityData, UnitTable, join_units
@@ -63,7 +63,7 @@ def compared_images(data: Dataset) -> ImagePart:
     empty = np.flatnonzero(~drawn & ~lonely).astype(np.int32)
     kept = np.flatnonzero(~data.annotations.iscrowd & ~lonely[data.annotations.image])
     if len(kept) < len(data.annotations):
-        data = replace(data, annotations=select_annotations(data.annotations, kept))
+        data = replace(data, annotations=data.annotations.take(kept))
     paired = paired_annotators(data.annotations.annotator, data.assigned)
     return ImagePart(replace(data, repeats=None), empty, paired)
 
@@ -408,7 +408,7 @@ def with_all_asked(
     annotations = replace(data.annotations, segmentation=None, keypoints=None, rotated_box=None)
     assigned = data.assigned | data.unlisted[:, None]
     kept = np.flatnonzero(~annotations.iscrowd & (assigned.sum(1) >= 2)[annotations.image])
-    annotations = select_annotations(annotations, kept)
+    annotations = annotations.take(kept)
     is_matched = (data.assigned.sum(1) >= 2)[annotations.image]
     alone = annotations.image[~is_matched]
     drawn = np.bincount(data.annotations.image, minlength=len(assigned)) > 0

@@ -12,7 +12,7 @@ from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.similarities.box import given_sigmas
 from bboxqa.geometry.similarities.registry import needs_keypoints
 from bboxqa.matching.matchers import match
-from bboxqa.model.annotations import Dataset, select_annotations
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import compared_images
 
@@ -71,7 +71,7 @@ def with_points(data: Dataset, settings: AgreeSettings) -> Dataset:
     repeats = data.repeats
     if repeats is not None:
         sessions = repeats.sessions
-        kept = select_annotations(sessions.annotations, _labelled(sessions))
+        kept = sessions.annotations.take(_labelled(sessions))
         repeats = replace(repeats, sessions=replace(sessions, annotations=kept))
     n = len(data.annotations)
     labelled = _labelled(data)
@@ -85,7 +85,7 @@ def with_points(data: Dataset, settings: AgreeSettings) -> Dataset:
     some = count(n - len(labelled), "annotation")
     return replace(
         data,
-        annotations=select_annotations(data.annotations, labelled),
+        annotations=data.annotations.take(labelled),
         repeats=repeats,
         notes=(*data.notes, f"{some} without labelled key points left out"),
     )

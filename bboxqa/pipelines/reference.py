@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,18 +26,14 @@ from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.matching.matchers import match, matcher
 from bboxqa.matching.objects import loose_objects
 from bboxqa.model.annotations import (
-    Annotations,
     Dataset,
     Repeats,
     Source,
-    join_columns,
-    join_outlines,
+    join_annotations,
     joints_of,
-    select_annotations,
 )
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.shapes.keypoints import join_keypoints
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
 from bboxqa.pipelines.counting import ImagePart, split_images
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
@@ -161,8 +157,8 @@ def _apart(data: Dataset, name: str) -> tuple[Dataset, Dataset]:
     if name not in data.annotator_names:
         raise unknown_reference(data, name)
     place, of, repeats = data.annotator_names.index(name), data.annotations, data.repeats
-    own = select_annotations(of, np.flatnonzero(of.annotator == place))
-    rest = select_annotations(of, np.flatnonzero(of.annotator != place))
+    own = of.take(np.flatnonzero(of.annotator == place))
+    rest = of.take(np.flatnonzero(of.annotator != place))
     number = np.arange(len(data.annotator_names), dtype=np.int32)
     number[place:] -= 1
     if repeats is not None:
@@ -185,7 +181,7 @@ def _of_images(data: Dataset, images: IndexArray) -> Dataset:
     number = np.full(len(data.image_names), -1, np.int32)
     number[images] = np.arange(len(images))
     kept = np.flatnonzero(number[data.annotations.image] >= 0)
-    annotations = select_annotations(data.annotations, kept)
+    annotations = data.annotations.take(kept)
     return replace(
         data,
         image_names=tuple(data.image_names[each] for each in images.tolist()),
@@ -207,28 +203,15 @@ def _joined(team: Dataset, own: Dataset, name: str) -> Dataset:
     codes = np.array([number[each] for each in own.category_names], np.int32)
     last = np.full(len(own.annotations), len(team.annotator_names), np.int32)
     expected = replace(own.annotations, category=codes[own.annotations.category], annotator=last)
-    parts = [team.annotations, expected]
-    every = [np.arange(len(part)) for part in parts]
-    columns: dict[str, Any] = {
-        column: np.concatenate([getattr(part, column) for part in parts])
-        for column in ("id", "image", "annotator", "category", "bbox", "iscrowd")
-    }
-    outlines = [part.segmentation for part in parts if part.segmentation is not None]
-    joints = [part.keypoints for part in parts if part.keypoints is not None]
-    annotations = Annotations(
-        **columns,
-        segmentation=join_outlines(outlines, every) if len(outlines) == 2 else None,
-        keypoints=join_keypoints(joints, every) if len(joints) == 2 else None,
-        rotated_box=join_columns([part.rotated_box for part in parts]),
-    )
-    order = np.lexsort((columns["annotator"], columns["image"]))
+    annotations = join_annotations([team.annotations, expected])
+    order = np.lexsort((annotations.annotator, annotations.image))
     named = joints_of(categories, [team, own])
     return Dataset(
         image_names=team.image_names,
         image_size=np.where(team.image_size > 0, team.image_size, own.image_size),
         category_names=categories,
         annotator_names=(*team.annotator_names, name),
-        annotations=select_annotations(annotations, order[~columns["iscrowd"][order]]),
+        annotations=annotations.take(order[~annotations.iscrowd[order]]),
         assigned=np.column_stack([team.assigned, own.assigned]),
         joint_names=named.names,
         limbs=named.limbs,
@@ -358,9 +341,7 @@ def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
     side = np.repeat([0, 1], [len(own), len(copies)])
     order = np.lexsort((side, place))
     sides = side[order].astype(np.int32)
-    apart = replace(
-        select_annotations(of, origin[order]), image=place[order].astype(np.int32), annotator=sides
-    )
+    apart = replace(of.take(origin[order]), image=place[order].astype(np.int32), annotator=sides)
     names = both.image_names
     data = replace(
         both,

@@ -17,7 +17,7 @@ from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.rasters import outline_rings
 from bboxqa.geometry.similarities.registry import needs_outlines, needs_rotated_boxes
 from bboxqa.matching.matchers import match
-from bboxqa.model.annotations import Annotations, Dataset, select_annotations
+from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.file_places import id_as_name
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
@@ -105,7 +105,7 @@ def _units(
     if len(settings.iou_threshold) != 1:
         raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
     compared = np.flatnonzero(~data.annotations.iscrowd[rows])
-    taken = select_annotations(data.annotations, np.array(rows, np.int64)[compared])
+    taken = data.annotations.take(np.array(rows, np.int64)[compared])
     outlines, joints = taken.segmentation, taken.keypoints
     annotations = replace(
         taken,

@@ -25,14 +25,12 @@ from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import (
     Annotations,
     Dataset,
-    join_columns,
-    join_outlines,
+    join_annotations,
     joints_of,
-    select_annotations,
 )
 from bboxqa.model.file_places import FilePlaces
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.shapes.keypoints import join_keypoints, largest_moves
+from bboxqa.model.shapes.keypoints import largest_moves
 from bboxqa.model.shapes.rotated_boxes import corner_moves
 from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.versions.names import Names
@@ -168,22 +166,11 @@ def _side_by_side(before: Dataset, after: Dataset, names: Names) -> tuple[Datase
     groups, image = compact(group, len(images) * n_annotators)
     category = [categories.places[place][part.category] for place, part in sides]
     place = groups // max(n_annotators, 1)
-    every = [np.arange(len(old)), np.arange(len(new))]
-    outlines = joints = None
-    if old.segmentation is not None and new.segmentation is not None:
-        outlines = join_outlines([old.segmentation, new.segmentation], every)
-    if old.keypoints is not None and new.keypoints is not None:
-        joints = join_keypoints([old.keypoints, new.keypoints], every)
-    joined = Annotations(
-        id=np.concatenate([old.id, new.id]),
+    joined = replace(
+        join_annotations([old, new]),
         image=image.astype(np.int32),
         annotator=side,
         category=np.concatenate(category).astype(np.int32),
-        bbox=np.concatenate([old.bbox, new.bbox]),
-        iscrowd=np.concatenate([old.iscrowd, new.iscrowd]),
-        segmentation=outlines,
-        keypoints=joints,
-        rotated_box=join_columns([old.rotated_box, new.rotated_box]),
     )
     sizes = np.zeros((len(images), 2), np.int32)
     # The size after counts, if it is known.
@@ -197,7 +184,7 @@ def _side_by_side(before: Dataset, after: Dataset, names: Names) -> tuple[Datase
         image_size=sizes[place],
         category_names=categories.names,
         annotator_names=("before", "after"),
-        annotations=select_annotations(joined, order),
+        annotations=joined.take(order),
         assigned=np.ones((len(groups), 2), np.bool_),
         joint_names=named.names,
         limbs=named.limbs,
@@ -305,7 +292,7 @@ def _similar_pairs(
     """Return the pairs that the matcher forms of some of the annotations."""
     if not len(rows):
         return rows, rows
-    part = replace(both, annotations=select_annotations(both.annotations, rows))
+    part = replace(both, annotations=both.annotations.take(rows))
     threshold = min(settings.iou_threshold)
     pairs, _ = candidate_pairs(
         part,
