@@ -14,7 +14,7 @@ from support.datasets import dataset, two_annotators
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.model.settings import AgreeKeywords
+from bboxqa.model.settings import AgreeKeywords, ValidateKeywords
 from bboxqa.model.table import Table
 from bboxqa.pipelines import counting
 from bboxqa.report.agreement_summary import summary
@@ -24,7 +24,7 @@ OF_READING = {
     "annotator_key", "attribution", "filter", "join", "asked", "category_map", "session_key",
     "time_key", "tracks",
 }  # fmt: skip
-OF_VALIDATE = {"source", "images", "ground_truth", "max_findings", "progress"}
+OF_VALIDATE = {"images", "ground_truth", "max_findings", "progress"}
 
 
 def keywords(function) -> dict[str, Any]:
@@ -43,12 +43,9 @@ def test_agree_has_the_settings_of_agree():
 
 
 def test_validate_has_the_settings_of_validate():
-    defaults = bboxqa.ValidateSettings()
-    expected = {name: getattr(defaults, name) for name in defaults.__struct_fields__}
-    assert expected.pop("per_file_ignores") == {}
-    found = keywords(bboxqa.validate)
-    assert found.pop("per_file_ignores") is None
-    assert {name: value for name, value in found.items() if name not in OF_VALIDATE} == expected
+    expected = set(bboxqa.ValidateSettings.__struct_fields__)
+    assert set(ValidateKeywords.__annotations__) == expected
+    assert keywords(bboxqa.validate).keys() == OF_VALIDATE
 
 
 @pytest.mark.parametrize(

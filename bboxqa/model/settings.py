@@ -112,6 +112,25 @@ class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     large_file_mb: float = 500.0
 
 
+class ValidateKeywords(TypedDict, total=False):
+    """The keywords of `bboxqa.validate` that are settings."""
+
+    select: Sequence[str]
+    ignore: Sequence[str]
+    per_file_ignores: Mapping[str, Sequence[str]]
+    fail_on: FailOn
+    min_severity: FailOn
+    show_consequences: bool
+    overshoot_px: float
+    bounds_px: float
+    min_side_px: float
+    max_aspect_ratio: float
+    max_image_share: float
+    area_tolerance: float
+    duplicate_iou: float
+    large_file_mb: float
+
+
 def settings_from(
     values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
 ) -> AgreeSettings:

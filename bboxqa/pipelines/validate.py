@@ -6,7 +6,7 @@ from functools import partial
 from os import PathLike
 from os.path import lexists, realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, Unpack
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
@@ -24,7 +24,7 @@ from bboxqa.formats.source import archive_around
 from bboxqa.formats.sources import as_paths, listed
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
-from bboxqa.model.settings import FailOn, ValidateSettings, validate_settings_from
+from bboxqa.model.settings import ValidateKeywords, ValidateSettings, validate_settings_from
 from bboxqa.report.findings.report import Report
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
@@ -42,21 +42,7 @@ def validate(
     ground_truth: AnyPath | None = None,
     max_findings: int = 0,
     progress: Progress | None = None,
-    select: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    per_file_ignores: Mapping[str, Sequence[str]] | None = None,
-    fail_on: FailOn = "error",
-    min_severity: FailOn = "info",
-    show_consequences: bool = False,
-    overshoot_px: float = 1.0,
-    bounds_px: float = 2.0,
-    min_side_px: float = 2.0,
-    max_aspect_ratio: float = 20.0,
-    max_image_share: float = 0.99,
-    area_tolerance: float = 0.05,
-    duplicate_iou: float = 0.9,
-    large_file_mb: float = 500.0,
-    **unknown: Never,
+    **settings: Unpack[ValidateKeywords],
 ) -> Report:
     """Check files of annotations for defects.
 
@@ -120,32 +106,14 @@ def validate(
     >>> [(finding.code, finding.pointer) for finding in report.findings if finding.code[0] == "C"]
     [('C008', '/categories/0/name')]
     """
-    settings = validate_settings_from(
-        {
-            "select": select,
-            "ignore": ignore,
-            "per_file_ignores": per_file_ignores or {},
-            "fail_on": fail_on,
-            "min_severity": min_severity,
-            "show_consequences": show_consequences,
-            "overshoot_px": overshoot_px,
-            "bounds_px": bounds_px,
-            "min_side_px": min_side_px,
-            "max_aspect_ratio": max_aspect_ratio,
-            "max_image_share": max_image_share,
-            "area_tolerance": area_tolerance,
-            "duplicate_iou": duplicate_iou,
-            "large_file_mb": large_file_mb,
-            **unknown,
-        }
-    )
+    checked = validate_settings_from(settings)
     if isinstance(source, Mapping):
         reading = read_bytes(document_bytes(source), "document")
         truth = _read_truth(ground_truth)
         documents = [_document(images, truth, progress, (), reading)]
-        return _report(validate_documents(documents, settings, max_findings))
+        return _report(validate_documents(documents, checked, max_findings))
     return validate_with(
-        as_paths(source), settings, images, ground_truth, max_findings, progress, choices=given()
+        as_paths(source), checked, images, ground_truth, max_findings, progress, choices=given()
     )
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.formats.columns import Form
 from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.annotations import EDGES
@@ -26,7 +26,6 @@ from bboxqa.rules.facts.boxes import (
 )
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.layout import (
-    copies_in,
     diagnose,
     doubtful_boxes,
     in_other_layout,
@@ -43,8 +42,6 @@ _SIDES = ("left of", "above", "right of", "below")
 _INSIDE = "a box inside the image"
 # So many areas that differ by one factor, within this tolerance, are of coordinates that differ.
 _ENOUGH, _NEAR = 5, 0.04
-# So many equal areas of boxes of different sizes are a placeholder.
-_SAME = 10
 
 
 def _no_area(document: Document, _settings: ValidateSettings) -> Checked:
@@ -202,16 +199,17 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     wrong[suspects[_explained(document, outline, ring, suspects)]] = False
     of_boxes = np.abs(given - of_box) <= 1e-3 * of_box + 0.5
     smaller = wrong & bare & (given < of_box) & (given > 0)
-    is_constant = _is_placeholder(given[smaller], of_box[smaller])
-    if not is_constant and smaller.sum() >= _ENOUGH and 2 * smaller.sum() > bare.sum():
-        # These are the areas of outlines that were left out.
+    # Ten equal areas are a placeholder; others are of outlines that were left out.
+    n_smaller, n_different = int(smaller.sum()), len(np.unique(given[smaller]))
+    is_constant = n_smaller >= 2 * max(_ENOUGH, n_different)
+    if not is_constant and n_smaller >= _ENOUGH and 2 * n_smaller > bare.sum():
         wrong &= ~smaller
     wrong |= given <= 0
     doubtful = _doubtful_areas(document, bare)
-    if (bare & ~wrong).sum() < _ENOUGH and is_constant:
+    if is_constant and (bare & ~wrong).sum() < _ENOUGH:
         # No other annotation shows that areas are those of boxes.
         doubtful |= smaller
-    doubtful |= _scaled(document.image, np.where(wrong & ~of_boxes, given / expected, 0))
+    doubtful |= _scaled(np.where(wrong & ~of_boxes, given / expected, 0))
 
     def says(row: int) -> str:
         of = f"{expected[row]:.6g}, the area of its {'outline' if outlined[row] else 'box'}"
@@ -225,34 +223,16 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     yield Rows(wrong, says, "annotations/area", found=lambda row: float(given[row]), edits=edits)
 
 
-def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:
-    """Return the wrong areas that differ by one factor, in an image or in most of the file.
+def _scaled(ratio: FloatArray) -> BoolArray:
+    """Return the wrong areas that differ by one factor: either areas or coordinates are scaled.
 
-    Either areas or coordinates are scaled. The ratio is 0 for other areas.
+    The ratio is 0 for other areas.
     """
-    known = np.flatnonzero((image >= 0) & np.isfinite(ratio) & (ratio > 0))
-    result = np.zeros(len(ratio), np.bool_)
-    if not len(known):
-        return result
-    order = known[np.lexsort((ratio[known], image[known]))]
-    starts = run_starts(image[order])
-    stops = np.append(starts[1:], len(order)) - 1
-    alike = (stops > starts) & (ratio[order[stops]] <= ratio[order[starts]] * (1 + _NEAR))
-    near = np.abs(ratio[known] / np.median(ratio[known]) - 1) <= _NEAR
-    images = image[order[starts[alike]]]
-    if near.sum() >= max(_ENOUGH, len(known) / 2):
-        images = np.union1d(images, image[known[near]])
-    result[known] = np.isin(image[known], images)
-    return result
-
-
-def _is_placeholder(areas: FloatArray, of_boxes: FloatArray) -> bool:
-    """Return whether most areas are one number although their boxes differ."""
-    values, n_each = np.unique(areas, return_counts=True)
-    if len(values) == 0 or n_each.max() < max(_SAME, len(areas) / 2):
-        return False
-    sizes = of_boxes[areas == values[n_each.argmax()]]
-    return bool(sizes.max() > 1.05 * sizes.min() + 1)
+    known = np.isfinite(ratio) & (ratio > 0)
+    middle = np.median(ratio[known]) if known.any() else 1.0
+    near: BoolArray = known & (np.abs(ratio / middle - 1) <= _NEAR)
+    near &= near.sum() >= max(_ENOUGH, known.sum() / 2)
+    return near
 
 
 def _explained(
@@ -287,8 +267,6 @@ def _doubtful_areas(document: Document, bare: BoolArray) -> BoolArray:
     of_corners = np.abs(bbox[:, 2:] - bbox[:, :2]).prod(axis=1)
     doubtful = (of_corners > 1) & (np.abs(area - of_corners) <= 1e-3 * of_corners + 0.5)
     doubtful |= row_max(np.nan_to_num(overshoot(bbox, document.size), nan=-1)) > _ROUNDING
-    if (copies := document.once(copies_in)) is not None:
-        doubtful[copies.rows] = True
     result: BoolArray = (doubtful & bare) | document.once(doubtful_boxes)
     return result
 

@@ -273,7 +273,7 @@ def _contradictions(
             if names[row] and n_names[names[row]] == n_ids[ids[row]] == 1
         }
         # Files without a common name probably belong to different data sets.
-        is_related = not known.keys().isdisjoint(("look", _folded(name)) for name in names)
+        is_related = not known.keys().isdisjoint(("name", _folded(name)) for name in names)
         hint = "" if is_related else "; no name is in both: check that they belong to one data set"
         said = {row: text + hint for row in clear if (text := _contradiction(clear[row], known))}
         yield (
@@ -285,24 +285,22 @@ def _contradictions(
             ),
         )  # fmt: skip
         for number, name, file in clear.values():
-            for key in (("id", number), ("name", name), ("look", _folded(name))):
+            for key in (("id", number), ("name", _folded(name))):
                 known.setdefault(key, (number, name, file))
 
 
 def _contradiction(category: tuple[int, str, str], known: _Known) -> str:
     """Return how an earlier file contradicts a category; "" if it does not."""
     number, name, _ = category
-    for key in (("name", name), ("id", number), ("look", _folded(name))):
+    for key in (("name", _folded(name)), ("id", number)):
         other_id, other, file = known.get(key, category)
-        is_alike = name != other and _folded(name) == _folded(other)
-        how = f", which differs only in {_HIDDEN}" if is_alike else ""
-        if other_id == number and other != name:
-            what = f"category id {number} is {shortened(name)} here and {shortened(other)}"
-            return f"{what} in {file}{how}"
-        if other_id != number and not (key[0] == "look" and ("name", name) in known):
+        if other_id != number:
             here = f"category {shortened(name)} has id {number} here"
-            where = f"; {shortened(other)}{how}, has" if is_alike else " and"
-            return f"{here}{where} id {other_id} in {file}"
+            where = "" if name == other else f"; {shortened(other)}, which differs in spelling, has"
+            return f"{here}{where or ' and'} id {other_id} in {file}"
+        if other != name:
+            what = f"category id {number} is {shortened(name)} here and {shortened(other)}"
+            return f"{what} in {file}"
     return ""
 
 

@@ -308,45 +308,33 @@ def _tracks(document: Document) -> IndexArray:
     return found
 
 
-def _track_name(document: Document, place: int) -> str:
-    columns = document.annotations
-    return shortened(columns.track_names[columns.tracks.code[place]])
-
-
-def _track_twice(document: Document, _settings: ValidateSettings) -> Checked:
-    """D004: second annotations of a track in the same image by the same annotator."""
-    track, rows = document.once(_tracks), document.annotations.tracks.row
-    if not len(track):
+def _in_tracks(document: Document, _settings: ValidateSettings, *, is_category: bool) -> Checked:
+    """C010 and D004: categories that differ from most of a track, and tracks twice in an image."""
+    columns, track = document.annotations, document.once(_tracks)
+    rows = columns.tracks.row
+    if not len(track) or (is_category and "tracks" in document.reading.spans):
         return
-    first = first_equal([track, document.image[rows]])
-
-    def says(place: int) -> str:
-        other = shortened(document.ids(int(rows[first[place]])).get("annotation"))
-        name = _track_name(document, place)
-        return f"track {name} has annotation {other} in this image already"
-
-    where = (first != np.arange(len(track))) & (document.image[rows] >= 0)
-    yield Rows(where, says, expected="one in each image", owner=rows)
-
-
-def _of_several_categories(document: Document, _settings: ValidateSettings) -> Checked:
-    """C010: annotations whose category differs from most of their track."""
-    track, rows = document.once(_tracks), document.annotations.tracks.row
-    if not len(track) or "tracks" in document.reading.spans:
-        return
-    category = document.category[rows]
+    category, image = document.category[rows], document.image[rows]
+    first = first_equal([track, image])
     keys, sizes = np.unique(np.stack([track, category], 1), axis=0, return_counts=True)
     # The most frequent category of each track, or the first if tied.
     order = np.lexsort((np.arange(len(keys)), -sizes, keys[:, 0]))
     most = keys[order[run_starts(keys[order, 0])], 1][track]
 
     def says(place: int) -> str:
-        own, usual = (_category(document, int(each[place])) for each in (category, most))
-        name = _track_name(document, place)
-        return f"category is {own}, but {usual} in most images of track {name}"
+        name = shortened(columns.track_names[columns.tracks.code[place]])
+        if is_category:
+            own, usual = (_category(document, int(each[place])) for each in (category, most))
+            return f"category is {own}, but {usual} in most images of track {name}"
+        other = shortened(document.ids(int(rows[first[place]])).get("annotation"))
+        return f"track {name} has annotation {other} in this image already"
 
-    wrong, one = (category != most) & (category >= 0) & (most >= 0), "one category for a track"
-    yield Rows(wrong, says, "annotations/category_id", one, owner=rows, key="category_id")
+    if is_category:
+        wrong, one = (category != most) & (category >= 0) & (most >= 0), "one category for a track"
+        yield Rows(wrong, says, "annotations/category_id", one, owner=rows, key="category_id")
+    else:
+        where = (first != np.arange(len(track))) & (image >= 0)
+        yield Rows(where, says, expected="one in each image", owner=rows)
 
 
 def _video_of(*places: tuple[int, int, int]) -> dict[str, Any]:
@@ -388,7 +376,7 @@ RULES = (
             same category, or split the track.""",
         bad=_video_of((1, 7, 1), (2, 7, 1), (3, 7, 2)),
         good=_video_of((1, 7, 1), (2, 7, 1), (3, 8, 2)),
-        check=_of_several_categories,
+        check=partial(_in_tracks, is_category=True),
         needs=("tracks",),
     ),
     rule(
@@ -431,7 +419,7 @@ RULES = (
             which is one object. Give them different tracks, or delete one.""",
         bad=_video_of((1, 7, 1), (1, 7, 1), (2, 7, 1)),
         good=_video_of((1, 7, 1), (1, 8, 1), (2, 7, 1)),
-        check=_track_twice,
+        check=partial(_in_tracks, is_category=False),
         needs=("tracks",),
     ),
     rule(

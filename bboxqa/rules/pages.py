@@ -64,7 +64,7 @@ def page_lines(rule: Rule) -> Iterator[str]:
 def _facts(rule: Rule) -> tuple[tuple[str, str], ...]:
     return (
         ("Severity", rule.severity.value),
-        ("Looks at", _SCOPES[rule.scope]),
+        ("Looks at", _SCOPES.get(rule.scope, "each file")),
         ("Fix", _FIXES[rule.fix]),
     )
 

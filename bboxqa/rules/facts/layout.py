@@ -355,25 +355,16 @@ def doubtful_boxes(document: "Document") -> BoolArray:
     """Return the annotations whose numbers may not be pixels of their image, (N,) bool.
 
     Fixes neither compute numbers from them nor adapt numbers to them: boxes have another layout,
-    sizes of images are swapped, or a fifth of the boxes and outlines extend beyond their images.
+    sizes of images are swapped, or a fifth of the boxes, of the file or of an image, lie beyond it.
     """
-    image, n = document.image, len(document.images)
-    bounds, size = document.outline_bounds, document.size
-    doubtful: BoolArray = (
-        document.once(in_other_layout) | np.append(document.once(swapped_images), False)[image]
-    )
-    doubtful |= _are_shares(document.annotations.bbox, size)
-    sized = (document.has_box | ~np.isnan(bounds[:, 0])) & has_size(document) & ~doubtful
-    with np.errstate(all="ignore"):
-        outside: BoolArray = document.has_box & ~inside(document.annotations.bbox, size)
-        outline = np.hstack([bounds[:, :2], bounds[:, 2:] - bounds[:, :2]])
-        outside |= ~np.isnan(bounds[:, 0]) & ~inside(outline, size)
-    outside &= sized
-    if outside.sum() < _ENOUGH:
-        return doubtful
-    if outside.sum() >= _FAILING * sized.sum():
-        return np.ones(len(bounds), np.bool_)
+    image, n, size = document.image, len(document.images), document.size
+    bbox, swapped = document.annotations.bbox, np.append(document.once(swapped_images), False)
+    doubtful: BoolArray = document.once(in_other_layout) | swapped[image] | _are_shares(bbox, size)
+    sized = sized_boxes(document) & ~doubtful
+    outside = sized & ~inside(bbox, size)
     n_outside, n_sized = (np.bincount(image[each], minlength=n) for each in (outside, sized))
+    if outside.sum() >= max(_ENOUGH, _FAILING * sized.sum()):
+        return np.ones(len(bbox), np.bool_)
     images = (n_outside > 0) & (n_outside >= _FAILING * n_sized)
     if images.sum() >= _FEWEST_FAILING and n_outside[images].sum() >= _ENOUGH:
         doubtful |= np.append(images, False)[image]
