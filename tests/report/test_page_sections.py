@@ -9,7 +9,6 @@ import pytest
 import bboxqa
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.pages.agreement_page import agreement_pages
-from bboxqa.report.pages.reproduce import command
 from bboxqa.report.result_files import documents_of
 
 OPTIONS = {"images": 8, "annotators": 3, "categories": ("cow", "sheep"), "seed": 1}
@@ -106,24 +105,6 @@ def test_the_section_of_a_model_compares_it_with_each_annotator(full, page):
     assert len(pairs) == 3
     assert_figures([{"value": row["f1"], "interval": None} for row in pairs], shown)
     assert "net is a model: its results with a score of 0.4 or more" in shown
-    f1 = {row["name"]: row["f1"]["value"] for row in full["diagnosis"]["annotators"]}
-    above = sum(value > f1["net"] for value in f1.values())
-    assert f"Its F1 with all annotators is {f1['net']:.2f} " in shown
-    assert f"and higher for {above} of 3." in shown
-
-
-def test_a_value_of_python_is_reproduced_in_python():
-    manifest = {
-        "settings": {"iou_threshold": [0.6], "similarity": "bbox", "seed": 1},
-        "inputs": [
-            {"name": "document", "role": "annotations", "annotator": None},
-            {"name": "net.json", "role": "predictions", "score": 0.4, "annotator": None},
-        ],
-    }
-    assert command(manifest, {"similarity": "bbox", "seed": 0}, "eve") == (
-        "bboxqa.agree(bboxqa.read_coco(document, predictions='net.json', score=0.4), "
-        "reference='eve', iou_threshold=0.6, seed=1)"
-    )
 
 
 def test_the_section_of_repeats_has_agreement_with_oneself(again):

@@ -77,12 +77,12 @@ _LINES = {"alpha": "alpha, pooled", "f1": "existence: F1", "class_alpha": "class
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A figure with its interval, the lowest accepted value, or the reason why there is none."""
+    """Figures with intervals, the lowest accepted value, or the reason why there is none."""
 
     name: str
-    color: str
-    value: float | None
-    interval: Sequence[float] | None = None
+    figures: Sequence[Mapping[str, Any]]
+    color: int = 0
+    """Of the first figure."""
     reason: str = ""
     lowest: float | None = None
 
@@ -100,18 +100,19 @@ def intervals(
     `measure` is what values of the similarity are called.
     """
     existence, classes, place = (threshold[name] for name in ("existence", "class", "place"))
+
+    def figure(record: Mapping[str, Any], key: str, ends: str = "interval") -> Rows:
+        return [{"value": record[key], "interval": record[ends]}]
+
     rows = [
-        _Row("Alpha, pooled", SERIES[0], threshold["alpha"], threshold["interval"],
-             threshold["status"], min_alpha),
-        _Row("Existence: F1", SERIES[1], existence["f1"], existence["interval"], "no objects",
-             min_f1),
-        _Row("Existence:\nabove chance", SERIES[1], existence["alpha"],
-             existence["alpha_interval"], existence["reason"] or ""),
-        _Row("Class: alpha", SERIES[2], classes["alpha"], classes["interval"], classes["status"]),
-        _Row(f"Place: mean {measure}", SERIES[3], place["mean_iou"], place["interval"],
-             "no matched pairs"),
+        _Row("Alpha, pooled", figure(threshold, "alpha"), 0, threshold["status"], min_alpha),
+        _Row("Existence: F1", figure(existence, "f1"), 1, "no objects", min_f1),
+        _Row("Existence:\nabove chance", figure(existence, "alpha", "alpha_interval"), 1,
+             existence["reason"] or ""),
+        _Row("Class: alpha", figure(classes, "alpha"), 2, classes["status"]),
+        _Row(f"Place: mean {measure}", figure(place, "mean_iou"), 3, "no matched pairs"),
     ]  # fmt: skip
-    return _of_rows("", rows, 30 * len(rows))
+    return _of_rows("", rows, 30)
 
 
 def category_intervals(categories: Sequence[Mapping[str, Any]]) -> Chart:
@@ -127,58 +128,15 @@ def category_intervals(categories: Sequence[Mapping[str, Any]]) -> Chart:
     worst = sorted(known, key=lambda row: (row[figure], -row["n_annotations"]))[:_MOST_INTERVALS]
     if not worst:
         return nothing(title, "no category has a figure")
-    rows = [
-        _Row(
-            f"{set_apart(short_name(row['category']))} ({row['n_annotations']:,})",
-            SERIES[0],
-            row[figure],
-            None if row[low] is None or row[high] is None else (row[low], row[high]),
-        )
-        for row in worst
-    ]
+    rows = []
+    for row in worst:
+        ends = None if row[low] is None or row[high] is None else (row[low], row[high])
+        name = f"{set_apart(short_name(row['category']))} ({row['n_annotations']:,})"
+        rows.append(_Row(name, [{"value": row[figure], "interval": ends}]))
     against = "" if is_f1 else "against all others; "
     shown = part_of(len(worst), len(categories), "categories")
     legend = (f"{against}in brackets: annotations", shown and f"{shown}, lowest first")
-    return _of_rows(title, rows, 17.3 * len(rows), legend)
-
-
-def _of_rows(title: str, rows: Sequence[_Row], height: float, legend: Sequence[str] = ()) -> Chart:
-    """Return a dot and a bar for each row, the first at the top, with its numbers at the right."""
-    names = [
-        row.name if row.lowest is None else f"{row.name}\nat least {row.lowest:g}" for row in rows
-    ]
-    size = SMALL if max(len(row.name) for row in rows) > 24 else LARGE
-    marks = [mark for place, row in enumerate(rows) for mark in _marks(row, place, size)]
-    return Chart(
-        title, marks, (_left_end(rows), 1), in_rows(len(rows)), height, legend=legend, rows=names,
-        grid="x", letter=size,
-    )  # fmt: skip
-
-
-def _marks(row: _Row, place: int, size: float) -> Iterable[Mark]:
-    # The dot of a figure of 1 extends beyond the axis.
-    if row.value is None:
-        lines = wrap(short_name(row.reason, 100), _LINE)
-        if len(lines) > _MOST_LINES:
-            lines = wrap(row.reason.partition(":")[0], _LINE)
-        return [
-            Text(-inf, place, "\n".join(lines), 3, 7, color=DIM),
-            Text(inf, place, "–", 8, size),
-        ]
-    text = Text(inf, place, figure_text({"value": row.value, "interval": row.interval}), 8, size)
-    marks: list[Mark] = []
-    if row.lowest is not None:
-        marks.append(upright(row.lowest, place - 0.4, place + 0.4, _DASHED))
-    if row.interval is not None:
-        low, high = row.interval
-        marks.append(span(low, high, place, row.color, 8, 0.4))
-    return [*marks, Dot(row.value, place, row.color), text]
-
-
-def _left_end(rows: Iterable[_Row]) -> float:
-    """Return the start of the axis: 0, or the next lower tenth of a negative value."""
-    ends = [each for row in rows for each in (row.lowest, row.value, *(row.interval or ()))]
-    return floor(10 * min([0.0, *(each for each in ends if each is not None)])) / 10
+    return _of_rows(title, rows, 17.3, legend)
 
 
 def annotator_intervals(
@@ -195,50 +153,76 @@ def annotator_intervals(
     keys and labels of figures; the first decides the order, the lowest value at the top unless
     `highest_first`, and is written at the right. With `at_zero`, 0 is marked.
     """
-    figures = {
-        key: label
-        for key, label in figures.items()
+    labels = {
+        key: label for key, label in figures.items()
         if any(row[key]["value"] is not None for row in people)
-    }
-    known = [row for row in people if any(row[key]["value"] is not None for key in figures)]
+    }  # fmt: skip
+    known = [row for row in people if any(row[key]["value"] is not None for key in labels)]
     if not known:
         return nothing(title, "nobody has such a figure")
-    first, sign = next(iter(figures)), -1 if highest_first else 1
-    known.sort(key=lambda row: sign * (row[first]["value"] or 0))
-    known.sort(key=lambda row: row[first]["value"] is None)
+    first, sign = next(iter(labels)), -1 if highest_first else 1
+    known.sort(key=lambda row: (row[first]["value"] is None, sign * (row[first]["value"] or 0)))
     shown = known[:_MOST_INTERVALS]
-    marks: list[Mark] = [upright(0, -inf, inf)] if at_zero else []
-    for number_of, key in enumerate(figures):
-        shift = _APART * (number_of - (len(figures) - 1) / 2)
-        for place, figure in enumerate(row[key] for row in shown):
-            if figure["value"] is not None:
-                at, color = place + shift, SERIES[number_of]
-                if figure["interval"] is not None:
-                    low, high = figure["interval"]
-                    marks.append(span(low, high, at, color, 3, 0.45))
-                marks.append(Dot(figure["value"], at, color, 2.5))
-    marks += [Text(inf, place, figure_text(row[first]), 8) for place, row in enumerate(shown)]
     part = part_of(len(shown), len(known), "annotators")
-    order = "highest" if highest_first else "lowest"
-    written = "" if figures[first].lower() == title.lower() else f"numbers: {figures[first]}"
-    keys = [Key(label, SERIES[place], is_dot=True) for place, label in enumerate(figures.values())]
+    legend = (
+        part and f"{part}, {'highest' if highest_first else 'lowest'} first",
+        "" if labels[first].lower() == title.lower() else f"numbers: {labels[first]}",
+    )
+    rows = [_Row(short_name(row["name"]), [row[key] for key in labels]) for row in shown]
+    return _of_rows(title, rows, 11.5 + 7.2 * len(labels), legend, [*labels.values()], at_zero)
+
+
+def _of_rows(
+    title: str,
+    rows: Sequence[_Row],
+    step: float,
+    legend: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    at_zero: bool = False,
+) -> Chart:
+    """Return dots and bars for each row, the first at the top, with its numbers at the right.
+
+    Rows are `step` points high; `labels` name several figures of a row.
+    """
+    names = [
+        row.name if row.lowest is None else f"{row.name}\nat least {row.lowest:g}" for row in rows
+    ]
+    size = SMALL if max(len(row.name) for row in rows) > 24 else LARGE
+    marks: list[Mark] = [upright(0, -inf, inf)] if at_zero else []
+    marks += [mark for place, row in enumerate(rows) for mark in _marks(row, place, size)]
+    values = [
+        each for row in rows for figure in row.figures
+        for each in (row.lowest, figure["value"], *(figure["interval"] or ())) if each is not None
+    ]  # fmt: skip
+    low, high = min([0.0, *values]), max([0.0, *values])
+    margin = 0.05 * (high - low) or 0.05
+    ends = (low - margin, high + margin) if at_zero else (floor(10 * low) / 10, max(high, 1))
+    keys = [Key(label, SERIES[place], is_dot=True) for place, label in enumerate(labels)]
     return Chart(
-        title, marks, _ends(shown, figures, at_zero=at_zero), in_rows(len(shown)),
-        72 * (0.16 + 0.1 * len(figures)) * len(shown), grid="x",
-        legend=(part and f"{part}, {order} first", written),
-        rows=[short_name(row["name"]) for row in shown], keys=keys if len(keys) > 1 else (),
+        title, marks, ends, in_rows(len(rows)), step * len(rows), legend=legend, rows=names,
+        grid="x", letter=size, keys=keys if len(keys) > 1 else (),
     )  # fmt: skip
 
 
-def _ends(
-    people: Sequence[Mapping[str, Any]], figures: Iterable[str], *, at_zero: bool
-) -> tuple[float, float]:
-    """Return the ends of an axis that holds all figures, with a margin."""
-    found = [row[key] for row in people for key in figures if row[key]["value"] is not None]
-    values = [each for row in found for each in (row["value"], *(row["interval"] or ()))]
-    low, high = min([*values, *([0.0] * at_zero)]), max([*values, *([0.0] * at_zero)])
-    margin = 0.05 * (high - low) or 0.05
-    return low - margin, high + margin
+def _marks(row: _Row, place: int, size: float) -> Iterable[Mark]:
+    first, thick = row.figures[0], 3 if len(row.figures) > 1 else 8
+    if row.lowest is not None:
+        yield upright(row.lowest, place - 0.4, place + 0.4, _DASHED)
+    for number_of, figure in enumerate(row.figures):
+        at = place + _APART * (number_of - (len(row.figures) - 1) / 2)
+        color = SERIES[row.color + number_of]
+        if figure["interval"] is not None:
+            low, high = figure["interval"]
+            yield span(low, high, at, color, thick, 0.4)
+        if figure["value"] is not None:
+            yield Dot(figure["value"], at, color)
+    if first["value"] is None and row.reason:
+        lines = wrap(row.reason, _LINE)
+        if len(lines) > _MOST_LINES:
+            lines = wrap(short_name(row.reason.partition(":")[0], 80), _LINE)
+        yield Text(-inf, place, "\n".join(lines), 3, 7, color=DIM)
+    # The dot of a figure of 1 extends beyond the axis.
+    yield Text(inf, place, figure_text(first), 8, size)
 
 
 def sensitivity(rows: Sequence[Mapping[str, Any]], chosen: float | None = None) -> Chart:
@@ -287,8 +271,6 @@ class _Cells:
 
     values: Mapping[_Place, float]
     texts: Mapping[_Place, str]
-    apart: Sequence[_Place] = ()
-    """Cells that are hatched."""
 
 
 def decomposition(rows: Rows) -> Chart:
@@ -358,7 +340,7 @@ def image_costs(images: Rows, n_images: int, figure: str = "alpha") -> Chart:
 def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"] = "f1") -> Chart:
     """Draw the agreement of each pair of annotators, with the number of their units.
 
-    Cells of annotators without a shared image are hatched. `order` has the annotators of the table
+    Cells of annotators without a shared image are blank. `order` has the annotators of the table
     "agreement_matrix"; `pairs` are from one of ``summary["thresholds"]``. With more than 40
     annotators, those with most units are drawn.
     """
@@ -376,20 +358,18 @@ def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"
                 texts[cell] = f"{number(pair[figure])}\n{pair['n_units']:,}"
                 if pair[figure] is not None:
                     values[cell] = pair[figure]
-    cells = [(row, column) for row in range(len(names)) for column in range(len(names))]
-    apart = [cell for cell in cells if cell[0] != cell[1] and cell not in texts]
     is_written = len(names) <= MOST_SLANTED
     shown = part_of(len(names), len(order), "annotators")
     legend = [
         shown and f"{shown}, with most units",
-        "hatched: no units" if apart else "",
+        "blank: nothing to compare" if len(texts) < len(names) * (len(names) - 1) else "",
         "below the value: units of the pair" if is_written else "darkest: 0, lightest: 1",
     ]  # fmt: skip
     beside, below = (
         [short_name(name, most) for name in names] for most in (_LONGEST_BESIDE, _LONGEST_BELOW)
     )
     shown_texts = texts if is_written else {}
-    return _matrix(title, legend, beside, below, _Cells(values, shown_texts, apart))
+    return _matrix(title, legend, beside, below, _Cells(values, shown_texts))
 
 
 def _most_shared(order: Sequence[str], pairs: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -401,14 +381,12 @@ def _most_shared(order: Sequence[str], pairs: Iterable[Mapping[str, Any]]) -> li
     return [name for name in order if name in set(kept)]
 
 
-def confusion_matrix(
-    rows: Rows, annotator: str | None = None, *, copies: Rows = (), least: int = 1
-) -> Chart:
+def confusion_matrix(rows: Rows, annotator: str | None = None, *, least: int = 1) -> Chart:
     """Draw the confusion matrix of annotators with the others, in percent of rows.
 
-    `rows` and `copies` are the rows of the tables "confusion_matrix" and "copies"; with
-    `annotator`, only this annotator's rows count. With more than 20 categories, the most confused
-    ones are drawn, and the others together as a column; none that is in fewer pairs than `least`.
+    `rows` are those of the table "confusion_matrix"; with `annotator`, only those of this one
+    count. With more than 20 categories, the most confused ones are drawn, and the others together
+    as a column; none that is in fewer pairs than `least`.
     """
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -416,9 +394,7 @@ def confusion_matrix(
             counts[row["category"], row["others"]] += row["n"]
     title = "Confusion of categories"
     if not counts:
-        return nothing(
-            title, reason_left_out(copies, "no object has several annotators", annotator)
-        )
+        return nothing(title, "no object has several annotators to compare")
     names, total = _most_confused(rows, counts, least)
     own = [*names, NO_BOX]
     others = own if len(names) == total else [*names, _OTHER, NO_BOX]
@@ -472,7 +448,7 @@ def _matrix(
     if most > MOST_SLANTED:
         side = 72 * (0.3 if most < 25 else 0.19)
     letter = min(max(0.9 * side / (0.62 * longest), 7), 10)
-    marks: list[Mark] = [*_hatched(cells.apart)]
+    marks: list[Mark] = []
     for (row, column), shade in cells.values.items():
         corners = _box((column - 0.5, row - 0.5), (column + 0.5, row + 0.5))
         marks.append(Path([corners], BACK, _color(shade), 0.8))
@@ -485,18 +461,6 @@ def _matrix(
         title, marks, (-0.5, len(columns) - 0.5), in_rows(len(rows)), side * len(rows),
         side * len(columns), legend, rows, columns, frame="", letter=size,
     )  # fmt: skip
-
-
-def _hatched(cells: Iterable[_Place]) -> Iterable[Mark]:
-    """Yield the lines that hatch cells, as one path; those of neighbours continue each other."""
-    steps = [each / 3 for each in range(-2, 3)]
-    ends = [(max(step - 0.5, -0.5), min(step + 0.5, 0.5)) for step in steps]
-    pieces = [
-        [(column + low, row + high), (column + high, row + low)]
-        for row, column in cells
-        for low, high in ends
-    ]
-    return [Path(pieces, DIM, width=0.6)] if pieces else []
 
 
 def _color(value: float) -> str:
@@ -512,24 +476,19 @@ def _channels(color: str) -> list[int]:
     return [int(color[start : start + 2], 16) for start in (1, 3, 5)]
 
 
-def offsets(
-    edges: Rows, *, title: str | None = None, copies: Rows = (), others: str = THE_OTHERS
-) -> Chart:
+def offsets(edges: Rows, *, others: str = THE_OTHERS) -> Chart:
     """Draw a box with its four edges where an annotator draws them on average.
 
     `edges` are the rows of one annotator of the table "offsets". Arrows from the edges of the
     others to those of the annotator are magnified by the factor in the legend; the numbers are
     pixels with their 95 % intervals. Only systematic offsets are drawn, since magnified chance
-    would look like a finding; offsets without an interval are grey. The title is by default the
-    name of the annotator. `copies` are the rows of the table of this name; `others` is what the
-    other annotators are called.
+    would look like a finding; offsets without an interval are grey. `others` is what the other
+    annotators are called.
     """
-    name = (short_name(edges[0]["annotator"]) if edges else "") if title is None else title
+    name = short_name(edges[0]["annotator"]) if edges else ""
     known = [row for row in edges if row["offset_percent"] is not None]
     if not known:
-        who = edges[0]["annotator"] if edges else None
-        reason = reason_left_out(copies, "no object was drawn by others as well", who)
-        return nothing(name, reason, 209)
+        return nothing(name, "no object to compare with others", 209)
     moved = [row for row in known if row["systematic"] or row["offset_px_low"] is None]
     largest = max((abs(row["offset_percent"]) for row in moved), default=0) / 100
     fitting = (each for each in _FACTORS if each * largest <= _LARGEST_DRAWN)
@@ -585,23 +544,3 @@ def _arrow(start: Point, end: Point, color: str) -> list[Mark]:
     x, y = 0.09 * x / length, 0.09 * y / length
     head = [end, (end[0] - x - y / 2, end[1] - y + x / 2), (end[0] - x + y / 2, end[1] - y - x / 2)]
     return [Path([[start, end]], color, width=2), Path([[*head, end]], fill=color)]
-
-
-def reason_left_out(copies: Rows, otherwise: str, annotator: str | None = None) -> str:
-    """Return why a chart is empty: because shared boxes are left out, or `otherwise`.
-
-    `copies` are the rows of the table "copies"; with `annotator`, only the boxes of this one count.
-
-    Examples
-    --------
-    >>> copies = [{"annotator_1": "ann", "annotator_2": "bob", "copied": True}]
-    >>> reason_left_out(copies, "nobody drew anything")
-    'left out, since ann and bob share boxes'
-    >>> reason_left_out(copies, "nobody drew anything", "cat")
-    'nobody drew anything'
-    """
-    for row in copies:
-        pair = row["annotator_1"], row["annotator_2"]
-        if row["copied"] and (annotator is None or annotator in pair):
-            return f"left out, since {' and '.join(map(short_name, pair))} share boxes"
-    return otherwise

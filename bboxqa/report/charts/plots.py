@@ -22,7 +22,7 @@ class Plots:
     notebooks show automatically, and returns the axes.
 
     All but `intervals` and `category_intervals` need the diagnosis of the result, which is computed
-    by the first of them.
+    by the first of them. An annotator who is not there, and an unknown figure, raise ConfigError.
 
     Examples
     --------
@@ -39,27 +39,14 @@ class Plots:
         self._result = result
 
     def intervals(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw alpha, existence, class and place with their 95 % intervals, and the gates.
-
-        Examples
-        --------
-        >>> import bboxqa
-        >>> from matplotlib.figure import Figure
-        >>> from bboxqa.examples import example_file
-        >>> result = bboxqa.agree(bboxqa.read_coco(example_file("fruits")))
-        >>> result.plot.intervals(Figure().subplots()).texts[0].get_text()
-        '0.02'
-        """
+        """Draw alpha, existence, class and place with their 95 % intervals, and the gates."""
         settings = self._result.settings
         measure = self._result.thresholds[0].measure
         gates = {"min_alpha": settings.min_alpha, "min_f1": settings.min_f1}
         return draw_chart(charts.intervals(self._threshold, measure=measure, **gates), ax)
 
     def category_intervals(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw alpha of each category with its 95 % interval, the lowest first.
-
-        At most 30 categories are drawn. Where none has an alpha, F1 is drawn.
-        """
+        """Draw alpha of each category, or F1 where none has an alpha; the 30 lowest, in order."""
         return draw_chart(charts.category_intervals(self._threshold["categories"]), ax)
 
     def sensitivity(self, ax: "Axes | None" = None) -> "Axes":
@@ -72,18 +59,8 @@ class Plots:
     ) -> "Axes":
         """Draw the agreement of each pair of annotators, similar annotators side by side.
 
-        The number below it counts the units of the pair. Cells of annotators without a shared image
-        are hatched. With more than 40 annotators, those with most units are drawn.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-        figure : {"f1", "alpha"}
-
-        Raises
-        ------
-        ConfigError
-            If there is no such figure.
+        The number below it counts the units of the pair. With more than 40 annotators, those with
+        most units are drawn.
         """
         if figure not in ("f1", "alpha"):
             raise ConfigError(f"figure {unknown_name(figure, ('f1', 'alpha'))}")
@@ -91,63 +68,36 @@ class Plots:
         return draw_chart(charts.pair_matrix(order, self._threshold["pairs"], figure), ax)
 
     def confusion_matrix(self, annotator: str | None = None, ax: "Axes | None" = None) -> "Axes":
-        """Draw the confusion matrix of annotators with the others.
+        """Draw the confusion matrix of one annotator, or of all, with the others.
 
         "no box" stands for a missing annotation. With more than 20 categories, the most confused
         ones are drawn.
-
-        Parameters
-        ----------
-        annotator : str, optional
-            By default all annotators together.
-        ax : matplotlib.axes.Axes, optional
-
-        Raises
-        ------
-        ConfigError
-            If there is no such annotator.
         """
         if annotator is not None:
-            self._check_annotator(annotator)
-        rows, copies = self._rows("confusion_matrix"), self._rows("copies")
-        return draw_chart(charts.confusion_matrix(rows, annotator, copies=copies), ax)
+            self._others_of(annotator)
+        return draw_chart(charts.confusion_matrix(self._rows("confusion_matrix"), annotator), ax)
 
     def offsets(self, annotator: str, ax: "Axes | None" = None) -> "Axes":
         """Draw a box with its edges where an annotator draws them on average.
 
         Arrows are magnified by the factor in the legend. Only systematic offsets have arrows, and
-        those without an interval, in grey.
-
-        Parameters
-        ----------
-        annotator : str
-        ax : matplotlib.axes.Axes, optional
-
-        Raises
-        ------
-        ConfigError
-            If there is no such annotator, or rotated boxes or key points are compared, whose
-            offsets are in a table of the diagnosis.
+        those without an interval, in grey. Rotated boxes and key points, whose offsets are in a
+        table of the diagnosis, raise ConfigError.
         """
-        self._check_annotator(annotator)
+        others = self._others_of(annotator)
         tables = self._result.diagnose().tables
         if "offsets" not in tables:
             other = next(each for each in ("rotated_offsets", "joint_annotators") if each in tables)
             raise ConfigError(f"only upright boxes have edges; the table {other} has offsets")
         own = [row for row in self._rows("offsets") if row["annotator"] == annotator]
-        others = others_of(annotator, self._annotators())
-        copies = self._rows("copies")
-        return draw_chart(charts.offsets(own, copies=copies, others=others), ax)
+        return draw_chart(charts.offsets(own, others=others), ax)
 
     def decomposition(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the share of objects of each kind of disagreement, with its 95 % interval."""
         return draw_chart(charts.decomposition(self._rows("decomposition")), ax)
 
     def image_costs(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the rise of alpha, or of F1 if there is no alpha, without each image.
-
-        The 30 images that cost most are drawn.
-        """
+        """Draw the rise of alpha, or of F1 without alpha, without each of the 30 worst images."""
         worst = self._result.diagnose().worst_images
         figure = "F1" if self._threshold["alpha"] is None else "alpha"
         return draw_chart(charts.image_costs(worst["images"], worst["n_images"], figure), ax)
@@ -160,11 +110,8 @@ class Plots:
     def _rows(self, table: str) -> list[dict[str, Any]]:
         return self._result.diagnose().tables[table].records()
 
-    def _annotators(self) -> list[str]:
+    def _others_of(self, annotator: str) -> str:
         names: list[str] = self._result.diagnose().tables["annotators"]["annotator"].tolist()
-        return names
-
-    def _check_annotator(self, name: str) -> None:
-        names = self._annotators()
-        if name not in names:
-            raise ConfigError(f"annotator {unknown_name(name, names)}")
+        if annotator not in names:
+            raise ConfigError(f"annotator {unknown_name(annotator, names)}")
+        return others_of(annotator, names)

@@ -20,7 +20,7 @@ from bboxqa.report.pages.pictures import (
     shown_images,
     worst_first,
 )
-from bboxqa.report.pages.reproduce import IN_MEMORY, citation, command, inputs_table, settings_table
+from bboxqa.report.pages.reproduce import citation, command, inputs_table, settings_table
 from bboxqa.report.pages.sections import (
     Documents,
     Section,
@@ -138,15 +138,12 @@ def _send_back(documents: Documents, reference: str | None) -> tuple[str, str] |
     """Return how much is to be looked at again, and the command that sends it to each annotator."""
     manifest, diagnosis = documents["manifest"], documents.get("diagnosis")
     rows = [] if diagnosis is None else table_rows(diagnosis["tables"]["review_images"])
-    inputs = manifest["inputs"]
-    if not rows or not inputs or inputs[0]["name"] in IN_MEMORY:
-        return None
-    what = (
-        f"{count(sum(row['n_objects'] for row in rows), 'object')} in "
-        f"{count(len(rows), 'image')}, a file for each annotator"
-    )
     target = ("--send-back", "again", "--to", "cvat")
-    return what, command(manifest, _defaults(), reference, target)
+    send = command(manifest, _defaults(), reference, target)
+    if not rows or not send:
+        return None
+    n_objects = count(sum(row["n_objects"] for row in rows), "object")
+    return f"{n_objects} in {count(len(rows), 'image')}, a file for each annotator", send
 
 
 def _drawn(section: Section, measure: str) -> dict[str, Any]:

@@ -7,9 +7,8 @@ from typing import Any
 from bboxqa.core.text import count
 from bboxqa.report.numbers import number
 
-IN_MEMORY = ("document", "dataset", "table")
-"""Names of sources that are Python values, not files."""
-
+# Names of sources that are Python values, not files.
+_IN_MEMORY = ("document", "dataset", "table")
 _OPTIONS_OF_VALIDATE = ("select", "ignore", "per_file_ignores", "fail_on", "min_severity")
 # The most files that a command names.
 _MOST_FILES = 20
@@ -59,8 +58,8 @@ def command(
 ) -> str:
     """Return the shell command that makes the result of a manifest again, with its page.
 
-    Settings equal to the `defaults` are left out. `reference` is an annotator if it is not a file
-    of the manifest; `target` are the options of what is written.
+    It is empty for Python values. Settings equal to the `defaults` are left out. `reference` is an
+    annotator if it is not a file of the manifest; `target` are the options of what is written.
 
     Examples
     --------
@@ -77,8 +76,8 @@ def command(
     inputs = manifest["inputs"]
     settings = manifest["settings"].items()
     changed = {name: value for name, value in settings if value != defaults.get(name)}
-    if inputs and inputs[0]["name"] in IN_MEMORY:
-        return _call(inputs, manifest.get("reading", {}), changed, reference)
+    if inputs and inputs[0]["name"] in _IN_MEMORY:
+        return ""
     words = [word for source in inputs for word in _given(source)]
     if all(source["role"] != "predictions" for source in inputs):
         # The lowest score that counts in lists of results.
@@ -120,38 +119,6 @@ def _words(name: str, value: Any) -> Iterator[str]:
 
 def _option(name: str) -> str:
     return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
-
-
-def _call(
-    inputs: Sequence[Mapping[str, Any]],
-    reading: Mapping[str, str],
-    changed: Mapping[str, Any],
-    reference: str | None,
-) -> str:
-    """Return the Python call that reproduces the result of a value."""
-    first, *others = inputs
-    read = first["name"]
-    for source in others:
-        if source["role"] == "predictions":
-            read += f", predictions={source['name']!r}, score={source['score']:g}"
-    named = [] if reference is None else [f"reference={reference!r}"]
-    named += [
-        f"{name}={value[0] if isinstance(value, list) and len(value) == 1 else value!r}"
-        for name, value in changed.items()
-    ]
-    call = f"bboxqa.agree({', '.join([f'bboxqa.read_coco({read})', *named])})"
-    said = [f"{name}={_value(name, text)!r}" for name, text in reading.items()]
-    return f"with bboxqa.reading({', '.join(said)}): {call}" if said else call
-
-
-def _value(name: str, text: str) -> object:
-    """Return what was said about files as in Python."""
-    if name == "columns":
-        return dict(pair.split("=", 1) for pair in text.split(","))
-    sides = text.split("x")
-    if name == "image_size" and all(map(str.isdecimal, sides)):
-        return tuple(map(int, sides))
-    return int(text) if name == "voc_base" else text
 
 
 def validate_command(

@@ -19,7 +19,6 @@ from bboxqa.report.numbers import (
     percent,
     set_apart,
     short_name,
-    signed,
 )
 from bboxqa.report.pages.html_document import Cell, prose, table_anchor
 from bboxqa.report.pages.verdict import story_lines
@@ -38,8 +37,6 @@ _FEWEST = 5
 _LEAST_CHANCE = 0.05
 # Annotators whose offsets are drawn.
 _MOST_DRAWN = 12
-_MOST_NAMED = 12
-"""The most members of a group that are named."""
 # Rates of annotators: column of the table "annotators", or count and rate of "boxes_per_object".
 _RATES = {"misses": "miss_rate", "extras": "extra_rate", "same category": "class_share"}
 _SHAPES = {
@@ -140,10 +137,10 @@ def _cells(record: Record) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _data(diagnosis: Record, name: str, title: str) -> Data:
+def _data(diagnosis: Record, name: str, title: str, *, is_open: bool = False) -> Data:
     """Return a table of the document "diagnosis"."""
     table = diagnosis["tables"][name]
-    return Data(title, table["columns"], table["rows"])
+    return Data(title, table["columns"], table["rows"], is_open)
 
 
 def _figure_cell(figure: Record, *, is_share: bool = False) -> Cell:
@@ -271,6 +268,7 @@ def annotators_section(documents: Documents) -> Section | None:
     if diagnosis is None or not documents["summary"]["n_images"]:
         return None
     tables, part = diagnosis["tables"], documents["summary"]["thresholds"][0]
+    sentences: list[str] = []
     people = _annotators(tables, several=len(part["categories"]) > 1)
     evidence = [Evidence([people])] if people.rows else []
     order = [row["annotator"] for row in table_rows(tables["agreement_matrix"])]
@@ -281,8 +279,10 @@ def annotators_section(documents: Documents) -> Section | None:
         evidence.append(
             Evidence([data_of("Pairs", part["pairs"])], charts.pair_matrix(order, shared), caption)
         )
-    sentences = _group_sentences(diagnosis)
-    if sentences:
+    groups = max((row["group"] for row in table_rows(tables["agreement_groups"])), default=1)
+    if groups > 1:
+        said = f"The annotators form {groups} groups, which agree more within than with each other"
+        sentences.append(f"{said}: each may read the instructions in its own way.")
         evidence.append(Evidence([_data(diagnosis, "agreement_groups", "Groups")]))
     named = {line.see.removesuffix(_CSV) for line in story_lines(diagnosis)}
     evidence += [
@@ -333,27 +333,6 @@ def _offset_charts(diagnosis: Record) -> Iterator[Chart]:
         yield charts.offsets(own[name], others=others_of(name, every))
 
 
-def _group_sentences(diagnosis: Record) -> list[str]:
-    """Return sentences on groups of annotators who agree more among themselves."""
-    groups: dict[int, list[str]] = {}
-    for row in table_rows(diagnosis["tables"]["agreement_groups"]):
-        groups.setdefault(row["group"], []).append(row["annotator"])
-    if len(groups) < 2:
-        return []
-    first = (
-        f"The annotators form {len(groups)} groups, which agree more within than with each other: "
-        "each may read the instructions in its own way."
-    )
-    return [
-        first,
-        *(
-            f"Group {place}: {', '.join(names_in_words(names[:_MOST_NAMED]))}"
-            + (f" and {len(names) - _MOST_NAMED:,} more." if names[_MOST_NAMED:] else ".")
-            for place, names in sorted(groups.items())
-        ),
-    ]
-
-
 def categories_section(documents: Documents) -> Section | None:
     """Return agreement by category, and which are confused; a single one cannot be confused."""
     categories = documents["summary"]["thresholds"][0]["categories"]
@@ -370,10 +349,10 @@ def categories_section(documents: Documents) -> Section | None:
                                  "How far annotators agree on each category"))  # fmt: skip
     pairs = [row for row in table_rows(tables["confusions"]) if row["n"] >= _FEWEST]
     if pairs:
-        cells, copies = table_rows(tables["confusion_matrix"]), table_rows(tables["copies"])
+        cells = table_rows(tables["confusion_matrix"])
         evidence.append(Evidence(
             [data_of("Confused pairs", pairs), _confused(cells)],
-            charts.confusion_matrix(cells, copies=copies, least=_FEWEST),
+            charts.confusion_matrix(cells, least=_FEWEST),
             "How often two annotators gave an object the same category, different ones, or one of "
             "them drew no box",
         ))  # fmt: skip
@@ -454,25 +433,8 @@ def model_section(documents: Documents) -> Section | None:
         f"{name} is a model: its results with a score of {lowest:g} or more count as annotations "
         "of one more annotator."
     )
-    compared = _compared(documents.get("diagnosis", {}).get("annotators", ()), name)
     evidence = [Evidence([data_of("Pairs with the model", pairs)], chart, caption)]
-    return Section("model", "Results of a model", [said, *compared], evidence)
-
-
-def _compared(rows: Sequence[Record], name: str) -> list[str]:
-    """Return a comparison of the model's F1 with that of the annotators."""
-    own = next((row["f1"] for row in rows if row["name"] == name), {"value": None})
-    known = [row["f1"]["value"] for row in rows if row["name"] != name]
-    known = [value for value in known if value is not None]
-    if own["value"] is None or not known:
-        return []
-    above = sum(value > own["value"] for value in known)
-    text = (
-        f"Its F1 with all annotators is {figure_text(own)}; theirs with all others, and with "
-        f"the model, is from {number(min(known))} to {number(max(known))}, and higher for {above} "
-        f"of {len(known)}."
-    )
-    return [text]
+    return Section("model", "Results of a model", [said], evidence)
 
 
 def repeats_section(documents: Documents) -> Section | None:
@@ -519,7 +481,10 @@ def time_section(documents: Documents) -> Section | None:
         changes = charts.annotator_intervals(title, people, figures, at_zero=True)
     titles = {"work": "Time", "work_sessions": "Sessions", "work_hours": "Hours of sessions"}
     time, *sessions = (_data(diagnosis, name, title) for name, title in titles.items())
-    sentences = [_speed(everyone), *(_change(everyone, people, name) for name in CHANGE_UNITS)]
+    worked = (
+        f"Annotators worked {number(everyone['hours'], 1)} hours in "
+        f"{count(everyone['n_sessions'], 'session')}."
+    )
     caption = (
         "Left of 0, agreement falls. A change does not say why: images may differ, too. "
         "Annotators with too little work to tell are in the table only"
@@ -528,7 +493,7 @@ def time_section(documents: Documents) -> Section | None:
         Evidence([time], speed, "Within sessions, with the 95 % interval"),
         Evidence(sessions, changes, caption),
     ]
-    return Section("time", "Time", sentences, evidence)
+    return Section("time", "Time", [worked], evidence)
 
 
 def _are_known(people: Sequence[Record], names: Iterable[str]) -> bool:
@@ -536,46 +501,15 @@ def _are_known(people: Sequence[Record], names: Iterable[str]) -> bool:
     return any(row[name]["value"] is not None for row in people for name in names)
 
 
-def _speed(everyone: Record) -> str:
-    worked = (
-        f"Annotators worked {number(everyone['hours'], 1)} hours in "
-        f"{count(everyone['n_sessions'], 'session')}"
-    )
-    if everyone["per_minute"]["value"] is None:
-        return f"{worked}. Their speed is unknown."
-    return f"{worked}, and drew {figure_text(everyone['per_minute'], 1)} annotations a minute."
-
-
-def _change(everyone: Record, people: Sequence[Record], name: str) -> str:
-    """Return the change of F1 of all annotators together, and whether it is significant."""
-    found, unit = everyone[name], CHANGE_UNITS[name]
-    if found["value"] is None:
-        reasons = " or ".join(dict.fromkeys(row[name]["status"] for row in people))
-        return f"How F1 changes {unit} is unknown: each annotator has {reasons}."
-    text = f"F1 of all annotators together changes by {signed(found['value'], 3)}"
-    if found["interval"] is None:
-        return f"{text} {unit}, without an interval."
-    low, high = found["interval"]
-    change = f"{text} [{signed(low, 3)}, {signed(high, 3)}] {unit}"
-    return f"{change}." if low > 0 or high < 0 else f"{change}, which may be chance."
-
-
 def tracks_section(documents: Documents) -> Section | None:
     """Return IDF1 and identity switches of each pair of annotators."""
     diagnosis = documents.get("diagnosis", {"tables": {}})
     tables = diagnosis["tables"]
-    rows = table_rows(tables["tracks"]) if "tracks" in tables else []
-    if not rows:
+    if "tracks" not in tables or not tables["tracks"]["rows"]:
         return None
-    lowest = min(rows, key=lambda row: row["idf1"])
-    people = f"{lowest['annotator_1']} and {lowest['annotator_2']}"
-    switches = len(tables["track_switches"]["rows"])
-    said = figure_text(json_figure(lowest, "idf1"))
-    middle = f"is lowest of {people}, {said}" if len(rows) > 1 else f"of {people} is {said}"
-    text = f"IDF1 {middle}; {count(switches, 'identity switch', 'identity switches')} in all."
     titles = {"tracks": "Tracks", "track_switches": "Identity switches"}
-    shown = [_data(diagnosis, name, title) for name, title in titles.items()]
-    return Section("tracks", "Tracks", [text], [Evidence(shown)])
+    shown = [_data(diagnosis, name, title, is_open=True) for name, title in titles.items()]
+    return Section("tracks", "Tracks", (), [Evidence(shown)])
 
 
 def shown_line(line: Line) -> "Markup":
