@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bboxqa.model.diagnosis import Diagnosis, Story
     from bboxqa.model.findings import Finding
     from bboxqa.model.settings import AgreeSettings, ValidateSettings
+    from bboxqa.pipelines.accept import Acceptance, accept
     from bboxqa.pipelines.agree import agree
     from bboxqa.pipelines.compare import compare
     from bboxqa.pipelines.convert import Conversion, convert
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from bboxqa.report.findings.report import Report
 
 __all__ = [
+    "Acceptance",
     "AgreeSettings",
     "AgreementResult",
     "BboxqaError",
@@ -51,6 +53,7 @@ __all__ = [
     "Story",
     "ValidateSettings",
     "__version__",
+    "accept",
     "agree",
     "compare",
     "convert",
@@ -64,6 +67,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "Acceptance": "bboxqa.pipelines.accept",
     "AgreeSettings": "bboxqa.model.settings",
     "AgreementResult": "bboxqa.report.agreement_result",
     "BboxqaError": "bboxqa.core.errors",
@@ -82,6 +86,7 @@ _HOME = {
     "Story": "bboxqa.model.diagnosis",
     "ValidateSettings": "bboxqa.model.settings",
     "__version__": "bboxqa.core.version",
+    "accept": "bboxqa.pipelines.accept",
     "agree": "bboxqa.pipelines.agree",
     "compare": "bboxqa.pipelines.compare",
     "convert": "bboxqa.pipelines.convert",

@@ -11,8 +11,8 @@ from bboxqa.core.interrupts import PLACED, raising_signals
 from bboxqa.core.version import __version__
 
 _NAMES = (
-    "agree", "batch", "compare", "convert", "draw", "example", "explain", "plan", "report",
-    "segments", "simulate", "stats", "validate",
+    "accept", "agree", "batch", "compare", "convert", "draw", "example", "explain", "plan",
+    "report", "segments", "simulate", "stats", "validate",
 )  # fmt: skip
 
 
@@ -42,6 +42,8 @@ def cli() -> None:
       bboxqa example fruits          walk through a small example
       bboxqa agree export.json       measure a file with several annotators
       bboxqa agree ann.json bob.json one file per annotator
+      bboxqa accept export.json review/ -o export-2.json
+                                     take over what annotators reviewed
       bboxqa report results/         a page of a result, with its worst images
       bboxqa compare before.json after.json
                                      what changed between two versions

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     "Mark images with a lower F1; exit with 1 if F1 of all pairs of annotators, whether they drew "
     "the same objects, is lower.",
 )
-@options("diagnose", "report", "images", "split", "top", "out", "force", "raw_csv", "pseudonyms")
+@options("diagnose", "report", "images", "split", "top", "out", "send_back", "to", "force")
+@options("raw_csv", "pseudonyms")
 @quiet_option("Print the figures of agreement only.")
 @format_option(*AGREEMENT_VIEWS)
 def agree(
@@ -56,6 +57,8 @@ def agree(
     score: float | None,
     pseudonyms: Path | None,
     out: Path | None,
+    send_back: Path | None,
+    to: str | None,
     force: bool,
     raw_csv: bool,
     diagnose: bool,
@@ -72,6 +75,8 @@ def agree(
     \b
       bboxqa agree export.json                       one file with several annotators
       bboxqa agree ann.json bob.json --out results/  one file per annotator
+      bboxqa agree export.json --send-back review/ --to cvat
+                                                     what each should look at again
 
     FILE is COCO JSON, or what another tool wrote (docs/formats.md): one file with several
     annotators, one file per annotator, or a folder of such files. The output says how annotators
@@ -94,10 +99,11 @@ def agree(
     inputs = _inputs_of(source, reference, predictions, config)
     refuse_inputs([report], inputs, images)
     _check_targets(out, report, pseudonyms, split=split, force=force)
+    _check_sending(send_back, to, source, pseudonyms, force=force)
     if top is not None and report is None and out is None:
         raise click.UsageError("--top is for --report FILE or --out DIR, which are missing")
     page = _page_target(report, images, top, split=split, force=force)
-    wanted = diagnose or page is not None
+    wanted = diagnose or page is not None or send_back is not None
     with tracking() as progress:
         reading = replace(
             AS_COMPARED,
@@ -121,6 +127,9 @@ def agree(
     written, notes = _write_targets(
         result, diagnosis, out, page, inputs, {"details": diagnose, "raw_csv": raw_csv}
     )
+    if send_back is not None and diagnosis is not None:
+        written.append(send_back)
+        notes = (*notes, *_sent(result, diagnosis, send_back, str(to)))
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **more)
     show_notes(notes)
     if failure is not None:
@@ -194,6 +203,31 @@ def _check_targets(
         from bboxqa.core.pseudonyms import check_key
 
         check_key(pseudonyms, (out, report))
+
+
+def _check_sending(
+    folder: Path | None, to: str | None, source: Any, key: Path | None, *, force: bool
+) -> None:
+    """Refuse a folder or a format to send objects back in, before anything is read."""
+    if (folder is None) != (to is None):
+        raise click.UsageError("--send-back DIR needs --to FORMAT, such as --to cvat, and reverse")
+    if folder is not None and to is not None:
+        from bboxqa.core.pseudonyms import check_key
+        from bboxqa.pipelines.send_back import check_send_back
+
+        check_send_back(folder, to, _inputs_of(source), force=force)
+        if key is not None:
+            check_key(key, (folder,))
+
+
+def _sent(
+    result: "AgreementResult", diagnosis: "Diagnosis", folder: Path, to: str
+) -> tuple[str, ...]:
+    """Send objects back, and return notes on it."""
+    from bboxqa.pipelines.send_back import send_back
+
+    found = send_back(result, diagnosis.review_document, diagnosis.to_review, folder, to)
+    return (f"{folder}: {found.in_words()}", *found.notes)
 
 
 def _hides(report: Path, out: Path, *, split: bool) -> bool:

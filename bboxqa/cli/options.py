@@ -309,7 +309,7 @@ _SHARED: dict[str, _Decorator[Any]] = {
         "Prefer pairs of equal category when matching.", rare=True, is_flag=True, default=None),
     "missing": option_of("--missing NAME", COMPARE,
         "A missing annotation counts as a category of its own (category, default) or not at all "
-        "(ignore).", shell_complete=completed("bboxqa.model.settings:Missing")),
+        "(ignore).", rare=True, shell_complete=completed("bboxqa.model.settings:Missing")),
     "empty_images": option_of("--empty-images NAME", COMPARE,
         "Images without annotations count as agreement in the mean over images (agree, default), "
         "as an object on which all agree as well (unit), or not at all (skip).",
@@ -377,6 +377,12 @@ _SHARED: dict[str, _Decorator[Any]] = {
     "out": option_of("-o --out DIR", OUT,
         "Write the figures, tables and images to this folder: json and csv.",
         to="out", type=A_PATH),
+    "send_back": option_of("--send-back DIR", OUT,
+        "Write a file for each annotator with the objects to look at again, for the tool of --to; "
+        "`bboxqa accept` takes over what they change.", type=A_PATH),
+    "to": option_of("--to FORMAT", OUT,
+        "Format of the files of --send-back, such as cvat, label-studio or coco.",
+        rare=True, shell_complete=completed("bboxqa.formats.writers:names")),
     "force": option_of("--force", OUT,
         "Replace existing files in --out.", rare=True, is_flag=True),
     "since": removed_option("--since", "type `bboxqa compare {value} AFTER`"),

@@ -160,6 +160,10 @@ class ReviewQueue:
     """(R,) float64. The gain of settling the object of each annotation."""
     gain_of_image: FloatArray
     """(I,) float64. The total gain of the objects of each image."""
+    rows: tuple[tuple[int, ...], ...]
+    """The annotations of each object."""
+    people: tuple[tuple[str, ...], ...]
+    """The annotators whom each object concerns: those who differ from most."""
 
 
 def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
@@ -227,6 +231,8 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
         reasons=tuple(words[each].reason for each in owner.tolist()),
         gains=gain[order][owner],
         gain_of_image=of_image,
+        rows=tuple(tuple(row.rows) for row in words),
+        people=tuple(tuple(row.people) for row in words),
     )
 
 

@@ -35,10 +35,17 @@ WRITTEN_FILES = RESULT_FILES | {
     "details.json", REVIEW_QUEUE, "diagnosis.json", "diagnosis.schema.json", "worst_images.json",
 }  # fmt: skip
 """All JSON files that these commands write, or wrote in earlier versions."""
+SENT_LISTS = ("sent.json", "sent.csv")
+"""The lists of the objects that `agree --send-back` sent."""
 
 
 def is_result(file: Path) -> bool:
-    """Return whether a file was written by `agree` or `compare --out`, or by `validate --fix`."""
+    """Return whether a file was written by `agree` or `compare --out`, or by `validate --fix`.
+
+    The lists of what was sent back, beside the files of annotators, are such files.
+    """
+    if file.name in SENT_LISTS:
+        return all(file.with_name(name).is_file() for name in SENT_LISTS)
     if file.name.lower().endswith(".fixed.json"):
         return file.with_name(Path(file.stem).stem + file.suffix).is_file()
     is_json = file.name.lower().endswith(".json")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
 
+from bboxqa.model.review import ReviewItem
 from bboxqa.model.table import Table
 
 REPEATS = "repeats"
@@ -76,3 +77,5 @@ class Diagnosis(Story):
     """The annotations of these objects as a COCO document."""
     worst_images: Mapping[str, Any]
     """The images that cost the most agreement, with their objects and all their annotations."""
+    to_review: tuple[ReviewItem, ...] = ()
+    """Who should look at which of these objects again, in order of gain."""

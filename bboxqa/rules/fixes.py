@@ -144,9 +144,13 @@ def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Tex
 def _added(
     text: Text, parent: Span, pointer: str, value: bytes, splices: Sequence[_Splice]
 ) -> _Splice:
-    """Return the splice that adds a key at the end of an object."""
-    end = _back(text, parent.stop - 1)
-    first = text[end - 1 : end] == b"{" and not any(splice.start == end for splice in splices[-9:])
+    """Return the splice that adds a key at the end of an object, or a value at that of a list."""
+    end, begin = _back(text, parent.stop - 1), parent.start + 1
+    first = end == begin and not any(splice.start == end for splice in splices[-9:])
+    if text[parent.start : begin] == b"[":
+        # The values of a list are on a line each, or all on one.
+        gap = text[begin : _forward(text, begin)]
+        return _Splice(end, end, (gap if first else b"," + gap) + value)
     key = _json(pointer_parts(pointer)[-1])
     return _Splice(end, end, (b"" if first else b", ") + key + b": " + value)
 

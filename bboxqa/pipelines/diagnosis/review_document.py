@@ -24,6 +24,7 @@ from bboxqa.model.choices import Choices
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.results import ThresholdResult
+from bboxqa.model.review import ReviewItem, ReviewObject
 from bboxqa.model.shapes.rotated_boxes import corners, width_marks
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -152,6 +153,44 @@ def review_document(data: Dataset, queue: ReviewQueue) -> dict[str, Any]:
             for record, id_, place, category, author, (reason, gain) in rows
         ],
     }
+
+
+def review_items(data: Dataset, queue: ReviewQueue) -> tuple[ReviewItem, ...]:
+    """Return who should look at which objects again, in the order of the queue.
+
+    An annotator who drew nothing of an object is shown the first annotation of it. An annotation of
+    two objects belongs to the first.
+    """
+    of, categories = data.annotations, data.category_names
+    ids: Sequence[Any] = of.id.tolist() if of.own_id is None else of.own_id.tolist()
+    at = {row: number for number, row in enumerate(queue.annotations.tolist())}
+    places = {image: n for n, image in enumerate(np.unique(of.image[queue.annotations]).tolist())}
+    names = np.array(data.annotator_names, object)[of.annotator].tolist()
+    items: list[ReviewItem] = []
+    seen: set[int] = set()
+    gain = next(name for name in queue.objects.columns if name.endswith("_gain"))
+    why = zip(queue.objects["reason"].tolist(), queue.objects[gain].tolist(), strict=True)
+    for rows, people, (reason, gained) in zip(queue.rows, queue.people, why, strict=True):
+        image = int(of.image[rows[0]])
+        drawn = {names[row]: None for row in rows}
+        # If half of those who were asked drew it, it is unknown who is right.
+        is_open = 2 * len(drawn) == int(data.assigned[image].sum())
+        for name in dict.fromkeys((*people, *(drawn if is_open else ()))):
+            own = [row for row in rows if names[row] == name]
+            new = [row for row in own if row not in seen] if own else rows[:1]
+            seen.update(own)
+            for row in new:
+                found = ReviewObject(
+                    annotator=name,
+                    image=data.image_names[image],
+                    id=ids[row] if own else None,
+                    category=categories[of.category[row]],
+                    bbox=tuple(of.bbox[row].tolist()),
+                    reason=reason,
+                    gain=gained,
+                )
+                items.append(ReviewItem(found, at[row] if own else -1, places[image]))
+    return tuple(items)
 
 
 def _complete(record: Record, author: str) -> Record:

@@ -277,7 +277,11 @@ def diagnosed(
 ) -> Diagnosis:
     """Return the diagnosis, with `n_images` of the worst images at most; see `ImageDiagnoser`."""
     from bboxqa.diagnostics.review import review_queue
-    from bboxqa.pipelines.diagnosis.review_document import review_document, worst_images
+    from bboxqa.pipelines.diagnosis.review_document import (
+        review_document,
+        review_items,
+        worst_images,
+    )
     from bboxqa.pipelines.diagnosis.sensitivity import sensitivity, suggested_threshold
 
     of = _diagnosed(images, result, registry.DIAGNOSTICS, progress)
@@ -303,6 +307,7 @@ def diagnosed(
         review=queue.objects,
         review_document=review_document(images.data, queue),
         worst_images=worst_images(of.part, of.matched, n_images),
+        to_review=review_items(images.data, queue),
     )
 
 

@@ -1,0 +1,52 @@
+"""A review queue: objects to look at again, by annotator, and the list of those that were sent."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewItem:
+    """An object for one annotator in a queue, whose document holds the annotations."""
+
+    object: "ReviewObject"
+    row: int
+    """The annotation among those of the document; -1 if the annotator drew nothing."""
+    place: int
+    """The image among those of the document."""
+
+
+class ReviewObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An object that an annotator should look at again."""
+
+    annotator: str
+    image: str
+    """The name of the image in the data set."""
+    id: int | str | None = None
+    """The id of the annotation as its file or tool shows it; None if the annotator drew nothing."""
+    category: str
+    bbox: tuple[float, float, float, float]
+    """x, y, width and height in pixels: of the annotation, or of that of somebody else."""
+    reason: str = ""
+    """Why it is to be looked at, such as "not drawn by ann"."""
+    gain: float = 0.0
+    """How much agreement would rise if the object were settled."""
+    sent: dict[str, Any] | None = None
+    """The annotation as the sent file says it: its category and geometry, and its id if the format
+    has ids. None if the annotator drew nothing.
+    """
+
+
+class SentList(msgspec.Struct, frozen=True, kw_only=True):
+    """The objects that were sent to annotators, in order of gain, and how their files were read."""
+
+    to: str
+    """The format of the sent files."""
+    files: dict[str, str]
+    """The name of the sent file by annotator."""
+    settings: dict[str, Any]
+    """The settings with which annotators, images and categories are found."""
+    rotated: str | None = None
+    """What the user said of boxes of five numbers."""
+    objects: tuple[ReviewObject, ...]

@@ -1,0 +1,506 @@
+"""Accepting a review: what annotators changed of the objects that were sent back to them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from bboxqa.core.errors import DatasetError, OutputError
+from bboxqa.core.file_names import own_name
+from bboxqa.core.files import refuse_replacing, write_atomically
+from bboxqa.core.json_values import pointer_to
+from bboxqa.core.pseudonyms import pseudonyms_of
+from bboxqa.core.text import clean, count, first_few, one_line
+from bboxqa.core.types import AnyPath
+from bboxqa.formats.choices import choices_of, given
+from bboxqa.formats.dataset.image_names import image_label
+from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.records import AnnotationFile, id_number, whole_number
+from bboxqa.formats.registry import document_of
+from bboxqa.formats.scanner import read_bytes
+from bboxqa.formats.sources import files_read, list_files
+from bboxqa.formats.unreadable import SENT_LISTS
+from bboxqa.formats.writing.outlines import Record, area_of
+from bboxqa.model.choices import Choices, completed
+from bboxqa.model.findings import Edit
+from bboxqa.model.review import ReviewObject, SentList
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.read import AS_COMPARED, read_for
+from bboxqa.pipelines.recognition import (
+    GEOMETRY,
+    Work,
+    image_names,
+    is_same_number,
+    is_same_outline,
+    is_same_shape,
+    keeps_ids,
+    recognised,
+    works_in,
+)
+from bboxqa.rules.fixes import edited
+
+_NOTES = {
+    "there": "not sent, and in the file already: left as it is",
+    "so": "changed or deleted as in the review already",
+    "lost": "not in the file any more, or elsewhere in it: left out",
+    "turned": "with a box of more than four numbers, which is not changed: left out",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A change of the original file."""
+
+    annotator: str
+    image: str
+    id: int | str
+    """The id of the annotation in the file."""
+    what: Literal["moved", "renamed", "deleted", "added"]
+    before: str
+    after: str
+    """Category, box or both as text; "" if there was or is none."""
+
+    def __str__(self) -> str:
+        both = self.before and self.after
+        said = f" from {self.before} to {self.after}" if both else f": {self.before}{self.after}"
+        where = f"{self.image}: {self.annotator}: annotation {self.id}"
+        return one_line(f"{where} {self.what}{said}")
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What was taken over from a review."""
+
+    path: Path
+    changes: tuple[Accepted, ...]
+    n_sent: int
+    """The number of annotations that were sent in the reviewed images."""
+    n_kept: int
+    """The number of these that reviewers left as they are."""
+    notes: tuple[str, ...]
+    """What is not reviewed yet, was done before, or is left out."""
+
+    def __repr__(self) -> str:
+        return f"<Acceptance: {self.path}: {self.in_words()}>"
+
+    def in_words(self) -> str:
+        """Return what was done, as a part of a sentence."""
+        number = Counter[str](each.what for each in self.changes)
+        done = ", ".join(
+            f"{number[each]:,} {each}" for each in ("moved", "renamed", "deleted", "added")
+        )
+        return f"{count(self.n_sent, 'annotation')} reviewed: {self.n_kept:,} kept, {done}"
+
+
+def accept(
+    original: AnyPath,
+    reviewed: AnyPath,
+    out: AnyPath,
+    *,
+    sent: AnyPath | None = None,
+    pseudonyms: AnyPath | None = None,
+    force: bool = False,
+) -> Acceptance:
+    """Take over what annotators changed of the objects that `agree --send-back` sent them.
+
+    All else in the file stays as it is, byte by byte.
+
+    Parameters
+    ----------
+    original : path
+        The COCO file that was measured.
+    reviewed : path
+        The file of one annotator, or the folder of all, as it came back from the annotation tool.
+    out : path
+        The file to write.
+    sent : path, optional
+        The folder that was sent, with `sent.json`; by default it is beside `reviewed`.
+    pseudonyms : path, optional
+        The key, if annotators had pseudonyms when the objects were sent.
+    force : bool
+        Whether to replace an existing file that differs.
+
+    Returns
+    -------
+    Acceptance
+
+    Raises
+    ------
+    DatasetError
+        If the files cannot be read, or `reviewed` has nothing that was sent.
+    OutputError
+        If the output exists, or cannot be written.
+    """
+    source, target = Path(reviewed), Path(out)
+    folders = [source, source.parent] if sent is None else [Path(sent)]
+    places = [each / SENT_LISTS[0] for each in folders if (each / SENT_LISTS[0]).is_file()]
+    if not places:
+        problem = f"{folders[-1]}: has no {SENT_LISTS[0]}, which says what was sent"
+        advice = "Name the folder that `bboxqa agree --send-back` wrote: --sent DIR"
+        raise DatasetError([problem], advice)
+    refuse_replacing([target], files_read([original, source, places[0]]))
+    listed = _sent_list(places[0])
+    choices = completed(choices_of({"rotated": listed.rotated}), given())
+    key = {} if pseudonyms is None else pseudonyms_of(Path(pseudonyms), ())
+    own = _Original(Path(original), listed, choices)
+    sizes = {"image_size": own.sizes} if own.sizes and choices.image_size is None else {}
+    works, notes = _reviews(source, listed, completed(choices, choices_of(sizes)))
+    changes, tally, more = _compared(own, listed, works, {new: name for name, new in key.items()})
+    notes += more
+    notes += [
+        f"{count(tally[each], 'annotation')} {_NOTES[each]}" for each in _NOTES if tally[each]
+    ]
+    text = own.text()
+    if not (target.is_file() and target.read_bytes() == text):
+        if target.exists() and not force:
+            raise OutputError(f"{target}: already exists; name another, or give --force")
+        write_atomically(target, text)
+    return Acceptance(target, tuple(changes), tally["sent"], tally["kept"], tuple(notes))
+
+
+def _sent_list(path: Path) -> SentList:
+    """Return the list of what was sent."""
+    try:
+        listed = msgspec.json.decode(path.read_bytes(), type=SentList)
+        for each in listed.objects:
+            if each.sent is not None:
+                msgspec.convert(each.sent, _Said)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        problem = f"{path}: is no list of what was sent: {error}"
+        raise DatasetError([problem], "Send the objects again: --send-back DIR") from None
+    return listed
+
+
+class _Said(msgspec.Struct):
+    category: str
+    bbox: tuple[float, float, float, float]
+
+
+def _reviews(
+    source: Path, listed: SentList, choices: Choices
+) -> tuple[dict[tuple[str, str], Work], list[str]]:
+    """Return the reviewed work by annotator and image, and notes on what was not sent."""
+    known = image_names({each.image for each in listed.objects})
+    sent = {(each.annotator, each.image) for each in listed.objects}
+    found: dict[tuple[str, str], Work] = {}
+    notes, problems = [], []
+    for file in list_files([source], choices=choices):
+        works: dict[str, list[Work]] = {}
+        for work in works_in(file, choices):
+            works.setdefault(work.annotator, []).append(replace(work, image=known(work.image)))
+        n_others = 0
+        for name, own in works.items():
+            person = _person(file, source, name, own, listed)
+            if not person:
+                who = f"what {one_line(name)} drew" if name else "it"
+                problems.append(f"{file}: {who} is nothing that was sent to one annotator")
+            for at in ((person, work.image) for work in own if person):
+                n_others += at not in sent
+                if at in found:
+                    problems.append(f"{file}: {at[1]} is reviewed twice for {person}")
+            found |= {(person, work.image): work for work in own if (person, work.image) in sent}
+        if n_others:
+            notes.append(f"{file}: {count(n_others, 'image')} not sent, and left out")
+    if not found or problems:
+        names = first_few([*listed.files.values()], 5)
+        raise DatasetError(
+            problems or [f"{source}: has no image that was sent"],
+            f"Name each file like the one that was sent ({names}), and keep the names of images. "
+            "If another folder was sent: --sent DIR",
+        )
+    return found, notes
+
+
+def _person(file: Path, source: Path, name: str, works: Sequence[Work], listed: SentList) -> str:
+    """Return the annotator whose objects a file has: by its name, or by what is in it."""
+    above = source if file != source and source.is_dir() else source.parent
+    parts = {own_name(Path(each)) for each in file.relative_to(above).parts}
+    for person, own in listed.files.items():
+        if own_name(Path(own)) in parts:
+            return person
+    if name in listed.files:
+        return name
+    drawn = {work.image: work.annotations for work in works}
+    people = {
+        each.annotator
+        for each in listed.objects
+        for one in drawn.get(each.image, ())
+        if each.sent is not None
+        and each.sent["category"] == one["category"]
+        and is_same_shape(each.sent, one)
+    }
+    return people.pop() if len(people) == 1 else ""
+
+
+class _Original:
+    """The COCO file that was measured, with edits of its text."""
+
+    def __init__(self, path: Path, listed: SentList, choices: Choices) -> None:
+        kept: list[tuple[AnnotationFile, Attribution]] = []
+
+        def keep(_: object, files: Sequence[AnnotationFile], who: Attribution) -> tuple[str, ...]:
+            kept.extend((file, who) for file in files)
+            return ()
+
+        document = document_of(path, choices) if path.is_file() else None
+        if document is None or document.origin is not None or document.is_results:
+            raise DatasetError(
+                [f"{path}: is not COCO JSON, which takes over a review"],
+                f"bboxqa convert {path} original.json --to coco; measure and send back that file",
+            )
+        reading = replace(
+            AS_COMPARED, min_annotators=1, digest=False, outlines=True, keypoints=True,
+            records=True, score=0, choices=choices, check=keep,
+        )  # fmt: skip
+        data = read_for(path, AgreeSettings(**listed.settings), reading)
+        self.path, self._document, (self._file, self._who) = path, document, kept[0]
+        self._lists: Mapping[str, Any] = self._file.lists or {}
+        self.records: list[Record] = self._lists["annotations"]
+        size = zip(data.image_names, map(tuple, data.image_size.tolist()), strict=True)
+        self.sizes = {name: each for name, each in size if all(each)}
+        names, columns = [*self._who.names, ""], self._file.columns
+        labels = {id_number(each.id): image_label(each) for each in self._file.images}
+        self.names = {id_number(each.id): clean(each.name) for each in self._file.categories}
+        ids = (each["id"] for each in self._lists["categories"])
+        self._categories = dict(zip(self.names.values(), ids, strict=True))
+        # Rows by annotator and image, and what they say.
+        self.rows: dict[tuple[str, str], list[int]] = {}
+        self.said: list[Record] = []
+        values = (columns.image_id, self._who.author[0], columns.category_id, columns.bbox)
+        rows = zip(*(each.tolist() for each in values), strict=True)
+        for row, (image, code, category, box) in enumerate(rows):
+            self.rows.setdefault((names[code], labels[image]), []).append(row)
+            own = str(self.records[row]["id"])
+            self.said.append({"id": own, "category": self.names[category], "bbox": box})
+        every = (*(each["id"] for each in self.said), *(each.id for each in listed.objects))
+        self._last_id = max(filter(None, map(whole_number, every)), default=0)
+        self._edits: list[Edit] = []
+        self._new: dict[str, list[Record]] = {"categories": [], "annotations": []}
+
+    def author_of(self, real: str, sent: Sequence[ReviewObject]) -> str | None:
+        """Return who an annotator is in the file; None if nobody in it is."""
+        if real in self._who.names:
+            return real
+        # Where files name nobody, or there are pseudonyms, ids and boxes tell.
+        votes = Counter(
+            author
+            for each in sent
+            for author, image in self.rows
+            if image == each.image and self.row_of(each, author, each.bbox) is not None
+        )
+        best = [name for name, number in votes.items() if number == max(votes.values())]
+        return best[0] if len(best) == 1 else None
+
+    def row_of(self, sent: ReviewObject, author: str, now: Sequence[float]) -> int | None:
+        """Return the annotation that was sent, as it was or as it is now; None if none is."""
+        rows = [row for row in self.rows.get((author, sent.image), ())
+                if self.said[row]["id"] == str(sent.id)]  # fmt: skip
+        places = [{"bbox": each, "category": ""} for each in (sent.bbox, now)]
+        found = recognised(places, [self.said[row] for row in rows], by_id=False)
+        return next((row for row, place in zip(rows, found, strict=True) if place >= 0), None)
+
+    def remove(self, row: int) -> None:
+        """Remove an annotation."""
+        self._edits.append(Edit(pointer_to("annotations", row), "remove"))
+
+    def set(self, row: int, key: str, value: Any) -> None:
+        """Set a value of an annotation, or remove it if it is None."""
+        is_there, place = key in self.records[row], pointer_to("annotations", row, key)
+        if is_there or value is not None:
+            kind: Any = "remove" if value is None else "replace" if is_there else "add"
+            self._edits.append(Edit(place, kind, value))
+
+    def category_id(self, name: str) -> Any:
+        """Return the id of a category, which is added if there is none of this name."""
+        if name not in self._categories:
+            last = max(filter(None, map(whole_number, self._categories.values())), default=0)
+            self._categories[name] = last + 1
+            self._new["categories"].append({"id": last + 1, "name": name})
+        return self._categories[name]
+
+    def reshape(self, row: int, old: Record, new: Record) -> bool:
+        """Give an annotation the geometry of `new` where it differs from `old`.
+
+        Return whether that changes the annotation. Numbers that are as they were stay as written.
+        """
+        record, n_edits = self.records[row], len(self._edits)
+        box = [
+            was if is_same_number(was, now) else now
+            for was, now in zip(record.get("bbox") or new["bbox"], _plain(new["bbox"]), strict=True)
+        ]
+        is_moved = box != (record.get("bbox") or box)
+        if is_moved:
+            self.set(row, "bbox", box)
+        for key in GEOMETRY[1:]:
+            # A format that holds boxes alone has lost the outline of what was moved.
+            is_new = is_moved or not is_same_outline(old.get(key), new.get(key))
+            if is_new and not is_same_outline(record.get(key), new.get(key)):
+                self.set(row, key, _plain(new.get(key)))
+        if len(self._edits) == n_edits:
+            return False
+        if "area" in record:
+            self.set(row, "area", _plain(float(area_of(new))))
+        if "rotation" in new and "rotation" in (record.get("attributes") or {}):
+            self.set(row, "attributes", record["attributes"] | {"rotation": new["rotation"]})
+        return True
+
+    def add(self, author: str, image: str, new: Record) -> Any:
+        """Add an annotation, and return its id."""
+        self._last_id += 1
+        is_text = bool(self.records) and isinstance(self.records[0]["id"], str)
+        record = {
+            "id": str(self._last_id) if is_text else self._last_id,
+            "image_id": self._image_id(author, image),
+            "category_id": self.category_id(new["category"]),
+            **{key: _plain(new[key]) for key in GEOMETRY if key in new},
+            "area": _plain(float(area_of(new))),
+            "iscrowd": 0,
+        }
+        outer, _, inner = self._who.key.partition(".")
+        own = (rows[0] for (name, _), rows in self.rows.items() if name == author)
+        beside = next((self.records[row] for row in own), {})
+        if outer:
+            known = beside.get(outer, {} if inner else author)
+            record[outer] = {inner: known.get(inner, author)} if inner else known
+        self._new["annotations"].append(record)
+        return record["id"]
+
+    def _image_id(self, author: str, image: str) -> Any:
+        """Return the id of an image, of which each annotator may have a record."""
+        if rows := self.rows.get((author, image)):
+            return self.records[rows[0]]["image_id"]
+        every = zip(self._file.images, self._who.asked[0], self._lists["images"], strict=True)
+        own = {author in (asked or ()): raw["id"] for each, asked, raw in every
+               if image_label(each) == image}  # fmt: skip
+        return own[max(own)]
+
+    def text(self) -> bytes:
+        """Return the text of the file with all edits."""
+        document = self._document
+        if self._edits:
+            text, _ = edited(document, [("", each) for each in self._edits])
+            document = read_bytes(bytes(text), document.name)
+        first = {"categories": len(document.categories), "annotations": len(document.annotations)}
+        adds = [
+            ("", Edit(pointer_to(key, first[key] + place), "add", record))
+            for key, records in self._new.items()
+            for place, record in enumerate(records)
+        ]
+        return bytes(edited(document, adds)[0])
+
+
+def _compared(
+    own: _Original,
+    listed: SentList,
+    works: Mapping[tuple[str, str], Work],
+    names: Mapping[str, str],
+) -> tuple[list[Accepted], Counter[str], list[str]]:
+    """Edit the file; return the changes, the numbers of annotations, and notes on annotators."""
+    sent: dict[str, dict[str, list[ReviewObject]]] = {}
+    for each in listed.objects:
+        sent.setdefault(each.annotator, {}).setdefault(each.image, []).append(each)
+    changes: list[Accepted] = []
+    tally, notes, n_people = Counter[str](), [], 0
+    for person, images in sent.items():
+        done = {image: works[person, image] for image in images if (person, image) in works}
+        every = [each for image in done for each in images[image] if each.sent is not None]
+        author = own.author_of(names.get(person, person), every)
+        if done and author is None:
+            notes.append(f"{person} has nothing that was sent in {own.path}: left out")
+            continue
+        if len(done) < len(images):
+            notes.append(f"{person}: {count(len(images) - len(done), 'image')} not reviewed yet")
+        n_people += bool(done)
+        by_id = all(
+            keeps_ids([each.sent for each in images[image] if each.sent], work.annotations)
+            for image, work in done.items()
+        )
+        for image, work in done.items():
+            objects = [each for each in images[image] if each.sent is not None]
+            places = recognised(
+                [each.sent or {} for each in objects], work.annotations, by_id=by_id
+            )
+            changes += _of_image(own, (person, author or "", image), objects, work, places, tally)
+    if not n_people:
+        problem = f"{own.path}: has none of the objects that were sent"
+        raise DatasetError([problem], "Name the file that `bboxqa agree` measured.")
+    return changes, tally, notes
+
+
+def _of_image(
+    own: _Original,
+    at: tuple[str, str, str],
+    objects: Sequence[ReviewObject],
+    work: Work,
+    places: Sequence[int],
+    tally: Counter[str],
+) -> Sequence[Accepted]:
+    """Take over what became of the objects of an annotator in an image."""
+    person, author, image = at
+    changes: list[Accepted] = []
+    left = [*own.rows.get((author, image), ())]
+    tally["sent"] += len(objects)
+    for place, each in enumerate(objects):
+        new = work.annotations[places.index(place)] if place in places else None
+        row = own.row_of(each, author, each.bbox if new is None else new["bbox"])
+        if row in left:
+            left.remove(row)
+        found = _taken(own, each, new, row, tally)
+        if row is not None:
+            number = own.records[row]["id"]
+            changes += [Accepted(person, image, number, *said) for said in found]
+    extra = [one for place, one in zip(places, work.annotations, strict=True) if place < 0]
+    there = recognised([own.said[row] for row in left], extra, by_id=False)
+    tally["there"] += sum(place >= 0 for place in there)
+    for added in (each for place, each in zip(there, extra, strict=True) if place < 0):
+        number = own.add(author, image, added)
+        changes.append(Accepted(person, image, number, "added", "", _words(added)))
+    return changes
+
+
+def _taken(
+    own: _Original, each: ReviewObject, new: Record | None, row: int | None, tally: Counter[str]
+) -> list[tuple[Any, str, str]]:
+    """Take over what became of an annotation; return each change, with what was and is."""
+    old: Record = each.sent or {}
+    is_same = new is not None and is_same_shape(old, new)
+    if new is not None and is_same and new["category"] == old["category"]:
+        tally["kept"] += 1
+        return []
+    if row is None:
+        tally["so" if new is None else "lost"] += 1
+        return []
+    was, found = own.said[row], []
+    if new is None:
+        own.remove(row)
+        return [("deleted", _words(was), "")]
+    if new["category"] not in (old["category"], was["category"]):
+        own.set(row, "category_id", own.category_id(new["category"]))
+        found.append(("renamed", was["category"], new["category"]))
+    if not is_same and len(own.records[row].get("bbox") or was["bbox"]) != 4:
+        tally["turned"] += 1
+    elif not is_same and own.reshape(row, old, new):
+        found.append(("moved", _box(was), _box(new)))
+    tally["so"] += not found
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers with at most six decimals, and without a point if they are whole."""
+    if isinstance(value, list):
+        return [*map(_plain, value)]
+    if not isinstance(value, float):
+        return value
+    rounded = round(value, 6)
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+def _words(said: Record) -> str:
+    return f"{said['category']} {_box(said)}"
+
+
+def _box(said: Record) -> str:
+    return " ".join(f"{round(side, 2):g}" for side in said["bbox"])
