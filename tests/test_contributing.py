@@ -135,7 +135,7 @@ def test_recipes_return_what_is_shown(block, changed):
 @pytest.mark.parametrize(
     ("encoding", "code", "shown"),
     [
-        ("utf-8-sig", 0, "2 images, 2 annotators, 4 annotations"),
+        ("utf-8-sig", 0, "2 images, 4 annotations, 2 annotators"),
         ("latin-1", 2, "café.csv: line 2: is not utf-8"),
     ],
 )

@@ -123,7 +123,7 @@ def agree(
     is_told = diagnosis is not None and diagnose and output_format == "json"
     more: dict[str, Any] = {"diagnosis": diagnosis} if is_told else {}
     if in_text:
-        more = {"story": story, "diagnose": diagnose or failure is not None}
+        more = {"story": story, "details": diagnose}
     written, notes = _write_targets(
         result, diagnosis, out, page, inputs, {"details": diagnose, "raw_csv": raw_csv}
     )

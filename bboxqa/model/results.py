@@ -248,7 +248,6 @@ class ThresholdResult:
             ),
             Figure("class_share", classes.share, classes.share_interval, n=place.n_pairs),
             Figure("mean_iou", place.mean_iou, place.interval, n=place.n_pairs),
-            Figure("below_share", place.below_threshold, place.below_interval, n=place.n_pairs),
         )
         return (*objects, *alpha) if isnan(self.alpha) else (*alpha, *objects)
 

@@ -199,7 +199,6 @@ def _object_columns(
         **bounds,
         "class_share": sums.class_share[rows],
         "mean_iou": sums.mean_similarity[rows],
-        "below_share": sums.below_share[rows],
     }
 
 

@@ -1,31 +1,43 @@
-"""A result as lines of text: a summary like that of `COCOeval.summarize`, and short tables."""
+"""A result as lines of text: the answer on one screen, and its tables where they are asked for."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Story
-from bboxqa.model.results import (
-    Figure,
-    MeasuredAgreement,
-    ThresholdResult,
-)
+from bboxqa.model.results import Figure, MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
-from bboxqa.report.numbers import decimal, estimate_text, percent
-from bboxqa.report.tables import Excerpt, columns_first, table_excerpt
+from bboxqa.report.agreement_summary import figures_at
+from bboxqa.report.numbers import estimate_text, number, percent
+from bboxqa.report.pages.verdict import headline, is_by_chance
+from bboxqa.report.tables import Excerpt, columns_first, table_excerpt, table_lines
 
 MISSING = {"category": "counts as a category", "ignore": "is ignored"}
 """What is said of missing annotations, by the setting."""
 _EMPTY = {
-    "agree": "each counts 1 in the mean",
-    "unit": "each is one unit of agreement",
+    "agree": "each counts 1 in the mean over images",
+    "unit": "each is one object on which all agree",
     "skip": "left out",
 }
-_IF_ALL = "if all annotators were asked about all images (see note)"
+_MOST_LINES, _MOST_WORDS = 100, 150
+"""The most lines with details, and the most words without, of three annotators."""
+_FEW, _WORDS_OF_ONE, _LEAST = 3, 20, 3
+_SENTENCES, _IMAGES, _NAMES, _MOST_GATES = 5, 3, 5, 2
+# F1 by chance above which existence is corrected for it, and the corrected value below which most
+# of existence may be chance.
+_CHANCE, _LITTLE = 0.05, 0.3
+# The share of one category from which on alpha is lower for that alone, and the share of pairs of
+# one object below the threshold from which on they are worth a warning.
+_PREVALENT, _BELOW = 0.75, 0.05
+_ONE_CATEGORY = "not measured with one category"
+_PLACES = {"IoU": "overlap (IoU)", "OKS": "similarity of key points (OKS)"}
+_NEXT = "Add --details, --report page.html (page) or --send-back DIR --to cvat (corrections)"
+
 # The last columns of the tables of categories, pairs and images.
 _LAST = ("f1", "class_share", "mean_iou", "n_units", "n_annotations")
 _OF_GROUP = ("n_objects", "f1", "missed_share", "badly_placed_share", "class_share")
@@ -59,172 +71,297 @@ _COLUMNS = {
 }  # fmt: skip
 # Tables of all thresholds, including that of the result.
 _OF_ALL_THRESHOLDS = ("sensitivity", "suggested_threshold")
+# The tables that are shown first.
+_FIRST = (
+    "annotators", "confusions", "decomposition", "joints", "joint_annotators", "tracks", "work",
+    "offsets", "rotated_offsets", "boxes_per_object", "copies", "suggested_threshold",
+    "sensitivity", "review",
+)  # fmt: skip
 # A matrix of more annotators is hard to read, and too wide.
 _MOST_COMPARED = 12
-# Annotators of the table of a reference.
-_MOST_RIGHT = 10
+# Rows of tables, and annotators of the table of a reference.
+_ROWS, _MOST_RIGHT = 5, 10
+# The options that write all tables.
+_OUT = "--details --out DIR"
 
 
 def text_lines(
     result: MeasuredAgreement,
     *,
     story: Story | None = None,
-    diagnose: bool = False,
-    width: int = 100,
+    details: bool = False,
+    width: int | None = None,
     quiet: bool = False,
 ) -> Iterator[str]:
-    """Yield the data and settings, the headline numbers, and the most important rows of tables.
+    """Yield who was compared, the verdict, what lowers agreement, the figures and what to do next.
 
-    The tables are those of the first threshold; columns that do not fit the width are left out. The
-    story comes last; with `diagnose`, after its tables. With `quiet`, only warnings, the headline
-    numbers and those of a reference are yielded.
+    With `details`, all sentences, notes and the first rows of tables follow, 100 lines in all. With
+    `quiet`, only warnings, the verdict and the figures are yielded. Names are shortened to fit a
+    `width`, that of a terminal.
     """
-    n_rows = 10 if diagnose else 3
     first = result.thresholds[0]
-    if not quiet:
-        yield from _measured(result)
-    yield from (f"Warning: {line}" for line in result.headlines)
-    if not quiet and result.n_images:
-        yield ""
-    for part in result.thresholds if result.n_images else ():
-        yield from _agreement(part, result)
-    if not quiet:
-        yield from _legend(result)
-        yield from _repeats(first, width, n_rows + 1)
-    yield from reference_lines(first, width, offsets=diagnose)
-    if not quiet:
-        yield from _tables(first, width, n_rows)
-        # If no annotators share an image, all tables are empty.
-        tables = diagnose and result.n_images > 0
-        why_slow = result.diagnoser.why_slow if story is None else ""
-        yield from story_lines(story, width, diagnose=tables, said=result.notes, why_slow=why_slow)
-    yield from _verdicts(result)
+    records = [figures_at(part) for part in result.thresholds]
+    _, *verdict = headline(records, msgspec.to_builtins(result.settings))
+    above = [] if quiet else [_compared(result)]
+    above += [f"Warning: {line}" for line in _warnings(result, None if quiet else story)]
+    if verdict[_MOST_GATES:]:
+        verdict[_MOST_GATES:] = [f"and {count(len(verdict) - _MOST_GATES, 'more threshold')}"]
+    above += [*[""] * bool(above), *verdict, ""]
+    figures = [*_figures(result)] if result.n_images else []
+    tables = [] if quiet else [*_repeats(first, width)]
+    tables += reference_lines(first, width, offsets=details)
+    if quiet:
+        yield from (*above, *figures, *tables)
+        return
+    last = [*_next_steps(result, story, details=details)]
+    told = []
+    if story is not None:
+        n_words = sum(len(line.split()) for line in (*above, *figures, *last))
+        n_words -= _WORDS_OF_ONE * max(0, result.n_annotators - _FEW)
+        told = [*_sentences(story, _MOST_WORDS - n_words, first, details=details)]
+        told += [""] * bool(told)
+    lines = [*above, *told, *figures, *tables, *last]
+    yield from lines
+    if details:
+        yield from _details(result, story, width, _MOST_LINES - len(lines))
 
 
-def _measured(result: MeasuredAgreement) -> Iterator[str]:
-    settings = result.settings
-    people = count(result.n_annotators, "annotator")
-    if result.n_images:
-        images = count(result.n_images, "image")
-        yield f"{images}, {people}, {count(result.n_annotations, 'annotation')}"
-    else:
-        yield f"{people}; no image has two, so that their agreement is not measured"
-    named = f"by {result.attribution}" if result.attribution else "are not named in the file"
-    yield f"annotators {named}"
-    yield (
-        f"similarity {settings.similarity}, {settings.matcher} matching, "
-        f"missing {MISSING[settings.missing]}"
-    )
+def _compared(result: MeasuredAgreement) -> str:
+    """Return who was taken for an annotator, and what they drew."""
+    counts = f"{count(result.n_images, 'image')}, {count(result.n_annotations, 'annotation')}"
+    if not result.n_images:
+        counts = "no image has two annotators"
+    column = result.thresholds[0].pairs.columns["annotator_1"]
+    names = [*column.names] if isinstance(column, Categorical) else []
+    by = f"named by {result.attribution}" if result.attribution else "not named in the file"
+    people = f"{count(result.n_annotators, 'annotator')} {by}"
+    return f"{counts}, {people}: {first_few(names, _NAMES, one_line)}"
+
+
+def _warnings(result: MeasuredAgreement, story: Story | None) -> Iterator[str]:
+    """Yield facts that may make the figures misleading."""
+    part = result.thresholds[0]
+    yield from result.headlines
+    if part.place.below_threshold > _BELOW:
+        yield (
+            f"{percent(part.place.below_threshold, 0)} of the pairs counted as one object are "
+            f"below {part.threshold_label}, joined by a third annotation; class and place include "
+            "them"
+        )
+    above = part.existence.alpha
+    if above < _LITTLE and part.existence.chance > _CHANCE and not is_by_chance(figures_at(part)):
+        yield (
+            "most of existence is chance: annotations of other images match nearly as often, as "
+            "objects lie in similar places"
+        )
+    yield from (line for line in (story.warnings if story else ()) if line not in result.notes)
+
+
+def _sentences(
+    story: Story, n_words: int, part: ThresholdResult, *, details: bool
+) -> Iterator[str]:
+    """Yield who and what lowers agreement: as many sentences as have room, all with `details`."""
+    if is_by_chance(figures_at(part)) and not details:
+        return
+    # The last one of a diagnosis is about the threshold.
+    lines = story.story[:-1] if isinstance(story, Diagnosis) and not details else story.story
+    for place, line in enumerate(lines):
+        n_words -= len(line.split())
+        if not details and (place == _SENTENCES or (n_words < 0 and place >= _LEAST)):
+            return
+        yield f" - {one_line(line)}"
+
+
+def _figures(result: MeasuredAgreement) -> Iterator[str]:
+    """Yield existence, class, place and alpha: of one threshold in lines, of several as a table."""
+    if len(result.thresholds) == 1:
+        yield from _figures_of_one(result.thresholds[0], result)
+        return
+    first = result.thresholds[0]
+    rows = [[first.measure, "existence", "class", "place", _alpha_label(result).lower()]]
+    for part in result.thresholds:
+        shown = (estimate_text(each.value, each.interval) for each in _headline_figures(part))
+        rows.append([f"{part.iou_threshold:g}", *shown])
+    yield f"By threshold{_in_brackets(result)}"
+    yield from (f" {line}" for line in table_lines(rows, left=range(1, 5)))
+
+
+def _figures_of_one(part: ThresholdResult, result: MeasuredAgreement) -> Iterator[str]:
+    existence, named, place, alpha = _headline_figures(part)
+    share, (largest, prevalence) = part.class_agreement.share, part.largest_category
+    rows = [("Existence", existence, "same objects (F1)")]
+    if part.existence.chance > _CHANCE and not isnan(part.existence.alpha):
+        above = Figure("existence_alpha", part.existence.alpha, part.existence.alpha_interval)
+        chance = f"F1 with annotations of other images: {number(part.existence.chance)}"
+        rows.append(("  above chance", above, chance))
+    if named.is_known:
+        rows.append(("Class", named, f"named alike: {percent(share, 0)}"))
+    elif place.is_known:
+        rows.append(("Class", named, _ONE_CATEGORY))
+    if place.is_known:
+        rows.append(("Place", place, _PLACES.get(part.measure, part.measure)))
+    why = "1 perfect, 0 chance" if alpha.is_known else _ONE_CATEGORY
+    if part.status != "ok" and prevalence < 1:
+        why = part.status
+    elif alpha.is_known and prevalence >= _PREVALENT:
+        why = f"lower, as {percent(prevalence, 0)} are {one_line(largest)}"
+    rows.append((_alpha_label(result), alpha, why))
+    similarity = result.settings.similarity
+    of = "" if similarity in ("bbox", part.measure) else f" ({similarity})"
+    yield f"At {part.threshold_label}{of}{_in_brackets(result)}"
+    cells = [[label, estimate_text(each.value, each.interval), text] for label, each, text in rows]
+    yield from (f" {line}" for line in table_lines(cells, left=range(3)))
+
+
+def _headline_figures(part: ThresholdResult) -> tuple[Figure, Figure, Figure, Figure]:
+    """Return existence, class (without alpha the share of equal categories), place and alpha."""
+    found = {figure.name: figure for figure in part.figures}
+    share = found["class_share"]
+    named = found["class_alpha"]
+    # With one category, all give the same.
+    if not named.is_known and share.is_known and share.value < 1:
+        named = share
+    return found["f1"], named, found["mean_iou"], found["alpha"]
+
+
+def _alpha_label(result: MeasuredAgreement) -> str:
+    return f"Alpha of {count(result.n_annotators, 'annotator')}"
+
+
+def _in_brackets(result: MeasuredAgreement) -> str:
+    has_intervals = any(part.figures[0].has_interval for part in result.thresholds)
+    return ", 95 % intervals" if has_intervals else ""
+
+
+def _next_steps(result: MeasuredAgreement, story: Story | None, *, details: bool) -> Iterator[str]:
+    """Yield the images to look at, the first note, and what to type next."""
+    images, order = _costly_images(result.thresholds[0])
+    costly = [one_line(images["image"][row]) for row in order[:_IMAGES] if images["cost"][row] > 0]
+    yield ""
+    if costly:
+        yield f"Look at: {', '.join(costly)}"
+    notes = result.notes[len(result.headlines) :]
+    if details:
+        return
+    if notes:
+        more = f" ({count(len(notes) - 1, 'more note')}: --details)" if notes[1:] else ""
+        yield f"Note: {notes[0]}{more}"
+    if story is None and (why := result.diagnoser.why_slow) and result.n_images:
+        yield f"Who and what lowers agreement: --details ({one_line(why)})"
+    yield _NEXT
+
+
+def _costly_images(part: ThresholdResult) -> tuple[Table, IndexArray]:
+    """Return the images with objects, and their rows in the order of what they cost.
+
+    In a tie, the image with the least similar annotations comes first, then the one with more
+    objects.
+    """
+    images = part.images.take(np.flatnonzero(part.images["n_units"] > 0))
+    return images, np.lexsort((-images["n_units"], images["mean_iou"], -images["cost"]))
+
+
+def _details(
+    result: MeasuredAgreement, story: Story | None, width: int | None, room: int
+) -> Iterator[str]:
+    """Yield settings, notes and the first rows of tables, as many as there is room for."""
+    part, settings = result.thresholds[0], result.settings
+    share = f" ({percent(part.n_complete_units / part.n_units, 0)})" if part.n_units else ""
+    how = f"Similarity {settings.similarity}, objects by {settings.matcher} matching; a missing"
+    lines = [
+        "",
+        f"{how} annotation {MISSING[settings.missing]}",
+        f"{count(part.n_units, 'object')}, drawn by everyone: {part.n_complete_units:,}{share}",
+        *_mean_alpha(part),
+    ]
     if result.n_empty_images:
         images = count(result.n_empty_images, "image")
-        yield f"{images} left empty by all annotators: {_EMPTY[settings.empty_images]}"
+        lines.append(f"{images} left empty by all annotators: {_EMPTY[settings.empty_images]}")
+    lines += [f"Note: {note}" for note in result.notes[len(result.headlines) :]]
+    yield from lines
+    room -= len(lines) + 1
+    left_out = []
+    for name, block in _blocks(part, story, width):
+        if len(block) <= room:
+            yield from block
+            room -= len(block)
+        elif block:
+            left_out.append(name)
+    if left_out:
+        yield f"More tables, csv files of {_OUT}: {', '.join(left_out)}"
 
 
-def _agreement(part: ThresholdResult, result: MeasuredAgreement) -> Iterator[str]:
-    """Yield the figures of one threshold; existence leads where alpha has no meaning."""
-    short = f"{part.iou_threshold:.2f}"
-    if float(short) != part.iou_threshold:
-        short = f"{part.iou_threshold:g}"
-    similarity = result.settings.similarity
-    other = "" if part.measure == similarity else f" | {similarity}"
-    measure = f"@[ {part.measure}={short}{other} ]"
-    figures = {figure.name: figure for figure in part.figures}
-    alpha = _alpha(part, figures, measure, result.n_empty_images)
-    objects = _objects(part, figures, measure)
-    parts = (objects, alpha) if isnan(part.alpha) else (alpha, objects)
-    yield from (line for lines in parts for line in lines)
-    share = f" ({percent(part.n_complete_units / part.n_units)})" if part.n_units else ""
-    yield f" Units: {part.n_units:,}; drawn by everyone: {part.n_complete_units:,}{share}"
-
-
-def _line(label: str, measure: str, figure: Figure) -> str:
-    return f" {label:30}{measure} = {estimate_text(figure.value, figure.interval)}"
-
-
-def _alpha(
-    part: ThresholdResult, figures: Mapping[str, Figure], measure: str, n_empty: int
-) -> Iterator[str]:
-    yield _line("Krippendorff's alpha (pooled)", measure, figures["alpha"])
-    if part.status != "ok":
-        yield f"   {part.status}"
-    if not isnan(part.all_asked_alpha):
-        yield f"   {decimal(part.all_asked_alpha)} {_IF_ALL}"
-    mean = figures["mean_image_alpha"]
-    if mean.is_known or part.alpha_has_no_meaning:
-        yield _line("Krippendorff's alpha   (mean)", measure, mean)
-    if not mean.is_known:
+def _mean_alpha(part: ThresholdResult) -> Iterator[str]:
+    """Yield the mean of alpha over images, for comparison with published figures."""
+    mean, found = part.mean_image_alpha, part.meaningful_image_alpha
+    if isnan(mean):
         return
-    ones = f"exactly 1 in {percent(part.share_of_images_at_1)} of the images"
-    if n_empty and not isnan(part.mean_drawn_image_alpha):
-        ones = f"{decimal(part.mean_drawn_image_alpha)} without images left empty; {ones}"
-    if n_empty or part.share_of_images_at_1 > 0:
-        yield f"   {ones}"
-    found = part.meaningful_image_alpha
-    if not found.n_images and found.n_drawn_images:
-        yield "   no image alone has an alpha with a meaning: each has one category"
-    elif found.n_images < found.n_drawn_images:
+    yield (
+        f"Mean of the alphas of images: {estimate_text(mean, part.mean_image_interval)}; exactly 1 "
+        f"in {percent(part.share_of_images_at_1, 0)} of the images"
+    )
+    if found.n_images < found.n_drawn_images and found.n_images:
         yield (
-            f"   {estimate_text(found.mean, found.interval)} over the {found.n_images:,} of "
-            f"{found.n_drawn_images:,} images with objects of two categories or "
-            "more"
+            f"The same of the {found.n_images:,} of {found.n_drawn_images:,} images with objects "
+            f"of two categories or more: {estimate_text(found.mean, found.interval)}"
         )
 
 
-def _objects(part: ThresholdResult, figures: Mapping[str, Figure], measure: str) -> Iterator[str]:
-    """Yield existence, class and place."""
-    existence, place = part.existence, part.place
-    yield _line("Existence: F1", measure, figures["f1"])
-    if not isnan(part.all_asked_f1):
-        yield f"   {decimal(part.all_asked_f1)} {_IF_ALL}"
-    above = figures["existence_alpha"]
-    if above.is_known:
-        by_chance = f"F1 by chance {decimal(existence.chance)}"
-        yield f"{_line('Existence: above chance', measure, above)}; {by_chance}"
-    elif above.reason and figures["f1"].is_known:
-        yield f"   not corrected for chance: {above.reason}"
-    if not place.n_pairs:
+def _blocks(
+    part: ThresholdResult, story: Story | None, width: int | None
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name and the lines of each table, the most useful first."""
+    at = f"at {part.threshold_label}"
+    order = np.argsort(part.categories["f1"], kind="stable")
+    found = _shown(part, part.categories, ("category", "f1", "found", "class_share", "alpha"))
+    legend = {
+        "f1": "F1 of each two annotators on objects of the category",
+        "found": "share that the other one drew, under any name",
+    }
+    title = f"Categories, worst first, {at}"
+    columns = (*found.columns,)[:7]
+    shown = Excerpt(title, "categories", 2 * _ROWS, columns, legend=legend)
+    yield "categories", [*table_excerpt(found, order, width, shown)]
+    if len(part.pairs) > 1:
+        by = "f1" if np.isnan(part.pairs["alpha"]).any() else "alpha"
+        order = np.lexsort((-part.pairs["n_units"], part.pairs[by]))
+        title = f"Pairs of annotators, lowest {'F1' if by == 'f1' else by} {at}"
+        found = _shown(part, part.pairs, ("annotator_1", "annotator_2", "alpha"))
+        yield "pairs", [*table_excerpt(found, order, width, Excerpt(title, "pairs", _ROWS))]
+    images, order = _costly_images(part)
+    of = "F1" if isnan(part.alpha) else "alpha"
+    cost = f"{of} without the image, minus {of} of all; other figures: of the image alone"
+    title = f"Images, by what they cost in {of} {at}"
+    found = _shown(part, images, ("image", "cost", "alpha", "f1", "below_threshold"))
+    shown = Excerpt(title, "images", _ROWS, legend={"cost": cost})
+    yield "images", [*table_excerpt(found, order, width, shown)]
+    if not isinstance(story, Diagnosis):
         return
-    named, below = figures["class_alpha"], figures["below_share"]
-    share = percent(part.class_agreement.share)
-    equal = f"{share} of {count(place.n_pairs, 'matched pair')} equal"
-    yield f"{_line('Class: nominal alpha', measure, named)}; {equal}"
-    if named.reason:
-        yield f"   {named.reason}"
-    median = f"median {decimal(place.median_iou)}"
-    yield f"{_line(f'Place: mean {part.measure}', measure, figures['mean_iou'])}; {median}"
-    if below.value > 0:
-        low, high = below.interval
-        bounds = f" [{100 * low:.1f}, {100 * high:.1f}]" if below.has_interval else ""
-        yield (
-            f"   {percent(below.value)}{bounds} of the matched pairs are below "
-            f"{part.threshold_label} themselves, joined by others of their object"
-        )
+    tables = {**story.tables, "review": story.review}
+    for name in dict.fromkeys((*_FIRST, *tables)):
+        if name in tables and name != REPEATS:
+            yield name, _table(name, tables[name], story.threshold_label, width)
 
 
-def _legend(result: MeasuredAgreement) -> Iterator[str]:
-    legend = " pooled: all units together; mean: over images"
-    alphas = ("alpha", "mean_image_alpha")
-    figures = [figure for part in result.thresholds for figure in part.figures]
-    if any(figure.has_interval for figure in figures if figure.name in alphas):
-        legend += f"; in brackets: 95 % interval, {result.settings.bootstrap:,} draws"
-    if result.n_images:
-        is_near = result.thresholds[0].measure == "OKS"
-        near = "are near each other, though not enough" if is_near else "overlap, though too little"
-        yield legend
-        yield " existence: do two annotators draw the same objects? class: with the same category?"
-        yield " place: how similar are their annotations of one object?"
-        yield " A unit is a set of annotations that match each other."
-        yield f" Units that {near} to match, count as one object below."
-    yield from (f" Note: {note}" for note in result.notes[len(result.headlines) :])
+def _table(name: str, table: Table, threshold: str, width: int | None) -> list[str]:
+    """Return the first rows of a table of a diagnosis; none if it shows nothing."""
+    order = _ORDERS.get(name)
+    rows = np.arange(len(table)) if order is None else order(table)
+    title = name.replace("_", " ").capitalize()
+    if name not in _OF_ALL_THRESHOLDS:
+        title += f" at {threshold}"
+    n_rows = _ROWS if name in _FIRST else 3
+    shown = Excerpt(title, name, n_rows, _columns(name, table), folded="reason")
+    return [*table_excerpt(table, rows, width, shown)]
 
 
-def _repeats(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
+def _repeats(part: ThresholdResult, width: int | None) -> Iterator[str]:
     """Yield the agreement of all annotators with themselves, then of each, the lowest F1 first."""
     if part.repeats is not None:
         order = np.append(0, 1 + np.argsort(part.repeats["f1"][1:], kind="stable"))
         title = f"Annotators with themselves, in images annotated again, at {part.threshold_label}"
         columns = ("annotator", "n_images", "f1", "class_share", "mean_iou", "alpha")
-        shown = Excerpt(title, "repeats", n_rows, columns)
+        shown = Excerpt(title, "repeats", 1 + _ROWS, columns, out=_OUT)
         yield from table_excerpt(part.repeats, order, width, shown)
 
 
@@ -245,7 +382,7 @@ def reference_lines(
     if found.n_empty_images:
         title += f"; {count(found.n_empty_images, 'image')} without any: all drawn there is wrong"
     columns = ("annotator", "f1", "precision", "recall", "class_share", "mean_similarity")
-    shown = Excerpt(title, "reference", columns=columns)
+    shown = Excerpt(title, "reference", columns=columns, out=_OUT)
     yield from table_excerpt(found.annotators, order, width, shown)
     if offsets and len(found.offsets):
         is_rotated = "measure" in found.offsets.columns
@@ -255,106 +392,11 @@ def reference_lines(
         yield from table_excerpt(found.offsets, np.arange(len(found.offsets)), width, shown)
 
 
-def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
-    """Yield the most frequent categories, the pairs that agree least, and the costliest images."""
-    at = f"at {part.threshold_label}"
-    title = f"Categories, the most frequent first, each against the rest, {at}"
-    order = np.argsort(-part.categories["n_annotations"], kind="stable")
-    found = _shown(part, part.categories, ("category", "alpha", "low", "high"))
-    yield from table_excerpt(found, order, width, Excerpt(title, "categories", n_rows))
-    if len(part.pairs) > 1:
-        by = "f1" if np.isnan(part.pairs["alpha"]).any() else "alpha"
-        order = np.lexsort((-part.pairs["n_units"], part.pairs[by]))
-        title = f"Pairs of annotators, lowest {'F1' if by == 'f1' else by} {at}"
-        found = _shown(part, part.pairs, ("annotator_1", "annotator_2", "alpha"))
-        yield from table_excerpt(found, order, width, Excerpt(title, "pairs", n_rows))
-    images = part.images.take(np.flatnonzero(part.images["n_units"] > 0))
-    # In a tie of costs, the image with the least similar annotations comes first, then the one with
-    # more objects. NaN is last.
-    order = np.lexsort((-images["n_units"], images["mean_iou"], -images["cost"]))
-    of = "F1" if isnan(part.alpha) else "alpha"
-    cost = f"{of} without the image, minus {of} of all; other figures: of the image alone"
-    title = f"Images, by what they cost in {of} {at}"
-    found = _shown(part, images, ("image", "cost", "alpha", "f1", "below_threshold"))
-    shown = Excerpt(title, "images", n_rows, legend={"cost": cost})
-    yield from table_excerpt(found, order, width, shown)
-
-
 def _shown(part: ThresholdResult, table: Table, names: Sequence[str]) -> Table:
     """Return a table with some columns first; columns of other similarities are not called IoU."""
     columns = columns_first(table, (*names, *_LAST)).columns
     own = "mean_iou" if part.measure == "IoU" else "mean_similarity"
     return Table({name.replace("mean_iou", own): column for name, column in columns.items()})
-
-
-def _verdicts(result: MeasuredAgreement) -> Iterator[str]:
-    """Yield whether the figures of each threshold reach the accepted minimum."""
-    settings = result.settings
-    for part in result.thresholds:
-        if settings.min_alpha is not None:
-            yield from ("", f"{part.threshold_label}: {_alpha_verdict(part, settings.min_alpha)}")
-        if settings.min_f1 is not None:
-            f1, lowest = part.existence.f1, settings.min_f1
-            verdict = "reaches" if part.reaches_f1(lowest) else "below threshold:"
-            text = f"F1 {decimal(f1)} {verdict} {lowest:g}"
-            if isnan(f1):
-                text = f"F1 is undefined and cannot reach {lowest:g}"
-            yield from ("", f"{part.threshold_label}: {text}")
-
-
-def _alpha_verdict(part: ThresholdResult, lowest: float) -> str:
-    if part.all_agree:
-        return f"alpha is undefined, but all annotators agree, which passes {lowest:g}"
-    if isnan(part.alpha):
-        what = "has no meaning here" if part.alpha_has_no_meaning else "is undefined"
-        advice = "" if isnan(part.existence.f1) else "; to gate on existence, give --min-f1"
-        return f"alpha {what} and cannot reach {lowest:g}{advice}"
-    verdict = "reaches" if part.reaches(lowest) else "below threshold:"
-    return f"alpha {decimal(part.alpha)} {verdict} {lowest:g}"
-
-
-def story_lines(
-    story: Story | None,
-    width: int,
-    *,
-    diagnose: bool,
-    said: Collection[str] = (),
-    why_slow: str = "",
-) -> Iterator[str]:
-    """Yield a story, with `diagnose` after the tables of its diagnosis; without either, a hint.
-
-    Warnings that were `said` before are left out. `why_slow` is why there is no story.
-    """
-    if story is None:
-        if not diagnose:
-            hint = "To see who, what and where lowers agreement, add --diagnose"
-            yield from ("", hint + f"; left out, since {one_line(why_slow)}" * bool(why_slow))
-        return
-    if diagnose and isinstance(story, Diagnosis):
-        yield from _diagnosis_tables(story, width)
-    yield from ("", f"What lowers agreement at {story.threshold_label}")
-    yield from (f" - {one_line(line)}" for line in story.story)
-    yield from (f" Warning: {one_line(line)}" for line in story.warnings if line not in said)
-
-
-def _diagnosis_tables(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    """Yield the first rows of each table of a diagnosis, the review queue last."""
-    left_out = []
-    for name, table in {**diagnosis.tables, "review": diagnosis.review}.items():
-        if name == REPEATS:
-            # It is shown above.
-            continue
-        order = _ORDERS.get(name)
-        rows = np.arange(len(table)) if order is None else order(table)
-        if len(table) and not len(rows):
-            left_out.append(f"{name}.csv")
-        title = name.replace("_", " ").capitalize()
-        if name not in _OF_ALL_THRESHOLDS:
-            title += f" at {diagnosis.threshold_label}"
-        shown = Excerpt(title, name, columns=_columns(name, table), folded="reason")
-        yield from table_excerpt(table, rows, width, shown)
-    if left_out:
-        yield from ("", f"More tables of --out DIR: {', '.join(left_out)}")
 
 
 def _columns(name: str, table: Table) -> Collection[str] | None:

@@ -35,15 +35,20 @@ def interval_text(interval: Sequence[float] | None) -> str:
     return "" if isnan(low) or isnan(high) else f"[{decimal(low)}, {decimal(high)}]"
 
 
-def estimate_text(value: float | None, interval: Sequence[float] | None = None) -> str:
-    """Return a number with its interval, if it has one; a dash where undefined.
+def estimate_text(value: float, interval: Sequence[float] = (nan, nan)) -> str:
+    """Return a number of text with its interval, if it has one; a dash where undefined.
 
     Examples
     --------
-    >>> estimate_text(0.5, (0.25, 0.75)), estimate_text(None)
-    ('0.5000 [0.2500, 0.7500]', '–')
+    >>> estimate_text(0.5, (0.25, 0.75)), estimate_text(nan)
+    ('0.50 [0.25, 0.75]', '–')
     """
-    return f"{decimal(value) or '–'} {interval_text(interval)}".rstrip()
+    if isnan(value):
+        return "–"
+    low, high = interval
+    return (
+        f"{value:z.2f}" if isnan(low) or isnan(high) else f"{value:z.2f} [{low:z.2f}, {high:z.2f}]"
+    )
 
 
 def difference_text(value: float) -> str:

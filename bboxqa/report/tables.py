@@ -123,6 +123,8 @@ class Excerpt:
     """A column whose texts are folded into several lines."""
     legend: Mapping[str, str] = field(default_factory=dict)
     """Explanations of columns."""
+    out: str = "--out DIR"
+    """The options that write the file."""
 
 
 def table_excerpt(
@@ -161,7 +163,7 @@ def table_excerpt(
     left_out = {"row": len(table) - len(rows), "column": len(known) - len(lines[0])}
     if any(left_out.values()):
         more = " and ".join(count(n, f"more {noun}") for noun, n in left_out.items() if n)
-        yield f" … and {more} (in {shown.file}.csv of --out DIR)"
+        yield f" … and {more} (in {shown.file}.csv of {shown.out})"
 
 
 def columns_first(table: Table, names: Iterable[str]) -> Table:

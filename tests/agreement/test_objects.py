@@ -297,7 +297,7 @@ def test_existence_is_corrected_for_chance():
         "alpha": found.alpha, "alpha_interval": [*found.alpha_interval], "reason": None,
     }  # fmt: skip
     text = "\n".join(text_lines(result))
-    assert f"= {found.alpha:.4f} [{found.alpha_interval[0]:.4f}, " in text
+    assert f"{found.alpha:.2f} [{found.alpha_interval[0]:.2f}, " in text
 
 
 def test_pairs_that_a_third_box_joins_are_counted():
@@ -307,9 +307,5 @@ def test_pairs_that_a_third_box_joins_are_counted():
     # The first and the third are no pair, whoever joins them to one object.
     assert (result.existence.f1, result.place.n_pairs) == (pytest.approx(2 / 3), 3)
     assert result.place.below_threshold == pytest.approx(1 / 3)
-    below = {(a, b): share for a, b, share in zip(
-        result.pairs["annotator_1"], result.pairs["annotator_2"], result.pairs["below_share"],
-        strict=True)}  # fmt: skip
-    assert sorted(below.values()) == [0, 0, 1]
     text = "\n".join(text_lines(result))
-    assert "   33.3 % of the matched pairs are below IoU 0.5 themselves, joined by" in text
+    assert "Warning: 33 % of the pairs counted as one object are below IoU 0.5" in text

@@ -140,14 +140,14 @@ def test_out_is_not_overwritten_without_force(export, tmp_path):
 def test_min_alpha_marks_images_and_sets_the_exit_code(export, tmp_path):
     below = run("agree", export, "--min-alpha", "0.9", "--out", tmp_path / "out")
     assert below.returncode == 1
-    assert "below threshold" in below.stdout
+    assert "Not accepted: alpha is " in below.stdout
     assert "malicious" not in below.stdout
     with (tmp_path / "out" / "images.csv").open() as file:
         marks = {row["image"]: row["below_threshold"] for row in csv.DictReader(file)}
     assert marks == {"1.jpg": "False", "2.jpg": "True", "3.jpg": "True"}
     reached = run("agree", export, "--min-alpha", "0.1")
     assert reached.returncode == 0
-    assert "reaches 0.1" in reached.stdout
+    assert "Accepted: alpha is at least 0.1" in reached.stdout
 
 
 def test_files_of_annotators_folders_and_names(tmp_path):
@@ -165,7 +165,7 @@ def test_files_of_annotators_folders_and_names(tmp_path):
     ):
         done = run("agree", *arguments)
         assert done.returncode == 0, done.stderr
-        assert "1 image, 2 annotators, 2 annotations\nannotators by one file per" in done.stdout
+        assert "1 image, 2 annotations, 2 annotators named by one file per" in done.stdout
     done = run("agree", folder, "--filter", "ann*")
     assert done.returncode == 2
     assert "ann.json: no annotator is named in the files" in done.stderr
@@ -232,9 +232,10 @@ def test_names_from_a_file_are_text_and_not_markup(tmp_path):
     annotations = [box(1, "[bold]a[/]", 0), box(2, "[/nope]", 40, 2)]
     categories = [{"id": 1, "name": "[red]cat"}, {"id": 2, "name": "<b>dog</b>"}]
     path.write_text(json.dumps(document(annotations, categories=categories)))
-    done = run("agree", path)
+    done = run("agree", path, "--details")
     assert done.returncode == 0
     assert "[red]cat" in done.stdout
+    assert done.stdout.splitlines()[0].endswith(": [/nope], [bold]a[/]")
 
 
 def test_ctrl_c_leaves_nothing_behind(tmp_path):
@@ -289,24 +290,30 @@ def test_quiet_prints_figures_and_the_verdict_only(tmp_path):
     assert quiet.returncode == whole.returncode
     lines = quiet.stdout.splitlines()
     assert set(lines) <= set(whole.stdout.splitlines())
-    assert lines[0].startswith(" Existence: F1 ")
-    assert any(line.startswith(" Krippendorff's alpha (pooled)") for line in lines)
-    assert not [line for line in lines if line.startswith(("Note", "Categories", "Images"))]
+    assert lines[0] == "Accepted: alpha is at least 1"
+    assert lines[-1].startswith(" Alpha of 2 annotators")
     refused = run("agree", path, "-q", "--format", "json")
     assert refused.returncode == 2
     assert "--quiet is about text; leave out --format" in refused.stderr
 
 
-def test_the_story_comes_last_and_its_tables_on_request(export):
+def test_the_answer_is_the_same_with_a_folder_and_tables_are_details(export, tmp_path):
     plain = run("agree", export).stdout
-    assert "What lowers agreement at IoU 0.5" in plain
-    assert plain.index("What lowers agreement") > plain.index("Images, by what they cost")
-    assert "where two differ, it is unknown who is right" in plain
     assert "Annotators at IoU 0.5" not in plain
-    assert "What lowers" not in run("agree", export, "-q").stdout
-    full = run("agree", export, "--diagnose").stdout
+    written = run("agree", export, "--out", tmp_path / "out").stdout
+    assert written == f"{plain}Written: {tmp_path / 'out'}\n"
+    full = run("agree", export, "--details").stdout
     assert "Annotators at IoU 0.5" in full
-    assert "Review at IoU 0.5" in full
-    # They are about all thresholds.
     assert {"Sensitivity", "Suggested threshold"} <= {*full.splitlines()}
-    assert "not drawn by b" in full
+    assert run("agree", export, "--diagnose").stdout == full
+
+
+def test_a_range_of_thresholds_is_each_of_cocos(export):
+    ranged = run("agree", export, "--iou", "0.5:0.95", "--format", "json")
+    assert ranged.stdout == run("agree", export, "--config", "coco-bbox", "--format", "json").stdout
+    found = [each["iou_threshold"] for each in json.loads(ranged.stdout)["thresholds"]]
+    assert found == [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95]
+    for wrong in ("0.5:0.97", "0.9:0.5", "0:1e9", "x", "0.5:0.6:0.7"):
+        refused = run("agree", export, "--iou", wrong)
+        assert refused.returncode == 2
+        assert f"--iou is '{wrong}'; expected a number such as 0.5" in refused.stderr

@@ -271,6 +271,6 @@ def test_a_file_that_names_nobody_is_compared_with_a_reference(tmp_path):
     (tmp_path / "export.json").write_text(json.dumps(nobody))
     (tmp_path / "gold.json").write_text(json.dumps(document(EXPERT, ("1.png", "2.png"))))
     done = run("agree", "export.json", "--reference", "gold.json", cwd=tmp_path)
-    assert "annotators are not named in the file\n" in done.stdout
+    assert "1 annotator not named in the file: (not named)\n" in done.stdout
     (row,) = [line for line in done.stdout.splitlines() if line.startswith(" (not named)")]
     assert row.split()[2] == "0.50"

@@ -225,9 +225,8 @@ GATES = {"min_alpha": None, "min_f1": None, "similarity": "bbox"}
             {},
             "open",
             (
-                "Agreement is good, because annotators draw the same objects (existence 0.90, "
-                "good from 0.90 on), name them alike (class 0.90, good from 0.80 on) and place "
-                "them alike (place 0.80, good from 0.80 on)"
+                "Agreement is good, because annotators draw the same objects, name them alike and "
+                "place them alike (existence from 0.90, class from 0.80 and place from 0.80)"
             ),
         ),
         (
@@ -236,7 +235,7 @@ GATES = {"min_alpha": None, "min_f1": None, "similarity": "bbox"}
             "open",
             (
                 "Agreement is poor, because annotators often name an object differently "
-                "(class 0.6669, moderate from 0.67 on)"
+                "(class 0.6669, moderate from 0.67)"
             ),
         ),
         (
@@ -245,7 +244,7 @@ GATES = {"min_alpha": None, "min_f1": None, "similarity": "bbox"}
             "open",
             (
                 "Agreement is moderate, because annotators do not place an object quite alike "
-                "(place 0.70, good from 0.80 on)"
+                "(place 0.70, good from 0.80)"
             ),
         ),
         (

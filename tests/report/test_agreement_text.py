@@ -1,5 +1,6 @@
 """A result as lines of text."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from support.wrong_shapes import people
 import bboxqa
 from bboxqa.examples import example_file
 from bboxqa.model.table import Table, text_column
-from bboxqa.report.agreement_text import story_lines, text_lines
+from bboxqa.report.agreement_text import text_lines
 from bboxqa.report.tables import Excerpt, table_excerpt
 
 
@@ -23,33 +24,101 @@ def result_of(data, **settings):
 
 
 @pytest.mark.parametrize(
-    ("similarity", "threshold", "measure", "title"),
+    ("similarity", "threshold", "title"),
     [
-        ("bbox", 0.5, "@[ IoU=0.50 | bbox ]", "at IoU 0.5"),
-        ("bbox", 0.625, "@[ IoU=0.625 | bbox ]", "at IoU 0.625"),
-        ("centroid", 0.7, "@[ centroid=0.70 ]", "at centroid 0.7"),
-        ("giou", 0.25, "@[ giou=0.25 ]", "at giou 0.25"),
+        ("bbox", 0.5, "At IoU 0.5"),
+        ("bbox", 0.625, "At IoU 0.625"),
+        ("centroid", 0.7, "At centroid 0.7"),
+        ("giou", 0.25, "At giou 0.25"),
     ],
 )
-def test_a_threshold_is_that_of_its_similarity(data, similarity, threshold, measure, title):
+def test_a_threshold_is_that_of_its_similarity(data, similarity, threshold, title):
     result = result_of(data, similarity=similarity, iou_threshold=threshold, matcher="recursive")
-    text = "\n".join(text_lines(result))
-    assert text.count(measure) == 5
-    assert title in text
+    text = "\n".join(text_lines(result, details=True))
+    assert title in text.splitlines()
     shown = (text, repr(result.thresholds[0]), result._repr_html_())
     assert {"IoU" in each for each in shown} == {similarity == "bbox"}
 
 
-@pytest.mark.parametrize("width", [40, 80, 100])
-def test_tables_fit_a_narrow_terminal(data, width):
+@pytest.mark.parametrize("width", [40, 80, None])
+def test_tables_fit_a_narrow_terminal_and_names_are_whole_elsewhere(data, width):
     names = tuple(name * 30 for name in data.annotator_names)
     result = result_of(replace(data, annotator_names=names))
-    lines = [*text_lines(result, story=result.diagnose(), diagnose=True, width=width)]
+    lines = [*text_lines(result, story=result.diagnose(), details=True, width=width)]
     start = next(number for number, line in enumerate(lines) if line.startswith("Pairs"))
-    tables = lines[start + 1 : lines.index("What lowers agreement at IoU 0.5")]
-    titles = ("Images, by", "Decomposition by", "Agreement by", " … and", "More tables")
-    assert max(len(line) for line in tables if not line.startswith(titles)) <= width
-    assert any("Ann1A…" in line for line in tables)
+    stop = next(number for number, line in enumerate(lines) if line.startswith("Images, by"))
+    if width is None:
+        assert any(line.startswith(f" {names[0]} ") for line in lines[start:stop])
+    else:
+        rows = [line for line in lines[start + 1 : stop] if not line.startswith(" … and")]
+        assert max(map(len, rows)) <= width
+        assert any(re.match(" Ann1A.*…", line) for line in rows)
+
+
+@pytest.fixture(scope="module")
+def told():
+    """Three annotators: one places boxes to the right, one misses, one swaps two categories."""
+    errors = {
+        "*": {"jitter": 1}, "p01": {"offset": [6, 0]}, "p02": {"miss": 0.15},
+        "p03": {"confuse": "cow/sheep:0.5"},
+    }  # fmt: skip
+    options = {"images": 60, "annotators": 3, "categories": ("cow", "sheep", "horse")}
+    made = bboxqa.simulate(errors=errors, **options)
+    return bboxqa.agree(bboxqa.read_coco(made.document()), bootstrap=200)
+
+
+def test_the_answer_is_short_and_in_the_order_of_questions(told):
+    lines = [*text_lines(told, story=told.story())]
+    assert len(lines) <= 20
+    assert sum(len(line.split()) for line in lines) <= 150
+    places = [
+        next(number for number, line in enumerate(lines) if line.startswith(start))
+        for start in ("60 images, ", "Agreement is ", " - ", "At IoU 0.5, 95 %", " Existence",
+                      " Class", " Place", " Alpha of 3 annotators", "Look at: ", "Add ")
+    ]  # fmt: skip
+    assert places == sorted(places)
+    assert lines[0].endswith(": p01, p02, p03")
+    # A complete diagnosis, as --out needs it, is told in the same words.
+    assert [*text_lines(told, story=told.diagnose())] == lines
+
+
+def test_details_have_at_most_100_lines_and_name_what_is_left_out(told):
+    lines = [*text_lines(told, story=told.diagnose(), details=True)]
+    assert len(lines) <= 100
+    assert any(line.startswith("Categories, worst first") for line in lines)
+    assert any(line.startswith("Mean of the alphas of images") for line in lines)
+    assert lines[-1].startswith("More tables, csv files of --details --out DIR: ")
+
+
+def figures_with(result, **changes):
+    part = replace(result.thresholds[0], **changes)
+    return "\n".join(text_lines(replace(result, thresholds=(part,))))
+
+
+def test_chance_is_told_where_it_exceeds_five_percent(told):
+    existence = told.existence
+    assert "above chance" not in figures_with(told)
+    some = replace(existence, chance=0.2, alpha=0.6, alpha_interval=(0.5, 0.7))
+    text = figures_with(told, existence=some)
+    assert (
+        "above chance         0.60 [0.50, 0.70]  F1 with annotations of other images: 0.20" in text
+    )
+    assert "most of existence is chance" not in text
+    much = replace(existence, chance=0.8, alpha=0.2, alpha_interval=(0.1, 0.3))
+    assert "Warning: most of existence is chance" in figures_with(told, existence=much)
+    none = replace(existence, alpha=0.1, alpha_interval=(-0.1, 0.2))
+    assert "\nAgreement cannot be told from chance: " in figures_with(told, existence=none)
+
+
+def test_the_share_of_one_category_stands_beside_alpha_from_three_quarters_on(told):
+    assert "lower, as 80 % are cow" in figures_with(told, largest_category=("cow", 0.8))
+    assert "lower, as" not in figures_with(told, largest_category=("cow", 0.7))
+
+
+def test_pairs_below_the_threshold_are_one_warning(told):
+    assert "below IoU 0.5, joined by" not in figures_with(told)
+    place = replace(told.place, below_threshold=0.06)
+    assert "Warning: 6 % of the pairs counted as one object are" in figures_with(told, place=place)
 
 
 def test_a_figure_and_its_interval_are_one_cell():
@@ -106,8 +175,9 @@ def test_below_a_table_stands_what_columns_are_and_why_alpha_is_undefined():
 def test_joints_are_named_with_their_category_where_there_are_several():
     made = bboxqa.simulate(images=3, annotators=2, categories="cow,sheep")
     data = bboxqa.read_coco(people(made.document(), scatter=1), keypoints=True)
-    found = bboxqa.agree(data, similarity="keypoints", bootstrap=0).diagnose()
-    lines = [*story_lines(found, 100, diagnose=True)]
+    measured = bboxqa.agree(data, similarity="keypoints", bootstrap=0)
+    found = measured.diagnose()
+    lines = [*text_lines(measured, story=found, details=True)]
     heads = [lines[lines.index(title) + 1].split() for title in lines if title.startswith("Joint")]
     assert [head[: head.index("joint")] for head in heads] == [
         ["category"],
@@ -115,7 +185,9 @@ def test_joints_are_named_with_their_category_where_there_are_several():
     ]
 
 
-def test_every_threshold_has_its_verdict(data):
-    lines = list(text_lines(result_of(data, iou_threshold=(0.25, 0.5), min_alpha=0.2)))
-    assert lines[-3].startswith("IoU 0.25: alpha ")
-    assert lines[-1] == "IoU 0.5: alpha 0.0222 below threshold: 0.2"
+def test_several_thresholds_are_one_table_and_each_has_to_reach_the_gate(data):
+    result = result_of(data, iou_threshold=(0.25, 0.5), min_alpha=0.2)
+    lines = [*text_lines(result)]
+    assert "alpha at threshold 0.5 is 0.02, and 0.2 was asked for" in lines
+    place = lines.index("By threshold")
+    assert [line.split()[0] for line in lines[place + 1 : place + 4]] == ["IoU", "0.25", "0.5"]

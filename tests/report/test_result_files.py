@@ -67,14 +67,14 @@ def test_undefined_and_missing_are_empty_cells(tmp_path):
     ]
     pairs = (tmp_path / "out" / "pairs.csv").read_text().splitlines()
     reason = "no meaning: all annotations are of one category"
-    assert pairs[1] == f'0.5,"a,b",c,,{reason},1,0.0,,,,,'
+    assert pairs[1] == f'0.5,"a,b",c,,{reason},1,0.0,,,,'
     both = document(["x"], "k")
     both["annotations"].append({**both["annotations"][0], "id": 1, "annotator": "c"})
     source.write_text(json.dumps(both))
     result = agree_with(read_coco(source), AgreeSettings(bootstrap=0))
     write_folder(result, summary(result), tmp_path / "same")
     pairs = (tmp_path / "same" / "pairs.csv").read_text().splitlines()
-    assert pairs[1] == '0.5,"a,b",c,,undefined: no two values that could differ,1,1.0,,,1.0,1.0,0.0'
+    assert pairs[1] == '0.5,"a,b",c,,undefined: no two values that could differ,1,1.0,,,1.0,1.0'
 
 
 def test_categories_are_no_formulas_of_a_spreadsheet(tmp_path):

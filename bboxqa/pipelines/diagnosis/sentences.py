@@ -32,7 +32,7 @@ TEMPLATES = {
     ),
     "worst": "{who} matches the others {how}: F1 {size:2}{others}",
     "idle": "{who} drew nothing in {images} (the others drew {objects} there)",
-    "miss_rate": "{who} misses {size:%} of the objects that most others drew{others}",
+    "miss_rate": "{who} misses {size:%} of what most others drew{others}",
     "miss_rate of some": ("{who} misses {what}: {inside} {where}, {outside} {elsewhere}{others}"),
     "extra_rate": "most others did not draw {size:%} of what {who} drew{others}",
     "class_share": (
@@ -43,7 +43,7 @@ TEMPLATES = {
         "{who} names {what} otherwise than the others: {inside} {where}, {outside} {elsewhere}"
         "{others}"
     ),
-    "calls": "{who} calls {first} {second} in {size:%} of the cases{back}",
+    "calls": "{who} calls {first} {second} in {size:%} of cases{back}",
     "twice_rate": "{who} draws {size:%} of their objects twice{others}",
     "split_rate": "{who} splits {size:%} of their objects into parts{others}",
     "merge_rate": (
@@ -72,8 +72,7 @@ TEMPLATES = {
     # Places
     "offset": "{who} draws boxes {words} than {other}{cost}",
     "either offset": (
-        "either {who} {draw} boxes {words}, or {other} {do} the reverse: it is unknown who is right"
-        "{cost}"
+        "{who} {draw} boxes {words}, or {other} {do} the reverse (unknown which){cost}"
     ),
     "imprecise": (
         "{who} places {places} less precisely: their mean {what} with matched {places} is {size:2}"
@@ -166,11 +165,11 @@ class Diagnosed:
 
     def instead(self, condition: str, gain: float) -> str:
         """Return what alpha, or F1 where alpha is undefined, would be; "" if it is shown alike."""
-        own, what = self.part.alpha, "alpha would be"
+        own, what = self.part.alpha, "alpha"
         if isnan(own):
-            own, what = self.part.existence.f1, "F1 would be about"
+            own, what = self.part.existence.f1, "F1 about"
         before, after = f"{own:z.2f}", f"{min(own + gain, 1.0):z.2f}"
-        return "" if before == after else f"; {condition}, {what} {after} and not {before}"
+        return "" if before == after else f" ({condition}, {what} {before}→{after})"
 
     def of_pairs(self, name: str, column: str) -> FloatArray:
         """Return a figure of the pairs of annotators without one of them."""

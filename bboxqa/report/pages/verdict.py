@@ -158,15 +158,18 @@ def _level(part: Record, similarity: str) -> str:
 
 
 def _told_level(figures: Record, levels: Mapping[str, int]) -> str:
-    """Return the lowest level, the figures that have it, and the bound of the next one."""
+    """Return the lowest level, and which figure is farthest below the next one."""
     lowest = max(levels.values())
-    reasons = []
-    for name in (each for each, level in levels.items() if level == lowest):
-        bound = LEVELS[name][max(lowest - 1, 0)]
-        shown = _below(bound, figures[name], number, 2)
-        better = f"{_LEVEL_NAMES[max(lowest - 1, 0)]} from {number(bound)} on"
-        reasons.append(f"{_BECAUSE[name][lowest]} ({name} {shown}, {better})")
-    return f"Agreement is {_LEVEL_NAMES[lowest]}, because annotators {joined(reasons)}"
+    if not lowest:
+        bounds = joined([f"{name} from {number(LEVELS[name][0])}" for name in levels])
+        reasons = joined([_BECAUSE[name][0] for name in levels])
+        return f"Agreement is good, because annotators {reasons} ({bounds})"
+    bound_of = {name: LEVELS[name][lowest - 1] for name in levels if levels[name] == lowest}
+    least = min(bound_of, key=lambda name: figures[name] / bound_of[name])
+    shown = _below(bound_of[least], figures[least], number, 2)
+    better = f"{_LEVEL_NAMES[lowest - 1]} from {number(bound_of[least])}"
+    what = f"{_LEVEL_NAMES[lowest]}, because annotators {_BECAUSE[least][lowest]}"
+    return f"Agreement is {what} ({least} {shown}, {better})"
 
 
 def _below(limit: float, value: float, shown: Callable[[float, int], str], digits: int) -> str:
