@@ -77,16 +77,13 @@ def _two_names(document: Document) -> Iterator[Defect]:
             np.intersect1d(left[left >= 0], right[right >= 0]).size
         )
         if is_same and len(rows):
-            yield _of(
-                document,
-                "annotations",
-                rows,
-                second,
+            found = [columns.annotator_names[codes[key][rows[0]]] for key in (first, second)]
+            what = (
                 f"{count(len(rows), 'annotation')} with one annotator under {shortened(first)} and "
-                f"another under {shortened(second)}; expected the same",
-                found=[columns.annotator_names[codes[key][rows[0]]] for key in (first, second)],
-                expected="one annotator, whichever key is read",
+                f"another under {shortened(second)}; expected the same"
             )
+            expected = "one annotator, whichever key is read"
+            yield _of(document, "annotations", rows, second, what, expected, found)
 
 
 def _unnamed(document: Document, authors: Authorship) -> Iterator[Defect]:
@@ -101,16 +98,11 @@ def _unnamed(document: Document, authors: Authorship) -> Iterator[Defect]:
         return
     others = (k for k in ANNOTATOR_KEYS if k != key and (columns.annotator[k][rows] >= 0).any())
     other = next(others, "") if name == "annotations" else ""
-    yield _of(
-        document,
-        name,
-        rows,
-        key,
+    what = (
         f"{len(rows):,} of {count(int(sound.sum()), name[:-1])} do not name their annotator under "
-        f"{shortened(key)}{f' (some have {shortened(other)})' if other else ''}; expected it on "
-        "all",
-        expected=f"{key} on every {name[:-1]}",
+        f"{shortened(key)}{f' (some have {shortened(other)})' if other else ''}; expected it on all"
     )
+    yield _of(document, name, rows, key, what, f"{key} on every {name[:-1]}")
 
 
 def _malformed_lists(document: Document) -> Iterator[Defect]:
@@ -118,17 +110,13 @@ def _malformed_lists(document: Document) -> Iterator[Defect]:
     found = [(row, *image_list(image)) for row, image in enumerate(document.images.values)]
     odd = [(row, key, value) for row, key, value in found if key and names_in(value) is None]
     if odd:
-        _, key, value = odd[0]
-        yield _of(
-            document,
-            "images",
-            [row for row, *_ in odd],
-            key,
+        key, value, rows = odd[0][1], shortened(odd[0][2]), [row for row, *_ in odd]
+        what = (
             f"{shortened(key)} of {count(len(odd), 'image')} is neither a list of names nor an "
-            f"object with names as keys, such as {shortened(value)}",
-            found=shortened(value),
-            expected='a list of names, or an object {"name": …}',
+            f"object with names as keys, such as {value}"
         )
+        expected = 'a list of names, or an object {"name": …}'
+        yield _of(document, "images", rows, key, what, expected, value)
 
 
 def _composed_names(document: Document) -> Iterator[Defect]:
@@ -143,19 +131,11 @@ def _composed_names(document: Document) -> Iterator[Defect]:
         value = document.record(row).get(first)
         values[row] = value.get(rest) if rest and type(value) is dict else value
     for kind, words in ((list, "a list"), (dict, "an object")):
-        odd = [row for row, value in values.items() if type(value) is kind]
-        if odd:
-            value = shortened(values[odd[0]])
-            yield _of(
-                document,
-                "annotations",
-                odd,
-                key,
-                f"{count(len(odd), 'annotation')} with {words} under {shortened(key)}, such as "
-                f"{value}; expected the name of one annotator",
-                found=value,
-                expected="a name",
-            )
+        if odd := [row for row, value in values.items() if type(value) is kind]:
+            value, n = shortened(values[odd[0]]), count(len(odd), "annotation")
+            what = f"{n} with {words} under {shortened(key)}, such as {value}"
+            what += "; expected the name of one annotator"
+            yield _of(document, "annotations", odd, key, what, "a name", value)
 
 
 def _spellings(document: Document, authors: Authorship) -> Iterator[Defect]:
@@ -201,15 +181,12 @@ def _no_author(document: Document, authors: Authorship) -> Iterator[Defect]:
     rows = np.flatnonzero(np.bincount(authors.asked[:, 0], minlength=len(authors.picture)) > 1)
     if len(rows):
         key = image_list(document.images.values[int(rows[0])])[0]
-        yield _of(
-            document,
-            "images",
-            rows,
-            key,
+        what = (
             f"{count(len(rows), 'image')} with several annotators under {shortened(key)}, but no "
-            "annotation names its own; expected an annotator on each annotation",
-            expected="a key such as annotator on every annotation",
+            "annotation names its own; expected an annotator on each annotation"
         )
+        expected = "a key such as annotator on every annotation"
+        yield _of(document, "images", rows, key, what, expected)
 
 
 def _uninvited(document: Document, _settings: ValidateSettings) -> Checked:

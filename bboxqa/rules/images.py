@@ -302,8 +302,8 @@ RULES = (
         scope="images",
         breaks="Training stops in the middle of an epoch, or the lower part of the image is grey.",
         explanation="""The file is empty, truncated, not an image, or has more than a gigapixel.
-            Copy or download it again. Large JPEG, TIFF and JPEG 2000 images are decoded in part,
-            and only the header of progressive JPEG and some other formats is read.""",
+            Copy or download it again. Of images above 89 megapixels, only JPEG and PNG are read
+            beyond the header.""",
         bad=_one("half-downloaded.jpg"),
         good=_one("whole.jpg"),
         check=_undecodable,

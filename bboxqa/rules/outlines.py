@@ -323,41 +323,6 @@ def _from_lowest(xy: FloatArray) -> FloatArray:
     return min(forward, backward, key=lambda ring: ring.tolist()) + 0.0
 
 
-def _round_twice(document: Document, _settings: ValidateSettings) -> Checked:
-    """P009: rings that go round the same points several times."""
-    rings = document.annotations.rings
-    # Such a ring touches itself everywhere.
-    invalid = np.flatnonzero(document.once(ring_states) == RingState.INVALID).tolist()
-    periods = {ring: n for ring in invalid if (n := _period(ring_xy(rings, ring)))}
-
-    def turns(ring: int) -> int:
-        return len(ring_xy(rings, ring)) // periods[ring]
-
-    def says(ring: int) -> str:
-        n_points = len(np.unique(ring_xy(rings, ring)[: periods[ring]], axis=0))
-        return f"polygon goes round its {n_points} points {turns(ring)} times"
-
-    def edits(ring: int) -> tuple[Edit, ...]:
-        raw = document.record(int(rings.row[ring]))["segmentation"][int(rings.place[ring])]
-        return _edit_ring(document, ring, raw[: 2 * periods[ring]])
-
-    yield _of_rings(document, [*periods], says, expected="once", found=turns, edits=edits)
-
-
-def _period(xy: FloatArray) -> int:
-    """Return the number of points after which a ring repeats itself; 0 if it does not."""
-    again = np.flatnonzero((xy[1:] == xy[0]).all(axis=1)) + 1
-    if len(again) == 0:
-        return 0
-    if 2 * (int(again[0]) + 1) <= len(xy) and (xy[again[0] + 1] == xy[0]).all():
-        # Each round is closed.
-        period, n_points = int(again[0]) + 1, len(xy)
-    else:
-        period, n_points = int(again[0]), len(xy) - (again[-1] == len(xy) - 1)
-    repeated = n_points >= 2 * period >= 6 and n_points % period == 0
-    return period if repeated and (xy[period:n_points] == xy[: n_points - period]).all() else 0
-
-
 def _outline(*rings: list[int], **more: Any) -> dict[str, Any]:
     """Return an example of one annotation with an outline."""
     return {"annotations": [{"segmentation": list(rings), **more}]}
@@ -422,7 +387,7 @@ RULES = (
         check=_crossing,
         needs=("rings",),
         fix="unsafe",
-        requires=("O004", "P009"),
+        requires=("O004",),
     ),
     rule(
         "P006 warning: outline extends beyond its image",
@@ -460,17 +425,6 @@ RULES = (
         bad=_outline(_RING, _OTHER, [*_RING[2:], 10, 10], **_BOTH),
         good=_outline(_RING, _OTHER, **_BOTH),
         check=_repeated,
-        needs=("rings",),
-        fix="safe",
-    ),
-    rule(
-        "P009 error: polygon goes round its points twice",
-        breaks="By pycocotools' even-odd rule the mask is empty; the formula gives twice the area.",
-        explanation="""The points of one polygon are followed by the same points again, in the same
-            list. The fix keeps the first round.""",
-        bad=_outline(_OTHER + _OTHER, **_BOTH),
-        good=_outline(_OTHER, **_BOTH),
-        check=_round_twice,
         needs=("rings",),
         fix="safe",
     ),

@@ -51,8 +51,6 @@ _STARTS = {
     b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF",
     b"II*\0": "TIFF", b"MM\0*": "TIFF", b"BM": "BMP",
 }  # fmt: skip
-# The side in pixels of the last corner, which is decoded to find out whether a TIFF is whole.
-_WINDOW = 16
 # The tags of width and height in TIFF.
 _WIDTH, _HEIGHT = 256, 257
 
@@ -391,8 +389,8 @@ class ImageContent:
 def read_picture(path: Path) -> ImageContent:
     """Return the content of a regular file, with the problem if it cannot be decoded.
 
-    Images with more than 89 megapixels are decoded in part, and images with more than a gigapixel
-    not at all.
+    Of images with more than 89 megapixels, only JPEG and PNG are read beyond the header, and none
+    with more than a gigapixel.
     """
     try:
         with path.open("rb") as file:
@@ -402,11 +400,13 @@ def read_picture(path: Path) -> ImageContent:
             file.seek(0)
             head = file.read(12)
             file.seek(0)
-            driver = RASTERS.get(head[:4])
             with silent_libtiff():
-                found = _with_pillow(file, in_parts=driver is not None)
-        if found is None and driver is not None:
-            found = _with_rasterio(path, driver)
+                found = _with_pillow(file)
+        if found is None and (driver := RASTERS.get(head[:4])) is not None:
+            with opened_raster(path, driver) as raster:
+                if raster is not None:
+                    size = (int(raster.width), int(raster.height))
+                    found = ImageContent(block_problem(raster), stored=size, shown=size)
         unknown = ImageContent("it is not an image of a known format, or its header is broken")
         is_webp = head[:4] == b"RIFF" and head[8:] == b"WEBP"
         named = (name for start, name in _STARTS.items() if head.startswith(start))
@@ -416,8 +416,8 @@ def read_picture(path: Path) -> ImageContent:
         return ImageContent(f"the file cannot be read: {reason_of(error)}")
 
 
-def _with_pillow(file: BinaryIO, *, in_parts: bool) -> ImageContent | None:
-    """Return the content of a file read with Pillow; None for an unknown or too large image."""
+def _with_pillow(file: BinaryIO) -> ImageContent | None:
+    """Return the content of a file read with Pillow; None for an unknown image."""
     from PIL import UnidentifiedImageError
 
     try:
@@ -430,8 +430,6 @@ def _with_pillow(file: BinaryIO, *, in_parts: bool) -> ImageContent | None:
                     f"{MOST_PIXELS:,} are allowed"
                 )
                 return replace(found, problem=problem)
-            if n_pixels > MOST_WHOLE and in_parts:
-                return None
             return _decoded(image, found, is_large=n_pixels > MOST_WHOLE)
     except UnidentifiedImageError:
         return None
@@ -478,25 +476,3 @@ def _decoded(image: Any, found: ImageContent, *, is_large: bool) -> ImageContent
         is_cut = (is_large and is_png) or "truncated" in reason.lower()
         return replace(found, problem=reason, truncated=is_cut)
     return found
-
-
-def _with_rasterio(path: Path, driver: str) -> ImageContent | None:
-    """Return the size of a raster after reading its last pixels; None if it is not a raster."""
-    from rasterio.errors import RasterioError
-    from rasterio.windows import Window
-
-    with opened_raster(path, driver) as raster:
-        if raster is None:
-            return None
-        size = (int(raster.width), int(raster.height))
-        found = ImageContent(stored=size, shown=size)
-        if problem := block_problem(raster):
-            return replace(found, problem=problem)
-        left, top = max(size[0] - _WINDOW, 0), max(size[1] - _WINDOW, 0)
-        try:
-            raster.read(1, window=Window(left, top, size[0] - left, size[1] - top))
-        except (RasterioError, OSError, ValueError) as error:
-            # rasterio's exception only refers to its cause for details.
-            problem = reason_of(error.__cause__ or error)
-            return replace(found, problem=problem, truncated=True)
-        return found

@@ -180,17 +180,6 @@ def test_a_ring_that_is_there_twice(again):
     assert [(edit.action, edit.pointer) for edit in found.edits] == [("remove", found.pointer)]
 
 
-@pytest.mark.parametrize("turns", [2, 3])
-@pytest.mark.parametrize("closed", [[], SQUARE[:2]])
-def test_a_ring_that_goes_round_several_times(turns, closed):
-    other = [60, 10, 80, 10, 80, 40]
-    content = outline([other, SQUARE * turns + closed], bbox=[10, 10, 70, 30])
-    (found,) = [each for each in findings(content) if each.code[0] in "PB"]
-    assert (found.code, found.pointer) == ("P009", "/annotations/0/segmentation/1")
-    assert found.message == f"polygon goes round its 4 points {turns} times; expected once"
-    assert found.edits[0].value == SQUARE
-
-
 def test_boxes_beyond_their_image_follow_if_they_lie_elsewhere_than_their_outlines():
     boxes = [[60 + n, 50, 20, 30] for n in range(8)] + [[95, 10, 20, 30], [99, 50, 20, 30]]
     wrong = [{"segmentation": [SQUARE], "bbox": box, "area": 600} for box in boxes]
