@@ -77,5 +77,7 @@ class Diagnosis(Story):
     """The annotations of these objects as a COCO document."""
     worst_images: Mapping[str, Any]
     """The images that cost the most agreement, with their objects and all their annotations."""
+    suggestion: str
+    """The line on the threshold that the data suggest; "" if they suggest none."""
     to_review: tuple[ReviewItem, ...] = ()
     """Who should look at which of these objects again, in order of gain."""

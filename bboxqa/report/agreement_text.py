@@ -118,7 +118,7 @@ def text_lines(
     if story is not None:
         n_words = sum(len(line.split()) for line in (*above, *figures, *last))
         n_words -= _WORDS_OF_ONE * max(0, result.n_annotators - _FEW)
-        told = [*_sentences(story, _MOST_WORDS - n_words, first, details=details)]
+        told = [*_sentences(story, _MOST_WORDS - n_words, details=details)]
         told += [""] * bool(told)
     lines = [*above, *told, *figures, *tables, *last]
     yield from lines
@@ -157,15 +157,10 @@ def _warnings(result: MeasuredAgreement, story: Story | None) -> Iterator[str]:
     yield from (line for line in (story.warnings if story else ()) if line not in result.notes)
 
 
-def _sentences(
-    story: Story, n_words: int, part: ThresholdResult, *, details: bool
-) -> Iterator[str]:
+def _sentences(story: Story, n_words: int, *, details: bool) -> Iterator[str]:
     """Yield who and what lowers agreement: as many sentences as have room, all with `details`."""
-    if is_by_chance(figures_at(part)) and not details:
-        return
-    # The last one of a diagnosis is about the threshold.
-    lines = story.story[:-1] if isinstance(story, Diagnosis) and not details else story.story
-    for place, line in enumerate(lines):
+    hidden = story.suggestion if isinstance(story, Diagnosis) and not details else None
+    for place, line in enumerate(line for line in story.story if line != hidden):
         n_words -= len(line.split())
         if not details and (place == _SENTENCES or (n_words < 0 and place >= _LEAST)):
             return

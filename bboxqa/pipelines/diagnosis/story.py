@@ -96,7 +96,7 @@ def story_of(of: Diagnosed) -> list[Line]:
     found = _with_kinds(of, found, [*objects.kind_findings(of, named=named and judged)], strangers)
     found = sorted(_with_worst(found, worst), key=lambda each: (each.kind == "kind", -each.weight))
     first += [each.line for each in objects.agreement_findings(of)]
-    is_told = any("is unknown" in each.line.text for each in found)
+    is_told = any("unknown" in each.line.text for each in found)
     last = [Line(text) for text in limits(of, judged=judged or is_told)]
     return [*first, *_fitted(found, _MOST - len(first) - len(last)), *last]
 
@@ -293,8 +293,9 @@ def diagnosed(
         progress=progress,
     )
     parts = _story_parts(of, images, result)
-    if not found.separation.choice.reason:
-        parts["lines"] = (*parts["lines"], Line(found.text))
+    suggestion = "" if found.separation.choice.reason else found.text
+    if suggestion:
+        parts["lines"] = (*parts["lines"], Line(suggestion))
     return Diagnosis(
         **parts,
         tables={
@@ -307,6 +308,7 @@ def diagnosed(
         review=queue.objects,
         review_document=review_document(images.data, queue),
         worst_images=worst_images(of.part, of.matched, n_images),
+        suggestion=suggestion,
         to_review=review_items(images.data, queue),
     )
 
