@@ -89,6 +89,9 @@ def dependence(
         likelihood = _likelihood(k, n) + _likelihood(n_failed - k, n_cases - n)
         excess = 2 * (likelihood - _likelihood(n_failed, n_cases))
         excess[np.minimum(n, n_cases - n) < _FEWEST] = 0
+        if name == CATEGORY:
+            # A category is told where errors are frequent, not where they are rare.
+            excess[k * n_cases < n * n_failed] = 0
         place = int(excess.argmax()) if len(excess) else 0
         if len(excess) and excess[place] > 0 and excess[place] - 2 * log(len(excess)) > best:
             p_value = len(excess) * n_tests * erfc(sqrt(float(excess[place]) / 2))
@@ -100,7 +103,6 @@ def dependence(
             rates = (inside, outside) if below else (outside, inside)
             best = excess[place] - 2 * log(len(excess))
             clear = p_value <= _ALARM and rates[0] >= _LEAST_RATIO * rates[1]
-            clear &= below or name != CATEGORY
             found = Dependence(name, float(tried[place]), below, *rates) if clear else None
     return found
 

@@ -67,6 +67,8 @@ def kind_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
                 "above_all": above_all(who, "those of "),
             }
             settled = of.instead("without that", float(gain.value[place]))
+            if not settled:
+                continue
             weight = float(share.value[place])
             yield Finding("kind", (*who,), gain.at(place), weight, values, kind, gain=settled)
 
@@ -115,7 +117,20 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         else:
             values = {"first": both[0], "second": both[1], "n": n, "gain": more}
             values["above_all"] = above_all(who)
+            values["explained"] = {name: _explained(of, name, both) for name in of.names}
             yield Finding("confusion", (*who,), share.at(place), weight, values)
+
+
+def _explained(of: Diagnosed, who: str, both: tuple[str, str]) -> float:
+    """Return the share of the unequal categories of an annotator that are these two."""
+    matrix = of.tables["confusion_matrix"]
+    category, others = matrix["category"], matrix["others"]
+    unequal = (matrix["annotator"] == who) & (category != others)
+    unequal &= (category != NO_BOX) & (others != NO_BOX)
+    n = matrix["n"][unequal]
+    return float(
+        n[(np.isin(category, both) & np.isin(others, both))[unequal]].sum() / max(n.sum(), 1)
+    )
 
 
 def _of_caller(of: Diagnosed, who: str, both: tuple[str, str], weight: float) -> Finding:
@@ -129,8 +144,7 @@ def _of_caller(of: Diagnosed, who: str, both: tuple[str, str], weight: float) ->
         cases.append((n / max(int(own["n"][there].sum()), 1), n, first, second))
     (share, n, first, second), back = sorted(cases, reverse=True)
     values: dict[str, Any] = {"first": first, "second": second, "back": ""}
-    n_wrong = own["n"][(own["others"] != own["category"]) & (own["others"] != NO_BOX)].sum()
-    values["explained"] = (n + back[1]) / max(int(n_wrong), 1)
+    values["explained"] = {who: _explained(of, who, both)}
     if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
         values["back"] = f", and {second} {first} in {in_percent(back[0])}"
     nothing = float("nan")

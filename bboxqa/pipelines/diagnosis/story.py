@@ -1,6 +1,6 @@
 """The story and the diagnosis of a result: a few sentences, what concerns most objects first."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -94,11 +94,16 @@ def story_of(of: Diagnosed) -> list[Line]:
     found = [each for each in found if each.owner not in strangers]
     found = _without_explained(found)
     found = _with_kinds(of, found, [*objects.kind_findings(of, named=named and judged)], strangers)
-    found = sorted(_with_worst(found, worst), key=lambda each: (each.kind == "kind", -each.weight))
+    found = sorted(_with_worst(found, worst), key=_order)
     first += [each.line for each in objects.agreement_findings(of)]
     is_told = any("unknown" in each.line.text for each in found)
     last = [Line(text) for text in limits(of, judged=judged or is_told)]
     return [*first, *_fitted(found, _MOST - len(first) - len(last)), *last]
+
+
+def _order(finding: Finding) -> tuple[bool, float]:
+    """Return what findings are sorted by: first who errs, then kinds of disagreement."""
+    return finding.kind in ("kind", "missed"), -finding.weight
 
 
 def _may_be_named(part: ThresholdResult, bootstrap: int, data: Dataset) -> bool:
@@ -168,8 +173,8 @@ def _without_explained(found: Sequence[Finding]) -> list[Finding]:
     """Return findings without shares of unequal categories that confusions explain."""
     explained: dict[str, float] = {}
     for each in found:
-        if each.kind == "calls":
-            explained[each.owner] = explained.get(each.owner, 0) + each.values["explained"]
+        for who, share in each.values.get("explained", {}).items():
+            explained[who] = explained.get(who, 0) + share
     return [
         each for each in found
         if not (each.kind.startswith("class_share") and explained.get(each.owner, 0) >= _MOSTLY)
@@ -177,7 +182,7 @@ def _without_explained(found: Sequence[Finding]) -> list[Finding]:
 
 
 def _with_kinds(
-    of: Diagnosed, found: Sequence[Finding], kinds: Sequence[Finding], strangers: Container[str]
+    of: Diagnosed, found: Sequence[Finding], kinds: Sequence[Finding], strangers: Collection[str]
 ) -> list[Finding]:
     """Return findings and the kinds of disagreement that they do not explain.
 
@@ -189,12 +194,21 @@ def _with_kinds(
     for kind in kinds:
         name = KINDS[kind.cause or 0]
         own = [each for each in found if each.cause == kind.cause and each.owner]
+        of_two = [each for each in found if each.kind == "missed" and kind.cause == Kind.MISSED]
+        if of_two:
+            found[found.index(of_two[0])] = replace(of_two[0], gain=kind.gain)
+            continue
         named = {each.owner for each in own}
         is_own = table["kind"] == name
         n = dict(zip(table["annotator"][is_own], table["n_objects"][is_own].tolist(), strict=True))
-        explained = sum(n.get(who, 0) for who in n if who in named or who in strangers)
-        share = min(explained / max(n_of[name], 1), 1.0)
-        if len(own) == 1 and share >= people.MOSTLY:
+        own_share, share = (
+            sum(n[who] for who in n if who in these) / max(n_of[name], 1)
+            for these in (named, named | {*strangers})
+        )
+        if kind.cause == Kind.CLASS_CONFLICT:
+            n_confused = sum(each.values["n"] for each in found if each.kind == "confusion")
+            share = max(share, n_confused / max(n_of[name], 1))
+        if len(own) == 1 and own_share >= people.MOSTLY:
             harmless = str(own[0].values.get("cost", "")).startswith("; harmless")
             found[found.index(own[0])] = replace(own[0], gain="" if harmless else kind.gain)
         elif share < _MOSTLY:
