@@ -174,7 +174,7 @@ def test_pairs_are_cells_in_the_order_given_and_blank_where_nothing_is_shared():
     assert chart.rows == ["c", "a", "b"]
     assert sorted(texts(chart)) == ["0.50\n1,234", "0.50\n1,234", "–\n5", "–\n5"]
     assert [*filter(None, chart.legend)] == [
-        "blank: nothing to compare", "below the value: units of the pair"
+        "blank: nothing to compare", "below the value: objects that either drew"
     ]  # fmt: skip
 
 
@@ -294,7 +294,7 @@ def test_axes_show_the_figures_of_the_first_threshold(result):
     ax = result.plot.intervals(Figure().subplots())
     assert list(ax.lines[0].get_xdata()) == [first.alpha]
     assert list(ax.lines[1].get_xdata()) == [first.existence.f1]
-    assert ax.get_yticklabels()[0].get_text() == "Alpha, pooled\nat least 0.8"
+    assert ax.get_yticklabels()[0].get_text() == "Alpha\nat least 0.8"
     ax = result.plot.pair_matrix(Figure().subplots(), figure="alpha")
     order = result.diagnose().tables["agreement_matrix"]["annotator"].tolist()
     assert [label.get_text() for label in ax.get_yticklabels()] == order

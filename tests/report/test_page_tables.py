@@ -1,6 +1,5 @@
 """Each value of a page is that of its own row and column in the files of the result."""
 
-import csv
 import json
 import re
 from html import unescape
@@ -128,18 +127,6 @@ def test_tables_of_the_diagnosis(name, key, tables, documents):
 def test_tables_of_the_summary(name, key, tables, documents):
     records = documents["summary"]["thresholds"][0][key]
     assert_is(tables[name], records[0], [[*each.values()] for each in records])
-
-
-@pytest.mark.parametrize(("name", "key"), (OF_DIAGNOSIS | OF_SUMMARY).items())
-def test_tables_are_those_of_the_csv_files(name, key, tables, folder):
-    with (folder / f"run/{key}.csv").open(newline="") as file:
-        records = [*csv.DictReader(file)]
-    columns, rows = tables[name]
-    assert len(rows) == len(records)
-    for row, record in zip(rows, records, strict=True):
-        assert {column: cell for column, (cell, _) in zip(columns, row, strict=True)} == {
-            column: record[column] for column in columns
-        }
 
 
 def test_files_settings_and_versions(tables, documents):

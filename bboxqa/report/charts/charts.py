@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any, Literal
 
 from bboxqa.core.text import count
-from bboxqa.model.diagnosis import NO_BOX
+from bboxqa.model.diagnosis import ALL_AGREE, NO_BOX
 from bboxqa.report.charts.chart import (
     BACK,
     DASHES,
@@ -72,7 +72,7 @@ _MOST_INTERVALS = 30
 _LINE, _MOST_LINES = 29, 3
 _DASHED = (3.7, 1.6)
 _APART = 0.22
-_LINES = {"alpha": "alpha, pooled", "f1": "existence: F1", "class_alpha": "class: alpha"}
+_LINES = {"alpha": "alpha", "f1": "existence: F1", "class_alpha": "class: alpha"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def intervals(
         return [{"value": record[key], "interval": record[ends]}]
 
     rows = [
-        _Row("Alpha, pooled", figure(threshold, "alpha"), 0, threshold["status"], min_alpha),
+        _Row("Alpha", figure(threshold, "alpha"), 0, threshold["status"], min_alpha),
         _Row("Existence: F1", figure(existence, "f1"), 1, "no objects", min_f1),
         _Row("Existence:\nabove chance", figure(existence, "alpha", "alpha_interval"), 1,
              existence["reason"] or ""),
@@ -289,7 +289,8 @@ def decomposition(rows: Rows) -> Chart:
     for place, row in enumerate(rows):
         share = json_figure(row, "share_any")
         low, high = (100 * each for each in share["interval"] or [share["value"] or 0] * 2)
-        marks.append(bar(0, 100 * (share["value"] or 0), place, SERIES[0 if place else 2]))
+        color = SERIES[2 if row["kind"] == ALL_AGREE else 0]
+        marks.append(bar(0, 100 * (share["value"] or 0), place, color))
         if share["interval"] is not None:
             marks.append(span(low, high, place, TEXT, 1.2, 1))
         ends.append(high)
@@ -363,7 +364,7 @@ def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"
     legend = [
         shown and f"{shown}, with most units",
         "blank: nothing to compare" if len(texts) < len(names) * (len(names) - 1) else "",
-        "below the value: units of the pair" if is_written else "darkest: 0, lightest: 1",
+        "below the value: objects that either drew" if is_written else "darkest: 0, lightest: 1",
     ]  # fmt: skip
     beside, below = (
         [short_name(name, most) for name in names] for most in (_LONGEST_BESIDE, _LONGEST_BELOW)

@@ -37,7 +37,7 @@ from bboxqa.report.pages.sections import (
     time_section,
     tracks_section,
 )
-from bboxqa.report.pages.verdict import verdict
+from bboxqa.report.pages.verdict import is_by_chance, verdict
 
 _SECTIONS = (
     causes_section, annotators_section, categories_section, reference_section, model_section,
@@ -140,7 +140,7 @@ def _send_back(documents: Documents, reference: str | None) -> tuple[str, str] |
     rows = [] if diagnosis is None else table_rows(diagnosis["tables"]["review_images"])
     target = ("--send-back", "again", "--to", "cvat")
     send = command(manifest, _defaults(), reference, target)
-    if not rows or not send:
+    if not rows or not send or is_by_chance(documents["summary"]["thresholds"][0]):
         return None
     n_objects = count(sum(row["n_objects"] for row in rows), "object")
     return f"{n_objects} in {count(len(rows), 'image')}, a file for each annotator", send

@@ -50,6 +50,7 @@ _LITTLE = (
     "Little is left to gain, less than 0.01 for each kind of disagreement: have the objects below "
     "checked, if each one counts."
 )
+_BY_CHANCE = "Look whether all annotators saw the same images, and had the same task."
 _NOTHING = "Nothing has to be settled: the annotators agree on all objects of these images."
 # The gain of a kind of disagreement below which it needs no new guideline.
 _LEAST_GAIN = 0.01
@@ -81,7 +82,8 @@ def verdict(summary: Record, settings: Record, diagnosis: Record | None) -> Verd
     part, similarity = summary["thresholds"][0], settings["similarity"]
     status, title, *more = headline(summary["thresholds"], settings)
     sentences = (*more, *_figures(part, similarity), *_reference(part))
-    return Verdict(status, title, sentences, _next_step(diagnosis, similarity))
+    advice = _BY_CHANCE if is_by_chance(part) else _next_step(diagnosis, similarity)
+    return Verdict(status, title, sentences, advice)
 
 
 def headline(parts: Sequence[Record], settings: Record) -> tuple[str, ...]:
