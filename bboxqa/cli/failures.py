@@ -3,9 +3,10 @@
 import os
 import re
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from signal import SIGINT
+from typing import Any
 
 import click
 
@@ -41,6 +42,24 @@ def print_or_write(text: str, path: Path | None) -> None:
         click.echo(text, nl=False)
     else:
         write_output(path, text)
+
+
+def in_format(
+    output_format: str,
+    found: Any,
+    views: tuple[Callable[..., str], Callable[[Any], Any], Callable[[Any], Iterable[str]]],
+    *,
+    raw: bool,
+) -> str:
+    """Return a result by one of its views: csv, a value for JSON, or lines of text."""
+    csv, value, lines = views
+    if output_format == "csv":
+        return csv(found, raw=raw)
+    if output_format == "json":
+        from bboxqa.report.encodings import json_text
+
+        return json_text(value(found))
+    return "".join(f"{line}\n" for line in lines(found))
 
 
 def refuse_options(*cases: tuple[object, str]) -> None:

@@ -235,12 +235,10 @@ def option_of(typed: str, group: str, text: str, to: str = "", **more: Any) -> _
 
     `to` is the name of the parameter where it differs.
     """
-    *names, last = typed.split(" ")
-    if last.startswith("-"):
-        names.append(last)
-    else:
-        more["metavar"] = last
-    return option(*names, *filter(None, [to]), group=group, help=text, **more)
+    words = typed.split(" ")
+    names = [word for word in words if word.startswith("-")]
+    metavar = " ".join(words[len(names) :]) or None
+    return option(*names, *filter(None, [to]), group=group, metavar=metavar, help=text, **more)
 
 
 _SHARED: dict[str, _Decorator[Any]] = {

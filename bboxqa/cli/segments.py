@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import print_or_write, refuse_inputs
+from bboxqa.cli.failures import in_format, print_or_write, refuse_inputs
 from bboxqa.cli.options import (
     COMPARE,
     READ,
@@ -14,61 +14,48 @@ from bboxqa.cli.options import (
     choice_option,
     files_argument,
     format_option,
-    option,
+    option_of,
     options,
     resampling_options,
 )
 
 if TYPE_CHECKING:
-    from bboxqa.model.ratings import TaskEstimates
+    from collections.abc import Iterator
+
     from bboxqa.pipelines.ratings.timeline import TierAgreement
 
 _LONGEST_MS = 10**12
 
 
+_OPTIONS = options(
+    choice_option(
+        "--unit", ("auto", "ms", "s"),
+        "Unit of times without a colon; auto decides by the names of columns and the numbers",
+        "auto", group=READ,
+    ),
+    option_of("--duration MS", READ,
+        "Length of the recordings in milliseconds; default up to the last segment.",
+        to="duration_ms", type=click.IntRange(1, _LONGEST_MS)),
+    option_of("--resolution MS", COMPARE,
+        "Compare one point in time every so many milliseconds; default 1.",
+        to="resolution_ms", type=click.IntRange(1, _LONGEST_MS), default=1),
+    choice_option(
+        "--support", ("all", "marked"),
+        "Compare all of the time, or only where somebody marked something", "all", group=COMPARE,
+    ),
+    choice_option(
+        "--overlaps", ("refuse", "first", "last", "longest"),
+        "Which of overlapping segments of one annotator counts", "refuse", group=COMPARE,
+    ),
+    resampling_options(", drawn from recordings"),
+    format_option("text", "json", "csv"),
+    "raw_csv", "written",
+)  # fmt: skip
+
+
 @click.command(cls=Command)
 @files_argument("FILE…")
-@choice_option(
-    "--unit",
-    ("auto", "ms", "s"),
-    "Unit of times without a colon; auto decides by the names of columns and the numbers",
-    "auto",
-    group=READ,
-)
-@option(
-    "--duration",
-    "duration_ms",
-    type=click.IntRange(1, _LONGEST_MS),
-    metavar="MS",
-    help="Length of the recordings in milliseconds; default up to the last segment.",
-    group=READ,
-)
-@option(
-    "--resolution",
-    "resolution_ms",
-    type=click.IntRange(1, _LONGEST_MS),
-    default=1,
-    metavar="MS",
-    help="Compare one point in time every so many milliseconds; default 1.",
-    group=COMPARE,
-)
-@choice_option(
-    "--support",
-    ("all", "marked"),
-    "Compare all of the time, or only where somebody marked something",
-    "all",
-    group=COMPARE,
-)
-@choice_option(
-    "--overlaps",
-    ("refuse", "first", "last", "longest"),
-    "Which of overlapping segments of one annotator counts",
-    "refuse",
-    group=COMPARE,
-)
-@resampling_options(", drawn from recordings")
-@format_option("text", "json", "csv")
-@options("raw_csv", "written")
+@_OPTIONS
 def segments(
     *,
     paths: tuple[Path, ...],
@@ -104,34 +91,35 @@ def segments(
         found = measure_segments(
             read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **given
         )
-    print_or_write(_formatted(found, output_format, raw_csv), output)
+    print_or_write(in_format(output_format, found, (_csv, _json, _lines), raw=raw_csv), output)
     return 0
 
 
-def _formatted(tiers: "list[TierAgreement]", output_format: str, raw_csv: bool) -> str:
-    from bboxqa.cli.stats import scale_label
-    from bboxqa.report.encodings import json_text
-    from bboxqa.report.stats_views import as_csv, as_json, label_lines, labels_json, text_lines
-
-    estimates = [tier.estimates for tier in tiers]
-    if output_format == "csv":
-        return as_csv([_with_labels(tier) for tier in tiers], raw=raw_csv)
-    if output_format == "json":
-        values = [
-            {**shown, "labels": labels_json(tier.labels)}
-            for shown, tier in zip(as_json(estimates), tiers, strict=True)
-        ]
-        return json_text(values)
-    lines = [
-        *text_lines(estimates, scale_label),
-        *label_lines([(tier.estimates.task or "", tier.labels) for tier in tiers]),
-    ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _with_labels(tier: "TierAgreement") -> "TaskEstimates":
-    """Return the coefficients of a tier, followed by the agreement on each label."""
+def _csv(tiers: "list[TierAgreement]", *, raw: bool) -> str:
+    """Return the coefficients of each tier, followed by the agreement on each label."""
     from dataclasses import replace
 
-    labels = {f"label {label.label}": label.agreement for label in tier.labels}
-    return replace(tier.estimates, coefficients={**tier.estimates.coefficients, **labels})
+    from bboxqa.report.stats_views import as_csv
+
+    estimates = []
+    for tier in tiers:
+        labels = {f"label {label.label}": label.agreement for label in tier.labels}
+        coefficients = {**tier.estimates.coefficients, **labels}
+        estimates.append(replace(tier.estimates, coefficients=coefficients))
+    return as_csv(estimates, raw=raw)
+
+
+def _json(tiers: "list[TierAgreement]") -> list[dict[str, Any]]:
+    from bboxqa.report.stats_views import as_json, labels_json
+
+    shown = as_json([tier.estimates for tier in tiers])
+    labels = ({"labels": labels_json(tier.labels)} for tier in tiers)
+    return [each | more for each, more in zip(shown, labels, strict=True)]
+
+
+def _lines(tiers: "list[TierAgreement]") -> "Iterator[str]":
+    from bboxqa.cli.stats import scale_label
+    from bboxqa.report.stats_views import label_lines, text_lines
+
+    yield from text_lines([tier.estimates for tier in tiers], scale_label)
+    yield from label_lines([(tier.estimates.task or "", tier.labels) for tier in tiers])

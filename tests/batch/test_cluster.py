@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 from signal import SIGKILL
 
 import pytest
@@ -22,9 +21,6 @@ distributed = pytest.importorskip("distributed", exc_type=ImportError)
 fsspec = pytest.importorskip("fsspec", exc_type=ImportError)
 from distributed.comm import CommClosedError  # noqa: E402
 from support import stores  # noqa: E402
-from support.cluster_work import (  # noqa: E402
-    square_or_die,
-)
 
 from bboxqa.batch import cluster  # noqa: E402
 from bboxqa.batch.cluster import (  # noqa: E402
@@ -32,7 +28,6 @@ from bboxqa.batch.cluster import (  # noqa: E402
     run_on,
 )
 
-TESTS = Path(__file__).parents[1]
 # Each of its processes imports all of Dask, for which a busy machine takes its time.
 _SECONDS_TO_START = 180
 SETTINGS = Settings({"iou_threshold": [0.5, 0.7], "bootstrap": 50}, {})
@@ -125,7 +120,6 @@ def ports():
     found = {protocol: stores.free_port() for protocol in stores.PROTOCOLS}
     values = {
         **stores.variables(found),
-        "PYTHONPATH": str(TESTS),
         "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1",
         # Workers that are replaced need not import all of Dask again.
         "DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "forkserver",
@@ -147,7 +141,7 @@ def address(ports, tmp_path_factory):
         ("scheduler", "--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0",
          *common),
         ("worker", "--nworkers", "2", "--nthreads", "1", "--local-directory", str(folder),
-         "--preload", "support.cluster_work", "--host", "127.0.0.1", *common),
+         "--host", "127.0.0.1", *common),
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch, (folder / "log.txt").open("w") as log:
         patch.setattr(cluster, "_SECONDS_TO_ANSWER", 60)
@@ -226,7 +220,7 @@ def test_a_scheduler_that_dies_is_told(address, monkeypatch):
     with connected(address) as client:
         monkeypatch.setattr(client, "nthreads", gone)
         with pytest.raises(ConfigError, match="the scheduler has closed"):
-            list(run_on(client, [(1, "")], square_or_die))
+            list(run_on(client, [1], abs))
 
 
 @pytest.fixture(scope="module", params=stores.PROTOCOLS)

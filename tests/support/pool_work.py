@@ -4,10 +4,6 @@ import os
 import time
 
 
-def double(task):
-    return 2 * task
-
-
 def note(task, folder):
     with (folder / str(task)).open("a") as file:
         file.write(f"{os.getpid()} {time.monotonic()}\n")
@@ -30,14 +26,6 @@ def wait_for_the_other(task, folder):
     return False
 
 
-def leave(task):
-    os._exit(3)
-
-
 def dawdle(task):
     time.sleep(task)
     return os.getpid()
-
-
-def echo(task):
-    return task
