@@ -1,5 +1,6 @@
 """`bboxqa agree`: how far annotators agree."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -128,8 +129,13 @@ def agree(
         result, diagnosis, out, page, inputs, {"details": diagnose, "raw_csv": raw_csv}
     )
     if send_back is not None and diagnosis is not None:
+        from bboxqa.pipelines.send_back import send_back as sent
+
         written.append(send_back)
-        notes = (*notes, *_sent(result, diagnosis, send_back, str(to)))
+        queue = diagnosis.review_document, diagnosis.to_review
+        file = shlex.quote(str(paths[0])) if len(paths) == 1 else "ORIGINAL"
+        todo = f"when they are done: bboxqa accept {file} {send_back} -o NEW.json"
+        notes = (*notes, *sent(result, *queue, send_back, str(to)), todo)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **more)
     show_notes(notes)
     if failure is not None:
@@ -218,16 +224,6 @@ def _check_sending(
         check_send_back(folder, to, _inputs_of(source), force=force)
         if key is not None:
             check_key(key, (folder,))
-
-
-def _sent(
-    result: "AgreementResult", diagnosis: "Diagnosis", folder: Path, to: str
-) -> tuple[str, ...]:
-    """Send objects back, and return notes on it."""
-    from bboxqa.pipelines.send_back import send_back
-
-    found = send_back(result, diagnosis.review_document, diagnosis.to_review, folder, to)
-    return (f"{folder}: {found.in_words()}", *found.notes)
 
 
 def _hides(report: Path, out: Path, *, split: bool) -> bool:

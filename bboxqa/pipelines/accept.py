@@ -249,7 +249,7 @@ class _Original:
         if document is None or document.origin is not None or document.is_results:
             raise DatasetError(
                 [f"{path}: is not COCO JSON, which takes over a review"],
-                f"bboxqa convert {path} original.json --to coco; measure and send back that file",
+                f"Convert what was measured: bboxqa convert {path} original.json --to coco",
             )
         reading = replace(
             AS_COMPARED, min_annotators=1, digest=False, outlines=True, keypoints=True,
@@ -266,17 +266,23 @@ class _Original:
         self.names = {id_number(each.id): clean(each.name) for each in self._file.categories}
         ids = (each["id"] for each in self._lists["categories"])
         self._categories = dict(zip(self.names.values(), ids, strict=True))
-        # Rows by annotator and image, and what they say.
+        # Rows of the images that were sent, by annotator and image, and what they say.
         self.rows: dict[tuple[str, str], list[int]] = {}
-        self.said: list[Record] = []
+        self.said: dict[int, Record] = {}
+        sent = {each.image for each in listed.objects}
         values = (columns.image_id, self._who.author[0], columns.category_id, columns.bbox)
         rows = zip(*(each.tolist() for each in values), strict=True)
         for row, (image, code, category, box) in enumerate(rows):
-            self.rows.setdefault((names[code], labels[image]), []).append(row)
-            own = str(self.records[row]["id"])
-            self.said.append({"id": own, "category": self.names[category], "bbox": box})
-        every = (*(each["id"] for each in self.said), *(each.id for each in listed.objects))
+            if (label := labels.get(image)) in sent:
+                self.rows.setdefault((names[code], label), []).append(row)
+                own = str(self.records[row]["id"])
+                self.said[row] = {"id": own, "category": self.names[category], "bbox": box}
+        every = (*(each["id"] for each in self.records), *(each.id for each in listed.objects))
         self._last_id = max(filter(None, map(whole_number, every)), default=0)
+        # A conversion may have numbered annotations anew: then boxes tell.
+        self._keeps_ids = True
+        n_found = [len(self._authors(listed.objects)) for self._keeps_ids in (False, True)]
+        self._keeps_ids = 2 * n_found[1] >= n_found[0]
         self._edits: list[Edit] = []
         self._new: dict[str, list[Record]] = {"categories": [], "annotations": []}
 
@@ -285,20 +291,32 @@ class _Original:
         if real in self._who.names:
             return real
         # Where files name nobody, or there are pseudonyms, ids and boxes tell.
-        votes = Counter(
-            author
-            for each in sent
-            for author, image in self.rows
-            if image == each.image and self.row_of(each, author, each.bbox) is not None
-        )
+        votes = Counter(self._authors(sent))
         best = [name for name, number in votes.items() if number == max(votes.values())]
         return best[0] if len(best) == 1 else None
 
+    def _authors(self, sent: Sequence[ReviewObject]) -> list[str]:
+        """Return who has the objects that were sent; an object may be that of several."""
+        images: dict[str, list[str]] = {}
+        for author, image in self.rows:
+            images.setdefault(image, []).append(author)
+        return [
+            author
+            for each in sent
+            for author in images.get(each.image, ())
+            if each.id is not None and self.row_of(each, author, each.bbox) is not None
+        ]
+
     def row_of(self, sent: ReviewObject, author: str, now: Sequence[float]) -> int | None:
         """Return the annotation that was sent, as it was or as it is now; None if none is."""
-        rows = [row for row in self.rows.get((author, sent.image), ())
-                if self.said[row]["id"] == str(sent.id)]  # fmt: skip
-        places = [{"bbox": each, "category": ""} for each in (sent.bbox, now)]
+        every = self.rows.get((author, sent.image), ())
+        places = [{"bbox": each, "category": sent.category} for each in (sent.bbox, now)]
+        if not self._keeps_ids:
+            rows = [row for row in every if any(is_same_shape(self.said[row], p) for p in places)]
+            return min(
+                rows, key=lambda row: self.said[row]["category"] != sent.category, default=None
+            )
+        rows = [row for row in every if self.said[row]["id"] == str(sent.id)]
         found = recognised(places, [self.said[row] for row in rows], by_id=False)
         return next((row for row, place in zip(rows, found, strict=True) if place >= 0), None)
 

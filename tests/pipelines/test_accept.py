@@ -248,6 +248,23 @@ def test_one_file_for_each_annotator(tmp_path):
     assert any(note.startswith("ann has nothing that was sent in") for note in found.notes)
 
 
+def test_files_of_tools_are_converted_to_accept_what_came_back(tmp_path):
+    cvat = tmp_path / "cvat"
+    bboxqa.convert(original(tmp_path), cvat, to="cvat", annotator_key="who", lossy=True)
+    review, whole = tmp_path / "review", tmp_path / "all.json"
+    run("agree", cvat, "--send-back", review, "--to", "cvat")
+    bboxqa.convert(cvat, whole, to="coco")
+    in_cvat(file_of(review, "ann"), lambda name, *box: box if name == "1.jpg" else None)
+    in_cvat(file_of(review, "bob"), lambda _image, box, _label: (box, "cat"))
+    found = bboxqa.accept(whole, review, tmp_path / "out.json")
+    assert {(each.image, each.annotator, each.what) for each in found.changes} == {
+        ("2.jpg", "bob", "renamed"),
+        ("4.jpg", "ann", "deleted"),
+    }
+    more = bboxqa.accept(tmp_path / "out.json", review, tmp_path / "more.json")
+    assert more.changes == ()
+
+
 def test_what_a_user_may_get_wrong(tmp_path):
     path, review = sent(tmp_path, "cvat")
     out = tmp_path / "out.json"
