@@ -285,44 +285,6 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Checked:
     )
 
 
-def _repeated(document: Document, _settings: ValidateSettings) -> Checked:
-    """P008: rings that have the points of an earlier ring of their outline."""
-    rings = document.annotations.rings
-    first: dict[tuple[int, bytes], int] = {}
-    repeats: dict[int, list[tuple[int, int]]] = {}
-    whole = np.flatnonzero((rings.n_numbers >= 6) & (rings.n_numbers % 2 == 0))
-    # Only rings of one length in one outline may be equal.
-    kind = rings.row[whole] * (1 + rings.n_numbers.max(initial=0)) + rings.n_numbers[whole]
-    _, of_ring, times = np.unique(kind, return_inverse=True, return_counts=True)
-    for ring in whole[times[of_ring] > 1].tolist():
-        row = int(rings.row[ring])
-        earlier = first.setdefault((row, _from_lowest(ring_xy(rings, ring)).tobytes()), ring)
-        if earlier != ring:
-            repeats.setdefault(row, []).append((ring, earlier))
-
-    def says(row: int) -> str:
-        other = rings.place[repeats[row][0][1]]
-        return f"polygon has the same points as polygon {other} of its outline"
-
-    yield Rows(
-        sorted(repeats),
-        says,
-        "annotations/segmentation",
-        "each once",
-        lambda row: len(repeats[row]),
-        lambda row: chain(*(_edit_ring(document, ring) for ring, _ in repeats[row])),
-        inner=lambda row: (int(rings.place[repeats[row][0][0]]),),
-    )
-
-
-def _from_lowest(xy: FloatArray) -> FloatArray:
-    """Return a ring that starts at its lowest point, towards the lower of both neighbours."""
-    start = int(np.lexsort((xy[:, 1], xy[:, 0]))[0])
-    forward = np.roll(xy, -start, axis=0)
-    backward = np.roll(forward[::-1], 1, axis=0)
-    return min(forward, backward, key=lambda ring: ring.tolist()) + 0.0
-
-
 def _outline(*rings: list[int], **more: Any) -> dict[str, Any]:
     """Return an example of one annotation with an outline."""
     return {"annotations": [{"segmentation": list(rings), **more}]}
@@ -415,17 +377,5 @@ RULES = (
         needs=("rings", "rles"),
         fix="unsafe",
         requires=("F004", "S015", "B014", "R002"),
-    ),
-    rule(
-        "P008 warning: polygon is in its outline twice",
-        breaks="""Sums of areas count the polygon twice, and filling by the even-odd rule leaves a
-            hole.""",
-        explanation="""Two polygons of one outline have the same points, in any direction. The fix
-            removes all but the first.""",
-        bad=_outline(_RING, _OTHER, [*_RING[2:], 10, 10], **_BOTH),
-        good=_outline(_RING, _OTHER, **_BOTH),
-        check=_repeated,
-        needs=("rings",),
-        fix="safe",
     ),
 )

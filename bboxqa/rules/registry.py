@@ -47,7 +47,7 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
     ("splits", "M008 M010", "files"),
     ("boxes", "B001 B002 B003 B004 B008 B009 B010 B011", "record"),
     ("box_layouts", "B005 B006 B007 B012 B014", "record"),
-    ("outlines", "P001 P002 P003 P004 P005 P006 P007 P008", "record"),
+    ("outlines", "P001 P002 P003 P004 P005 P006 P007", "record"),
     ("masks", "R001 R002 R003 R004 R007 R008", "record"),
     ("oriented", "O001 O004 O006 O009", "record"),
     ("keypoints", "K001 K002 K003 K004 K006", "record"),
@@ -64,7 +64,7 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
 RESERVED = frozenset(
     {
         "A005", "B013", "I008", "I009", "I010", "I011", "I012", "K005", "K007", "K008", "M013",
-        "O002", "O003", "O005", "O007", "O008", "P009", "R005", "R006", "T006", "T009",
+        "O002", "O003", "O005", "O007", "O008", "P008", "P009", "R005", "R006", "T006", "T009",
     }
 )  # fmt: skip
 """Codes of rules that are gone; they are never used for others."""

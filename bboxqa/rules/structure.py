@@ -16,7 +16,7 @@ from bboxqa.formats.raw_values import FARTHEST
 from bboxqa.formats.records import ID_KEYS, LISTS, whole_number
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import Checked, Rows, record_edit, summary, value_at
+from bboxqa.rules.base.reporting import Checked, Rows, record_edit, value_at
 from bboxqa.rules.base.rule import ABSENT, Defect, Rule, rule
 from bboxqa.rules.facts.boxes import figure
 from bboxqa.rules.facts.document import Document
@@ -304,7 +304,7 @@ def _area(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 def _size(document: Document, _settings: ValidateSettings) -> Checked:
-    """S007: sizes of images that are no whole numbers above 0, or far too small."""
+    """S007: sizes of images that are no whole numbers above 0."""
     values = document.images.values
     for key in ("width", "height"):
 
@@ -316,24 +316,6 @@ def _size(document: Document, _settings: ValidateSettings) -> Checked:
         sides = (value.get(key) if isinstance(value, dict) else 1 for value in values)
         odd = np.array([type(side) is not int or side <= 0 for side in sides], np.bool_)
         yield Rows(odd, at=f"images/{key}", expected="a whole number above 0", edits=edits)
-    too_small = document.is_too_small
-    if document.disk is not None:
-        # M003 compares the sizes of image files.
-        too_small = too_small & ~(document.disk.shown[:, 0] > 0)
-    rows = np.flatnonzero(too_small)
-    if not len(rows):
-        return
-    ends = document.annotations.bbox[np.append(too_small, False)[document.image]]
-    width, height = document.image_size[rows[0]]
-    right, bottom = (ends[:, :2] + ends[:, 2:]).max(0)
-    yield summary(
-        f"{len(rows):,} of {len(values):,} images are a few pixels large, such as "
-        f"{width:g} x {height:g}, and all their boxes ({len(ends):,}) end far outside, up "
-        f"to x {figure(right)}, y {figure(bottom)}; expected the sizes of the image files",
-        "images",
-        rows,
-        expected="the width and the height of the image file",
-    )
 
 
 def _name(document: Document, _settings: ValidateSettings) -> Checked:
@@ -481,9 +463,8 @@ RULES: tuple[Rule, ...] = (
     rule(
         "S007 error: width or height of an image is not a size",
         breaks="pycocotools cannot make masks, and loaders that scale boxes divide by the size.",
-        explanation="""The width or the height is not a whole number above 0, or far too small for
-            all boxes of the image. The fix writes "640" and 640.0 as 640. For other sizes, M003
-            reads the image files given by `--images`.""",
+        explanation="""The width or the height is not a whole number above 0. The fix writes "640"
+            and 640.0 as 640. For other sizes, M003 reads the image files given by `--images`.""",
         bad={"images": [{"width": "100"}]},
         good={"images": [{"width": 100}]},
         check=_size,

@@ -356,7 +356,6 @@ MUTATIONS = {
     "P005": p005,
     "P006": p006,
     "P007": update(one, {"bbox": [300, 200, 40, 40]}),
-    "P008": lambda d, rng: one(d, rng)["segmentation"].__imul__(2),
     "R001": lambda d, rng: mask(d, one(d, rng), swapped=True),
     "R002": lambda d, rng: mask(d, one(d, rng), total=int(rng.integers(1, 99))),
     "R003": crowds,

@@ -65,12 +65,6 @@ def copied_box(document):
     return len(by_size) if len(by_size) > 2 else 0
 
 
-def ring_twice(document):
-    """Write the polygon of an annotation twice."""
-    document["annotations"][3]["segmentation"] *= 2
-    return 1
-
-
 # What is wrong, in which original: the change, the code, and the words of the message.
 RECORD_DEFECTS = {
     "a visibility is 3": ("people", third_visibility, "K002", "is 3; expected"),
@@ -83,6 +77,5 @@ RECORD_DEFECTS = {
     "the skeleton joins a point that does not exist": (
         "people", skeleton(5, 17), "K006", "joins keypoint 17",
     ),
-    "a polygon is written twice": ("polygons", ring_twice, "P008", "polygon"),
     "a box is copied to images of other sizes": ("boxes", copied_box, "B014", "sizes"),
 }  # fmt: skip

@@ -12,7 +12,7 @@ from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Form
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import ANNOTATOR_KEYS, id_number, whole_number
-from bboxqa.rules.facts.measures import ring_areas, ring_bounds, too_small
+from bboxqa.rules.facts.measures import ring_areas, ring_bounds
 
 if TYPE_CHECKING:
     from bboxqa.formats.positions import Locator
@@ -190,17 +190,8 @@ class Document:
 
     @cached_property
     def size(self) -> FloatArray:
-        """(N, 2) float64. Width and height of the image of each annotation; NaN where unknown.
-
-        Sizes that are far too small for the boxes count as unknown.
-        """
-        sizes = np.where(self.is_too_small[:, None], np.nan, self.image_size)
-        return np.vstack([sizes, [[np.nan, np.nan]]])[self.image]
-
-    @cached_property
-    def is_too_small(self) -> BoolArray:
-        """(I,) bool. Whether an image is a few pixels large and all its boxes end far outside."""
-        return too_small(self.image_size, self.annotations.bbox, self.image)
+        """(N, 2) float64. Width and height of the image of each annotation; NaN where unknown."""
+        return np.vstack([self.image_size, [[np.nan, np.nan]]])[self.image]
 
     @cached_property
     def annotator_key(self) -> str | None:

@@ -2,44 +2,8 @@
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows, sum_by
+from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
 from bboxqa.formats.columns import Rings
-
-# An image with a shorter side of at most this many pixels hardly shows objects. Boxes that extend
-# to more than this multiple of its size belong to another image, as boxes in another layout or of
-# twice the size extend to 4 times at most.
-_TINY, _FAR_OUTSIDE = 8, 4.5
-
-
-def too_small(size: FloatArray, bbox: FloatArray, image: IndexArray) -> BoolArray:
-    """Return which images are only a few pixels large although all their boxes end far outside.
-
-    Parameters
-    ----------
-    size : (I, 2) float64
-        Width and height of images; NaN where unknown.
-    bbox : (N, 4) float64
-    image : (N,) int64
-        The image of each box; -1 for none.
-
-    Returns
-    -------
-    (I,) bool
-
-    Examples
-    --------
-    >>> size = np.array([[3.0, 1], [640, 480]])
-    >>> too_small(size, np.array([[250.0, 60, 63, 55], [250, 60, 63, 55]]), np.array([0, 1]))
-    array([ True, False])
-    """
-    tiny: BoolArray = size.min(axis=1) <= _TINY
-    if not tiny.any():
-        return tiny
-    rows = np.flatnonzero(np.append(tiny, False)[image])
-    far = (bbox[rows, :2] + bbox[rows, 2:] >= _FAR_OUTSIDE * size[image[rows]]).any(axis=1)
-    n_boxes, n_far = (np.bincount(image[some], minlength=len(size)) for some in (rows, rows[far]))
-    result: BoolArray = tiny & (n_boxes > 0) & (n_far == n_boxes)
-    return result
 
 
 def _following(values: FloatArray, offsets: IndexArray) -> FloatArray:

@@ -162,24 +162,6 @@ def test_any_outlines_can_be_looked_at_and_what_can_be_mended_stays_mended(many)
     assert [finding.message for finding in left if finding.fix] == []
 
 
-BLOCK = [10, 10, 30, 10, 30, 30, 10, 30]
-
-
-@pytest.mark.parametrize(
-    "again",
-    [BLOCK, [*BLOCK[4:], *BLOCK[:4]], [10, 30, 30, 30, 30, 10, 10, 10], [*BLOCK[:7], 30.0]],
-)  # fmt: skip
-def test_a_ring_that_is_there_twice(again):
-    other = [40, 10, 60, 10, 60, 30, 40, 30]
-    drawn = {"segmentation": [other, BLOCK, again], "bbox": [10, 10, 50, 20], "area": 800}
-    (found,) = findings({"annotations": [drawn]}, select=("B", "P"))
-    assert (found.code, found.pointer) == ("P008", "/annotations/0/segmentation/2")
-    assert found.message == (
-        "polygon has the same points as polygon 1 of its outline; expected each once"
-    )
-    assert [(edit.action, edit.pointer) for edit in found.edits] == [("remove", found.pointer)]
-
-
 def test_boxes_beyond_their_image_follow_if_they_lie_elsewhere_than_their_outlines():
     boxes = [[60 + n, 50, 20, 30] for n in range(8)] + [[95, 10, 20, 30], [99, 50, 20, 30]]
     wrong = [{"segmentation": [SQUARE], "bbox": box, "area": 600} for box in boxes]

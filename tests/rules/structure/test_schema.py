@@ -267,25 +267,3 @@ def test_no_document_is_too_odd_and_safe_fixes_come_to_an_end(document):
     fixed = fix(document_of(exact(document)), chosen, unsafe=False)
     left = findings(bytes(fixed.text).decode(), select=("F", "S", "I"))
     assert not [finding for finding in left if finding.fix == "safe"]
-
-
-def with_sizes(*sizes, box=(250, 60, 63, 55)):
-    """Return a file of images of some sizes, each with a box of a large image."""
-    images = [
-        {"id": n + 1, "file_name": f"{n}.jpg", "width": width, "height": height}
-        for n, (width, height) in enumerate(sizes)
-    ]
-    boxes = [{"id": n + 1, "image_id": n + 1, "bbox": list(box)} for n in range(len(sizes))]
-    return {"images": images, "annotations": [{**each, "area": 3465} for each in boxes]}
-
-
-def test_the_size_is_the_cause_where_images_are_a_few_pixels_large():
-    """Width and height are those of the array: 3 colours, 1 row."""
-    found = findings({**with_sizes((3, 1), (640, 480), (3, 1))})
-    [size] = [each for each in found if each.severity is Severity.ERROR]
-    assert size.code == "S007"
-    assert size.message == (
-        "2 of 3 images are a few pixels large, such as 3 x 1, and all their boxes (2) end far "
-        "outside, up to x 313, y 115; expected the sizes of the image files"
-    )
-    assert {"B002", "B003", "B010"}.isdisjoint(each.code for each in found)
