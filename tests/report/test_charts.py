@@ -318,7 +318,8 @@ def test_a_notebook_shows_the_intervals_as_a_picture(result):
     found = ["".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "Existence: F1" in found
     assert len(html) < 20_000
-    assert "class=" not in unquote(chart_image(category_intervals([category("a", 0.5)]), "a"))
+    picture = unquote(chart_image(category_intervals([category("a", 0.5)]), "a"))
+    assert ".fill-series-0{fill:#0072b2}" in picture
 
 
 def test_only_charts_on_axes_import_matplotlib():

@@ -36,9 +36,6 @@ _LINE_HEIGHT = 1.15
 _BASELINE = 0.35
 _TICK = 3.0
 
-Paint = Callable[[str, str], str]
-"""Returns the attributes for the colours of an area and of a line."""
-
 
 def chart_svg(chart: Chart, label: str) -> str:
     """Return a chart as an `svg` element of a page.
@@ -49,28 +46,29 @@ def chart_svg(chart: Chart, label: str) -> str:
     """
     broad = " broad" if layout(chart).total_width > 72 * _MOST_SCALED * WIDTH else ""
     head = f'class="chart{broad}" role="img" aria-label="{escape(one_line(label))}"'
-    return _svg(chart, head, _classes)
+    return _svg(chart, head)
 
 
 def chart_image(chart: Chart, label: str) -> str:
-    """Return a chart as an `img` element that holds its SVG, on white."""
-    head = f'font-family="sans-serif" style="background: {BACK}"'
-    content = quote(_svg(chart, head, _attributes), safe=" /:;=,()")
+    """Return a chart as an `img` element that holds its SVG, with its style, on white."""
+    rules = "".join(
+        f".fill-{name}{{fill:{color}}}.stroke-{name}{{stroke:{color}}}"
+        for color, name in CLASSES.items()
+    )
+    style = f'font-family="sans-serif" style="background: {BACK}"><style>{rules}</style'
+    content = quote(_svg(chart, style), safe=" /:;=,()")
     return f'<img alt="{escape(label)}" src="data:image/svg+xml,{content}">'
 
 
-def _attributes(fill: str, stroke: str) -> str:
-    return f'fill="{fill}" stroke="{stroke}"'
-
-
-def _classes(fill: str, stroke: str) -> str:
+def _paint(fill: str, stroke: str) -> str:
+    """Return the attributes for the colours of an area and of a line."""
     pairs = (("fill", fill), ("stroke", stroke))
     known = " ".join(f"{name}-{CLASSES[color]}" for name, color in pairs if color in CLASSES)
     other = "".join(f' {name}="{color}"' for name, color in pairs if color not in CLASSES)
     return (f'class="{known}"' if known else "") + other
 
 
-def _svg(chart: Chart, head: str, paint: Paint) -> str:
+def _svg(chart: Chart, head: str) -> str:
     found = layout(chart)
     place = found.place(chart)
     width, height = found.total_width, found.total_height
@@ -79,20 +77,20 @@ def _svg(chart: Chart, head: str, paint: Paint) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.6g} {height:.6g}" '
         'width="{}" height="{}" '.format(*sides)
     )
-    parts = [f"{start}{head}>", *_axes(chart, found, paint)]
+    parts = [f"{start}{head}>", *_axes(chart, found)]
     for mark in chart.marks:
         if isinstance(mark, Path):
-            parts.append(_path(mark, place, paint))
+            parts.append(_path(mark, place))
         elif isinstance(mark, Dot):
             x, y = place(mark.x, mark.y)
-            color = paint(mark.color, "none")
+            color = _paint(mark.color, "none")
             parts.append(f'<circle cx="{x:.6g}" cy="{y:.6g}" r="{mark.radius:g}" {color}/>')
         else:
-            parts.append(_text(mark, place(mark.x, mark.y), paint))
-    return "\n".join([*parts, *_titles(chart, found, paint), *_keys(chart, found, paint), "</svg>"])
+            parts.append(_text(mark, place(mark.x, mark.y)))
+    return "\n".join([*parts, *_titles(chart, found), *_keys(chart, found), "</svg>"])
 
 
-def _path(mark: Path, place: Callable[[float, float], Point], paint: Paint) -> str:
+def _path(mark: Path, place: Callable[[float, float], Point]) -> str:
     """Return lines as one path; thousands of elements would make a page slow."""
     pieces = (
         map("{0[0]:.6g} {0[1]:.6g}".format, (place(*each) for each in piece))
@@ -104,13 +102,13 @@ def _path(mark: Path, place: Callable[[float, float], Point], paint: Paint) -> s
         more += f' stroke-width="{mark.width:g}"'
     if mark.dashes:
         more += f' stroke-dasharray="{" ".join(f"{mark.width * each:g}" for each in mark.dashes)}"'
-    return f'<path d="{data}" {paint(mark.fill, mark.color)}{more}/>'
+    return f'<path d="{data}" {_paint(mark.fill, mark.color)}{more}/>'
 
 
-def _text(mark: Text, at: Point, paint: Paint) -> str:
+def _text(mark: Text, at: Point) -> str:
     x, y, lines = at[0] + mark.shift, at[1] - mark.rise, mark.text.split("\n")
     y += mark.size * (_BASELINE - _LINE_HEIGHT * (len(lines) - 1) / 2)
-    color, step = paint(mark.color, "none"), _LINE_HEIGHT * mark.size
+    color, step = _paint(mark.color, "none"), _LINE_HEIGHT * mark.size
     return "".join(
         _words(line, (x, y + place * step), mark.size, color, mark.align, bold=mark.bold)
         for place, line in enumerate(lines)
@@ -128,7 +126,7 @@ def _words(
     )
 
 
-def _titles(chart: Chart, found: Layout, paint: Paint) -> Iterator[str]:
+def _titles(chart: Chart, found: Layout) -> Iterator[str]:
     """Yield the title, and below it the lines of a legend in small letters."""
     left, y = found.left, 14.0
     widest = max(
@@ -137,20 +135,20 @@ def _titles(chart: Chart, found: Layout, paint: Paint) -> Iterator[str]:
     # A long title begins at the left of the names of rows.
     left = max(min(left, found.total_width - widest), 2.0)
     if chart.title:
-        yield _words(chart.title, (left, y), TITLE, paint(TEXT, "none"), bold=True)
+        yield _words(chart.title, (left, y), TITLE, _paint(TEXT, "none"), bold=True)
     for line in filter(None, chart.legend):
         y += 11
-        yield _words(line, (left, y), SMALL, paint(DIM, "none"))
+        yield _words(line, (left, y), SMALL, _paint(DIM, "none"))
 
 
-def _axes(chart: Chart, found: Layout, paint: Paint) -> Iterator[str]:
+def _axes(chart: Chart, found: Layout) -> Iterator[str]:
     """Yield the lines of the axes, with their numbers or names."""
     place = found.place(chart)
     left, bottom = found.left, found.top + found.height
-    right, text = left + found.width, paint(TEXT, "none")
+    right, text = left + found.width, _paint(TEXT, "none")
 
     def line(start: Point, end: Point, color: str) -> str:
-        return _path(Path([[start, end]], color), lambda across, down: (across, down), paint)
+        return _path(Path([[start, end]], color), lambda across, down: (across, down))
 
     low, high = sorted(chart.x)
     for value, name in _numbers(low, high) if "x" in chart.frame else ():
@@ -171,7 +169,7 @@ def _axes(chart: Chart, found: Layout, paint: Paint) -> Iterator[str]:
         yield line((left, found.top), (left, bottom), DIM)
     for row, name in enumerate(chart.rows or ()):
         mark = Text(0, 0, name, size=chart.row_size, align="end")
-        yield _text(mark, (left - 6, place(0, row)[1]), paint)
+        yield _text(mark, (left - 6, place(0, row)[1]))
     for column, name in enumerate(chart.columns or ()):
         x, y = place(column, 0)[0], bottom + 8
         turn = -45 if len(chart.columns or ()) <= MOST_SLANTED else -90
@@ -182,7 +180,7 @@ def _axes(chart: Chart, found: Layout, paint: Paint) -> Iterator[str]:
         yield _words(chart.x_label, (middle, bottom + 28), LARGE, text, "middle")
 
 
-def _keys(chart: Chart, found: Layout, paint: Paint) -> Iterator[str]:
+def _keys(chart: Chart, found: Layout) -> Iterator[str]:
     """Yield the entries of the legend in rows below the plot."""
     left, y = max(found.left - 4, 2.0), found.total_height - 6.0
     n_rows = -(-len(chart.keys) // found.row_of_keys)
@@ -193,12 +191,12 @@ def _keys(chart: Chart, found: Layout, paint: Paint) -> Iterator[str]:
         baseline = y - 13 * (n_rows - 1 - row)
         sample = baseline - 3
         if key.is_dot:
-            color = paint(key.color, "none")
+            color = _paint(key.color, "none")
             yield f'<circle cx="{x + 10:.6g}" cy="{sample:.6g}" r="2.5" {color}/>'
         else:
             line = Path([[(x, sample), (x + 20, sample)]], key.color, width=2, dashes=key.dashes)
-            yield _path(line, lambda across, down: (across, down), paint)
-        yield _words(key.name, (x + 25, baseline), SMALL, paint(TEXT, "none"))
+            yield _path(line, lambda across, down: (across, down))
+        yield _words(key.name, (x + 25, baseline), SMALL, _paint(TEXT, "none"))
 
 
 def _numbers(low: float, high: float) -> list[tuple[float, str]]:
