@@ -216,7 +216,7 @@ def _check_sending(
 ) -> None:
     """Refuse a folder or a format to send objects back in, before anything is read."""
     if (folder is None) != (to is None):
-        raise click.UsageError("--send-back DIR needs --to FORMAT, such as --to cvat, and reverse")
+        raise click.UsageError("--send-back goes with --to, such as: --send-back review/ --to cvat")
     if folder is not None and to is not None:
         from bboxqa.core.pseudonyms import check_key
         from bboxqa.pipelines.send_back import check_send_back

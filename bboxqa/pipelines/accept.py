@@ -135,6 +135,10 @@ def accept(
         If the output exists, or cannot be written.
     """
     source, target = Path(reviewed), Path(out)
+    if missing := [
+        f"{each}: no such file" for each in (original, source) if not Path(each).exists()
+    ]:
+        raise DatasetError(missing)
     folders = [source, source.parent] if sent is None else [Path(sent)]
     places = [each / SENT_LISTS[0] for each in folders if (each / SENT_LISTS[0]).is_file()]
     if not places:
@@ -185,8 +189,8 @@ def _reviews(
     """Return the reviewed work by annotator and image, and notes on what was not sent."""
     known = image_names({each.image for each in listed.objects})
     sent = {(each.annotator, each.image) for each in listed.objects}
-    found: dict[tuple[str, str], Work] = {}
-    notes, problems = [], []
+    found: dict[tuple[str, str], tuple[Path, Work]] = {}
+    notes, problems = [], dict[str, None]()
     for file in list_files([source], choices=choices):
         works: dict[str, list[Work]] = {}
         for work in works_in(file, choices):
@@ -196,22 +200,25 @@ def _reviews(
             person = _person(file, source, name, own, listed)
             if not person:
                 who = f"what {one_line(name)} drew" if name else "it"
-                problems.append(f"{file}: {who} is nothing that was sent to one annotator")
-            for at in ((person, work.image) for work in own if person):
+                problems[f"{file}: {who} is nothing that was sent to one annotator"] = None
+            for work in own if person else ():
+                at = person, work.image
                 n_others += at not in sent
                 if at in found:
-                    problems.append(f"{file}: {at[1]} is reviewed twice for {person}")
-            found |= {(person, work.image): work for work in own if (person, work.image) in sent}
+                    again = f"images of {person} that {found[at][0]} has as well"
+                    problems[f"{file}: has {again}; keep what came back, once"] = None
+                elif at in sent:
+                    found[at] = file, work
         if n_others:
             notes.append(f"{file}: {count(n_others, 'image')} not sent, and left out")
     if not found or problems:
         names = first_few([*listed.files.values()], 5)
         raise DatasetError(
-            problems or [f"{source}: has no image that was sent"],
+            [*problems] or [f"{source}: has no image that was sent"],
             f"Name each file like the one that was sent ({names}), and keep the names of images. "
             "If another folder was sent: --sent DIR",
         )
-    return found, notes
+    return {at: work for at, (_, work) in found.items()}, notes
 
 
 def _person(file: Path, source: Path, name: str, works: Sequence[Work], listed: SentList) -> str:
@@ -421,7 +428,7 @@ def _compared(
     for each in listed.objects:
         sent.setdefault(each.annotator, {}).setdefault(each.image, []).append(each)
     changes: list[Accepted] = []
-    tally, notes, n_people = Counter[str](), [], 0
+    tally, notes, left, n_people = Counter[str](), [], [], 0
     for person, images in sent.items():
         done = {image: works[person, image] for image in images if (person, image) in works}
         every = [each for image in done for each in images[image] if each.sent is not None]
@@ -430,7 +437,7 @@ def _compared(
             notes.append(f"{person} has nothing that was sent in {own.path}: left out")
             continue
         if len(done) < len(images):
-            notes.append(f"{person}: {count(len(images) - len(done), 'image')} not reviewed yet")
+            left.append(f"{count(len(images) - len(done), 'image')} of {person}")
         n_people += bool(done)
         by_id = all(
             keeps_ids([each.sent for each in images[image] if each.sent], work.annotations)
@@ -445,6 +452,8 @@ def _compared(
     if not n_people:
         problem = f"{own.path}: has none of the objects that were sent"
         raise DatasetError([problem], "Name the file that `bboxqa agree` measured.")
+    if left:
+        notes.append(f"not reviewed yet: {first_few(left, 5)}")
     return changes, tally, notes
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import normalised_name
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.writing.content import Content, image_name, shown_id
@@ -41,7 +42,11 @@ class Work:
 
 def works_in(file: Path, choices: Choices) -> Iterator[Work]:
     """Yield the work of each annotator in each image of a file."""
-    content, _ = gather(file, AgreeSettings(), choices)
+    try:
+        content, _ = gather(file, AgreeSettings(), choices)
+    except DatasetError:
+        # Tools do not name who drew what is new.
+        content, _ = gather(file, AgreeSettings(attribution="files"), choices)
     has_ids = format_of(file, choices).name in _WITH_IDS
     for place, image in enumerate(content.images):
         for name, drawn in content.works(place):

@@ -147,7 +147,7 @@ def test_images_that_did_not_come_back_are_not_reviewed_yet(tmp_path):
     place.write_text(json.dumps(content))
     found = bboxqa.accept(path, place, tmp_path / "out.json")
     assert [each.id for each in found.changes] == [14]
-    assert "ann: 1 image not reviewed yet" in found.notes
+    assert "not reviewed yet: 1 image of ann, 1 image of bob, 1 image of cid" in found.notes
 
 
 def test_predictions_without_a_submitted_annotation_are_kept(tmp_path):
@@ -216,6 +216,14 @@ def test_a_moved_outline_is_taken_over_with_its_area(tmp_path):
     assert second == records[1]
 
 
+def test_new_annotations_of_a_tool_that_names_nobody(tmp_path):
+    path, review = sent(tmp_path, "coco")
+    in_coco(file_of(review, "ann"), keep, [("4.jpg", [1, 2, 3, 4], "cat")])
+    (change,) = bboxqa.accept(path, review, tmp_path / "out.json").changes
+    assert str(change) == "4.jpg: ann: annotation 34 added: cat 1 2 3 4"
+    assert '"who": "ann"}]' in (tmp_path / "out.json").read_text().replace("\n", "")
+
+
 def test_pseudonyms_hold_and_the_file_keeps_its_names(tmp_path):
     path, review, key = original(tmp_path), tmp_path / "review", tmp_path / "key.json"
     more = ["--send-back", review, "--to", "cvat", "--pseudonyms", key]
@@ -270,6 +278,7 @@ def test_what_a_user_may_get_wrong(tmp_path):
     out = tmp_path / "out.json"
     other = write(tmp_path / "b" / "other.json", document([annotation(1, who="zoe")]))
     cases = {
+        (path, tmp_path / "gone.xml", out): "no such file",
         (path, other, out): "sent.json, which says what was sent",
         (path, other, out, review): "is nothing that was sent to one annotator",
         (other, review, out): "has none of the objects that were sent",
@@ -288,6 +297,9 @@ def test_what_a_user_may_get_wrong(tmp_path):
         bboxqa.accept(path, review, path, force=True)
     bboxqa.accept(path, review, out, force=True)
     bboxqa.accept(path, review, out)
+    shutil.copy(file_of(review, "ann"), review / "z.xml")
+    with pytest.raises(DatasetError, match="keep what came back, once"):
+        bboxqa.accept(path, review, out)
     write(review / "sent.json", '{"to": 1}')
     with pytest.raises(DatasetError, match="is no list of what was sent"):
         bboxqa.accept(path, review, out)
@@ -296,8 +308,8 @@ def test_what_a_user_may_get_wrong(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--send-back", "new"], "needs --to"),
-        (["--to", "cvat"], "needs --to"),
+        (["--send-back", "new"], "goes with --to"),
+        (["--to", "cvat"], "goes with --to"),
         (["--send-back", "new", "--to", "cvatt"], "did you mean 'cvat'"),
         (["--send-back", "full", "--to", "cvat"], "has other files"),
         (["--send-back", "review", "--to", "cvat"], "was sent before"),

@@ -36,13 +36,14 @@ def in_studio(path, change, added=(), *, submitted=True):
     tasks = json.loads(path.read_text())
     for task in tasks:
         name, results = task["data"]["image"], []
+        whole = task["data"]["width"], task["data"]["height"]
         for region in [each for work in task["predictions"] for each in work["result"]]:
             value, sides = region["value"], (region["original_width"], region["original_height"])
             box = [value[key] * sides[n % 2] / 100 for n, key in enumerate(_KEYS)]
             new = change(name, box, value["rectanglelabels"][0])
             if new is not None:
                 results.append(_region(f"new{len(results)}", sides, *new))
-        results += [_region(f"add{n}", (100, 100), *each) for n, (at, *each) in enumerate(added)
+        results += [_region(f"add{n}", whole, *each) for n, (at, *each) in enumerate(added)
                     if at == name]  # fmt: skip
         if submitted:
             work = {"id": 9, "completed_by": {"id": 4, "email": "boss@x.org"}, "result": results}
