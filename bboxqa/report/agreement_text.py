@@ -13,8 +13,8 @@ from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Story
 from bboxqa.model.results import Figure, MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.agreement_summary import figures_at
-from bboxqa.report.numbers import estimate_text, number, percent
-from bboxqa.report.pages.verdict import headline, is_by_chance
+from bboxqa.report.numbers import estimate_text, percent
+from bboxqa.report.pages.verdict import CHANCE, headline, is_by_chance, shown_figures
 from bboxqa.report.tables import Excerpt, columns_first, table_excerpt, table_lines
 
 MISSING = {"category": "counts as a category", "ignore": "is ignored"}
@@ -28,14 +28,10 @@ _MOST_LINES, _MOST_WORDS = 100, 150
 """The most lines with details, and the most words without, of three annotators."""
 _FEW, _WORDS_OF_ONE, _LEAST = 3, 20, 3
 _SENTENCES, _IMAGES, _NAMES, _MOST_GATES = 5, 3, 5, 2
-# F1 by chance above which existence is corrected for it, and the corrected value below which most
-# of existence may be chance.
-_CHANCE, _LITTLE = 0.05, 0.3
-# The share of one category from which on alpha is lower for that alone, and the share of pairs of
-# one object below the threshold from which on they are worth a warning.
-_PREVALENT, _BELOW = 0.75, 0.05
-_ONE_CATEGORY = "not measured with one category"
-_PLACES = {"IoU": "overlap (IoU)", "OKS": "similarity of key points (OKS)"}
+# The value of existence above chance below which most of it may be chance.
+_LITTLE = 0.3
+# The share of pairs of one object below the threshold from which on they are worth a warning.
+_BELOW = 0.05
 _NEXT = "Add --details, --report page.html (page) or --send-back DIR --to cvat (corrections)"
 
 # The last columns of the tables of categories, pairs and images.
@@ -149,7 +145,7 @@ def _warnings(result: MeasuredAgreement, story: Story | None) -> Iterator[str]:
             "them"
         )
     above = part.existence.alpha
-    if above < _LITTLE and part.existence.chance > _CHANCE and not is_by_chance(figures_at(part)):
+    if above < _LITTLE and part.existence.chance > CHANCE and not is_by_chance(figures_at(part)):
         yield (
             "most of existence is chance: annotations of other images match nearly as often, as "
             "objects lie in similar places"
@@ -172,55 +168,30 @@ def _figures(result: MeasuredAgreement) -> Iterator[str]:
     if len(result.thresholds) == 1:
         yield from _figures_of_one(result.thresholds[0], result)
         return
-    first = result.thresholds[0]
-    rows = [[first.measure, "existence", "class", "place", _alpha_label(result).lower()]]
-    for part in result.thresholds:
-        shown = (estimate_text(each.value, each.interval) for each in _headline_figures(part))
-        rows.append([f"{part.iou_threshold:g}", *shown])
+    parts = [(part, [*_figures_at(part, result)]) for part in result.thresholds]
+    *_, alpha = parts[0][1]
+    names = ["Existence", "Class", "Place", alpha.name]
+    rows = [[parts[0][0].measure, *(name.lower() for name in names)]]
+    for part, figures in parts:
+        found = {each.name: estimate_text(each.value, each.interval) for each in figures}
+        rows.append([f"{part.iou_threshold:g}", *(found.get(name, "–") for name in names)])
     yield f"By threshold{_in_brackets(result)}"
     yield from (f" {line}" for line in table_lines(rows, left=range(1, 5)))
 
 
+def _figures_at(part: ThresholdResult, result: MeasuredAgreement) -> Iterator[Figure]:
+    return shown_figures(figures_at(part), part.measure, result.n_annotators)
+
+
 def _figures_of_one(part: ThresholdResult, result: MeasuredAgreement) -> Iterator[str]:
-    existence, named, place, alpha = _headline_figures(part)
-    share, (largest, prevalence) = part.class_agreement.share, part.largest_category
-    rows = [("Existence", existence, "same objects (F1)")]
-    if part.existence.chance > _CHANCE and not isnan(part.existence.alpha):
-        above = Figure("existence_alpha", part.existence.alpha, part.existence.alpha_interval)
-        chance = f"F1 with annotations of other images: {number(part.existence.chance)}"
-        rows.append(("  above chance", above, chance))
-    if named.is_known:
-        rows.append(("Class", named, f"named alike: {percent(share, 0)}"))
-    elif place.is_known:
-        rows.append(("Class", named, _ONE_CATEGORY))
-    if place.is_known:
-        rows.append(("Place", place, _PLACES.get(part.measure, part.measure)))
-    why = "1 perfect, 0 chance" if alpha.is_known else _ONE_CATEGORY
-    if part.status != "ok" and prevalence < 1:
-        why = part.status
-    elif alpha.is_known and prevalence >= _PREVALENT:
-        why = f"lower, as {percent(prevalence, 0)} are {one_line(largest)}"
-    rows.append((_alpha_label(result), alpha, why))
     similarity = result.settings.similarity
     of = "" if similarity in ("bbox", part.measure) else f" ({similarity})"
     yield f"At {part.threshold_label}{of}{_in_brackets(result)}"
-    cells = [[label, estimate_text(each.value, each.interval), text] for label, each, text in rows]
+    cells = [
+        [each.name, estimate_text(each.value, each.interval), each.reason]
+        for each in _figures_at(part, result)
+    ]
     yield from (f" {line}" for line in table_lines(cells, left=range(3)))
-
-
-def _headline_figures(part: ThresholdResult) -> tuple[Figure, Figure, Figure, Figure]:
-    """Return existence, class (without alpha the share of equal categories), place and alpha."""
-    found = {figure.name: figure for figure in part.figures}
-    share = found["class_share"]
-    named = found["class_alpha"]
-    # With one category, all give the same.
-    if not named.is_known and share.is_known and share.value < 1:
-        named = share
-    return found["f1"], named, found["mean_iou"], found["alpha"]
-
-
-def _alpha_label(result: MeasuredAgreement) -> str:
-    return f"Alpha of {count(result.n_annotators, 'annotator')}"
 
 
 def _in_brackets(result: MeasuredAgreement) -> str:

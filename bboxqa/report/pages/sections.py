@@ -11,6 +11,8 @@ from bboxqa.model.diagnosis import CHANGE_UNITS, Line
 from bboxqa.report.charts import charts
 from bboxqa.report.charts.chart import Chart
 from bboxqa.report.numbers import (
+    MINUS,
+    estimate_text,
     figure_text,
     interval,
     json_figure,
@@ -21,7 +23,7 @@ from bboxqa.report.numbers import (
     short_name,
 )
 from bboxqa.report.pages.html_document import Cell, prose, table_anchor
-from bboxqa.report.pages.verdict import story_lines
+from bboxqa.report.pages.verdict import shown_figures, story_lines
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -33,8 +35,6 @@ Record = Mapping[str, Any]
 _SIDES = ("annotator_1", "annotator_2")
 _FEWEST = 5
 """Nothing is said about fewer objects."""
-# Existence by chance above which its correction is shown.
-_LEAST_CHANCE = 0.05
 # Annotators whose offsets are drawn.
 _MOST_DRAWN = 12
 # Rates of annotators: column of the table "annotators", or count and rate of "boxes_per_object".
@@ -156,38 +156,18 @@ def figures_section(documents: Documents, sentences: Sequence[str], measure: str
     """Return existence, class, place and alpha with their intervals, and what they are of."""
     summary, diagnosis = documents["summary"], documents.get("diagnosis", {})
     part = summary["thresholds"][0]
-    rows = [[name, _figure_cell(figure, is_share=name == "class: equal"), note]
-            for name, figure, note in _figures(part, measure)]  # fmt: skip
-    table = Data("Figures", ["figure", "value and 95 % interval", "note"], rows, is_open=True)
+    rows = [
+        [each.name.strip(), Cell(estimate_text(each.value, each.interval).replace("-", MINUS),
+                                 str(each.value) if each.is_known else "", is_number=True),
+         each.reason]
+        for each in shown_figures(part, measure, summary["n_annotators"])
+    ]  # fmt: skip
+    table = Data("Figures", ["figure", "value and 95 % interval", "meaning"], rows, is_open=True)
     return Section(
         "figures", "Figures", sentences, [Evidence([table])] if summary["n_images"] else [],
         notes=[*_facts(summary, part, measure), *(f"Note: {note}" for note in summary["notes"])],
         warnings=diagnosis.get("warnings", ()), is_printed=True,
     )  # fmt: skip
-
-
-def _figures(part: Record, measure: str) -> Iterator[tuple[str, Record, str]]:
-    """Yield name, value with interval, and remark of each figure of a threshold."""
-    existence, named, place = part["existence"], part["class"], part["place"]
-
-    def figure(record: Record, key: str, bounds: str) -> Record:
-        return {"value": record[key], "interval": record[bounds]}
-
-    yield ("existence: F1", figure(existence, "f1", "interval"),
-           "each two annotators, matched alone")  # fmt: skip
-    if (existence["chance"] or 0) > _LEAST_CHANCE:
-        chance = f"F1 by chance is {number(existence['chance'])}"
-        above = figure(existence, "alpha", "alpha_interval")
-        yield "existence: above chance", above, existence["reason"] or chance
-    if len(part["categories"]) > 1:
-        pairs = count(place["n_pairs"], "matched pair")
-        yield "class: equal", figure(named, "share", "share_interval"), f"of {pairs}"
-        reason = "" if named["alpha"] is not None else named["status"]
-        yield "class: alpha", figure(named, "alpha", "interval"), reason
-    median = f"median {number(place['median_iou'])}" if place["n_pairs"] else ""
-    yield f"place: mean {measure}", figure(place, "mean_iou", "interval"), median
-    yield ("alpha", figure(part, "alpha", "interval"),
-           part["alpha_reason"] or "existence and class in one figure")  # fmt: skip
 
 
 def _facts(summary: Record, part: Record, measure: str) -> Iterator[str]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
-from bboxqa.core.text import joined, names_in_words
+from bboxqa.core.text import count, joined, names_in_words, one_line
 from bboxqa.model.diagnosis import ALL_AGREE, Line
+from bboxqa.model.results import Figure
 from bboxqa.report.numbers import number, percent
 
 # Krippendorff (2018), Content Analysis, 4th edition, chapter 12: from 0.8 on data are reliable, and
@@ -31,6 +33,12 @@ _BECAUSE = {
         "place them alike", "do not place an object quite alike", "place an object differently",
     ),
 }  # fmt: skip
+CHANCE = 0.05
+"""F1 by chance above which existence is corrected for it."""
+# The share of one category from which on alpha is lower for that alone.
+_PREVALENT = 0.75
+_ONE_CATEGORY = "not measured with one category"
+_PLACES = {"IoU": "overlap (IoU)", "OKS": "similarity of key points (OKS)"}
 _ADVICE = {
     "missed by some": "Agree on what has to be drawn, and have the images below checked for "
     "objects that were missed.",
@@ -72,6 +80,39 @@ class Verdict:
     sentences: tuple[str, ...]
     next_step: str
     """What would raise agreement most; empty if unknown."""
+
+
+def shown_figures(part: Record, measure: str, n_annotators: int) -> Iterator[Figure]:
+    """Yield the figures of a threshold that text and pages show, each with a remark as reason.
+
+    `part` is a record of `figures_at`, and `measure` what values of the similarity are called.
+    """
+    existence, named, place = part["existence"], part["class"], part["place"]
+    largest = part["largest_category"]
+    yield _figure("Existence", existence, "f1", "interval", "same objects (F1)")
+    if (existence["chance"] or 0) > CHANCE and existence["alpha"] is not None:
+        chance = f"F1 with annotations of other images: {number(existence['chance'])}"
+        yield _figure("  above chance", existence, "alpha", "alpha_interval", chance)
+    alike = f"named alike: {percent(named['share'], 0)}"
+    if named["alpha"] is not None:
+        yield _figure("Class", named, "alpha", "interval", alike)
+    elif named["share"] is not None and named["share"] < 1:
+        yield _figure("Class", named, "share", "share_interval", alike)
+    elif place["mean_iou"] is not None:
+        yield Figure("Class", reason=_ONE_CATEGORY)
+    if place["mean_iou"] is not None:
+        yield _figure("Place", place, "mean_iou", "interval", _PLACES.get(measure, measure))
+    why = "1 perfect, 0 chance" if part["alpha"] is not None else _ONE_CATEGORY
+    if part["status"] != "ok" and (largest["share"] or 0) < 1:
+        why = part["status"]
+    elif part["alpha"] is not None and (largest["share"] or 0) >= _PREVALENT:
+        why = f"lower, as {percent(largest['share'], 0)} are {one_line(largest['name'])}"
+    yield _figure(f"Alpha of {count(n_annotators, 'annotator')}", part, "alpha", "interval", why)
+
+
+def _figure(name: str, record: Record, key: str, ends: str, remark: str) -> Figure:
+    value, interval = record[key], record[ends]
+    return Figure(name, nan if value is None else value, interval or (nan, nan), remark)
 
 
 def verdict(summary: Record, settings: Record, diagnosis: Record | None) -> Verdict:
