@@ -16,7 +16,7 @@ MAX_THRESHOLDS = 1000
 _RANGES = (
     ("overshoot_px", 0, 1e6), ("bounds_px", 0, 1e6), ("min_side_px", 0, 1e6),
     ("max_aspect_ratio", 1, 1e6), ("max_image_share", 0, 1), ("area_tolerance", 0, 1),
-    ("duplicate_iou", 0.5, 1), ("large_file_mb", 0, 1e9),
+    ("duplicate_iou", 0.5, 1), ("large_file_mb", 0, 1e9), ("min_alpha", -1, 1), ("min_f1", 0, 1),
 )  # fmt: skip
 
 Attribution = Literal["annotator-key", "image-records", "files"]
@@ -179,10 +179,6 @@ def validate_settings_from(
     shown = setting_names(where, names or {})
     values = {key: _plain(value) for key, value in values.items()}
     settings = _converted(values, ValidateSettings, shown)
-    for name, low, high in _RANGES:
-        number = getattr(settings, name)
-        if not low <= number <= high:
-            raise ConfigError(f"{shown(name)} is {number:g}; expected {low:g} to {high:g}")
     order = get_args(FailOn)
     if order.index(settings.min_severity) < order.index(settings.fail_on):
         raise ConfigError(
@@ -222,7 +218,7 @@ def _converted(
             hint = nearest(key, known) or f"; expected one of {', '.join(known)}"
             raise ConfigError(f"{shown('unknown setting')} {key!r}{hint}")
     try:
-        return msgspec.convert(values, kind)
+        settings = msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `$.")
         key = place.rstrip("`") or "settings"
@@ -236,6 +232,11 @@ def _converted(
         if choices:
             raise ConfigError(f"{shown(name)} {unknown_name(found, choices)}") from None
         raise ConfigError(f"{shown(name)}{key[len(name) :]} is {found!r}: {message}") from None
+    for name, low, high in _RANGES:
+        number = getattr(settings, name, None)
+        if number is not None and not low <= number <= high:
+            raise ConfigError(f"{shown(name)} is {number:g}; expected {low:g} to {high:g}")
+    return settings
 
 
 def _in_words(types: re.Match[str]) -> str:
@@ -258,40 +259,26 @@ def _choices(annotation: Any) -> list[str]:
 
 
 def _check(settings: AgreeSettings, shown: Callable[[str], str]) -> None:
-    if not settings.iou_threshold:
-        raise ConfigError(f"{shown('iou_threshold')} is empty; expected at least one number")
-    if len(settings.iou_threshold) > MAX_THRESHOLDS:
-        raise ConfigError(
-            f"{shown('iou_threshold')} has {len(settings.iou_threshold):,} numbers; expected at "
-            f"most {MAX_THRESHOLDS:,}"
-        )
-    if len(set(settings.iou_threshold)) < len(settings.iou_threshold):
-        raise ConfigError(f"{shown('iou_threshold')} names a number twice")
-    if settings.bootstrap and not MIN_BOOTSTRAP <= settings.bootstrap <= MAX_BOOTSTRAP:
-        raise ConfigError(
-            f"{shown('bootstrap')} is {settings.bootstrap}; expected 0, or "
-            f"{MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
-        )
-    for name in ("annotator_key", "session_key", "time_key"):
-        if getattr(settings, name) == "":
-            raise ConfigError(f"{shown(name)} is empty; expected a key of annotations")
-    if settings.session_key is not None and settings.session_key == settings.annotator_key:
-        raise ConfigError(f"{shown('session_key')} is the key of the annotator as well")
-    if settings.sigmas != "estimated" and not all(0 < each < 10 for each in settings.sigmas):
-        wrong = next(each for each in settings.sigmas if not 0 < each < 10)
-        raise ConfigError(
-            f"{shown('sigmas')} {'has' if len(settings.sigmas) > 1 else 'is'} {wrong:g}; expected "
-            "numbers above 0 and below 10, such as 0.05"
-        )
-    if settings.seed < 0:
-        raise ConfigError(f"{shown('seed')} is {settings.seed}; expected 0 or more")
-    if settings.min_alpha is not None and not -1 <= settings.min_alpha <= 1:
-        raise ConfigError(f"{shown('min_alpha')} is {settings.min_alpha:g}; expected -1 to 1")
-    if settings.min_f1 is not None and not 0 <= settings.min_f1 <= 1:
-        raise ConfigError(f"{shown('min_f1')} is {settings.min_f1:g}; expected 0 to 1")
-    if settings.empty_images == "unit" and settings.missing == "ignore":
-        raise ConfigError(
-            f"{shown('empty_images')} is 'unit', which counts agreement on missing annotations, "
-            "but missing 'ignore' leaves these out; expected missing 'category' or "
-            "empty_images 'agree'"
-        )
+    numbers, sigmas, bootstrap = settings.iou_threshold, settings.sigmas, settings.bootstrap
+    wrong = [each for each in sigmas if not 0 < each < 10] if sigmas != "estimated" else []
+    number = f"{'has' if len(sigmas) > 1 else 'is'} {wrong[0]:g}" if wrong else ""
+    is_counted = settings.empty_images == "unit" and settings.missing == "ignore"
+    for is_wrong, name, problem in (
+        (not numbers, "iou_threshold", "is empty; expected at least one number"),
+        (len(numbers) > MAX_THRESHOLDS, "iou_threshold",
+         f"has {len(numbers):,} numbers; expected at most {MAX_THRESHOLDS:,}"),
+        (len(set(numbers)) < len(numbers), "iou_threshold", "names a number twice"),
+        (bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP, "bootstrap",
+         f"is {bootstrap}; expected 0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"),
+        *((getattr(settings, name) == "", name, "is empty; expected a key of annotations")
+          for name in ("annotator_key", "session_key", "time_key")),
+        (settings.session_key and settings.session_key == settings.annotator_key, "session_key",
+         "is the key of the annotator as well"),
+        (wrong, "sigmas", f"{number}; expected numbers above 0 and below 10, such as 0.05"),
+        (settings.seed < 0, "seed", f"is {settings.seed}; expected 0 or more"),
+        (is_counted, "empty_images", ("is 'unit', which counts agreement on missing annotations, "
+         "but missing 'ignore' leaves these out; expected missing 'category' or empty_images "
+         "'agree'")),
+    ):  # fmt: skip
+        if is_wrong:
+            raise ConfigError(f"{shown(name)} {problem}")
