@@ -1,6 +1,7 @@
 """The files of a run: a table, a summary, and a page that links all results."""
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -11,7 +12,16 @@ from bboxqa.batch.discovery import Discovered
 from bboxqa.batch.history import Regression
 from bboxqa.batch.project import recorded
 from bboxqa.batch.results import FAILURE, FINDINGS, REPORT, WRITTEN, folder_of
-from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gates, state_words
+from bboxqa.batch.rows import (
+    FAILED,
+    MEASURED,
+    NOT_MEASURED,
+    Row,
+    Settings,
+    gates,
+    row_json,
+    state_words,
+)
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count
 from bboxqa.core.version import __version__
@@ -27,7 +37,6 @@ _TITLES = (
     "Project", "Status", "Alpha", "95 % interval", "F1", "Class alpha", "Place", "Images",
     "Errors", "Warnings", "Note",
 )  # fmt: skip
-_PLACE = _TITLES.index("Place")
 _MOST_LEFT_OUT = 20
 _LINKS = (
     (REPORT, "page of agreement"),
@@ -59,38 +68,28 @@ def write_outputs(
 
 
 def _table(rows: Sequence[Row], raw_csv: bool) -> str:
-    lines = [csv_line(field.name for field in fields(Row))]
-    cells = (
-        asdict(row)
-        | {"annotators": "; ".join(row.annotators), "unused_names": "; ".join(row.unused_names)}
-        for row in rows
-    )
-    return "".join([*lines, *(csv_line(each.values(), raw=raw_csv) for each in cells)])
+    lists = ("annotators", "unused_names")
+    cells = (asdict(row) | {name: "; ".join(getattr(row, name)) for name in lists} for row in rows)
+    header = csv_line(field.name for field in fields(Row))
+    return "".join([header, *(csv_line(each.values(), raw=raw_csv) for each in cells)])
 
 
 def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]) -> str:
+    number = Counter(row.status for row in rows)
     value: dict[str, Any] = {
         "version": __version__,
         "n_projects": len(rows),
-        "n_measured": sum(row.status == MEASURED for row in rows),
-        "n_not_measured": sum(row.status == NOT_MEASURED for row in rows),
-        "n_failed": sum(row.status == FAILED for row in rows),
+        "n_measured": number[MEASURED],
+        "n_not_measured": number[NOT_MEASURED],
+        "n_failed": number[FAILED],
         "n_not_passed": sum(not row.passed for row in rows),
         "passed": all(row.passed for row in rows),
         "worse": [asdict(part) | {"project": clean(part.project)} for part in worse],
-        "left_alone": [clean(name) for name in found.left_alone],
-        "unreadable": [clean(str(each)) for each in found.unreadable],
-        "not_read": [clean(str(each)) for each in found.not_read],
-        "projects": [
-            asdict(row)
-            | {
-                "project": clean(row.project),
-                "message": clean(row.message),
-                "annotators": [*map(clean, row.annotators)],
-                "unused_names": [*map(clean, row.unused_names)],
-            }
-            for row in rows
-        ],
+        **{
+            name: [clean(str(each)) for each in getattr(found, name)]
+            for name in ("left_alone", "unreadable", "not_read")
+        },
+        "projects": [*map(row_json, rows)],
     }
     return json_text(value)
 
@@ -104,9 +103,7 @@ def _page(
     started: str,
 ) -> str:
     """Return a page with a row for each project, the most urgent first, and links to its files."""
-    ordered = sorted(rows, key=_urgency)
     n_bad = sum(not row.passed for row in rows)
-    n_projects = count(len(rows), "project")
     n_measured = sum(row.status == MEASURED for row in rows)
     state, verdict = "passed", "all passed"
     if n_bad:
@@ -117,11 +114,11 @@ def _page(
     measures = {row.measure or "IoU" for row in rows if row.mean_iou is not None}
     several = len(measures) > 1
     place = "Mean similarity" if several else f"Mean {next(iter(measures), 'IoU')}"
-    titles = (*_TITLES[:_PLACE], place, *_TITLES[_PLACE + 1 :])
+    titles = [place if title == "Place" else title for title in _TITLES]
     return render(
         "batch",
         title="bboxqa batch",
-        headline=f"{n_projects}: {verdict}",
+        headline=f"{count(len(rows), 'project')}: {verdict}",
         state=state,
         statuses=state_words(rows),
         gates=gates(settings),
@@ -135,7 +132,7 @@ def _page(
         most_left_out=_MOST_LEFT_OUT,
         titles=titles,
         numbers=titles[2:-1],
-        rows=[_row(out, row, several_measures=several) for row in ordered],
+        rows=[_row(out, row, several_measures=several) for row in sorted(rows, key=_urgency)],
         settings=_settings(settings),
     )
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,15 @@ class Row:
     """Their names, sorted; empty if the project was not measured."""
     unused_names: tuple[str, ...] = ()
     """Names of the category map that no category of the project has."""
+
+
+def row_json(row: Row) -> dict[str, Any]:
+    """Return a row as a value for JSON, with escaped control characters."""
+    return {
+        key: [*map(clean, value)] if isinstance(value, tuple)
+        else clean(value) if isinstance(value, str) else value
+        for key, value in asdict(row).items()
+    }  # fmt: skip
 
 
 def state_words(rows: Sequence[Row]) -> str:

@@ -272,17 +272,15 @@ def _reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], No
 
 def _line_of(step: "Step", log_format: str) -> str:
     """Return the outcome of a project as a line of text or JSON."""
-    from bboxqa.core.text import clean, count, one_line
+    from bboxqa.batch.rows import row_json
+    from bboxqa.core.text import count, one_line
 
     row = step.row
     if log_format == "json":
-        import dataclasses
-
         import msgspec
 
-        texts = {"project": clean(row.project), "message": clean(row.message)}
         steps = {"reused": step.reused, "done": step.done, "total": step.total}
-        return msgspec.json.encode(dataclasses.asdict(row) | texts | steps).decode()
+        return msgspec.json.encode(row_json(row) | steps).decode()
     figures = (("alpha", row.alpha), ("F1", row.f1))
     agreement = "".join(f", {name} {value:z.4f}" for name, value in figures if value is not None)
     errors = "" if row.n_errors is None else f", {count(row.n_errors, 'error')}"

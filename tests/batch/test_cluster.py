@@ -150,7 +150,8 @@ def address(ports, tmp_path_factory):
             for command in commands
         ]
         try:
-            until(file.exists, _SECONDS_TO_START)
+            # The file is there before it is written.
+            until(lambda: file.exists() and "}" in file.read_text()[-2:], _SECONDS_TO_START)
             address = json.loads(file.read_text())["address"]
             with connected(address) as client:
                 client.wait_for_workers(2, timeout=_SECONDS_TO_START)
