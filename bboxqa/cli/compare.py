@@ -86,15 +86,9 @@ def compare(
         check_key(pseudonyms, [out])
     with tracking() as progress:
         result = compare_files(
-            before,
-            after,
-            settings,
-            saved=saved,
-            pseudonyms=pseudonyms,
-            digest=out is not None,
-            choices=choices,
-            progress=progress,
-        )
+            before, after, settings, saved=saved, pseudonyms=pseudonyms, digest=out is not None,
+            choices=choices, progress=progress,
+        )  # fmt: skip
     if isinstance(result, SinceRun):
         _show_since(result, output_format, out)
         return 0
@@ -114,15 +108,13 @@ def _show_since(since: "SinceRun", output_format: str, out: Path | None) -> None
     """Print what changed since a result whose files are no longer there."""
     if out is not None:
         raise DatasetError([since.reason], "Without the measured files, leave --out out.")
+    from bboxqa.report.comparison import since_lines, since_summary
+    from bboxqa.report.encodings import json_text
+
     if output_format == "json":
-        from bboxqa.report.comparison import since_summary
-        from bboxqa.report.encodings import json_text
-
         click.echo(json_text(since_summary(since)), nl=False)
-        return
-    from bboxqa.report.comparison import since_lines
-
-    click.echo("\n".join(since_lines(since)))
+    else:
+        click.echo("\n".join(since_lines(since)))
 
 
 def _below(result: "ComparisonResult", settings: "AgreeSettings") -> bool:

@@ -8,50 +8,44 @@ import click
 from bboxqa.cli.failures import refuse_inputs
 from bboxqa.cli.options import (
     A_PATH,
+    OUT,
     READ,
     READING,
     Command,
     agree_settings,
     choice_option,
     files_argument,
-    option,
+    option_of,
     options,
     path_option,
     reading_of,
 )
 
+_OPTIONS = options(
+    option_of("--image NAME|ID", READ, "File name or id of the image to draw.", required=True),
+    option_of("--images DIR", OUT,
+        "Folder of the images; without it, annotations are drawn on a blank canvas. Can be given "
+        "several times.", multiple=True, type=A_PATH),
+    choice_option(
+        "--by", ("annotator", "category", "unit", "finding"),
+        "What colours stand for: annotator (default), category (default where the file names fewer "
+        "than two annotators), unit (what `agree` matches), or finding (what `validate` finds; "
+        "other annotations are left out).",
+    ),
+    option_of("--side-by-side", OUT, "Draw a panel for each annotator.", is_flag=True),
+    "similarity", "sigmas", "iou", *READING, "config", "pseudonyms",
+    path_option(
+        "--out",
+        "PNG (300 dots per inch), SVG or PDF to write; default IMAGE_BY.png in this folder.",
+    ),
+    option_of("--force", OUT, "Replace an existing file.", is_flag=True),
+    several=False,
+)  # fmt: skip
+
 
 @click.command(cls=Command)
 @files_argument()
-@option(
-    "--image",
-    group=READ,
-    required=True,
-    metavar="NAME|ID",
-    help="File name or id of the image to draw.",
-)
-@option(
-    "--images",
-    multiple=True,
-    type=A_PATH,
-    metavar="DIR",
-    help="Folder of the images; without it, annotations are drawn on a blank canvas. Can be given "
-    "several times.",
-)
-@choice_option(
-    "--by",
-    ("annotator", "category", "unit", "finding"),
-    "What colours stand for: annotator (default), category (default where the file names fewer "
-    "than two annotators), unit (what `agree` matches), or finding (what `validate` finds; other "
-    "annotations are left out).",
-)
-@option("--side-by-side", is_flag=True, help="Draw a panel for each annotator.")
-@options("similarity", "sigmas", "iou", several=False)
-@options(*READING, "config", "pseudonyms")
-@path_option(
-    "--out", "PNG (300 dots per inch), SVG or PDF to write; default IMAGE_BY.png in this folder."
-)
-@option("--force", is_flag=True, help="Replace an existing file.")
+@_OPTIONS
 def draw(
     *,
     paths: tuple[Path, ...],
@@ -92,16 +86,9 @@ def draw(
     settings = agree_settings(config, given)
     with tracking() as progress:
         drawing = draw_with(
-            paths,
-            image,
-            settings,
-            images=images or None,
-            by=by,
-            side_by_side=side_by_side,
-            pseudonyms=pseudonyms,
-            choices=choices,
-            progress=progress,
-        )
+            paths, image, settings, images=images or None, by=by, side_by_side=side_by_side,
+            pseudonyms=pseudonyms, choices=choices, progress=progress,
+        )  # fmt: skip
     path = drawing.save(out or drawing.default_path(), force=force)
     show_notes(drawing.notes)
     click.echo(f"Written: {path}")

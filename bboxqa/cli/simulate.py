@@ -6,49 +6,36 @@ from typing import Any
 import click
 
 from bboxqa.cli.failures import refuse_inputs
-from bboxqa.cli.options import Command, option, path_option
+from bboxqa.cli.options import OUT, Command, option_of, options, path_option
 
 _NOT_WITH_TRUTH = ("images", "objects", "categories", "overlap")
 
 
+_OPTIONS = options(
+    path_option("--truth", "COCO file of the true objects; by default random boxes are drawn."),
+    option_of("--images NUMBER", OUT, "Images to draw; default 100.", type=int),
+    option_of("--objects NUMBER", OUT, "Objects per image, on average; default 5.", type=float),
+    option_of("--categories NUMBER|NAMES", OUT,
+        'Categories; default 5. Names such as "cow,sheep" may have shares: "cow:99,sheep:1".'),
+    option_of("--overlap NUMBER", OUT,
+        "Highest IoU of two objects in one image, where there is room; default 0.", type=float),
+    option_of("--annotators NUMBER|NAMES", OUT,
+        'Annotators; default 3: p01, p02 and p03. Or names such as "ann,bob".'),
+    option_of("--annotator ERRORS", OUT,
+        'Errors of an annotator, as above; "*: …" is for all. Can be given several times.',
+        to="errors", multiple=True),
+    path_option("--profiles", "Errors of annotators in TOML, with a table for each."),
+    option_of("--per-image NUMBER", OUT,
+        "Annotators of each image, drawn at random; default all.", type=int),
+    option_of("--seed NUMBER", OUT, "Seed; default 0.", type=int, default=0),
+    path_option("--out", "File to write; default simulated.json. Its truth goes beside it."),
+    option_of("--force", OUT, "Replace existing files.", is_flag=True),
+)  # fmt: skip
+
+
 @click.command(cls=Command)
-@path_option("--truth", "COCO file of the true objects; by default random boxes are drawn.")
-@option("--images", type=int, metavar="NUMBER", help="Images to draw; default 100.")
-@option("--objects", type=float, metavar="NUMBER", help="Objects per image, on average; default 5.")
-@option(
-    "--categories",
-    metavar="NUMBER|NAMES",
-    help='Categories; default 5. Names such as "cow,sheep" may have shares: "cow:99,sheep:1".',
-)
-@option(
-    "--overlap",
-    type=float,
-    metavar="NUMBER",
-    help="Highest IoU of two objects in one image, where there is room; default 0.",
-)
-@option(
-    "--annotators",
-    metavar="NUMBER|NAMES",
-    help='Annotators; default 3: p01, p02 and p03. Or names such as "ann,bob".',
-)
-@option(
-    "--annotator",
-    "errors",
-    multiple=True,
-    metavar="ERRORS",
-    help='Errors of an annotator, as above; "*: …" is for all. Can be given several times.',
-)
-@path_option("--profiles", "Errors of annotators in TOML, with a table for each.")
-@option(
-    "--per-image",
-    type=int,
-    metavar="NUMBER",
-    help="Annotators of each image, drawn at random; default all.",
-)
-@option("--seed", type=int, default=0, metavar="NUMBER", help="Seed; default 0.")
-@path_option("--out", "File to write; default simulated.json. Its truth goes beside it.")
-@option("--force", is_flag=True, help="Replace existing files.")
-def simulate(*, out: Path | None, force: bool, **options: Any) -> int:
+@_OPTIONS
+def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
     """Simulate annotators with known errors.
 
     \b
@@ -80,14 +67,14 @@ def simulate(*, out: Path | None, force: bool, **options: Any) -> int:
     from bboxqa.pipelines.simulation.simulate import simulate as simulated
     from bboxqa.pipelines.simulation.simulate import truth_path
 
-    given = {key: value for key, value in options.items() if value is not None}
+    given = {key: value for key, value in given.items() if value is not None}
     wrong = [name for name in _NOT_WITH_TRUTH if "truth" in given and name in given]
     if wrong:
         raise click.UsageError(
             f"--{wrong[0]} is for scenes that are drawn; leave it or --truth out"
         )
     path = out or Path("simulated.json")
-    refuse_inputs([path, truth_path(path)], [options["truth"], options["profiles"]])
+    refuse_inputs([path, truth_path(path)], [given.get("truth"), given.get("profiles")])
     found = simulated(**given)
     paths = found.write(path, force=force)
     drawn = count(len(found), "annotation")
