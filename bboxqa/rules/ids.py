@@ -1,7 +1,7 @@
 """S and I: ids, references to images and categories, and videos and tracks."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,13 +17,13 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import (
     Checked,
     Rows,
-    first_occurrence,
     ids_of,
     record_edit,
     summary,
     value_at,
 )
 from bboxqa.rules.base.rule import Rule, rule
+from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document, Records
 from bboxqa.rules.facts.file_kinds import kind_of
 
@@ -41,12 +41,19 @@ def _references(document: Document) -> list[str]:
     return [key for key in _LISTS if key in kind_of(document).required]
 
 
+def _first_rows(ids: IndexArray, named: BoolArray) -> IndexArray:
+    """Return the first record with the id of each record, (N,) int64; -1 without an id."""
+    rows, result = np.flatnonzero(named), np.full(len(ids), -1)
+    result[rows] = rows[first_equal([ids[rows]])]
+    return result
+
+
 def _new_ids(document: Document) -> IndexArray:
     """Return the id of each annotation after all fixes of annotation ids, (N,) int64."""
     columns = document.annotations
     whole = columns.whole["id"]
     result = np.where(whole, columns.id, 0)
-    first = first_occurrence(columns.id, whole)
+    first = _first_rows(columns.id, whole)
     repeated = (first >= 0) & (first != np.arange(len(first)))
     replaced = np.flatnonzero(whole & (repeated | (columns.id == 0)))
     largest = int(max(result.max(initial=0), 0))
@@ -58,7 +65,7 @@ def _new_ids(document: Document) -> IndexArray:
 
 def _is_unique(ids: IndexArray, whole: BoolArray) -> BoolArray:
     """Return which ids are unique whole numbers, (N,) bool."""
-    first = first_occurrence(ids, whole)
+    first = _first_rows(ids, whole)
     single: BoolArray = np.bincount(first[whole], minlength=len(ids))[first] == 1
     return whole & single
 
@@ -81,10 +88,6 @@ class _Link:
     target: IndexArray
     """(N,) int64. The row of the first record with that id in any notation; -1 for none."""
     kind: ByteArray
-    mixed: BoolArray
-    """(N,) bool. Whether records have that number, but only in another type: integer, float (7.0)
-    or text.
-    """
     fixable: BoolArray
     """(N,) bool. Whether the reference and the id of the record are equal once written as integers.
     """
@@ -97,21 +100,14 @@ def _link(document: Document, key: str) -> _Link:
     target = document.image if is_image else document.category
     ids = columns.image_id if is_image else columns.category_id
     kind, whole = columns.kind[key], columns.whole[key]
-    mixed = fixable = np.zeros(len(columns), np.bool_)
-    if document.complete(_LISTS[key]) and not (records.exact.all() and (kind == Kind.INT).all()):
-        found = target >= 0
-        types = {Kind.INT: int, Kind.FLOAT: float, Kind.TEXT: str}
-        raw = [type(records.get(row, "id")) for row in range(len(records))]
-        within = {
-            each: find(records.id[records.whole & np.array([t is of for t in raw], np.bool_)], ids)
-            >= 0
-            for each, of in types.items()
-        }
-        equal = np.logical_or.reduce([(kind == each) & there for each, there in within.items()])
-        mixed = found & whole & ~equal
-        ambiguous = within[Kind.TEXT] & (within[Kind.INT] | within[Kind.FLOAT])
-        fixable = found & np.append(_gets_whole_id(records), False)[target] & ~ambiguous
-    return _Link(_LISTS[key], records, ids, whole, target, kind, mixed, fixable)
+    fixable = np.zeros(len(columns), np.bool_)
+    if document.complete(_LISTS[key]) and not (kind == Kind.INT).all():
+        # "7" and 7 may be ids of two records.
+        are_texts = np.array([type(records.get(row, "id")) is str for row in range(len(records))])
+        texts, others = (records.id[records.whole & (are_texts == each)] for each in (True, False))
+        ambiguous = (find(texts, ids) >= 0) & (find(others, ids) >= 0)
+        fixable = (target >= 0) & np.append(_gets_whole_id(records), False)[target] & ~ambiguous
+    return _Link(_LISTS[key], records, ids, whole, target, kind, fixable)
 
 
 def _is_same(value: Any) -> bool:
@@ -141,7 +137,7 @@ def _id_types(document: Document, _settings: ValidateSettings) -> Checked:
     for key in _references(document):
         found = document.once(_link, key)
         exact = (found.kind == Kind.INT) & found.whole
-        odd = (found.kind != Kind.MISSING) & ~exact & ~found.mixed
+        odd = (found.kind != Kind.MISSING) & ~exact
         large = (found.kind == Kind.INT) & ~found.whole
         yield from _odd_ids(document, ("annotations", key), odd, large, found.ids, found.fixable)
 
@@ -171,7 +167,7 @@ def _repeated(name: str, document: Document, _settings: ValidateSettings) -> Che
     ids, named = columns.id, columns.named("id")
     if name == "images":
         ids, named = images.id, images.named
-    first = first_occurrence(ids, named)
+    first = _first_rows(ids, named)
     rows = np.flatnonzero((first >= 0) & (first != np.arange(len(first))))
     new = _new_ids(document) if len(rows) and name == "annotations" else np.zeros_like(ids)
 
@@ -242,37 +238,6 @@ def _first_number(found: _Link) -> tuple[int, int] | None:
     return first if fits and (first[0] or used.min() == 0) else None
 
 
-def _mixed_types(document: Document, _settings: ValidateSettings) -> Checked:
-    """I005: references of another type than the ids."""
-    for key in _references(document):
-        if (found := document.once(_link, key)).mixed.any():
-            yield _of_other_type(document, key, found)
-
-
-def _of_other_type(document: Document, key: str, found: _Link) -> Rows:
-    def record_id(row: int) -> Any:
-        return found.records.get(int(found.target[row]), "id")
-
-    def edits(row: int) -> Iterator[Edit]:
-        """Yield the edits that write both as whole numbers, unless one would lose something."""
-        values = document.record(row).get(key), record_id(row)
-        written = [each for each in values if type(each) is not int]
-        if found.fixable[row] and all(map(_is_same, written)):
-            number, target = int(found.ids[row]), int(found.target[row])
-            if found.kind[row] != Kind.INT:
-                yield from record_edit("annotations", row, key, value=number)
-            if not found.records.exact[target]:
-                yield from record_edit(found.name, target, "id", value=number)
-
-    def says(row: int) -> str:
-        value, own = (shortened(each) for each in (document.record(row).get(key), record_id(row)))
-        return f"{key} is {value}, but the id in {found.name} is {own}"
-
-    summed = f"{key} of {{share}} has another type than the ids in {found.name}"
-    at, same = f"annotations/{key}", "the same type"
-    return Rows(found.mixed, says, at, same, edits=edits, summary=summed, key=key, few=1)
-
-
 def _shared_files(document: Document, _settings: ValidateSettings) -> Checked:
     """I006: files that several images name."""
     images, names = document.images, dict[str, list[int]]()
@@ -330,7 +295,7 @@ _TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
 RULES: tuple[Rule, ...] = (
     rule(
         "S003 error: id is not a valid whole number",
-        breaks='pycocotools finds nothing for text or 12.0, and cannot evaluate ids such as "a".',
+        breaks='pycocotools finds nothing for text or 12.0: "0", 0.0 and 0 are different ids.',
         explanation="""An id is text, a fraction, negative, too large, or no number. The fix
             writes "7" and 7.0 as 7, with the references to it, if no other record has that id.
             Other ids, such as "im_1" or "007", have no fix; `bboxqa convert` writes a copy with
@@ -380,16 +345,6 @@ RULES: tuple[Rule, ...] = (
         good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
         check=_orphans,
         fix="unsafe",
-    ),
-    rule(
-        "I005 error: reference has another type than the id",
-        breaks='"0", 0.0 and 0 are different ids: pycocotools finds no annotations for the image.',
-        explanation="""The reference is text where the id is a number, or the other way round, or it
-            is 7.0 where the id is 7. The fix writes both as whole numbers.""",
-        bad={"annotations": [{"image_id": "1"}]},
-        good={"annotations": [{"image_id": 1}]},
-        check=_mixed_types,
-        fix="safe",
     ),
     rule(
         "I006 warning: file_name used by several images",

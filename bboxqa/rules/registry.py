@@ -41,7 +41,7 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
     ("json_text", "F001 F002 F003 F004 F005 F006 F007", "record"),
     ("structure", "S001 S002 S004 S005 S006 S007 S008 S009 S010 S011", "record"),
     ("structure", "S012 S013 S014 S015 E001 E002", "record"),
-    ("ids", "I001 I002 I003 I004 I005 I006 I007 S003", "record"),
+    ("ids", "I001 I002 I003 I004 I006 I007 S003", "record"),
     ("images", "M001 M002 M003 M004 M007 M009 M011", "images"),
     ("images", "M005 M006 M012", "record"),
     ("splits", "M008 M010", "files"),
@@ -61,12 +61,11 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
     ("tools", "T020 T021 T022 T023 T024 T030 T031 T040 T041 T050", "record"),
 )
 
-RESERVED = frozenset(
-    {
-        "A005", "B013", "I008", "I009", "I010", "I011", "I012", "K005", "K007", "K008", "M013",
-        "O002", "O003", "O005", "O007", "O008", "P008", "P009", "R005", "R006", "T006", "T009",
-    }
-)  # fmt: skip
+RESERVED = frozenset({
+    "A005", "B013", "I005", "I008", "I009", "I010", "I011", "I012", "K005", "K007", "K008",
+    "M013", "O002", "O003", "O005", "O007", "O008", "P008", "P009", "R005", "R006", "T006",
+    "T009",
+})  # fmt: skip
 """Codes of rules that are gone; they are never used for others."""
 
 _GROUP = "bboxqa.rules"

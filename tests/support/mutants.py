@@ -148,11 +148,6 @@ def s003(document, rng):
     record["id"] = pick(rng, str(record["id"]), record["id"] + 0.5, True, -7, None, [1])
 
 
-def i005(annotation, rng):
-    number = annotation["image_id"]
-    annotation["image_id"] = pick(rng, str(number), float(number))
-
-
 def d003(document, rng):
     twin = one(document, rng)
     again(document, rng, **{**twin, "id": 999, "category_id": twin["category_id"] % 3 + 1})
@@ -317,7 +312,6 @@ MUTATIONS = {
     "I002": i002,
     "I003": update(one, {"id": 0}),
     "I004": update(one, {"image_id": 999}, {"category_id": 99}, {"image_id": -1}),
-    "I005": lambda d, rng: i005(one(d, rng), rng),
     "I006": i006,
     "I007": lambda d, rng: d["images"].append(
         {"id": 99, "file_name": "z.jpg", "width": 9, "height": 9}

@@ -187,37 +187,6 @@ def row_edits(rows: IndexArray, edits: Callable[[int], Iterable[Edit]]) -> LazyE
     return LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
 
 
-def first_occurrence(ids: IndexArray, whole: BoolArray) -> IndexArray:
-    """Return the first record with the same id for each record, which may be itself.
-
-    Parameters
-    ----------
-    ids : (N,) int64
-    whole : (N,) bool
-        Whether the record has a valid id.
-
-    Returns
-    -------
-    (N,) int64
-        Row of the first record; -1 if the record has no valid id.
-
-    Examples
-    --------
-    >>> first_occurrence(np.array([7, 8, 0, 7]), np.array([True, True, False, True]))
-    array([ 0,  1, -1,  0])
-    """
-    rows = np.flatnonzero(whole)
-    first = np.full(len(ids), -1)
-    usable = ids[rows]
-    # Most files have ascending ids, which need no sorting.
-    if (np.diff(usable) > 0).all():
-        first[rows] = rows
-        return first
-    _, begin, inverse = np.unique(usable, return_index=True, return_inverse=True)
-    first[rows] = rows[begin[inverse]]
-    return first
-
-
 def found_defects(code: str, document: Document, _settings: ValidateSettings) -> Checked:
     """Yield the defects with a code that a format found, of annotations and of other records."""
     origin, others = document.reading.origin, []

@@ -41,9 +41,9 @@ _FAMILIES = "ABCDEFGIKMOPQRST"
 _OTHER_KINDS = ("E", "G", "T")
 """Families of rules about annotations other than objects."""
 _OF_OBJECTS = {"bbox", "segmentation", "keypoints", "area", "iscrowd"}
-_IMAGES = ("F", "S", "I002", "I004", "I005", "I006", "M")
+_IMAGES = ("F", "S", "I002", "I004", "I006", "M")
 _OBJECTS_ONLY = ("S005", "S006", "S010", "S011", "S012", "S015")
-_RESULTS = ("F", "S002", "S003", "S009", "I004", "I005")
+_RESULTS = ("F", "S002", "S003", "S009", "I004")
 
 OBJECTS = FileKind("", ("",), _OTHER_KINDS, is_measured=True)
 LVIS = FileKind("LVIS", ("",), (*_OTHER_KINDS, "S005", "D003"), is_measured=True)
