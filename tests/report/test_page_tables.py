@@ -8,6 +8,9 @@ import pytest
 from support.cli import run
 
 import bboxqa
+from bboxqa.report.agreement_summary import summary
+from bboxqa.report.pages.agreement_page import agreement_pages
+from bboxqa.report.result_files import documents_of
 
 # Tables of a page that are those of the diagnosis, and of csv files of the same names.
 OF_DIAGNOSIS = {
@@ -17,6 +20,7 @@ OF_DIAGNOSIS = {
 }  # fmt: skip
 OF_SUMMARY = {"Pairs": "pairs", "Categories": "categories"}
 OF_REFERENCE = "Annotators against the reference"
+FURTHER = {"reference", "model", "repeats", "time"}
 EDGES = "Edges (px) against those of the reference"
 
 
@@ -138,3 +142,71 @@ def test_files_settings_and_versions(tables, documents):
     assert {name: cell for (name, _), (cell, _) in tables["Settings and versions"][1]} == {
         name: raw(value) for name, value in pairs.items()
     }
+
+
+@pytest.fixture(scope="module")
+def again():
+    """A result in which two annotators annotated the same images in two sessions."""
+    boxes = [
+        {
+            "id": 100 * session + 10 * image + place, "image_id": image, "category_id": 1,
+            "bbox": [10 + 3 * session * (name == "ann"), 10, 30, 30], "annotator": name,
+            "session": session,
+        }
+        for session in (1, 2) for image in (1, 2, 3) for place, name in enumerate(("ann", "bob"))
+    ]  # fmt: skip
+    images = [{"id": n, "file_name": f"{n}.png", "width": 99, "height": 99} for n in (1, 2, 3)]
+    document = {"images": images, "categories": [{"id": 1, "name": "cow"}], "annotations": boxes}
+    result = bboxqa.agree(bboxqa.read_coco(document, session_key="session"), bootstrap=40)
+    return documents_of(result, summary(result), result.diagnose())
+
+
+def texts_of(page, section):
+    """Return the text of a section of a page."""
+    (found,) = re.findall(f'<section id="{section}"[^>]*>(.*?)</section>', page, re.DOTALL)
+    return unescape(re.sub(r"<[^>]*>", " ", found))
+
+
+def assert_figures(figures, shown):
+    for figure in figures:
+        for value in (figure["value"], *(figure["interval"] or ())):
+            assert value is None or f"{value:.4f}".removeprefix("-") in shown
+
+
+def test_sections_are_there_where_the_documents_have_something(again, page):
+    for found, names in (
+        (page, FURTHER - {"repeats"}), (next(agreement_pages(again))[1], {"repeats"}),
+    ):  # fmt: skip
+        assert {*re.findall(r'<section id="(\w+)"', found)} & FURTHER == names
+        assert {*re.findall(r'<a href="#(\w+)">', found)} & FURTHER == names
+
+
+def test_the_reference_section_shows_each_annotator(documents, page):
+    found = documents["summary"]["thresholds"][0]["reference"]
+    shown = texts_of(page, "reference")
+    assert "truth.json: 6 of its 6 images were annotated" in shown
+    for row in found["annotators"]:
+        assert row["name"] in shown
+        assert_figures([row[name] for name in ("precision", "recall", "f1")], shown)
+        assert_figures(row["offset_px"], shown)
+
+
+def test_the_section_of_a_model_compares_it_with_each_annotator(documents, page):
+    shown = texts_of(page, "model")
+    pairs = [
+        row for row in documents["summary"]["thresholds"][0]["pairs"]
+        if "net" in (row["annotator_1"], row["annotator_2"])
+    ]  # fmt: skip
+    assert len(pairs) == 3
+    assert_figures([{"value": row["f1"], "interval": None} for row in pairs], shown)
+    assert "net is a model: its results with a score of 0.4 or more" in shown
+
+
+def test_the_section_of_repeats_has_agreement_with_oneself(again):
+    everyone, ann, bob = again["summary"]["thresholds"][0]["repeats"]
+    # Ann moved boxes of 30 x 30 px by 3 px: 27 / 33 of them overlap. Bob's are the same.
+    assert ann["mean_iou"]["value"] == pytest.approx(27 / 33)
+    shown = texts_of(next(agreement_pages(again))[1], "repeats")
+    for row in (everyone, ann, bob):
+        assert_figures([row["f1"], row["mean_iou"]], shown)
+    assert "all annotators" in shown

@@ -214,12 +214,9 @@ def annotator_lines(diagnosis: Record | None) -> list[tuple[str, "Markup"]]:
 def causes_section(documents: Documents) -> Section | None:
     """Return kinds of disagreement, other thresholds, and sentences that are about no annotator."""
     summary, diagnosis = documents["summary"], documents.get("diagnosis")
-    if not summary["n_images"]:
+    if diagnosis is None or not summary["n_images"]:
         return None
     title = "Where agreement is lost"
-    if diagnosis is None:
-        again = "bboxqa agree … --diagnose --report report.html"
-        return Section("causes", title, [f"This result has no diagnosis. {again} makes it."])
     part, tables = summary["thresholds"][0], diagnosis["tables"]
     kinds = [row for row in table_rows(tables["decomposition"]) if row["n_any"] >= _FEWEST]
     lines = [shown_line(line) for line in story_lines(diagnosis) if not line.annotators]
