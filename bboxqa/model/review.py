@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from bboxqa.model.settings import AgreeSettings
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
@@ -45,7 +47,7 @@ class SentList(msgspec.Struct, frozen=True, kw_only=True):
     """The format of the sent files."""
     files: dict[str, str]
     """The name of the sent file by annotator."""
-    settings: dict[str, Any]
+    settings: AgreeSettings
     """The settings with which annotators, images and categories are found."""
     rotated: str | None = None
     """What the user said of boxes of five numbers."""

@@ -27,7 +27,6 @@ from bboxqa.formats.writing.outlines import Record, area_of
 from bboxqa.model.choices import Choices, completed
 from bboxqa.model.findings import Edit
 from bboxqa.model.review import ReviewObject, SentList
-from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.recognition import (
     GEOMETRY,
@@ -262,7 +261,7 @@ class _Original:
             AS_COMPARED, min_annotators=1, digest=False, outlines=True, keypoints=True,
             records=True, score=0, choices=choices, check=keep,
         )  # fmt: skip
-        data = read_for(path, AgreeSettings(**listed.settings), reading)
+        data = read_for(path, listed.settings, reading)
         self.path, self._document, (self._file, self._who) = path, document, kept[0]
         self._lists: Mapping[str, Any] = self._file.lists or {}
         self.records: list[Record] = self._lists["annotations"]

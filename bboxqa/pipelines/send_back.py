@@ -23,12 +23,13 @@ from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.choices import Choices, completed
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.review import ReviewItem, ReviewObject, SentList
+from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.convert import convert
 from bboxqa.pipelines.recognition import image_names, keeps_ids, recognised, works_in
 from bboxqa.report.encodings import csv_row, json_text
 
-OF_READING = ("annotator_key", "attribution", "join", "category_map")
-"""The settings with which annotators, images and categories are found again."""
+# The settings with which annotators, images and categories are found again.
+_READ = ("annotator_key", "attribution", "join", "category_map")
 
 
 def check_send_back(
@@ -89,7 +90,7 @@ def send_back(
             listed = SentList(
                 to=to,
                 files=names,
-                settings={name: getattr(result.settings, name) for name in OF_READING},
+                settings=AgreeSettings(**{name: getattr(result.settings, name) for name in _READ}),
                 rotated=result.reading.rotated,
                 objects=objects,
             )
