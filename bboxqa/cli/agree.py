@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 )
 @options("diagnose", "report", "images", "split", "top", "out", "send_back", "to", "force")
 @options("raw_csv", "pseudonyms")
-@quiet_option("Print the figures of agreement only.")
+@quiet_option("Print the verdict and the figures only.")
 @format_option(*AGREEMENT_VIEWS)
 def agree(
     *,

@@ -22,7 +22,7 @@ _MOST_BYTES = 1 << 30
 _AGAIN = "make the result again with `bboxqa agree … --out FOLDER`"
 _DIGITS = 16
 # Longer names are shortened inside sentences.
-_LONGEST = 40
+_LONGEST = 100
 
 
 def read_saved(folder: Path) -> dict[str, dict[str, Any]]:

@@ -32,7 +32,8 @@ _SENTENCES, _IMAGES, _NAMES, _MOST_GATES = 5, 3, 5, 2
 _LITTLE = 0.3
 # The share of pairs of one object below the threshold from which on they are worth a warning.
 _BELOW = 0.05
-_NEXT = "Add --details, --report page.html (page) or --send-back DIR --to cvat (corrections)"
+_AUTO = "Hungarian matching where two annotate an image, greedy matching where more do"
+_NEXT = "Add --details, --report page.html, --send-back DIR --to cvat (objects to correct)"
 
 # The last columns of the tables of categories, pairs and images.
 _LAST = ("f1", "class_share", "mean_iou", "n_units", "n_annotations")
@@ -233,7 +234,8 @@ def _details(
     """Yield settings, notes and the first rows of tables, as many as there is room for."""
     part, settings = result.thresholds[0], result.settings
     share = f" ({percent(part.n_complete_units / part.n_units, 0)})" if part.n_units else ""
-    how = f"Similarity {settings.similarity}, objects by {settings.matcher} matching; a missing"
+    matching = _AUTO if settings.matcher == "auto" else f"{settings.matcher} matching"
+    how = f"Similarity {settings.similarity}, objects by {matching}; a missing"
     lines = [
         "",
         f"{how} annotation {MISSING[settings.missing]}",

@@ -50,7 +50,7 @@ def test_a_key_that_cannot_be_written_is_said(tmp_path):
         pseudonyms_of(tmp_path / "file/key.json", ["ann"])
 
 
-LONG = "grace-hopper-who-has-a-very-long-name-indeed@navy.example.org"
+LONG = "grace-hopper-" * 9 + "@navy.example.org"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ LONG = "grace-hopper-who-has-a-very-long-name-indeed@navy.example.org"
         ('Ann "A" Lee', 'annotator "Ann \\"A\\" Lee" drew'),
         ("ann/batch", "/images/0/asked/ann~1batch"),
         ("two\nlines", "two\\nlines"),
-        (LONG, f"by '{LONG[:20]}…{LONG[-20:]}'"),
+        (LONG, f"by '{LONG[:50]}…{LONG[-50:]}'"),
         (LONG, f'annotator "{LONG[:58]}…'),
     ],
 )

@@ -240,7 +240,7 @@ GATES = {"min_alpha": None, "min_f1": None, "similarity": "bbox"}
             {},
             "open",
             (
-                "Agreement is moderate, because annotators do not place an object quite alike "
+                "Agreement is moderate, because annotators place an object a little differently "
                 "(place 0.70, good from 0.80)"
             ),
         ),

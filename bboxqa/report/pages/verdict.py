@@ -23,14 +23,14 @@ one is moved by 11 % of its width, and by 0.65 if it is moved by 21 %.
 _LEVEL_NAMES = ("good", "moderate", "poor")
 _BECAUSE = {
     "existence": (
-        "draw the same objects", "do not always draw the same objects",
-        "often draw different objects",
+        "draw the same objects", "sometimes draw different objects", "often draw different objects",
     ),
     "class": (
-        "name them alike", "do not always name an object alike", "often name an object differently",
+        "name them alike", "sometimes name an object differently",
+        "often name an object differently",
     ),
     "place": (
-        "place them alike", "do not place an object quite alike", "place an object differently",
+        "place them alike", "place an object a little differently", "place an object differently",
     ),
 }  # fmt: skip
 CHANCE = 0.05
