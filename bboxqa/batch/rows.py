@@ -19,8 +19,8 @@ from bboxqa.model.settings import (
     ValidateSettings,
     validate_settings_from,
 )
-from bboxqa.model.settings_files import read_reading_settings, read_validate_settings
-from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
+from bboxqa.model.settings_files import read_settings_file
+from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.report.agreement_result import AgreementResult
 from bboxqa.rules.registry import selected_codes
 
@@ -146,9 +146,10 @@ def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, Va
     agree, validate = settings.agree, settings.validate
     if project.settings is not None:
         file = str(project.settings)
-        validate_here = read_validate_settings(file)
-        _check_codes(validate_here, file)
-        agree, validate = {**agree, **read_agree_settings(file)}, {**validate, **validate_here}
+        own = read_settings_file(file)
+        agree_settings_from(own.agree, file)
+        _check_codes(own.validate, file)
+        agree, validate = {**agree, **own.agree}, {**validate, **own.validate}
     return (
         agree_settings_from({**agree, **settings.agree_over}),
         validate_settings_from({**validate, **settings.validate_over}),
@@ -159,7 +160,7 @@ def choices_of(project: Project, settings: Settings) -> Choices:
     """Return what is stated about the files of a project: by options, by itself, or for all."""
     own = Choices()
     if project.settings is not None:
-        values = read_reading_settings(str(project.settings))
+        values = read_settings_file(str(project.settings)).reading
         own = choices_from(values, project.settings, inside=project.folder)
     return completed(settings.choices, completed(own, settings.reading))
 

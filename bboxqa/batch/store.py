@@ -24,7 +24,7 @@ from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.text import clean
 from bboxqa.formats.heads import LOOKED_AT
 from bboxqa.formats.member import ARCHIVES
-from bboxqa.model.settings_files import read_reading_settings
+from bboxqa.model.settings_files import read_settings_file
 
 # Keys under which stores list properties that change with the content of a file.
 _STAMPS = ("size", "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified")
@@ -261,7 +261,7 @@ def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) 
 def _file_of_sizes(settings: Path, below: str, contents: dict[str, Content]) -> list[Content]:
     """Return the file of image sizes that the settings of a project name, if it is there."""
     try:
-        name = read_reading_settings(str(settings)).get("image_size")
+        name = read_settings_file(str(settings)).reading.get("image_size")
     except ConfigError:
         # The run of the project reports the error.
         return []

@@ -190,19 +190,21 @@ def _settings(given: dict[str, Any]) -> "Settings":
     from bboxqa.formats.choices import choices_from
     from bboxqa.model.choices import NO_CHOICES
     from bboxqa.model.settings import validate_settings_from
-    from bboxqa.model.settings_files import read_reading_settings, read_validate_settings
-    from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
+    from bboxqa.model.settings_files import read_settings_file
+    from bboxqa.pipelines.settings import agree_settings_from
 
     config, pseudonyms = given.pop("config"), given.pop("pseudonyms")
     flags = {name: given.pop(name) for name in ("images", "raw_csv", "pages")}
     fail_on = given.pop("fail_on")
     choices, said = reading_of(None, given), NO_CHOICES
-    agree, validate = {}, {}
+    agree: dict[str, Any] = {}
+    validate: dict[str, Any] = {}
     agree_over = {name: value for name, value in given.items() if value is not None}
     validate_over = {} if fail_on is None else {"fail_on": fail_on}
     if config:
-        agree, validate = read_agree_settings(config), dict(read_validate_settings(config))
-        said = choices_from(read_reading_settings(config), Path(config))
+        agree, validate, reading = read_settings_file(config)
+        agree_settings_from(agree, config)
+        said = choices_from(reading, Path(config))
     names = {name: f"--{name.replace('_', '-')}" for name in agree_over}
     agree_settings_from({**agree, **agree_over}, names={**names, "category_map": "--map"})
     validate_settings_from({**validate, **validate_over})

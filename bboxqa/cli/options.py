@@ -500,7 +500,7 @@ def reading_of(
     """
     from bboxqa.formats.choices import choices_from, choices_of
     from bboxqa.model.choices import completed
-    from bboxqa.model.settings_files import read_reading_settings
+    from bboxqa.model.settings_files import read_settings_file
 
     context = click.get_current_context()
     values = {name: given.pop(name, None) for name in SOURCE_OPTIONS}
@@ -511,7 +511,7 @@ def reading_of(
     found = choices_of(values)
     if config is None:
         return found
-    return completed(found, choices_from(read_reading_settings(config), Path(config)))
+    return completed(found, choices_from(read_settings_file(config).reading, Path(config)))
 
 
 def agree_settings(

@@ -3,15 +3,13 @@
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.files import open_input
 from bboxqa.core.text import nearest
 from bboxqa.model.settings import ValidateSettings, settings_from, validate_settings_from
 
-_VALIDATE = "validate"
-_READING = "reading"
 READING_KEYS = (
     "image_size", "missing_txt", "voc_base", "columns", "box_format", "rotated", "from_format",
 )  # fmt: skip
@@ -31,33 +29,22 @@ def bundled_configs() -> dict[str, Path]:
     return {}
 
 
-def read_settings(name: str) -> dict[str, Any]:
-    """Return the settings of `agree` in a TOML file, without its tables.
+class SettingsFile(NamedTuple):
+    """The settings in a TOML file."""
+
+    agree: dict[str, Any]
+    validate: dict[str, Any]
+    """Of its table ``[validate]``."""
+    reading: dict[str, Any]
+    """Of its table ``[reading]``; `bboxqa.formats.choices.choices_from` checks the values."""
+
+
+def read_settings_file(name: str) -> SettingsFile:
+    """Return the settings in a TOML file.
 
     `name` is a path, or the name of bundled settings such as "coco-bbox". Raises ConfigError if the
     file does not exist or is not TOML, or if a setting is wrong.
     """
-    return _read(name)[0]
-
-
-def read_validate_settings(name: str) -> dict[str, Any]:
-    """Return the settings of `validate` in a TOML file: its table ``[validate]``.
-
-    Parameters and errors are the same as in `read_settings`.
-    """
-    return _read(name)[1]
-
-
-def read_reading_settings(name: str) -> dict[str, Any]:
-    """Return what a TOML file says of the files to read: its table ``[reading]``.
-
-    Parameters and errors are the same as in `read_settings`. `bboxqa.formats.choices.choices_from`
-    checks the values.
-    """
-    return _read(name)[2]
-
-
-def _read(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     path = Path(name)
     if not path.exists() or path.is_dir():
         bundled = bundled_configs()
@@ -70,34 +57,29 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
             )
         path = bundled[name]
     values = read_toml(path)
-    table = _table(values, str(path))
-    reading = _reading_table(values, str(path))
-    values = {key: value for key, value in values.items() if key not in (_VALIDATE, _READING)}
+    validate = _table(values, "validate", str(path))
+    validate_settings_from(validate, str(path))
+    reading = _table(values, "reading", str(path))
+    for key in reading.keys() - {*READING_KEYS}:
+        hint = nearest(key, READING_KEYS) or f"; expected one of {', '.join(READING_KEYS)}"
+        raise ConfigError(f"{path}, [reading]: unknown setting {key!r}{hint}")
+    values = {key: value for key, value in values.items() if key not in ("validate", "reading")}
+    tables = {"validate": ValidateSettings.__struct_fields__, "reading": READING_KEYS}
     for key in values:
-        _refuse_misplaced(key, str(path))
+        for table, keys in tables.items():
+            if key in keys:
+                raise ConfigError(f"{path}: {key} belongs into the table [{table}]")
+        if key in _OPTIONS:
+            raise ConfigError(f"{path}: unknown setting {key!r}; did you mean {_OPTIONS[key]!r}?")
     settings_from(values, str(path))
-    return values, table, reading
+    return SettingsFile(values, validate, reading)
 
 
-def _reading_table(values: Mapping[str, Any], where: str) -> dict[str, Any]:
-    table = values.get(_READING, {})
+def _table(values: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
+    table = values.get(name, {})
     if not isinstance(table, dict):
-        raise ConfigError(f"{where}: reading is {table!r}; expected a table of settings")
-    for key in table:
-        if key not in READING_KEYS:
-            hint = nearest(key, READING_KEYS) or f"; expected one of {', '.join(READING_KEYS)}"
-            raise ConfigError(f"{where}, [reading]: unknown setting {key!r}{hint}")
+        raise ConfigError(f"{where}: {name} is {table!r}; expected a table of settings")
     return table
-
-
-def _refuse_misplaced(key: str, where: str) -> None:
-    """Refuse a key that belongs into a table, or has the name of an option."""
-    tables = ((_VALIDATE, ValidateSettings.__struct_fields__), (_READING, READING_KEYS))
-    for table, keys in tables:
-        if key in keys:
-            raise ConfigError(f"{where}: {key} belongs into the table [{table}]")
-    if key in _OPTIONS:
-        raise ConfigError(f"{where}: unknown setting {key!r}; did you mean {_OPTIONS[key]!r}?")
 
 
 def project_settings(folder: Path) -> dict[str, Any]:
@@ -110,17 +92,11 @@ def project_settings(folder: Path) -> dict[str, Any]:
         path = above / "pyproject.toml"
         if path.is_file():
             tool = read_toml(path).get("tool", {})
-            return _table(tool.get("bboxqa", {}), f"{path}, [tool.bboxqa.validate]")
+            where = f"{path}, [tool.bboxqa.validate]"
+            table = _table(tool.get("bboxqa", {}), "validate", where)
+            validate_settings_from(table, where)
+            return table
     return {}
-
-
-def _table(values: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the table ``[validate]`` of settings, checked."""
-    table = values.get(_VALIDATE, {})
-    if not isinstance(table, dict):
-        raise ConfigError(f"{where}: validate is {table!r}; expected a table of settings")
-    validate_settings_from(table, where)
-    return table
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from bboxqa.core.text import unknown_name
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import matchers
 from bboxqa.model.settings import AgreeSettings, setting_names, settings_from
-from bboxqa.model.settings_files import read_settings
+from bboxqa.model.settings_files import read_settings_file
 
 
 def agree_settings_from(
@@ -50,8 +50,8 @@ did you mean 'polygon'?
 def read_agree_settings(name: str) -> dict[str, Any]:
     """Return the checked settings of `agree` in a TOML file, or in one that comes with bboxqa.
 
-    Parameters and errors are as those of `read_settings`.
+    Parameters and errors are as those of `read_settings_file`.
     """
-    values = read_settings(name)
+    values = read_settings_file(name).agree
     agree_settings_from(values, name)
     return values

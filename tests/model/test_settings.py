@@ -10,7 +10,7 @@ from bboxqa import agree, read_coco
 from bboxqa.core.errors import ConfigError
 from bboxqa.formats.dataset.people import WAYS
 from bboxqa.model.settings import AgreeSettings, settings_from
-from bboxqa.model.settings_files import bundled_configs, read_settings
+from bboxqa.model.settings_files import bundled_configs, read_settings_file
 
 NAMES = ("coco-bbox", "coco-segm", "default", "fruits", "kalos", "kalphacv", "landscape")
 
@@ -27,13 +27,13 @@ def test_all_settings_come_with_the_package():
 
 
 def test_default_file_is_the_default():
-    assert settings_from(read_settings("default")) == AgreeSettings()
+    assert settings_from(read_settings_file("default").agree) == AgreeSettings()
 
 
 def test_bundled_files_differ_where_they_should():
-    assert settings_from(read_settings("kalos")).empty_images == "unit"
-    assert settings_from(read_settings("coco-segm")).similarity == "mask"
-    assert len(settings_from(read_settings("coco-bbox")).iou_threshold) == 10
+    assert settings_from(read_settings_file("kalos").agree).empty_images == "unit"
+    assert settings_from(read_settings_file("coco-segm").agree).similarity == "mask"
+    assert len(settings_from(read_settings_file("coco-bbox").agree).iou_threshold) == 10
 
 
 def of_two(rows, tmp_path):
@@ -50,7 +50,7 @@ def of_two(rows, tmp_path):
 def test_kalos_has_the_figures_of_kalos_for_two_annotators(tmp_path):
     """KαLOS 0.8.0 printed these figures for the same boxes."""
     rows = object_rows(np.random.default_rng(7), n_annotators=2)
-    result = agree(of_two(rows, tmp_path), **read_settings("kalos"))
+    result = agree(of_two(rows, tmp_path), **read_settings_file("kalos").agree)
     assert result.alpha == pytest.approx(-0.039017974572555895, abs=1e-12)
     assert result.mean_image_alpha == pytest.approx(0.1464339052574347, abs=1e-12)
 
@@ -58,15 +58,17 @@ def test_kalos_has_the_figures_of_kalos_for_two_annotators(tmp_path):
 def test_kalphacv_differs_as_its_file_says(tmp_path):
     """kalphacv 1.5.2 printed 0.14645 for the same boxes, and 0.1667 for a pair at the threshold."""
     rows = object_rows(np.random.default_rng(7), n_annotators=2)
-    result = agree(of_two(rows, tmp_path), **read_settings("kalphacv"))
+    result = agree(of_two(rows, tmp_path), **read_settings_file("kalphacv").agree)
     drawn = [row["alpha"] for row in result.images.records()]
     assert result.mean_image_alpha == pytest.approx(sum(drawn) / len(drawn))
     assert sum(round(alpha, 4) for alpha in drawn) / len(drawn) == pytest.approx(0.14645)
     half = (100.0, 100.0, 5.0, 10.0)
     rows = [(0, 0, 0, (100.0, 100.0, 10.0, 10.0)), (0, 1, 0, half)]
     rows += [(0, a, 2, (300.0, 300.0, 20.0, 20.0)) for a in (0, 1)]
-    assert agree(of_two(rows, tmp_path), **read_settings("kalphacv")).mean_image_alpha == 1
-    above = read_settings("kalphacv") | {"iou_threshold": [0.5 + 1e-6]}
+    assert (
+        agree(of_two(rows, tmp_path), **read_settings_file("kalphacv").agree).mean_image_alpha == 1
+    )
+    above = read_settings_file("kalphacv").agree | {"iou_threshold": [0.5 + 1e-6]}
     result = agree(of_two(rows, tmp_path), **above)
     assert result.mean_image_alpha == pytest.approx(0.1667, abs=5e-5)
 
@@ -105,6 +107,6 @@ def test_a_wrong_file_is_named_with_its_key(text, message, tmp_path: Path):
     path = tmp_path / "my.toml"
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
-        read_settings(str(path))
+        read_settings_file(str(path))
     assert str(caught.value).startswith(f"{path}: ")
     assert message in str(caught.value)
