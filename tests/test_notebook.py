@@ -42,7 +42,7 @@ def test_the_notebook_runs_and_shows_what_it_says(ran, tmp_path):
     html, titles, names = ran
     data, report, result, story, review = (each for each in html if each)
     assert "30 images, 3 annotators" in data
-    assert "1 file: 0 findings" in report
+    assert "Nothing found: " in report
     assert 'alt="Agreement with its 95 % intervals"' in result
     assert "p03 misses" in story
     assert "cow and sheep are confused" in story

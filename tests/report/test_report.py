@@ -2,13 +2,11 @@
 
 import json
 import pickle
-import re
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
 import bboxqa
-from bboxqa.model.findings import Severity
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 EMPTY_BOX = {
@@ -51,19 +49,12 @@ def test_to_sarif_is_a_log_of_the_findings(report):
     assert "B001" in {result["ruleId"] for result in log["runs"][0]["results"]}
 
 
-def test_a_notebook_shows_rules_and_severities_and_nothing_is_markup(report):
-    hostile = replace(
-        report,
-        findings=tuple(replace(each, message="<script>") for each in report.findings),
-        files=tuple(replace(each, name="<script>.json") for each in report.files),
-    )
-    html = hostile._repr_html_()
+def test_a_notebook_shows_the_text_and_nothing_is_markup(report):
+    files = tuple(replace(each, name="<script>.json") for each in report.files)
+    html = replace(report, files=files)._repr_html_()
     assert "<script" not in html
-    assert "<li>&lt;script&gt;.json: 1 image, " in html
-    codes = re.findall(r"<tr><td>(\w\d+)</td><td>(\w+)</td><td>(\d+)</td>", html)
-    assert {code: int(n) for code, _, n in codes} == dict(report.counts)
-    ranks = [Severity(severity).rank for _, severity, _ in codes]
-    assert ranks == sorted(ranks, reverse=True)
+    assert "&lt;script&gt;.json: 1 image, " in html
+    assert all(code in html for code in report.counts)
 
 
 def test_a_report_is_a_frozen_value(report):

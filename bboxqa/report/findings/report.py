@@ -7,19 +7,14 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bboxqa.core.json_values import cut, json_line
-from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.text import count, one_line
 from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity
-from bboxqa.model.table import Table, html_table
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Of files and rules in a notebook.
-_MOST_FILES, _MOST_RULES = 5, 20
 _ID_LENGTH = 40
 ID_NAMES = ("annotation", "image", "category", "annotator")
 
@@ -30,25 +25,7 @@ class Report(FoundReport):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        total, found = sum(self.severities.values()), groups(self)
-        held = [
-            f"{file.name}: {count(file.n_images, 'image')}, "
-            f"{count(file.n_annotations, 'annotation')}, categories: {file.n_categories:,}"
-            for file in self.files
-        ]
-        items = f"<li>{escape(first_few([*map(one_line, held)], _MOST_FILES))}</li>"
-        head = f"<p>{count(len(held), 'file')}: {count(total, 'finding')}</p><ul>{items}</ul>"
-        texts = {
-            "rule": [group.rule.code for group in found],
-            "severity": [group.severity.value for group in found],
-            "findings": [f"{group.total:,}" for group in found],
-            "title": [group.rule.title for group in found],
-            "example": [
-                one_line(group.listed[0].message) if group.listed else "" for group in found
-            ],
-        }
-        table = Table({name: np.array(values, object) for name, values in texts.items()})
-        return head + html_table(table, _MOST_RULES) if total else head
+        return f"<pre>{escape(self.render('text'))}</pre>"
 
     def render(self, name: str) -> str:
         """Return the report in a format of `bboxqa validate --format`.
