@@ -16,24 +16,14 @@ from bboxqa.core.text import count
 
 SIMULATED = Path(__file__).parents[1] / "data/simulated.json"
 
-# Ends the run when the first mended file has been announced.
-_INTERRUPTED = """
-import sys
-import click
-
-echo = click.echo
-
-def echo_then_stop(message=None, **more):
-    echo(message, **more)
-    if "\u2192" in message:
-        raise KeyboardInterrupt
-
-click.echo = echo_then_stop
-from bboxqa.cli import main
-
-sys.argv = ["bboxqa", "validate", "a.json", "b.json", "--fix"]
-main()
-"""
+SIGNALS = pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("INT", 130, "Interrupted"),
+        ("TERM", 143, "Ended by SIGTERM"),
+        ("HUP", 129, "Ended by SIGHUP"),
+    ],
+)
 
 
 def _wrong_type():
@@ -41,17 +31,6 @@ def _wrong_type():
         count(None, "image")
     except TypeError as error:
         return error
-
-
-def test_an_interrupted_fix_names_what_it_wrote(tmp_path):
-    document = clean(0)
-    document["annotations"][3]["id"] = 0
-    for name in ("a.json", "b.json"):
-        (tmp_path / name).write_bytes(text(document))
-    done = python(_INTERRUPTED, cwd=tmp_path)
-    assert done.returncode == 130
-    assert done.stderr.splitlines()[-1] == "Interrupted; written before that (1): a.fixed.json"
-    assert {path.name for path in tmp_path.iterdir()} == {"a.json", "b.json", "a.fixed.json"}
 
 
 # Ends the run at the moment at which a file has been put in place.
@@ -73,14 +52,7 @@ main()
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "code", "words"),
-    [
-        ("INT", 130, "Interrupted"),
-        ("TERM", 143, "Ended by SIGTERM"),
-        ("HUP", 129, "Ended by SIGHUP"),
-    ],
-)
+@SIGNALS
 def test_a_signal_leaves_no_hidden_file_and_no_false_word(tmp_path, name, code, words):
     document = clean(0)
     document["annotations"][3]["id"] = 0
@@ -153,14 +125,7 @@ main()
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "code", "words"),
-    [
-        ("INT", 130, "Interrupted"),
-        ("TERM", 143, "Ended by SIGTERM"),
-        ("HUP", 129, "Ended by SIGHUP"),
-    ],
-)
+@SIGNALS
 def test_a_signal_while_the_program_is_loaded_has_no_traceback(name, code, words):
     script = INTERRUPTED_IMPORT.replace("{name}", name)
     done = subprocess.run(
