@@ -133,8 +133,7 @@ def agree(
 
         written.append(send_back)
         queue = diagnosis.review_document, diagnosis.to_review
-        file = shlex.quote(str(paths[0])) if len(paths) == 1 else "ORIGINAL"
-        todo = f"when they are done: bboxqa accept {file} {send_back} -o NEW.json"
+        todo = _how_to_accept(paths, named, send_back, pseudonyms)
         notes = (*notes, *sent(result, *queue, send_back, str(to)), todo)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **more)
     show_notes(notes)
@@ -224,6 +223,26 @@ def _check_sending(
         check_send_back(folder, to, _inputs_of(source), force=force)
         if key is not None:
             check_key(key, (folder,))
+
+
+def _how_to_accept(
+    paths: tuple[Path, ...], named: tuple[str, ...], folder: Path, key: Path | None
+) -> str:
+    """Return what to type when the objects that were sent back are done."""
+    from bboxqa.formats.registry import format_of
+
+    first, original, more = "", "ORIGINAL", ""
+    if key is not None:
+        # Names of files may be those of people.
+        more = f" --pseudonyms {shlex.quote(str(key))}"
+    elif len(paths) == 1 and paths[0].is_file() and format_of(paths[0]).name == "coco":
+        original = shlex.quote(str(paths[0]))
+    else:
+        measured = [*paths, *(each for pair in named for each in ("--annotator", pair))]
+        original = "original.json"
+        first = f"bboxqa convert {shlex.join(map(str, measured))} {original} --to coco; "
+    place = shlex.quote(str(folder))
+    return f"when they are done: {first}bboxqa accept {original} {place} -o NEW.json{more}"
 
 
 def _hides(report: Path, out: Path, *, split: bool) -> bool:

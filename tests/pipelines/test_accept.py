@@ -227,7 +227,8 @@ def test_new_annotations_of_a_tool_that_names_nobody(tmp_path):
 def test_pseudonyms_hold_and_the_file_keeps_its_names(tmp_path):
     path, review, key = original(tmp_path), tmp_path / "review", tmp_path / "key.json"
     more = ["--send-back", review, "--to", "cvat", "--pseudonyms", key]
-    assert run("agree", path, "--annotator-key", "who", *more).returncode == 0
+    done = run("agree", path, "--annotator-key", "who", *more)
+    assert f"bboxqa accept ORIGINAL {review} -o NEW.json --pseudonyms {key}" in done.stderr
     sent_texts = [each.read_text() for each in review.iterdir()]
     assert not any(name in text for text in sent_texts for name in ('"ann"', "bob", "cid"))
     names = json.loads(key.read_text())
@@ -260,7 +261,8 @@ def test_files_of_tools_are_converted_to_accept_what_came_back(tmp_path):
     cvat = tmp_path / "cvat"
     bboxqa.convert(original(tmp_path), cvat, to="cvat", annotator_key="who", lossy=True)
     review, whole = tmp_path / "review", tmp_path / "all.json"
-    run("agree", cvat, "--send-back", review, "--to", "cvat")
+    done = run("agree", cvat, "--send-back", review, "--to", "cvat")
+    assert f"bboxqa convert {cvat} original.json --to coco; bboxqa accept" in done.stderr
     bboxqa.convert(cvat, whole, to="coco")
     in_cvat(file_of(review, "ann"), lambda name, *box: box if name == "1.jpg" else None)
     in_cvat(file_of(review, "bob"), lambda _image, box, _label: (box, "cat"))
