@@ -8,9 +8,9 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.text import count
-from bboxqa.diagnostics.agreement_groups import assigned_to, independent
+from bboxqa.diagnostics.agreement_groups import assigned_to
 from bboxqa.diagnostics.categories import ALL, difficulty
-from bboxqa.diagnostics.decomposition import KINDS, Kind, n_objects_of
+from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.review import in_words
 from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, above_all, of_others
@@ -24,7 +24,6 @@ from bboxqa.pipelines.diagnosis.significance import (
     confuser,
     in_percent,
     is_first,
-    share_bounds,
 )
 
 # Smaller gains would be shown as 0.00.
@@ -35,8 +34,6 @@ _LEAST_DRAWN = 20
 _MOST_NAMED = 2
 # The chance of a false alarm of all pairs of categories; pairs that leave nothing else to compare.
 _ALARM, _LEAST_LEFT = 0.05, 1e-9
-# Standard errors that two counts must differ by, in a sign test.
-_SIGN_TEST = 1.96
 _KIND = {
     Kind.MISSED: "are drawn by some annotators and not by others",
     Kind.CLASS_CONFLICT: "have different categories",
@@ -46,11 +43,8 @@ _KIND = {
 }
 
 
-def kind_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
-    """Yield the costliest kind of disagreement, and others with a significant cost or none known.
-
-    If `named`, the sentence on badly placed annotations names the annotator.
-    """
+def kind_findings(of: Diagnosed) -> Iterator[Finding]:
+    """Yield the costliest kind of disagreement, and others with a significant cost."""
     table = of.tables["decomposition"]
     column = "f1_gain" if isnan(of.part.alpha) else "alpha_gain"
     gain, share = bounds(table, column), bounds(table, "share_any")
@@ -58,19 +52,17 @@ def kind_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     for rank, place in enumerate(np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()):
         if gain.value[place] > _LEAST_SHOWN_GAIN and not (rank and gain.low[place] <= 0):
             kind = Kind(KINDS.index(table["kind"][place]))
-            who = _misplacer(of) if named and kind == Kind.BADLY_PLACED else []
             values = {
                 "share": format(share.at(place), "%"),
                 "what": _KIND[kind].format(
                     "key points" if compared == "keypoints" else in_words(compared)
                 ),
-                "above_all": above_all(who, "those of "),
             }
             settled = of.instead("without that", float(gain.value[place]))
             if not settled:
                 continue
             weight = float(share.value[place])
-            yield Finding("kind", (*who,), gain.at(place), weight, values, kind, gain=settled)
+            yield Finding("kind", (), gain.at(place), weight, values, kind, gain=settled)
 
 
 def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
@@ -195,24 +187,6 @@ def supercategory_findings(of: Diagnosed) -> Iterator[Finding]:
         values = {"which": f"{which} as one", "merged": table["alpha_merged"][place]}
         values["alpha"] = of.part.alpha
         yield Finding("supercategory", (), gain.at(place), float(gain.value[place]), values)
-
-
-def _misplacer(of: Diagnosed) -> list[str]:
-    """Return whose boxes most of the misplaced ones are, by number and by share, if anybody's."""
-    annotators, judged = of.tables["annotators"], independent(of.matched)
-    n_objects = n_objects_of(judged, Kind.BADLY_PLACED).tolist()
-    apart = dict(zip(judged.data.annotator_names, n_objects, strict=True))
-    drew = np.flatnonzero(annotators["n"])
-    names, n = annotators["annotator"][drew], annotators["n"][drew].astype(np.float64)
-    n_apart = np.array([apart.get(name, 0) for name in names.tolist()], np.float64)
-    share = np.minimum(n_apart / n, 1.0)
-    places = above_others(share_bounds(share, n), annotators["n_images"][drew]).tolist()
-    if not places:
-        return []
-    most = max(places, key=n_apart.__getitem__)
-    next_one = np.delete(n_apart, most).max(initial=0)
-    is_most = n_apart[most] - next_one > _SIGN_TEST * np.sqrt(n_apart[most] + next_one)
-    return [str(names[most])] if is_most else []
 
 
 def category_findings(

@@ -192,7 +192,7 @@ def two_annotators(table: Table, *, has_copies: bool) -> Iterator[Finding]:
     found, names = judged(table, bounds(table, "miss_rate")), table["annotator"]
     if len(table) != 2 or not found.low.max() >= LEAST_SHARE:
         return
-    if has_copies and not found.low.max() > found.high.min():
+    if has_copies and not found.low.max() > found.high.min() + LEAST_SHARE:
         return
     first, second = np.argsort(-found.value, kind="stable").tolist()
     values = {"who": names[first], "other": names[second], "back": found.at(second)}

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.text import first_few, joined
 from bboxqa.diagnostics.decomposition import Kind
 from bboxqa.diagnostics.object_cells import holm
@@ -27,6 +27,7 @@ from bboxqa.pipelines.diagnosis.significance import (
     Measure,
     above_others,
     bounds,
+    in_percent,
     judged,
     median_of_others,
 )
@@ -49,6 +50,8 @@ _LOST = 2.0
 # A box with sides 3:2, turned by 90 degrees about its centre, has an IoU of 1/2 with itself.
 _LOST_ACROSS = 0.5
 _MOST_JOINTS = 3
+HARMLESS = "; harmless at this threshold"
+"""What is said of offsets with which nearly all boxes still match."""
 _JOINT_AXES = (("offset_x_px", ("left", "right")), ("offset_y_px", ("up", "down")))
 
 
@@ -178,14 +181,15 @@ def offset_findings(
     annotators: Table,
     measures: Sequence[Displacement],
     table: str,
+    n_apart: IndexArray | None = None,
     *,
     reference: str = "",
-    costs: Callable[[Sequence[int]], str] = lambda _: "",
 ) -> Iterator[Finding]:
     """Yield who displaces, turns or resizes boxes significantly more than others.
 
     Offsets are measured from the others, or from the reference of this name. With one or two
-    others, or if half of the annotators differ from half, it is unknown who is right.
+    others, or if half of the annotators differ from half, it is unknown who is right. `n_apart` is
+    how many boxes of each do not match for their place.
     """
     names = [str(each) for each in annotators["annotator"]]
     asked = np.flatnonzero(annotators["n_images"] > 0).tolist()
@@ -194,11 +198,15 @@ def offset_findings(
     for group, own in displaced(annotators, measures, of_reference=bool(reference)).items():
         who = [names[place] for place in group]
         rest = [names[place] for place in asked if place not in group]
-        weight = max(each.largest[group[0]] for each in own) * float(share[[*group]].mean())
+        apart = 0.0
+        if n_apart is not None:
+            apart = float(n_apart[[*group]].sum() / max(int(annotators["n"][[*group]].sum()), 1))
+        largest_share = max(float(each.largest[group[0]]) for each in own)
+        weight = max(largest_share, apart) * float(share[[*group]].mean())
         values = {
             "words": joined([each.words(group[0]) for each in own]),
             "other": reference or "the others",
-            "cost": costs(group),
+            "cost": _cost(apart) if n_apart is not None else "",
         }
         kind = "offset"
         if not reference and (len(rest) < LEAST_OTHERS or len(group) > 1):
@@ -216,6 +224,11 @@ def offset_findings(
             )
         )
     yield from largest(found)
+
+
+def _cost(apart: float) -> str:
+    """Return what it costs that a share of boxes is too far from the others' to match."""
+    return f"; so {in_percent(apart)} of them match no other" if apart >= LEAST_SHARE else HARMLESS
 
 
 def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:

@@ -93,7 +93,7 @@ TEMPLATES = {
         "boxes overlap no more often than those of different images would: look whether annotators "
         "saw the same images, and had the same task"
     ),
-    "kind": "{share} of the objects {what}{above_all}",
+    "kind": "{share} of the objects {what}",
     "confusion": (
         "{first} and {second} are confused in {n:,} objects, {size:%} of those with either"
         "{above_all}{gain}"

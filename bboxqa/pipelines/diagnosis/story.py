@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.arrays import BoolArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, names_in_words
 from bboxqa.core.types import Progress
@@ -29,10 +29,8 @@ from bboxqa.pipelines.diagnosis.sentences import Diagnosed, Finding, said
 from bboxqa.pipelines.diagnosis.significance import (
     LEAST_DRAWS,
     LEAST_IMAGES,
-    LEAST_SHARE,
     Bounds,
     differences,
-    in_percent,
 )
 from bboxqa.pipelines.diagnosis.warnings import limits, warnings_of
 
@@ -93,7 +91,7 @@ def story_of(of: Diagnosed) -> list[Line]:
     # Who does something else altogether is told so, and not how it differs.
     found = [each for each in found if each.owner not in strangers]
     found = _without_explained(found)
-    found = _with_kinds(of, found, [*objects.kind_findings(of, named=named and judged)], strangers)
+    found = _with_kinds(of, found, [*objects.kind_findings(of)], strangers)
     found = sorted(_with_worst(found, worst), key=_order)
     first += [each.line for each in objects.agreement_findings(of)]
     is_told = any("unknown" in each.line.text for each in found)
@@ -120,6 +118,7 @@ def _of_people(
     """Yield who errs, against the reference or the others; from these they are `apart`."""
     name = places.offset_table(of.tables)
     annotators = of.tables["annotators"]
+    n_apart = n_objects_of(independent(of.matched), Kind.BADLY_PLACED)
     if of.part.reference is not None:
         yield from people.reference_errors(of.part.reference)
     elif np.count_nonzero(annotators["n_images"]) <= 2:
@@ -133,15 +132,13 @@ def _of_people(
             n_rows = len(of.tables[name]) // len(annotators)
             rows = (n_rows * left[:, None] + range(n_rows)).ravel()
             measures = places.displacements(of.tables[name].take(rows), 2)
-            yield from places.offset_findings(two, measures, name, costs=partial(_cost, of, left))
+            yield from places.offset_findings(two, measures, name, n_apart[left])
         yield from places.exchange_findings(of)
         yield from people.two_annotators(two, has_copies=len(left) < len(annotators))
     elif apart:
         if name:
             measures = places.displacements(of.tables[name], len(annotators))
-            everyone = np.arange(len(annotators))
-            costs = partial(_cost, of, everyone)
-            yield from places.offset_findings(annotators, measures, name, costs=costs)
+            yield from places.offset_findings(annotators, measures, name, n_apart)
         yield from places.exchange_findings(of)
         yield from places.precision_findings(of, apart)
         left_out: dict[str, list[str]] = {}
@@ -150,14 +147,6 @@ def _of_people(
             left_out.setdefault(of.names[each.annotator], []).append(category)
         yield from people.erring_annotators(of, apart, _have_judges(of.matched), left_out)
         yield from people.group_findings(of)
-
-
-def _cost(of: Diagnosed, places: IndexArray, group: Sequence[int]) -> str:
-    """Return how many boxes of annotators do not match for their place, in words."""
-    n_apart = n_objects_of(independent(of.matched), Kind.BADLY_PLACED)[places[[*group]]]
-    share = n_apart.sum() / max(int(of.tables["annotators"]["n"][places[[*group]]].sum()), 1)
-    at = of.part.threshold_label
-    return f"; harmless at {at}" if share < LEAST_SHARE else f"; {in_percent(share)} do not match"
 
 
 def _have_judges(matched: MatchedUnits) -> BoolArray:
@@ -209,8 +198,8 @@ def _with_kinds(
             n_confused = sum(each.values["n"] for each in found if each.kind == "confusion")
             share = max(share, n_confused / max(n_of[name], 1))
         if len(own) == 1 and own_share >= people.MOSTLY:
-            harmless = str(own[0].values.get("cost", "")).startswith("; harmless")
-            found[found.index(own[0])] = replace(own[0], gain="" if harmless else kind.gain)
+            is_harmless = own[0].values.get("cost") == places.HARMLESS
+            found[found.index(own[0])] = replace(own[0], gain="" if is_harmless else kind.gain)
         elif share < _MOSTLY:
             found.append(replace(kind, weight=kind.weight * (1 - share)))
     return found
