@@ -7,8 +7,8 @@ from math import nan
 import numpy as np
 
 from bboxqa.agreement.alpha.levels import Distance
-from bboxqa.agreement.registry import CoefficientInputs, named_coefficients
 from bboxqa.agreement.registry import coefficient as coefficient_of
+from bboxqa.agreement.registry import named_coefficients
 from bboxqa.agreement.uncertainty.resampling import Difference, paired_difference
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
@@ -20,7 +20,7 @@ from bboxqa.diagnostics.influence import (
 )
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.units import Cell
-from bboxqa.pipelines.ratings.measure import check_bootstrap, check_level, check_ratings
+from bboxqa.pipelines.ratings.measure import checked_inputs
 
 
 def difference(
@@ -64,20 +64,18 @@ def difference(
     >>> round(difference(ours, theirs).value, 4)
     0.6207
     """
-    check_bootstrap(bootstrap, seed)
     if coefficient == "all":
         raise ConfigError("coefficient is 'all'; expected one name")
     (name,) = named_coefficients([coefficient])
-    for ratings in (first, second):
-        check_ratings(ratings)
-        check_level(ratings, level, "identity")
+    inputs = [
+        checked_inputs(ratings, level, bootstrap=bootstrap, seed=seed)
+        for ratings in (first, second)
+    ]
     names = [_cluster_names(ratings) for ratings in (first, second)]
     place_of = {text: place for place, text in enumerate(dict.fromkeys(names[0] + names[1]))}
     places = [np.array([place_of[text] for text in part], np.int64) for part in names]
-    estimators = [
-        coefficient_of(name)(CoefficientInputs(ratings, level)) for ratings in (first, second)
-    ]
-    return paired_difference(estimators[0], estimators[1], places[0], places[1], bootstrap, seed)
+    one, other = map(coefficient_of(name), inputs)
+    return paired_difference(one, other, places[0], places[1], bootstrap, seed)
 
 
 def _cluster_names(ratings: Ratings) -> list[str]:
@@ -168,8 +166,7 @@ def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Con
     >>> found.without_annotators.round(4)
     array([0.4444, 0.4444, 1.    ])
     """
-    check_level(ratings, level, "identity")
-    inputs = CoefficientInputs(ratings, level)
+    inputs = checked_inputs(ratings, level)
     if inputs.repeated:
         raise ConfigError("an annotator answered a unit several times; keep one of the answers")
     counts, numbers = inputs.counts, ratings.numbers

@@ -43,7 +43,6 @@ INTERVALS = ("percentile", "bca")
 _MOST_SHOWN = 2000
 # More numeric values are a continuous scale, on which leaving out single values has no effect.
 _MOST_NUMBERS = 100
-_KEYS_NAMED = 3
 # Longer values are shortened in messages.
 _LONG = 60
 # Limit of the sums that a jackknife adds up.
@@ -104,10 +103,7 @@ def measure(
     """
     if interval not in INTERVALS:
         raise ConfigError(f"interval {unknown_name(interval, INTERVALS)}")
-    check_bootstrap(bootstrap, seed)
-    check_ratings(ratings)
-    inputs = CoefficientInputs(ratings, level, weights)
-    check_level(ratings, level, weights)
+    inputs = checked_inputs(ratings, level, weights, bootstrap=bootstrap, seed=seed)
     names = default_coefficients(inputs)
     if coefficients is not None:
         wanted = [coefficients] if isinstance(coefficients, str) else coefficients
@@ -180,28 +176,19 @@ def _values(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, dict[s
     }
 
 
-def check_level(
-    ratings: Ratings, level: str | Distance, weights: str | Sequence[Sequence[float]] | FloatArray
-) -> None:
-    """Refuse an ordered level or weights for values that are not numbers."""
-    if ratings.numbers is not None or not ratings.value_names:
-        return
-    asked = f"level {level}" if isinstance(level, str) and level != "nominal" else ""
-    if isinstance(weights, str) and weights != "identity":
-        asked = asked or f"weights {weights}"
-    if callable(level):
-        asked = "distance function"
-    if asked:
-        text = next(name for name in ratings.value_names if number_of(name) is None)
-        in_words = repr(text) if len(text) < _LONG else names_in_words([text])[0]
-        raise ConfigError(
-            f"{asked}: value {in_words} is not a number, so that its order is unknown; "
-            "write the values as numbers, such as 1 for low and 2 for high"
-        )
+def checked_inputs(
+    ratings: Ratings,
+    level: str | Distance,
+    weights: str | Sequence[Sequence[float]] | FloatArray = "identity",
+    *,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> CoefficientInputs:
+    """Return ratings as coefficients take them.
 
-
-def check_bootstrap(bootstrap: int, seed: int) -> None:
-    """Refuse a number of replicates or a seed that is out of range."""
+    Raises ConfigError if they are no `Ratings`, if a number is out of range, or if an ordered level
+    or weights are given for values that are not numbers.
+    """
     whole = isinstance(bootstrap, int | np.integer)
     if not whole or (bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP):
         raise ConfigError(
@@ -209,21 +196,26 @@ def check_bootstrap(bootstrap: int, seed: int) -> None:
         )
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise ConfigError(f"seed is {seed!r}; expected a whole number, 0 or more")
-
-
-def check_ratings(ratings: object) -> None:
-    """Refuse what is not a `Ratings`."""
-    if isinstance(ratings, Mapping):
-        keys = ", ".join(repr(key) for key in list(ratings)[:_KEYS_NAMED])
-        raise ConfigError(
-            f"ratings: found {type(ratings).__name__} with the tasks {keys}, expected the ratings "
-            "of one; pass one of its values, such as ratings[None] where there is one task"
-        )
     if not isinstance(ratings, Ratings):
+        one = "; pass one of its values" if isinstance(ratings, Mapping) else ""
         raise ConfigError(
             f"ratings is of type {type(ratings).__name__}; expected what read_ratings, "
-            "ratings_from_columns or ratings_from_table (annotators × units) returns"
+            f"ratings_from_columns or ratings_from_table (annotators × units) returns{one}"
         )
+    inputs = CoefficientInputs(ratings, level, weights)
+    asked = "distance function" if callable(level) else ""
+    if isinstance(level, str) and level != "nominal":
+        asked = f"level {level}"
+    elif isinstance(weights, str) and weights != "identity":
+        asked = asked or f"weights {weights}"
+    if asked and ratings.numbers is None and ratings.value_names:
+        text = next(name for name in ratings.value_names if number_of(name) is None)
+        in_words = repr(text) if len(text) < _LONG else names_in_words([text])[0]
+        raise ConfigError(
+            f"{asked}: value {in_words} is not a number, so that its order is unknown; "
+            "write the values as numbers, such as 1 for low and 2 for high"
+        )
+    return inputs
 
 
 def estimates_of(
