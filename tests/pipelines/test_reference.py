@@ -212,8 +212,7 @@ def test_the_story_names_who_agrees_least_if_an_interval_says_so():
         if "reference" in line
     ]
     assert line.startswith("p03 agrees least with the reference document: F1 0.7")
-    assert "]; the others: 1.00; 5" in line
-    assert re.search(r"5\d\.\d % \[.*\] of its objects are matched by p03, and 100\.0 %", line)
+    assert re.search(r"the others: 1\.00; 5\d % of its objects are matched by p03, and 100 %", line)
     alike = bboxqa.simulate(errors={"p*": "jitter=1 miss=0.2"}, **options)
     result = bboxqa.agree(
         bboxqa.read_coco(alike.document()),
