@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @options("annotator", *READING, "session_key", "time_key", "tracks", "reference", "predictions")
 @options("score", "checks", *COMPARING, "bootstrap", "seed", "config", "memory", "since")
 @minimum_option(
-    "--min-alpha", "Mark images with a lower alpha; exit with 1 if the pooled alpha is lower."
+    "--min-alpha", "Mark images with a lower alpha; exit with 1 if alpha of all is lower."
 )
 @minimum_option(
     "--min-f1",

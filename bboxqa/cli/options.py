@@ -351,9 +351,9 @@ _SHARED: dict[str, _Decorator[Any]] = {
         "file.", rare=True),
     "time_key": option_of("--time-key KEY", READ,
         "Key on annotations that says when they were made, such as created_at: shows speed, "
-        "drift and fatigue with --diagnose.", rare=True),
+        "drift and fatigue with --details.", rare=True),
     "tracks": option_of("--tracks", READ,
-        "Read which boxes of a video show one object, such as track_id: shows with --diagnose "
+        "Read which boxes of a video show one object, such as track_id: shows with --details "
         "whether annotators follow the same objects (IDF1), and where they switch.",
         rare=True, is_flag=True),
     "reference": option_of("--reference NAME|FILE", READ,

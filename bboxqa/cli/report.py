@@ -33,7 +33,7 @@ def report(
     """Make a page of a result that `bboxqa agree --out RUN_DIR` saved.
 
     \b
-      bboxqa agree export.json --diagnose --out results/
+      bboxqa agree export.json --details --out results/
       bboxqa report results/ --images images/
       bboxqa report results/ --images images/ --split   a folder with all images
 

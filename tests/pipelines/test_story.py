@@ -292,7 +292,7 @@ def test_what_has_no_room_is_counted(monkeypatch):
     everything = result.diagnoser.story(result).story
     n_more = len(everything) - 8
     words = "more finding" + "s" * (n_more > 1)
-    assert told == (*everything[:8], f"{n_more} {words}: see the tables of --diagnose")
+    assert told == (*everything[:8], f"{n_more} {words}: see the tables of --details")
 
 
 def test_where_two_share_all_boxes_nobody_is_judged():

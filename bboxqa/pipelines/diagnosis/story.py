@@ -35,7 +35,7 @@ from bboxqa.pipelines.diagnosis.significance import (
 from bboxqa.pipelines.diagnosis.warnings import limits, warnings_of
 
 _MOST = 9
-_MORE = "the tables of --diagnose"
+_MORE = "the tables of --details"
 # What explains this share of disagreements of a kind is told instead of the kind.
 _MOSTLY = 0.5
 # A higher F1 that is not above chance comes from objects in the same places of all images.

@@ -101,7 +101,9 @@ def shown_figures(part: Record, measure: str, n_annotators: int) -> Iterator[Fig
     elif place["mean_iou"] is not None:
         yield Figure("Class", reason=_ONE_CATEGORY)
     if place["mean_iou"] is not None:
-        yield _figure("Place", place, "mean_iou", "interval", _PLACES.get(measure, measure))
+        yield _figure(
+            "Place", place, "mean_iou", "interval", _PLACES.get(measure, f"similarity ({measure})")
+        )
     why = "1 perfect, 0 chance" if part["alpha"] is not None else _ONE_CATEGORY
     if part["status"] != "ok" and (largest["share"] or 0) < 1:
         why = part["status"]
