@@ -150,8 +150,11 @@ def _noted(out: Path) -> dict[str, str]:
     """Return the root and the key of pseudonyms of a folder of results; empty without a note."""
     with suppress(OSError, ValueError):
         found = json.loads((out / ROOT).read_bytes())
-        # Earlier versions listed the names of the root, its real path second.
-        found = {"root": found[:2][-1]} if isinstance(found, list) and found else found
+        if isinstance(found, list) and found:
+            # Earlier versions listed the names of the root, its real path second.
+            key = out / ".pseudonyms.json"
+            kept = json.loads(key.read_bytes()) if key.exists() else ""
+            found = {"root": found[:2][-1], "key": kept}
         if isinstance(found, dict) and all(isinstance(each, str) for each in found.values()):
             return found
     return {}

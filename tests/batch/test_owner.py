@@ -1,5 +1,6 @@
 """A folder of results belongs to one root."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -53,6 +54,15 @@ def test_stores_are_told_apart():
     claim(OUT, "s3://bucket/a", force=False)
     with pytest.raises(OutputError, match="holds the results of s3://bucket/a;"):
         claim(OUT, "s3://bucket/b", force=False)
+
+
+def test_notes_of_earlier_versions_are_read(tmp_path):
+    (OUT / ".root.json").write_text(json.dumps(["first", str(tmp_path / "first"), "./../first"]))
+    assert run("first").passed
+    (OUT / ".root.json").write_text(json.dumps(["first", str(tmp_path / "first"), "./../first"]))
+    (OUT / ".pseudonyms.json").write_text('"key-of-then"')
+    with pytest.raises(OutputError, match="holds results made with --pseudonyms"):
+        run("first")
 
 
 @pytest.mark.parametrize("name", ["index.html", "notes.txt", "projects/a/record.json"])
