@@ -15,6 +15,9 @@ STOPPING = ("T001", "T002", "T008", "T010")
 """Codes of defects that would falsify a result."""
 
 
+Record = dict[str, Any]
+
+
 class Where(NamedTuple):
     """The location of a record in the user's files."""
 

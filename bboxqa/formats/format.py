@@ -11,7 +11,7 @@ from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import AnnotationFile, ReadSettings
 
 if TYPE_CHECKING:
-    from bboxqa.formats.translation.collector import Add, Translate, Translated, Wanted
+    from bboxqa.formats.translation.collector import Collector, Translate
 
 Recognises = Callable[[Path], int]
 """Returns how sure a format is of a file or folder, by the beginning of files only: 0 no, 1 maybe,
@@ -93,9 +93,8 @@ def translated_format(
     )
 
 
-def _translated(place: str, path: Path, add: "Add", wanted: "Wanted") -> "Translated":
-    translate: Translate = resolve_name(place)
-    return translate(path, add, wanted)
+def _translated(place: str, path: Path, into: "Collector") -> None:
+    resolve_name(place)(path, into)
 
 
 def _read(translate: "Translate", path: Path, options: ReadSettings) -> AnnotationFile:

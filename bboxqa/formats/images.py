@@ -1,26 +1,28 @@
 """The images of formats with one label file per image: their pictures and their sizes."""
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import IO, Literal
+from typing import IO
 from unicodedata import normalize
 
 from bboxqa.core.file_names import folder_problem, folders_in, is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.document import Where
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.label_folders import (
     OF_PICTURES,
+    by_place,
     ends_of,
     known_places,
     place_of,
+    spelled_as,
     without_suffix,
 )
 from bboxqa.formats.member import ZIP_ERRORS, Member, is_picture
 from bboxqa.formats.source import files_in, members_of
-from bboxqa.formats.translation.collector import Collector, Record
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
 from bboxqa.model.choices import Choices, GivenSize
 
 
@@ -120,60 +122,76 @@ _OF_LABELS = re.compile(
 )
 """Folders of pictures that show labels, as Pascal VOC, CVAT and LabelMe write them."""
 _USUAL = ("images", "JPEGImages")
-_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
 
 class FileImages:
-    """The images of a source with one label file each: their names, image files and sizes.
+    """The images of a source with one label file each: their files, pictures, names and sizes.
 
     Parameters
     ----------
+    path : Path
     into : Collector
-    pictures : mapping of str to Member
-        Image files by the places of images.
-    listed : mapping of str to str
-        Image names in lists of images, by place.
+    labels : sequence of Member
+        The label files.
+    others : sequence of Member
+        The other files of the source.
+    suffixes : tuple of str
+        The suffixes of files of Pascal VOC or LabelMe that are left out.
+    apart : sequence of Member
+        Other files that are left out.
     """
 
     def __init__(
         self,
+        path: Path,
         into: Collector,
-        pictures: Mapping[str, Member],
-        listed: Mapping[str, str] | None = None,
-        *,
-        choices: Choices,
+        labels: Sequence[Member],
+        others: Sequence[Member],
+        suffixes: tuple[str, ...] = (".json", ".xml"),
+        apart: Sequence[Member] = (),
     ) -> None:
-        self.pictures = pictures
-        self.tally: Counter[str] = Counter()
-        """Images that are "unsized", "nameless" or of a "given" size."""
+        self.files = by_place(labels)
+        """The label files by the places of images."""
+        self.pictures = spelled_as(by_place(pictures_of(path, others, self.files)), self.files)
+        tools = json_or_xml_of_tools(others, self.files, self.pictures, suffixes)
+        self.left_out = [*apart, *tools]
+        self.listed: dict[str, str] = {}
+        """Image names in lists of images, by place."""
         self._into = into
-        self._choices = choices
-        self._listed = listed or {}
-        self._files: dict[str, str] = {}
+        self._choices = into.wanted.choices
+        self._names: dict[str, str] = {}
         self._places: set[str] = set()
+        into.lists_images = self._choices.missing_txt == "not-asked"
 
-    def name(self, name: str, place: str, file: str, where: Where) -> str:
-        """Return the image name given in a file, or the place if another file gives that name."""
-        other = self._files.setdefault(name, file)
-        if other == file:
-            return name
-        problem = f"{file}: its image is {one_line(name)}, as that of {other}"
-        self._into.defect("T031", problem, where)
-        return place + PurePosixPath(name).suffix
+    def add_named(
+        self, place: str, member: Member, name: str, sides: Sequence[object], where: Where
+    ) -> tuple[Record, Member | None]:
+        """Return the record of an image and its picture, from the name and size in its file.
 
-    def at(self, place: str) -> Member | None:
-        """Return the image file of a place, maybe in the other Unicode form."""
-        forms = (place, *(normalize(form, place) for form in _FORMS))
-        return next((self.pictures[each] for each in forms if each in self.pictures), None)
-
-    def picture_of(self, place: str, name: str) -> Member | None:
-        """Return the image file of an image that has a label file."""
-        ends = (each for each in (*ends_of(place), without_suffix(name)))
-        picture = next(filter(None, map(self.at, ends)), None)
+        An image has its place as its name if another file gives the same name. Without `name`, the
+        image is called as its file.
+        """
+        image = self._into.image(place, where)
+        if not name:
+            self._into.tally["unnamed"] += 1
+            name = place or without_suffix(PurePosixPath(member.shown).name)
+        elif (other := self._names.setdefault(name, member.name)) != member.name:
+            problem = f"{member.name}: its image is {one_line(name)}, as that of {other}"
+            self._into.defect("T031", problem, where)
+            name = place + PurePosixPath(name).suffix
+        image["file_name"] = name
+        size = self._into.size(image, name, sides, where)
+        ends = (*ends_of(place), without_suffix(name))
+        picture = next((self.pictures[each] for each in ends if each in self.pictures), None)
         self._places.add(place)
         if picture is not None:
             self._places.add(place_of(picture.inner))
-        return picture
+            size = size or size_of_picture(picture)
+        size = size or given_size(self._choices, name)
+        self._into.tally["unsized"] += size is None
+        if size is not None:
+            image["width"], image["height"] = size
+        return image, picture
 
     def add(self, place: str, where: Where) -> Record:
         """Return the record of an image that has the name of its place, with its size if known."""
@@ -183,12 +201,12 @@ class FileImages:
         if picture is not None:
             image["file_name"] = place + PurePosixPath(picture.name).suffix
         else:
-            image["file_name"] = self._listed.get(place, place)
-            self.tally["nameless"] += place not in self._listed
+            image["file_name"] = self.listed.get(place, place)
+            self._into.tally["nameless"] += place not in self.listed
         size = size_of_picture(picture) if picture is not None else None
         if size is None:
             size = given_size(self._choices, image["file_name"])
-            self.tally["given"] += size is not None
+            self._into.tally["given"] += size is not None
         if size is not None:
             image["width"], image["height"] = size
         return image
@@ -200,34 +218,24 @@ class FileImages:
             self._into.defect("T022", f"{member.name}: no picture has this name", where)
         return self.add(place, where)
 
-    def give_size(self, image: Record, size: tuple[int, int] | None) -> None:
-        """Set the size of an image: the size that was found, or else the one of `--image-size`."""
-        size = size or given_size(self._choices, image["file_name"])
-        self.tally["unsized"] += size is None
-        if size is not None:
-            image["width"], image["height"] = size
+    def done(self, expected: str, words: Iterable[tuple[str, str, str]]) -> None:
+        """Add the images without a label file, and notes.
 
-    def notes_on_given(self) -> Iterator[str]:
-        """Yield a note on images whose size the user gave."""
-        if number := self.tally["given"]:
-            yield f"{count(number, 'image')} without a picture: {given_words(self._choices)}"
-
-    def add_unlabelled(
-        self, listed: Iterable[str] = (), others: Collection[Member] = ()
-    ) -> Iterator[str]:
-        """Add the images without a label file, if annotators were asked about them; yield notes.
-
-        Pictures that show labels are left out.
-
-        Parameters
-        ----------
-        listed : iterable of str
-            The places of images that lists name.
-        others : collection of Member
-            Labels in other formats, which are left out.
+        `expected` names the format, such as "JSON of LabelMe"; `words` are those of counts.
         """
-        images = {*self.pictures, *listed}
-        left_out = known_places((place_of(each.inner) for each in others), images | self._places)
+        into = self._into
+        if number := into.tally["given"]:
+            some = f"{count(number, 'image')} without a picture"
+            into.notes.append(f"{some}: {given_words(self._choices)}")
+        into.count(words)
+        into.notes += add_others(into, self.left_out, expected)
+        into.notes += self._unlabelled()
+
+    def _unlabelled(self) -> Iterator[str]:
+        """Add the images without a label file, if annotators were asked about them; yield notes."""
+        images = {*self.pictures, *self.listed}
+        others = (place_of(each.inner) for each in self.left_out)
+        left_out = known_places(others, images | self._places)
         places = sorted(images - self._places - {*left_out})
         if apart := {*of_labels([each for each in places if each in self.pictures], self._places)}:
             some, first = count(len(apart), "picture"), self.pictures[min(apart)]
@@ -251,7 +259,7 @@ class FileImages:
         yield f"{some}: taken as {taken}{separator} {because}"
 
 
-def pictures_of(path: Path, members: list[Member], labels: Iterable[str]) -> list[Member]:
+def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) -> list[Member]:
     """Return the image files of a source, or those around it that several annotators share.
 
     These are in folders called images or photos, or the like, next to the source or to its split,

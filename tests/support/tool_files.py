@@ -6,7 +6,7 @@ import numpy as np
 
 from bboxqa import read_coco, validate
 from bboxqa.formats.choices import choices_of
-from bboxqa.formats.translation.collector import Wanted
+from bboxqa.formats.translation.collector import Collector, Wanted
 
 
 def write(folder, **files):
@@ -67,5 +67,7 @@ def translation_of(translate, source, **choices):
     """Return the translation of a source, and its annotations."""
     records = []
     wanted = Wanted(choices=choices_of(choices))
-    found = translate(source, lambda new, _places: records.extend(new), wanted)
+    found = Collector(lambda new, _places: records.extend(new), wanted)
+    translate(source, found)
+    found.flush()
     return found, records

@@ -2,7 +2,6 @@
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -22,7 +21,7 @@ from bboxqa.formats.box_tables.boxes import (
 )
 from bboxqa.formats.box_tables.columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
 from bboxqa.formats.box_tables.rows import Part, class_names, header_of, parts_of, table_in
-from bboxqa.formats.document import Where
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import CLASS_NAMES, PARQUET, TABLES
 from bboxqa.formats.images import given_size
 from bboxqa.formats.member import Member, is_archive
@@ -36,16 +35,7 @@ from bboxqa.formats.source import (
     readable_members,
 )
 from bboxqa.formats.tables.rows import QUOTES, Delimited, Parquet, TableFile
-from bboxqa.formats.translation.collector import (
-    UNLABELLED,
-    Add,
-    Boxes,
-    Collector,
-    Lines,
-    Record,
-    Translated,
-    Wanted,
-)
+from bboxqa.formats.translation.collector import UNLABELLED, Boxes, Collector, Lines
 from bboxqa.formats.translation.shapes import angle_in, turned_box
 from bboxqa.formats.translation.untrusted import (
     LEAST_PIXELS,
@@ -54,7 +44,6 @@ from bboxqa.formats.translation.untrusted import (
     mapping,
     plain_text,
 )
-from bboxqa.model.choices import Choices
 
 # Data frames write whole numbers as fractions where some are missing.
 _TRUE = {"1", "1.0", "true"}
@@ -84,10 +73,10 @@ def tables_in(path: Path) -> list[Member]:
     return [each for each in named if not columns_of(header_in(each), {}).problem]
 
 
-def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
+def translate(path: Path, into: Collector) -> None:
     """Translate a table; raises DatasetError if it has no boxes, or their layout is ambiguous."""
     inside = tables_in(path) if is_archive(head_of(path)) else members_of(path)
-    member = only_file(path, inside, "boxes as a table")
+    member, wanted = only_file(path, inside, "boxes as a table"), into.wanted
     table = table_in(member)
     columns = columns_of(table.header, wanted.choices.columns)
     if columns.problem:
@@ -96,7 +85,7 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     table.refuse_repeated([*columns.of.values()])
     parts = [*parts_of(table, columns.of)]
     boxes = box_kind_of(table.name, parts, columns, wanted.choices)
-    records = _TableRecords(path, member, table, columns, boxes, add, wanted.choices)
+    records = _TableRecords(path, member, table, columns, boxes, into)
     # Columns of boxes have no place for these.
     says_more = wanted.in_full and not columns.of.keys().isdisjoint(
         ("score", "created_at", "track")
@@ -105,8 +94,7 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     for part in parts:
         n_rows += len(part.at)
         problems += part.problems
-        add_boxes = None if says_more else wanted.add_boxes
-        if add_boxes is None or not records.add_plain(part, add_boxes):
+        if says_more or wanted.add_boxes is None or not records.add_plain(part):
             for at, row in part.rows():
                 records.add_row(at, row)
         for at, problem in part.problems:
@@ -119,7 +107,7 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
             "Give the first line a name for each column, and put cells that hold the delimiter in "
             "double quotes.",
         )
-    return records.done()
+    records.add_notes()
 
 
 def name_in(cell: str) -> str:
@@ -147,13 +135,12 @@ class _TableRecords:
         table: TableFile,
         columns: Columns,
         boxes: BoxKind,
-        add: Add,
-        choices: Choices,
+        into: Collector,
     ) -> None:
-        title = "Open Images csv" if columns.is_open_images else "table"
-        self._into = Collector(title, add, lists_images=False)
+        into.title = "Open Images csv" if columns.is_open_images else "table"
+        into.lists_images = False
+        self._into = into
         self._path = path
-        self._choices = choices
         self._member = member
         self._columns = columns
         self._boxes = boxes
@@ -167,7 +154,7 @@ class _TableRecords:
         self._named: Callable[[str], str] = name_in if isinstance(table, Delimited) else str
         self._of_objects = "objects" in columns.of
         self._word = "row" if isinstance(table, Parquet) else "line"
-        self._tally: Counter[str] = Counter()
+        self._n_sizeless = 0
         # Whether rows without a box name annotators, who were asked and drew nothing.
         self._has_empty = False
         self._sides: dict[str, tuple[object, object]] = {}
@@ -194,7 +181,7 @@ class _TableRecords:
                 continue
             self._add(cells, numbers, named, where)
 
-    def add_plain(self, part: Part, add: Callable[[Boxes], None]) -> bool:
+    def add_plain(self, part: Part) -> bool:
         """Add the boxes of rows; return False if any row holds more than a box."""
         cells, boxes = part.cells, plain_boxes(part, self._columns.form)
         if boxes is None:
@@ -245,7 +232,7 @@ class _TableRecords:
             annotators,
             self._own_ids(part),
         )
-        self._into.boxes(found, add)
+        self._into.boxes(found)
         return True
 
     def _categories_of(
@@ -285,7 +272,7 @@ class _TableRecords:
         bbox: FloatArray = self._boxes.in_corner_and_size(box)
         if self._boxes.is_share:
             if "width" not in image:
-                self._tally["sizeless"] += 1
+                self._n_sizeless += 1
                 return
             share, side = max(
                 zip(numbers, FORMS[self._boxes.form], strict=True),
@@ -322,7 +309,7 @@ class _TableRecords:
         if self._sides.get(name) != sides:
             self._sides[name] = sides
             size = self._into.size(image, name, sides, where)
-            size = size or given_size(self._choices, name)
+            size = size or given_size(self._into.wanted.choices, name)
             if size is not None and "width" not in image:
                 image |= {"width": size[0], "height": size[1]}
         return image
@@ -342,31 +329,24 @@ class _TableRecords:
                 shared["score"] = float(cells["score"])
         return shared
 
-    def done(self) -> Translated:
-        """Return the translation, with all images, categories and notes."""
-        if sizeless := self._tally["sizeless"]:
-            some = count(sizeless, "box", "boxes")
-            problem = f"{some} in shares of images whose size is not known: --image-size gives it"
-            also = ", or columns do: --columns image_width=NAME,image_height=NAME"
-            self._into.defect("T002", problem + also, Where(self._member.name, 1))
-        if "category" not in self._columns.of and "objects" not in self._columns.of:
-            self._into.defect("T004", _ONE_CATEGORY, Where(self._member.name, 1))
-        column = self._columns.of.get("annotator")
-        named_by = "" if column is None else f"the column {one_line(column)!r}"
-        found = self._into.done(self._notes(), named_by)
-        if not self._has_empty:
-            for image in found.images:
-                # Only tables with such rows list annotators who drew nothing.
-                del image["annotators"]
-        return found
-
-    def _notes(self) -> list[str]:
+    def add_notes(self) -> None:
+        """Add defects of the whole table, and notes."""
+        into, of = self._into, self._columns.of
         unit = "shares of the image" if self._boxes.is_share else "pixels"
         said = f"boxes are {FORM_WORDS[self._boxes.form]} in {unit}"
-        notes = [f"{said}; columns: {self._columns.described()}"]
-        if "category" not in self._columns.of and "objects" not in self._columns.of:
-            notes.append(_ONE_CATEGORY)
-        return notes
+        into.notes.append(f"{said}; columns: {self._columns.described()}")
+        if self._n_sizeless:
+            some = count(self._n_sizeless, "box", "boxes")
+            problem = f"{some} in shares of images whose size is not known: --image-size gives it"
+            also = ", or columns do: --columns image_width=NAME,image_height=NAME"
+            into.defect("T002", problem + also, Where(self._member.name, 1))
+        if "category" not in of and "objects" not in of:
+            into.defect("T004", _ONE_CATEGORY, Where(self._member.name, 1))
+            into.notes.append(_ONE_CATEGORY)
+        into.named_by = f"the column {one_line(of['annotator'])!r}" if "annotator" in of else ""
+        for image in into.images if not self._has_empty else ():
+            # Only tables with such rows list annotators who drew nothing.
+            del image["annotators"]
 
 
 def _display_names(path: Path) -> dict[str, str]:

@@ -6,30 +6,16 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.core.types import Steps
 from bboxqa.formats.cvat.header import Header, Job, header_of
 from bboxqa.formats.cvat.shapes import UnknownSizeError, attributes_of, plain_box_of, shape_of
-from bboxqa.formats.document import Where
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import archive_around, members_like, members_of, members_with, only_file
-from bboxqa.formats.translation.collector import (
-    SESSIONS,
-    SIDES,
-    Add,
-    BrokenTextError,
-    Collector,
-    Record,
-    Translated,
-    Wanted,
-    tally_notes,
-)
+from bboxqa.formats.translation import untrusted
+from bboxqa.formats.translation.collector import SESSIONS, SIDES, BrokenTextError, Collector
 from bboxqa.formats.translation.masks import Masks
-from bboxqa.formats.translation.untrusted import (
-    EmptyMaskProblemError,
-    MaskProblemError,
-    ValueProblemError,
-)
+from bboxqa.formats.translation.untrusted import EmptyMaskProblemError, ValueProblemError
 from bboxqa.formats.xml_elements import (
     Element,
     EncodingXmlError,
@@ -49,7 +35,7 @@ _ADVICE: dict[type[XmlError], str] = {
 }
 _CODES: dict[type[ValueProblemError], str] = {
     EmptyMaskProblemError: "T011",
-    MaskProblemError: "T008",
+    untrusted.MaskProblemError: "T008",
     UnknownSizeError: "T002",
 }
 # The counted facts, with the noun and the text of their notes.
@@ -71,24 +57,19 @@ _MOST_FRAMES, _FRAMES_BY_SHAPE, _FEW_FRAMES = 250_000, 50, 1000
 in all, more by shape, and any few."""
 
 
-def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate CVAT XML; see `bboxqa.formats.translation.collector.Translate`.
-
-    Raises BrokenTextError if the file is not XML, and DatasetError if it has no images.
-    """
+def translate(path: Path, into: Collector) -> None:
+    """Translate CVAT XML; raises BrokenTextError if the file is not XML."""
     member = only_file(path, members_like(path, "CVAT", ".xml"), "CVAT XML")
-    records = _Records(member.name, Collector("CVAT XML", add), wanted)
-    for element in _elements(member, wanted.progress):
+    into.title, into.named_by = "CVAT XML", "the assignee"
+    into.advice = "Export the task from CVAT again."
+    records = _Records(member.name, into)
+    for element in _elements(member, into):
         records.add(element)
     records.check_frames(path, member.shown)
-    found = records.done()
-    if not found.images:
-        problem = f"{member.shown}: has no image, track or frames"
-        raise DatasetError([problem], "Export the task from CVAT again.")
-    return found
+    records.finish()
 
 
-def _elements(member: Member, progress: Steps | None) -> Iterator[Element]:
+def _elements(member: Member, into: Collector) -> Iterator[Element]:
     """Yield images and tracks at their start tags, and other elements at their end tags."""
     reading = XmlElements(_OPENED)
     n_bytes = 0
@@ -96,8 +77,8 @@ def _elements(member: Member, progress: Steps | None) -> Iterator[Element]:
         for chunk in member.chunks():
             yield from reading.parsed(chunk)
             n_bytes += len(chunk)
-            if progress is not None:
-                progress(n_bytes, max(n_bytes, member.most))
+            if into.wanted.progress is not None:
+                into.wanted.progress(n_bytes, max(n_bytes, member.most))
         yield from reading.parsed(b"", last=True)
     except XmlError as error:
         column = f":{error.column}" if error.column else ""
@@ -109,16 +90,14 @@ def _elements(member: Member, progress: Steps | None) -> Iterator[Element]:
 class _Records:
     """Converts the elements of a file to COCO records."""
 
-    def __init__(self, member: str, into: Collector, wanted: Wanted) -> None:
+    def __init__(self, member: str, into: Collector) -> None:
         self._member = member
-        self._into = into
-        self._wanted = wanted
-        self._masks = Masks(outlines=wanted.outlines)
-        self._tally: Counter[str] = Counter()
+        self._into, self._wanted, self._tally = into, into.wanted, into.tally
+        self._masks = Masks(outlines=into.wanted.outlines)
         self._header = Header()
         # Categories of boxes that are columns, and the values that these have.
         self._ids: dict[str, int] = {}
-        self._plain_values = _PLAIN if wanted.in_full else _PLAIN[:2]
+        self._plain_values = _PLAIN if into.wanted.in_full else _PLAIN[:2]
         # Labels of shapes without a box.
         self._apart: set[str] = set()
         self._names_people = False
@@ -230,9 +209,9 @@ class _Records:
 
     def _add_plain(self, element: Element, image: Record) -> bool:
         """Add an upright box of a known label as columns; return False for other shapes."""
-        values, add_boxes = element.values, self._wanted.add_boxes
+        values, takes_boxes = element.values, self._wanted.add_boxes is not None
         label = values.get("label", "")
-        box = plain_box_of(values) if add_boxes is not None and element.name == "box" else None
+        box = plain_box_of(values) if takes_boxes and element.name == "box" else None
         # Answers and marks are kept where all keys are requested, or where they name people.
         has_more = element.inside and (
             self._wanted.in_full
@@ -240,7 +219,6 @@ class _Records:
         )
         if (
             box is None
-            or add_boxes is None
             or has_more
             or label not in self._header.labels
             or any(values.get(key, default) != default for key, default in self._plain_values)
@@ -250,7 +228,7 @@ class _Records:
             self._ids[label] = self._into.category(label, self._where(element))
         annotator = self._shared.get("annotator", "")
         row = (image["id"], self._ids[label], *box, annotator, "", element.line)
-        self._into.plain_boxes([row], self._member, add_boxes)
+        self._into.plain_boxes([row], self._member)
         return True
 
     def _add_shape(
@@ -259,7 +237,7 @@ class _Records:
         where, what = self._where(element), element.name
         size = (image["width"], image["height"]) if "height" in image else None
         try:
-            shape = self._wanted.boxed(shape_of(element, size, self._masks))
+            shape = self._into.boxed(shape_of(element, size, self._masks))
         except ValueProblemError as error:
             self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
             self._into.defect(_CODES.get(type(error), "T001"), f"{what}: {error}", where)
@@ -311,22 +289,22 @@ class _Records:
                 "Otherwise correct <size> in <meta>.",
             )
 
-    def done(self) -> Translated:
-        """Return the translation, with unused labels and the frames without shapes."""
+    def finish(self) -> None:
+        """Add unused labels, the frames without shapes, and notes."""
         for label in self._header.labels.values():
             # Labels of points and lines have no boxes, which is not a defect.
             if label.has_box and label.name not in self._apart:
                 self._into.category(label.name, Where(self._member, label.line))
-        notes = [*self._frame_notes()] if self._has_frames() else []
+        frame_notes = [*self._frame_notes()] if self._has_frames() else []
         times = Counter(name for _, name in self._images)
         for (subset, name), record in self._images.items():
             # The subset belongs to the name if several subsets have an image of that name.
             record["file_name"] = f"{subset}/{name}" if times[name] > 1 and subset else name
-        repeats = []
         if number := self._tally["again"]:
             annotated = f"{count(number, 'image')} annotated again by the same person"
-            repeats = [f"{annotated}, left out; {SESSIONS}"]
-        return self._into.done([*tally_notes(self._tally, _NOTES), *notes], "the assignee", repeats)
+            self._into.repeat_notes.append(f"{annotated}, left out; {SESSIONS}")
+        self._into.count(_NOTES)
+        self._into.notes += frame_notes
 
     def _frame_notes(self) -> Iterator[str]:
         """Add the frames of videos in which nobody drew anything; yield notes on their names."""

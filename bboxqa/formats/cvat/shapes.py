@@ -5,9 +5,9 @@ from itertools import chain
 
 import numpy as np
 
+from bboxqa.formats.document import Record
 from bboxqa.formats.records import WRITTEN_ANGLE
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import Record
 from bboxqa.formats.translation.masks import Masks, RowMask, Size
 from bboxqa.formats.translation.untrusted import (
     LARGEST,

@@ -1,6 +1,5 @@
 """Reading the files of V7 Darwin JSON 2.0, one for each image."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,24 +9,14 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line, such_as
-from bboxqa.formats.document import Where
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import begins
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import (
-    BY_NOBODY,
-    SIDES,
-    Add,
-    Collector,
-    Record,
-    Translated,
-    Wanted,
-    tally_notes,
-)
+from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
 from bboxqa.formats.translation.json_files import NoObject, decoded_parts, json_objects
 from bboxqa.formats.translation.masks import Masks, RowMask, Size, checked_size
 from bboxqa.formats.translation.untrusted import (
@@ -61,27 +50,25 @@ _LEAST_OF_SPAN = 4
 """Characters that a number and a run length take at least, with their commas."""
 
 
-def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate Darwin files; see `bboxqa.formats.translation.collector.Translate`.
-
-    Raises DatasetError if none is about an image, nor has defects.
-    """
+def translate(path: Path, into: Collector) -> None:
+    """Translate Darwin files."""
+    into.title = "Darwin JSON"
+    into.advice = "Shapes in images are compared, not those in videos: export Darwin JSON 2.0."
+    into.named_by = "annotators of Darwin"
     named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins("Darwin", each.head())]
     # Releases can be made without annotators.
     parts = (part.annotations for part in decoded_parts(files, _Annotations))
     given = (each for listed in parts for each in listed if isinstance(each, _Annotation))
-    records = _Records(add, wanted, is_named=any(_person(each.annotators) for each in given))
-    for member, content in json_objects(files, records.into, wanted.progress):
+    records = _Records(into, is_named=any(_person(each.annotators) for each in given))
+    for member, content in json_objects(files, into):
         records.add_file(member, content)
+    records.name_asked()
+    into.count(_NOTES)
     read = {each.name for each in files}
-    found = records.done([each.name for each in named if each.name not in read])
-    if not found.images and not found.defects:
-        raise DatasetError(
-            [f"{path}: has {count(len(files), 'file')} of V7 Darwin, none of an image"],
-            "Shapes in images are compared, not those in videos. Export images as Darwin JSON 2.0.",
-        )
-    return found
+    if left_out := [one_line(each.name) for each in named if each.name not in read]:
+        some = f"{count(len(left_out), 'JSON file')} left out"
+        into.notes.append(f"{some}: not of Darwin{such_as(len(left_out), left_out[0])}")
 
 
 class _Annotation(msgspec.Struct):
@@ -101,14 +88,12 @@ def _person(people: object) -> str:
 class _Records:
     """Converts files to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, add: Add, wanted: Wanted, *, is_named: bool) -> None:
-        self.into = Collector("Darwin JSON", add)
-        self._wanted = wanted
-        self._masks = Masks(outlines=wanted.outlines)
+    def __init__(self, into: Collector, *, is_named: bool) -> None:
+        self._into, self._tally = into, into.tally
+        self._masks = Masks(outlines=into.wanted.outlines)
         self._is_named = is_named
         self._images: list[Record] = []
         self._people: set[str] = set()
-        self._tally: Counter[str] = Counter()
 
     def add_file(self, member: Member, content: dict[str, Any]) -> None:
         """Add the annotations of an item, which has one image per slot."""
@@ -150,8 +135,8 @@ class _Records:
     ) -> Record:
         slot_name = plain_text(slot.get("slot_name")) if is_one_of_several else ""
         where, name = Where(member.name, ""), plain_text(item.get("name"))
-        image = self.into.image((member.name, slot_name), where)
-        self.into.size(image, name, [slot.get(side) for side in SIDES], where)
+        image = self._into.image((member.name, slot_name), where)
+        self._into.size(image, name, [slot.get(side) for side in SIDES], where)
         # Darwin does not say who was asked about an image.
         del image["annotators"]
         # Without its folder, an image would be joined with images of the same name.
@@ -177,16 +162,16 @@ class _Records:
                 shape = self._masks.record(raster, (image["width"], image["height"]))
             else:
                 shape = self._shape_of(given)
-            shape = self._wanted.boxed(shape)
+            shape = self._into.boxed(shape)
         except ValueProblemError as error:
-            self.into.refuse(label, error, where)
+            self._into.refuse(label, error, where)
             return
         record: Record = {**shape, "image_id": image["id"], "own_id": own_id or where.at}
         people = items(given.get("annotators"))
         person = _person(people)
         if self._is_named:
             record["annotator"] = person or UNNAMED
-        row = self.into.labelled(
+        row = self._into.labelled(
             record, plain_text(given.get("name")), where, f"{label}: has no name"
         )
         if row >= 0 and self._is_named:
@@ -194,7 +179,7 @@ class _Records:
             self._people.add(record["annotator"])
             if not person:
                 self._tally["unnamed"] += 1
-                self.into.defect("T005", f"{label}: has no annotators, as others have", where)
+                self._into.defect("T005", f"{label}: has no annotators, as others have", where)
 
     def _shape_of(self, annotation: dict[str, Any]) -> Record:
         """Return the COCO geometry keys of a shape.
@@ -230,15 +215,10 @@ class _Records:
                 return {"shape": name, **line, **_key_points(annotation)}
         raise ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
 
-    def done(self, left_out: list[str]) -> Translated:
-        """Return the translation; `left_out` names the JSON files of other kinds."""
+    def name_asked(self) -> None:
+        """Name the only annotator as asked about all images."""
         for image in self._images if len(self._people) == 1 else ():
             image["annotators"] = sorted(self._people)
-        notes = [*tally_notes(self._tally, _NOTES)]
-        if left_out:
-            some = f"{count(len(left_out), 'JSON file')} left out"
-            notes.append(f"{some}: not of Darwin{such_as(len(left_out), one_line(left_out[0]))}")
-        return self.into.done(notes, "annotators of Darwin")
 
 
 def _image_of(annotation: dict[str, Any], images: dict[str, Record]) -> Record | None:

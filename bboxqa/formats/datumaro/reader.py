@@ -8,35 +8,23 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.document import Where
-from bboxqa.formats.heads import begins
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.label_folders import path_below, without_suffix
 from bboxqa.formats.records import WRITTEN_ANGLE
-from bboxqa.formats.source import members_of, members_with
-from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import (
-    UNLABELLED,
-    Add,
-    Collector,
-    Record,
-    Translated,
-    Wanted,
-)
+from bboxqa.formats.source import members_like
+from bboxqa.formats.translation import shapes, untrusted
+from bboxqa.formats.translation.collector import UNLABELLED, Collector
 from bboxqa.formats.translation.json_files import json_objects
 from bboxqa.formats.translation.masks import checked_size
 from bboxqa.formats.translation.shapes import turned_box
 from bboxqa.formats.translation.untrusted import (
-    EmptyMaskProblemError,
     MaskProblemError,
     ValueProblemError,
     items,
-    line_of,
     mapping,
     number_of,
     plain_text,
-    size_of,
 )
 from bboxqa.model.shapes.masks import decode_counts, run_bounds
 
@@ -47,32 +35,22 @@ _APART = {
 }  # fmt: skip
 
 
-def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate the subsets of a data set; see `bboxqa.formats.translation.collector.Translate`.
-
-    Raises DatasetError if they have no images.
-    """
-    named = [*members_with(members_of(path), ".json")]
-    files = [each for each in named if not each.name or begins("Datumaro", each.head())]
-    records = _Records(add, wanted)
-    for member, content in json_objects(files, records.into, wanted.progress):
+def translate(path: Path, into: Collector) -> None:
+    """Translate the subsets of a data set."""
+    into.title = "Datumaro JSON"
+    into.advice = "Export the data set again, with its annotations."
+    records = _Records(into)
+    for member, content in json_objects(members_like(path, "Datumaro", ".json"), into):
         records.add_subset(member.name, content)
-    found = records.done()
-    if not found.images:
-        raise DatasetError(
-            [f"{path}: has {count(len(files), 'file')} of Datumaro without items"],
-            "Export the data set again, with its annotations.",
-        )
-    return found
+    records.tell_apart()
+    into.count([("again", "item", "with the id of another in its subset, merged")])
 
 
 class _Records:
     """Converts items to COCO records."""
 
-    def __init__(self, add: Add, wanted: Wanted) -> None:
-        self.into = Collector("Datumaro JSON", add)
-        self._n_again = 0
-        self._wanted = wanted
+    def __init__(self, into: Collector) -> None:
+        self._into = into
         # Of the file that is read: the names of labels, and the points of each label.
         self._names: list[str] = []
         self._points: dict[int, list[str]] = {}
@@ -90,8 +68,8 @@ class _Records:
         for place, given in enumerate(items(content.get("items"))):
             item, where = mapping(given), Where(member, f"/items/{place}")
             own = plain_text(item.get("id")) or f"item {place + 1}"
-            image = self.into.image((member, own), where)
-            self._n_again += "file_name" in image
+            image = self._into.image((member, own), where)
+            self._into.tally["again"] += "file_name" in image
             self._subset_of[image["id"]] = PurePosixPath(member).stem
             # Datumaro records neither who drew a shape nor who was asked.
             image.pop("annotators", None)
@@ -99,7 +77,7 @@ class _Records:
             image["file_name"] = _name(own, plain_text(picture.get("path")))
             sides = items(picture.get("size"))
             if len(sides) == 2:
-                self.into.size(image, own, sides[::-1], where)
+                self._into.size(image, own, sides[::-1], where)
             for number, annotation in enumerate(items(item.get("annotations"))):
                 label = f"item {one_line(own)}, annotation {number + 1}"
                 at = Where(member, f"{where.at}/annotations/{number}")
@@ -113,7 +91,7 @@ class _Records:
         wrong = [end for end in ends if not 0 <= end <= len(joints)]
         if joints and wrong:
             problem = f"skeleton joins keypoint {wrong[0]}; expected numbers up to {len(joints)}"
-            self.into.defect("K006", f"{problem}, the number of its points", where)
+            self._into.defect("K006", f"{problem}, the number of its points", where)
         name = self._name_of(given.get("label_id"))
         if joints and name is not None:
             self._points[given["label_id"]] = joints
@@ -124,7 +102,7 @@ class _Records:
                 for pair in pairs
                 if len(pair) == 2 and all(0 <= end - first < len(joints) for end in pair)
             ]
-            self.into.skeleton(name or UNLABELLED, joints, limbs)
+            self._into.skeleton(name or UNLABELLED, joints, limbs)
 
     def _name_of(self, number: object) -> str | None:
         """Return the name of the label with a number; None if the file has no such label."""
@@ -137,9 +115,9 @@ class _Records:
         name = self._name_of(number)
         points = [] if type(number) is not int else self._points.get(number, [])
         try:
-            shape = self._wanted.boxed(self._shape_of(given, points))
+            shape = self._into.boxed(self._shape_of(given, points))
         except ValueProblemError as error:
-            self.into.refuse(label, error, where)
+            self._into.refuse(label, error, where)
             return
         said = {
             key: value
@@ -153,15 +131,15 @@ class _Records:
             if isinstance(said.get("score"), int | float):
                 record["score"] = said["score"]
         shown = name or ("" if number is None else UNLABELLED)
-        row = self.into.labelled(record, shown, where, f"{label}: has no label_id")
+        row = self._into.labelled(record, shown, where, f"{label}: has no label_id")
         if row >= 0 and name is None and number is not None:
             some = count(len(self._names), "label")
             problem = f"{label}: label_id is {str(number)[:40]}; the file lists {some}, from 0 on"
-            self.into.defect("T050", problem, where, row)
+            self._into.defect("T050", problem, where, row)
         n_points = len(shape.get("keypoints", ())) // 3
         if row >= 0 and n_points and points and n_points != len(points):
             problem = f"{label}: has {count(n_points, 'point')}; its label {one_line(name or '')!r}"
-            self.into.defect("K001", f"{problem} has {len(points)}", where, row)
+            self._into.defect("K001", f"{problem} has {len(points)}", where, row)
 
     def _shape_of(self, annotation: dict[str, Any], points_of_label: Sequence[str]) -> Record:
         """Return the COCO geometry keys of a shape.
@@ -190,7 +168,7 @@ class _Records:
         more: Record = {}
         if kind == "polyline":
             flat = items(given)
-            more = line_of([[*pair] for pair in zip(flat[::2], flat[1::2], strict=False)])
+            more = untrusted.line_of([[*pair] for pair in zip(flat[::2], flat[1::2], strict=False)])
         elif kind == "skeleton" and not items(annotation.get("elements")):
             # x, y and visibility of each point of the label.
             flat = _flat(given, "points", max(1, len(items(given)) // 3) * 3)
@@ -213,16 +191,12 @@ class _Records:
             joints += [self._name_of(part.get("label_id")) or ""] * len(points)
         return {"keypoints": keypoints, **({"joints": joints} if elements else {})}
 
-    def done(self) -> Translated:
-        """Return the translation, with all images, categories and notes."""
-        merged = f"{count(self._n_again, 'item')} with the id of another in its subset, merged"
-        found = self.into.done([merged] if self._n_again else [])
-        times = Counter(image["file_name"] for image in found.images)
-        for image in found.images:
-            # Several images of one name would be taken for the work of several people.
+    def tell_apart(self) -> None:
+        """Name images of one name by their subsets: they would be taken for several people's."""
+        times = Counter(image["file_name"] for image in self._into.images)
+        for image in self._into.images:
             if times[image["file_name"]] > 1:
                 image["file_name"] = f"{self._subset_of[image['id']]}/{image['file_name']}"
-        return found
 
 
 def _name(own: str, path: str) -> str:
@@ -259,7 +233,7 @@ def _pairs(values: object) -> FloatArray:
 
 def _mask(rle: dict[str, Any]) -> Record:
     sides = items(rle.get("size"))
-    size = size_of(sides[1], sides[0]) if len(sides) == 2 else None
+    size = untrusted.size_of(sides[1], sides[0]) if len(sides) == 2 else None
     if size is None:
         raise MaskProblemError("does not say its height and width")
     width, height = checked_size(size)
@@ -273,6 +247,6 @@ def _mask(rle: dict[str, Any]) -> Record:
         raise MaskProblemError(f"{found}; its size is {width} × {height}")
     left, top, right, bottom = run_bounds(runs, height)
     if np.isnan(left):
-        raise EmptyMaskProblemError("has no pixels")
+        raise untrusted.EmptyMaskProblemError("has no pixels")
     bbox = [float(left), float(top), float(right - left), float(bottom - top)]
     return {"bbox": bbox, "segmentation": {"size": [height, width], "counts": counts}}

@@ -12,21 +12,13 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import is_dota_head
-from bboxqa.formats.images import FileImages, pictures_of
-from bboxqa.formats.label_folders import by_place, holds_labels, is_label_name, spelled_as
+from bboxqa.formats.images import FileImages
+from bboxqa.formats.label_folders import holds_labels, is_label_name
 from bboxqa.formats.member import Member
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import (
-    Add,
-    Boxes,
-    Collector,
-    Lines,
-    Translated,
-    Wanted,
-    tally_notes,
-)
+from bboxqa.formats.translation.collector import Boxes, Collector, Lines
 from bboxqa.formats.translation.label_batches import label_batches
-from bboxqa.formats.translation.other_files import NO_LABELS, add_others, json_or_xml_of_tools
+from bboxqa.formats.translation.other_files import NO_LABELS
 from bboxqa.formats.translation.untrusted import LARGEST
 
 _HEADER = re.compile(r"\s*(?:imagesource|gsd)\s*:", re.IGNORECASE)
@@ -40,39 +32,34 @@ _WORDS = (
 )
 
 
-def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
+def translate(path: Path, into: Collector) -> None:
     """Translate a folder or archive of label files.
 
     Raises DatasetError if it has no label files.
     """
-    source = wanted.files_of(path)
-    members = source.members
+    into.title = "DOTA labels"
+    source = into.wanted.files_of(path)
     labels = [
         each
-        for each in members
+        for each in source.members
         if is_label_name(each.name) or holds_labels(each.name, each.head, is_dota_head)
     ]
     # If there are label folders, other text files describe the data set.
     labels = [e for e in labels if any(map(_OF_LABELS.fullmatch, e.folder.split("/")))] or labels
     if not labels:
         raise DatasetError([f"{path}: has no label files of DOTA"])
-    of_images = by_place(labels)
-    pictures = spelled_as(by_place(pictures_of(path, members, of_images)), of_images)
-    records = _DotaRecords(pictures, add, wanted)
-    for batch in label_batches(source, of_images, wanted.progress):
+    images = FileImages(path, into, labels, source.members)
+    records = _DotaRecords(images, into)
+    for batch in label_batches(source, images.files, into.wanted.progress):
         records.take(batch)
-    return records.done(json_or_xml_of_tools(members, of_images, pictures))
+    images.done("labels of DOTA", _WORDS)
 
 
 class _DotaRecords:
     """Converts label files to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, pictures: dict[str, Member], add: Add, wanted: Wanted) -> None:
-        self._wanted = wanted
-        is_said = wanted.choices.missing_txt == "not-asked"
-        self._into = Collector("DOTA labels", add, lists_images=is_said)
-        self._images = FileImages(self._into, pictures, choices=wanted.choices)
-        self._tally = self._images.tally
+    def __init__(self, images: FileImages, into: Collector) -> None:
+        self._images, self._into = images, into
 
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
@@ -125,7 +112,7 @@ class _DotaRecords:
         named = zip(found, firsts, strict=True)
         ids = np.array([self._into.category(name, lines.where(row)) for (name, _), row in named])
         difficult = np.array([mark for _, mark in found])[code]
-        self._tally["difficult"] += int((difficult > 0).sum())
+        self._into.tally["difficult"] += int((difficult > 0).sum())
         low, degrees = corners.min(1), shapes.rotations_of(corners)
         boxes = Boxes(
             np.array(image),
@@ -133,22 +120,12 @@ class _DotaRecords:
             np.concatenate([low, corners.max(1) - low], 1),
             lines,
             np.full(len(low), -1),
-            corners=np.ascontiguousarray(corners) if self._wanted.outlines else None,
+            corners=np.ascontiguousarray(corners) if self._into.wanted.outlines else None,
             n_rotated=int((degrees > 0).sum()),
             degrees=degrees,
             difficult=difficult,
         )
-        if self._wanted.add_boxes is not None:
-            self._into.boxes(boxes, self._wanted.add_boxes)
-            return
-        for row in range(len(boxes)):
-            self._into.annotation(boxes.record(row), lines.where(row))
-
-    def done(self, others: Sequence[Member]) -> Translated:
-        """Return the translation; `others` are files that are left out."""
-        notes = [*add_others(self._into, others, "labels of DOTA")]
-        notes += self._images.add_unlabelled(others=others)
-        return self._into.done([*tally_notes(self._tally, _WORDS), *notes])
+        self._into.boxes(boxes)
 
 
 def _numbers_in(rows: Sequence[_Row]) -> FloatArray | None:

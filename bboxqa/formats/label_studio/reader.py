@@ -2,54 +2,28 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.document import Where
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.images import given_size, given_words
+from bboxqa.formats.label_studio import regions as shapes
 from bboxqa.formats.label_studio.images import image_names, images_of, short_path
-from bboxqa.formats.label_studio.regions import (
-    Region,
-    Value,
-    is_outside,
-    joints_of,
-    plain_boxes_of,
-    points_by_parent,
-    regions_of,
-    shape_of,
-)
+from bboxqa.formats.label_studio.regions import Region, Value
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import members_like, only_file
-from bboxqa.formats.translation.collector import (
-    SESSIONS,
-    SIDES,
-    Add,
-    BrokenTextError,
-    Collector,
-    Record,
-    Translated,
-    Wanted,
-    tally_notes,
-)
-from bboxqa.formats.translation.json_files import AGAIN, json_damage
+from bboxqa.formats.translation import untrusted
+from bboxqa.formats.translation.collector import SESSIONS, SIDES, Collector
+from bboxqa.formats.translation.json_files import NOT_JSON, broken_json
 from bboxqa.formats.translation.masks import Masks, Size
-from bboxqa.formats.translation.untrusted import (
-    EmptyMaskProblemError,
-    ValueProblemError,
-    items,
-    mapping,
-    plain_text,
-    side_of,
-    size_of,
-)
+from bboxqa.formats.translation.untrusted import ValueProblemError, items, mapping, plain_text
 
 GROUND_TRUTH = "ground truth"
 """The name of the annotator of annotations that are marked as ground truth."""
@@ -76,31 +50,22 @@ _NOTES = (
 )
 
 
-def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate Label Studio JSON; see `bboxqa.formats.translation.collector.Translate`.
-
-    Raises BrokenTextError if the file is not JSON, and DatasetError if it has no images.
-    """
+def translate(path: Path, into: Collector) -> None:
+    """Translate Label Studio JSON; raises BrokenTextError if the file is not JSON."""
     member = only_file(path, members_like(path, "Label Studio", ".json"), "Label Studio")
-    text, number = member.text(), 0
-    records = _Records(member, add, wanted)
+    into.title, into.named_by = "Label Studio JSON", "completed_by"
+    into.advice = (
+        "Shapes in images are compared. Labels of texts: export a table, and bboxqa stats; "
+        "videos: track in CVAT, whose XML is read."
+    )
+    records = _Records(member, into)
     try:
-        for number, (pointer, item) in enumerate(_items_of(text), start=1):
+        for number, (pointer, item) in enumerate(_items_of(member.text()), start=1):
             records.add_task(item, pointer, number)
-            if wanted.progress is not None and number % 100 == 0:
-                wanted.progress(number, number + 1)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = f"{member.shown}: {json_damage(text, error, 'JSON of Label Studio')}"
-        raise BrokenTextError([problem], AGAIN, files=[path]) from None
-    found = records.done()
-    if not found.images:
-        problem = f"{member.shown}: has {count(number, 'task')} of Label Studio, none with an image"
-        raise DatasetError(
-            [problem],
-            "Shapes in images are compared. Labels of texts: export a table, and bboxqa stats; "
-            "videos: track in CVAT, whose XML is read.",
-        )
-    return found
+            into.step(number, number + 1)
+    except NOT_JSON as error:
+        raise broken_json(member, error, into.title) from None
+    records.finish()
 
 
 def _items_of(text: bytes) -> Iterator[tuple[str, Any]]:
@@ -178,12 +143,11 @@ class _Task:
 class _Records:
     """Converts tasks to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, member: Member, add: Add, wanted: Wanted) -> None:
+    def __init__(self, member: Member, into: Collector) -> None:
         self._member = member.name
-        self._wanted = wanted
-        self._masks = Masks(outlines=wanted.outlines)
-        self._into = Collector("Label Studio JSON", add)
-        self._said = wanted.choices.columns.get("image", "")
+        self._into, self._wanted, self._tally = into, into.wanted, into.tally
+        self._masks = Masks(outlines=into.wanted.outlines)
+        self._said = into.wanted.choices.columns.get("image", "")
         # Records of images with their addresses and tasks.
         self._images: list[tuple[Record, str, _Task]] = []
         # What the tasks of each id show, by which they are told apart.
@@ -196,7 +160,6 @@ class _Records:
         self._unnamed: list[tuple[str, str]] = []
         self._is_anybody_named = False
         self._models: Counter[str] = Counter()
-        self._tally: Counter[str] = Counter()
 
     def _defect(self, code: str, task: _Task, problem: str, pointer: str) -> None:
         self._into.defect(code, f"{task.label}: {problem}", Where(self._member, pointer))
@@ -274,7 +237,7 @@ class _Records:
         sizes: dict[str, Size | None] = dict.fromkeys(pages)
         for result in (result for work in task.works for _, result in work.results):
             address = self._address(task, result)
-            size = size_of(*map(result.get, _SIDES))
+            size = untrusted.size_of(*map(result.get, _SIDES))
             if address is not None and size is not None and sizes.get(address) is None:
                 sizes[address] = size
             if len(task.images) <= 1 and len(sizes) == 1 and all(sizes.values()):
@@ -289,7 +252,7 @@ class _Records:
                 record["file_name"] = ""
                 self._images.append((record, address, task))
                 if size is None and len(task.images) <= 1:
-                    size = size_of(task.data.get("width"), task.data.get("height"))
+                    size = untrusted.size_of(task.data.get("width"), task.data.get("height"))
                 if size is None:
                     size = given_size(self._wanted.choices, short_path(address))
                     self._tally["given"] += size is not None
@@ -350,8 +313,8 @@ class _Records:
         shared["annotator"] = annotator
         if sessions:
             shared["session"] = str(works[annotator])
-        regions = regions_of(work.results)
-        points = points_by_parent(regions) if self._wanted.keypoints else {}
+        regions = shapes.regions_of(work.results)
+        points = shapes.points_by_parent(regions) if self._wanted.keypoints else {}
         inside = {id(point) for group in points.values() for point in group}
         for region in regions:
             if id(region) not in inside:
@@ -359,12 +322,12 @@ class _Records:
 
     def _add_plain(self, task: _Task, work: _Work, annotator: str) -> bool:
         """Add the regions of an annotation as columns if all are plain boxes; else return False."""
-        add_boxes, images = self._wanted.add_boxes, [*task.records.values()]
-        if add_boxes is None or len(images) != 1 or len(task.images) > 1:
+        images = [*task.records.values()]
+        if self._wanted.add_boxes is None or len(images) != 1 or len(task.images) > 1:
             return False
         if "width" not in (image := images[0]):
             return False
-        boxes = plain_boxes_of(work.results, (image["width"], image["height"]))
+        boxes = shapes.plain_boxes_of(work.results, (image["width"], image["height"]))
         if boxes is None:
             return False
         ids: dict[str, int] = {}
@@ -373,7 +336,7 @@ class _Records:
                 ids[label] = self._into.category(label, Where(self._member, at))
         number = image["id"]
         rows = [(number, ids[label], *box, annotator, own, at) for box, label, own, at in boxes]
-        self._into.plain_boxes(rows, self._member, add_boxes)
+        self._into.plain_boxes(rows, self._member)
         return True
 
     def _add_region(
@@ -389,13 +352,13 @@ class _Records:
         try:
             image = self._image_of(task, given)
             size = self._size(label, given, image, where)
-            shape = shape_of(region, size, self._masks)
-            shape = self._wanted.boxed(shape | joints_of(points, size) if points else shape)
+            shape = shapes.shape_of(region, size, self._masks)
+            shape = self._into.boxed(shape | shapes.joints_of(points, size) if points else shape)
         except _NoSizeError as error:
             self._into.defect("T002", f"{label}: {error}", where)
             return
         except ValueProblemError as error:
-            self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
+            self._tally["empty"] += isinstance(error, untrusted.EmptyMaskProblemError)
             self._into.refuse(label, error, where)
             return
         record = {**shape, "image_id": image["id"], **shared}
@@ -409,7 +372,11 @@ class _Records:
         self._tally["several"] += len(region.labels) > 1
         for name in region.labels or [""]:
             row = self._into.labelled({**record}, name, where, f"{label}: has no label")
-            if row >= 0 and not region.value.get("rotation") and is_outside(shape["bbox"], size):
+            if (
+                row >= 0
+                and not region.value.get("rotation")
+                and shapes.is_outside(shape["bbox"], size)
+            ):
                 problem = "is outside of its image; expected 0 to 100, in percent of the image"
                 self._into.defect("T003", f"{label}: {problem}", where, row)
 
@@ -428,10 +395,10 @@ class _Records:
         """Return the size by which a region is drawn; raises _NoSizeError if it is unknown."""
         sides = [result.get(side) for side in _SIDES]
         known = (image["width"], image["height"]) if "width" in image else None
-        size = size_of(*sides)
+        size = untrusted.size_of(*sides)
         if size is None:
             for key, side in zip(_SIDES, sides, strict=True):
-                side_of(side, key)
+                untrusted.side_of(side, key)
         if known is None:
             raise _NoSizeError(
                 "has no original_width and original_height, so that percent cannot become pixels: "
@@ -442,35 +409,37 @@ class _Records:
             self._into.defect("T010", f"{problem} {known[0]} × {known[1]}", where)
         return size or known
 
-    def done(self) -> Translated:
-        """Return the translation, with all images, categories and notes."""
+    def finish(self) -> None:
+        """Name the images, and add notes."""
         names = image_names(address for _, address, _ in self._images)
-        numbered: dict[str, str] = {}
         for record, address, task in self._images:
             record["file_name"] = names.get(address) or task.label
             if not short_path(address):
-                numbered[record["file_name"]] = task.shown()
+                self._into.numbered_images[record["file_name"]] = task.shown()
         number = count(len(self._unnamed), "annotation")
         for label, pointer in self._unnamed[: None if self._is_anybody_named else 1]:
             problem = f"no annotation of the file says who completed it ({number})"
             if self._is_anybody_named:
                 problem = f"{label}: an annotation does not say who completed it"
             self._into.defect("T005", problem, Where(self._member, pointer))
-        repeats = []
+        into = self._into
         if again := self._tally["again"]:
             left_out = "left out: by someone who had annotated the task before"
-            repeats = [f"{count(again, 'annotation')} {left_out}; {SESSIONS}"]
-        nobody = []
+            into.repeat_notes.append(f"{count(again, 'annotation')} {left_out}; {SESSIONS}")
         if self._tally["numbered"]:
             numbering = "annotators are numbered task by task, so results per annotator mix people"
-            nobody = [f"{number} without completed_by: {numbering}"]
+            into.nobody_notes.append(f"{number} without completed_by: {numbering}")
         elif self._unnamed:
             who = ", who may be several people" if len(self._unnamed) > 1 else ""
-            nobody = [f"{number} without completed_by, here by '{UNNAMED}'{who}"]
-        found = self._into.done([*self._notes(len(numbered))], "completed_by", repeats)
-        return replace(found, nobody_notes=nobody, numbered_images=numbered)
+            into.nobody_notes.append(f"{number} without completed_by, here by '{UNNAMED}'{who}")
+        into.notes += self._notes()
+        into.count(_NOTES)
+        if into.numbered_images:
+            numbered = "named by the number of its task: no value of data names an image"
+            todo = "--columns image=KEY says which key of the data does"
+            into.notes.append(f"{count(len(into.numbered_images), 'image')} {numbered}; {todo}")
 
-    def _notes(self, n_numbered: int) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         for model, number in (+self._models).items():
             counts = f"counts as an annotator: {count(number, 'prediction')} in the file"
             yield f"{one_line(model)} is a model and {counts}"
@@ -481,15 +450,10 @@ class _Records:
         if number := self._tally["given"]:
             given = given_words(self._wanted.choices)
             yield f"{count(number, 'image')} without original_width: {given}"
-        yield from tally_notes(self._tally, _NOTES)
         if undrawn := [each for each in self._several if each not in self._drawn]:
             keys = first_few(undrawn, 5, lambda each: repr(one_line(each)))
             some = f"nobody drew on the images under {keys} in the data of tasks, which count as"
             yield f"{some} empty; if these are no images to annotate: --columns image=KEY"
-        if n_numbered:
-            numbered = "named by the number of its task: no value of data names an image"
-            todo = "--columns image=KEY says which key of the data does"
-            yield f"{count(n_numbered, 'image')} {numbered}; {todo}"
 
 
 class _NoSizeError(ValueProblemError):

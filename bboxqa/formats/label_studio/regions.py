@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.document import Record
 from bboxqa.formats.label_studio.brush import brush_mask
 from bboxqa.formats.records import WRITTEN_ANGLE
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import UNLABELLED, Record
+from bboxqa.formats.translation.collector import UNLABELLED
 from bboxqa.formats.translation.masks import Masks, Size, checked_size, picture_mask
 from bboxqa.formats.translation.untrusted import (
     EmptyMaskProblemError,

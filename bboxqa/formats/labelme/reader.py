@@ -12,35 +12,17 @@ import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.document import Where
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import begins
-from bboxqa.formats.images import FileImages, pictures_of, size_of_picture
-from bboxqa.formats.label_folders import by_place, path_below, place_of, without_suffix
+from bboxqa.formats.images import FileImages
+from bboxqa.formats.label_folders import path_below, place_of
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of, members_with
-from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import (
-    UNLABELLED,
-    Add,
-    BrokenTextError,
-    Collector,
-    Record,
-    Translated,
-    Wanted,
-    tally_notes,
-)
-from bboxqa.formats.translation.json_files import AGAIN, NOT_JSON, json_damage
+from bboxqa.formats.translation import shapes, untrusted
+from bboxqa.formats.translation.collector import UNLABELLED, Collector
+from bboxqa.formats.translation.json_files import json_of
 from bboxqa.formats.translation.masks import Masks, checked_size, picture_mask
-from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
-from bboxqa.formats.translation.untrusted import (
-    EmptyMaskProblemError,
-    MaskProblemError,
-    ValueProblemError,
-    line_of,
-    mapping,
-    plain_text,
-    points_of,
-)
+from bboxqa.formats.translation.untrusted import ValueProblemError, plain_text, points_of
 
 _LINES = {
     "line": "line", "linestrip": "polyline", "polyline": "polyline", "point": "key point",
@@ -70,11 +52,12 @@ class _File(msgspec.Struct, gc=False, rename="camel"):
 _decode = msgspec.json.Decoder(_File).decode
 
 
-def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
+def translate(path: Path, into: Collector) -> None:
     """Translate the files of a folder or archive, or one file.
 
     Raises DatasetError if there are no files, and BrokenTextError if the only file is not JSON.
     """
+    into.title = "LabelMe JSON"
     members = members_of(path)
     named = [*members_with(members, ".json")]
     files = [each for each in named if begins("LabelMe", each.head())]
@@ -83,40 +66,26 @@ def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
     # A full disk or a crash leaves empty files; reading them reports each one.
     files += [each for each in named if not each.head().strip()]
     known = {member.name for member in files}
-    others = [member for member in named if member.name not in known]
-    labels = by_place(files)
-    pictures = by_place(pictures_of(path, members, labels))
-    others += json_or_xml_of_tools(members, labels, pictures, (".xml",))
-    records = _LabelmeRecords(pictures, add, wanted)
-    for number, (place, member) in enumerate(labels.items()):
+    apart = [member for member in named if member.name not in known]
+    images = FileImages(path, into, files, members, (".xml",), apart)
+    records = _LabelmeRecords(images, into)
+    for number, (place, member) in enumerate(images.files.items()):
         records.add_file(place, member)
-        if wanted.progress is not None and number % 100 == 0:
-            wanted.progress(number, len(files))
-    return records.done(others)
+        into.step(number, len(files))
+    images.done("JSON of LabelMe", _NOTES)
 
 
 class _LabelmeRecords:
     """Converts files to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, pictures: dict[str, Member], add: Add, wanted: Wanted) -> None:
-        self._wanted = wanted
-        is_said = wanted.choices.missing_txt == "not-asked"
-        self._into = Collector("LabelMe JSON", add, lists_images=is_said)
-        self._images = FileImages(self._into, pictures, choices=wanted.choices)
-        self._masks = Masks(outlines=wanted.outlines)
-        self._tally = self._images.tally
+    def __init__(self, images: FileImages, into: Collector) -> None:
+        self._into, self._images, self._tally = into, images, into.tally
+        self._masks = Masks(outlines=into.wanted.outlines)
 
     def add_file(self, place: str, member: Member) -> None:
         """Add the shapes of an image."""
-        text = member.text()
-        try:
-            content = _decode(text)
-        except NOT_JSON as error:
-            if not member.name:
-                problem = f"{member.shown}: {json_damage(text, error, 'JSON of LabelMe')}"
-                raise BrokenTextError([problem], AGAIN, files=[Path(member.shown)]) from None
-            problem = f"{member.name}: {json_damage(text, error)}"
-            self._into.defect("T001", problem, Where(member.name, ""))
+        content = json_of(member, self._into, _decode)
+        if content is None:
             return
         image = self._image(place, member, content)
         if not isinstance(content.shapes, list):
@@ -125,7 +94,7 @@ class _LabelmeRecords:
             return
         owners, n_grouped = _groups(content.shapes)
         self._tally["group"] += n_grouped
-        points_of_shape = owners if self._wanted.keypoints else {}
+        points_of_shape = owners if self._into.wanted.keypoints else {}
         inside = {number for numbers in points_of_shape.values() for number in numbers}
         for number, shape in enumerate(content.shapes):
             where = Where(member.name, f"/shapes/{number}")
@@ -135,41 +104,30 @@ class _LabelmeRecords:
                 points = [content.shapes[each] for each in points_of_shape.get(number, ())]
                 self._add_shape(shape, image, where, _joints(points))
             except ValueProblemError as error:
-                self._tally["empty"] += isinstance(error, EmptyMaskProblemError)
+                self._tally["empty"] += isinstance(error, untrusted.EmptyMaskProblemError)
                 self._into.refuse(f"shape {number + 1}", error, where)
 
     def _image(self, place: str, member: Member, content: _File) -> Record:
-        image = self._into.image(place, Where(member.name, ""))
         # The path is relative to the file, which may be in a folder.
         inner = path_below(plain_text(content.image_path))
-        if PurePosixPath(inner).name:
-            name = place_of(inner) + PurePosixPath(inner).suffix
-            folder = place.rpartition("/")[0]
-            name = f"{folder}/{name}" if folder else name
-            where = Where(member.name, "/imagePath")
-            name = self._images.name(name, place, member.name, where)
-        else:
-            self._tally["unnamed"] += 1
-            name = place or without_suffix(PurePosixPath(member.shown).name)
-        image["file_name"] = name
-        picture = self._images.picture_of(place, name)
+        name = place_of(inner) + PurePosixPath(inner).suffix if PurePosixPath(inner).name else ""
+        if name and (folder := place.rpartition("/")[0]):
+            name = f"{folder}/{name}"
         sides = content.image_width, content.image_height
-        size = self._into.size(image, name, sides, Where(member.name, ""))
-        if size is None and picture is not None:
-            size = size_of_picture(picture)
-        self._images.give_size(image, size)
-        return image
+        return self._images.add_named(place, member, name, sides, Where(member.name, ""))[0]
 
     def _add_shape(self, value: Any, image: Record, where: Where, joints: Record) -> None:
         if not isinstance(value, dict):
             raise ValueProblemError("is not an object")
         size = (image["width"], image["height"]) if "width" in image else None
-        shape = _shape_of(value, size, self._masks, keypoints=self._wanted.keypoints)
+        shape = _shape_of(value, size, self._masks, keypoints=self._into.wanted.keypoints)
         label = plain_text(value.get("label"))
-        record = {**self._wanted.boxed(shape), **joints, "image_id": image["id"]}
+        record = {**self._into.boxed(shape), **joints, "image_id": image["id"]}
         record["category_id"] = self._into.category(label or UNLABELLED, where)
         attributes = {**record.get("attributes", {})}
-        attributes |= {name: True for name, is_set in mapping(value.get("flags")).items() if is_set}
+        attributes |= {
+            name: True for name, is_set in untrusted.mapping(value.get("flags")).items() if is_set
+        }
         if value.get("difficult") is True:
             attributes["difficult"] = True
         # The group only links points to the shape, if they are in its record.
@@ -184,12 +142,6 @@ class _LabelmeRecords:
         row = self._into.annotation(record, where)
         if not label:
             self._into.defect("T004", "a shape has no label", where, row)
-
-    def done(self, others: list[Member]) -> Translated:
-        """Return the translation; `others` are files that are left out."""
-        notes = [*add_others(self._into, others, "JSON of LabelMe")]
-        notes += self._images.add_unlabelled(others=others)
-        return self._into.done([*tally_notes(self._tally, _NOTES), *notes])
 
 
 def _joints(points: Sequence[dict[str, Any]]) -> Record:
@@ -210,7 +162,7 @@ def _shape_of(
         x, y = points_of(value.get("points"))[0].tolist()
         return {"shape": _LINES[kind], "keypoints": [x, y, 2], "num_keypoints": 1}
     if kind in _LINES:
-        line = {} if kind == "point" else line_of(value.get("points"))
+        line = {} if kind == "point" else untrusted.line_of(value.get("points"))
         return {"shape": _LINES[kind], **line}
     points = points_of(value.get("points"))
     if kind == "rectangle" and len(points) == 2:
@@ -243,7 +195,7 @@ def _mask(value: dict[str, Any], size: tuple[int, int] | None, masks: Masks) -> 
     if masks.outlines and size is not None:
         width, height = checked_size(size)
         if left < 0 or top < 0 or left + mask.width > width or top + mask.height > height:
-            raise MaskProblemError(f"lies outside the image of {width} × {height} pixels")
+            raise untrusted.MaskProblemError(f"lies outside the image of {width} × {height} pixels")
     return masks.record(mask, size)
 
 

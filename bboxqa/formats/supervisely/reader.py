@@ -1,6 +1,5 @@
 """Reading the files of a Supervisely project, one for each image."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -9,37 +8,18 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
-from bboxqa.formats.document import Where
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import begins
 from bboxqa.formats.label_folders import short_names
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
-from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import (
-    BY_NOBODY,
-    SIDES,
-    Add,
-    Collector,
-    Record,
-    Translated,
-    Wanted,
-    tally_notes,
-)
+from bboxqa.formats.translation import shapes, untrusted
+from bboxqa.formats.translation.collector import BY_NOBODY, SIDES, Collector
 from bboxqa.formats.translation.json_files import NOT_JSON, NoObject, decoded_parts, json_objects
 from bboxqa.formats.translation.masks import Masks, Size, checked_size, picture_mask
-from bboxqa.formats.translation.untrusted import (
-    MaskProblemError,
-    ValueProblemError,
-    items,
-    line_of,
-    mapping,
-    number_of,
-    plain_text,
-    points_of,
-)
+from bboxqa.formats.translation.untrusted import items, mapping, plain_text, points_of
 
 _TIMES = (("createdAt", "created_at"), ("updatedAt", "updated_at"))
 _NOTES = (
@@ -51,20 +31,21 @@ _NOTES = (
 _APART = {"point": "key point", "line": "polyline", "polyline": "polyline", "graph": "skeleton"}
 
 
-def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate a project, a dataset of it, or the annotations of one image.
-
-    Raises DatasetError if the project has no annotations of images.
-    """
+def translate(path: Path, into: Collector) -> None:
+    """Translate a project, a dataset of it, or the annotations of one image."""
+    into.title = "Supervisely JSON"
+    into.advice = "Export the images of the project: meta.json and ann/*.json."
+    into.named_by = "labelerLogin"
     members = members_of(path)
     files = _annotations_of(members)
     parts = (part.objects for part in decoded_parts(files, _Objects))
     drawn = (each for listed in parts for each in listed if isinstance(each, _Object))
     people = {plain_text(each.labeler_login) for each in drawn} - {""}
-    records = _Records(path, _classes(members), people, add, wanted)
-    for member, content in json_objects(files, records.into, wanted.progress):
+    records = _Records(path, _classes(members), people, into)
+    for member, content in json_objects(files, into):
         records.add_image(member, content)
-    return records.done()
+    records.name_images()
+    into.count(_NOTES)
 
 
 class _Object(msgspec.Struct, rename="camel"):
@@ -107,13 +88,11 @@ class _Records:
         path: Path,
         classes: Sequence[dict[str, Any]],
         people: set[str],
-        add: Add,
-        wanted: Wanted,
+        into: Collector,
     ) -> None:
-        self.into = Collector("Supervisely JSON", add)
+        self._into, self._tally = into, into.tally
         self._path = path
         self._people = people
-        self._wanted = wanted
         self._classes = {plain_text(e.get("title")): plain_text(e.get("shape")) for e in classes}
         # The names of the nodes of graphs, by the keys used in figures.
         self._joints: dict[str, str] = {}
@@ -126,11 +105,10 @@ class _Records:
             edges = map(mapping, items(config.get("edges")))
             ends = [(plain_text(edge.get("src")), plain_text(edge.get("dst"))) for edge in edges]
             limbs = [(names[src], names[dst]) for src, dst in ends if names.keys() >= {src, dst}]
-            self.into.skeleton(plain_text(each.get("title")), [*names.values()], limbs)
+            self._into.skeleton(plain_text(each.get("title")), [*names.values()], limbs)
             self._joints |= names
-        self._masks = Masks(outlines=wanted.outlines)
+        self._masks = Masks(outlines=into.wanted.outlines)
         self._images: list[tuple[Record, str]] = []
-        self._tally: Counter[str] = Counter()
 
     def add_image(self, member: Member, content: dict[str, Any]) -> None:
         """Add the objects of an image."""
@@ -138,9 +116,9 @@ class _Records:
             self._tally["other"] += 1
             return
         where = Where(member.name, "")
-        image = self.into.image(member.name, where)
+        image = self._into.image(member.name, where)
         size = mapping(content.get("size"))
-        self.into.size(image, member.name, [size.get(side) for side in SIDES], where)
+        self._into.size(image, member.name, [size.get(side) for side in SIDES], where)
         # Images are named with their datasets, which are nested folders.
         *folders, last = PurePosixPath(member.name or self._path.name).parts
         last = last.removesuffix(".gz").removesuffix(".json")
@@ -153,7 +131,7 @@ class _Records:
             # Supervisely does not record who was asked about an image.
             del image["annotators"]
         for _ in items(content.get("tags")):
-            self.into.annotation({"shape": "image tag"}, Where(member.name, "/tags"))
+            self._into.annotation({"shape": "image tag"}, Where(member.name, "/tags"))
         for place, figure in enumerate(items(content.get("objects"))):
             at = Where(member.name, f"/objects/{place}")
             name = one_line(PurePosixPath(member.name).name or self._path.name)
@@ -161,14 +139,14 @@ class _Records:
             if isinstance(figure, dict):
                 self._add_object(figure, image, label, at)
             else:
-                self.into.defect("T001", f"{label}: expected an object of JSON", at)
+                self._into.defect("T001", f"{label}: expected an object of JSON", at)
 
     def _add_object(self, figure: dict[str, Any], image: Record, label: str, where: Where) -> None:
         size = (image["width"], image["height"]) if "width" in image else None
         try:
-            shape = self._wanted.boxed(self._shape_of(figure, size))
-        except ValueProblemError as error:
-            self.into.refuse(label, error, where)
+            shape = self._into.boxed(self._shape_of(figure, size))
+        except untrusted.ValueProblemError as error:
+            self._into.refuse(label, error, where)
             return
         record = {**shape, "image_id": image["id"]}
         record |= {ours: figure[key] for key, ours in _TIMES if figure.get(key)}
@@ -180,19 +158,19 @@ class _Records:
             record["annotator"] = person
             if person == UNNAMED:
                 self._tally["unnamed"] += 1
-                self.into.defect("T005", f"{label}: has no labelerLogin, as others have", where)
+                self._into.defect("T005", f"{label}: has no labelerLogin, as others have", where)
                 if person not in image.get("annotators", [person]):
                     image["annotators"] = [*image["annotators"], person]
         name = plain_text(figure.get("classTitle"))
-        row = self.into.labelled(record, name, where, f"{label}: has no classTitle")
+        row = self._into.labelled(record, name, where, f"{label}: has no classTitle")
         if row >= 0 and name and self._classes and name not in self._classes:
             problem = f"{label}: {one_line(name)!r} is not a class of meta.json"
-            self.into.defect("T050", problem, where, row)
+            self._into.defect("T050", problem, where, row)
 
     def _shape_of(self, figure: dict[str, Any], size: Size | None) -> Record:
         """Return the COCO geometry keys of a shape.
 
-        Raises ValueProblemError if the values are not as Supervisely writes them.
+        Raises untrusted.ValueProblemError if the values are not as Supervisely writes them.
         """
         kind = plain_text(figure.get("geometryType")) or plain_text(figure.get("shape"))
         if not kind:
@@ -203,7 +181,9 @@ class _Records:
         if kind in ("rectangle", "oriented_bbox"):
             corners = points_of(points.get("exterior"), "points.exterior", least=2)
             turned = figure.get("angle") if kind == "oriented_bbox" else None
-            degrees = float(np.rad2deg(number_of(turned, "angle"))) % 360 if turned else 0.0
+            degrees = (
+                float(np.rad2deg(untrusted.number_of(turned, "angle"))) % 360 if turned else 0.0
+            )
             bbox = shapes.bounds(corners)
             return shapes.turned_box(bbox, degrees) if degrees else {"bbox": bbox}
         if kind in ("polygon", "multipolygon"):
@@ -211,9 +191,11 @@ class _Records:
         if kind in ("bitmap", "alpha_mask"):
             return self._mask(mapping(figure.get(kind) or figure.get("bitmap")), size)
         if kind == "any":
-            raise ValueProblemError("has no geometryType, and its class in meta.json has none")
+            raise untrusted.ValueProblemError(
+                "has no geometryType, and its class in meta.json has none"
+            )
         name = _APART.get(kind, kind.replace("_", " "))
-        line = line_of(points.get("exterior")) if name == "polyline" else {}
+        line = untrusted.line_of(points.get("exterior")) if name == "polyline" else {}
         return {"shape": name, **line, **self._key_points(figure, kind)}
 
     def _key_points(self, figure: dict[str, Any], kind: str) -> Record:
@@ -231,7 +213,7 @@ class _Records:
 
     def _polygons(self, parts: list[Any]) -> Record:
         if not parts:
-            raise ValueProblemError("has no parts")
+            raise untrusted.ValueProblemError("has no parts")
         rings = [points_of(mapping(part).get("exterior"), "points.exterior") for part in parts]
         self._tally["holes"] += any(items(mapping(part).get("interior")) for part in parts)
         record: Record = {"bbox": shapes.bounds(np.concatenate(rings))}
@@ -239,24 +221,17 @@ class _Records:
 
     def _mask(self, bitmap: dict[str, Any], size: Size | None) -> Record:
         if size is None:
-            raise MaskProblemError("is in an image whose size the file does not say")
+            raise untrusted.MaskProblemError("is in an image whose size the file does not say")
         width, height = checked_size(size)
         ((left, top),) = points_of([bitmap.get("origin")], "origin").astype(np.int64).tolist()
         crop = picture_mask(bitmap.get("data"), self._masks, within=size, packed=True)
         if left < 0 or top < 0 or left + crop.width > width or top + crop.height > height:
             found = f"{crop.width} × {crop.height} pixels at ({left}, {top})"
-            raise MaskProblemError(f"has {found}, beyond the image of {width} × {height}")
+            raise untrusted.MaskProblemError(f"has {found}, beyond the image of {width} × {height}")
         return self._masks.record(replace(crop, left=left, top=top), size)
 
-    def done(self) -> Translated:
-        """Return the translation; raises DatasetError if there are no images, nor defects."""
+    def name_images(self) -> None:
+        """Name images by the shortest paths that are unique."""
         names = short_names(name for _, name in self._images)
         for image, name in self._images:
             image["file_name"] = names[name]
-        found = self.into.done([*tally_notes(self._tally, _NOTES)], "labelerLogin")
-        if not found.images and not found.defects:
-            raise DatasetError(
-                [f"{self._path}: is a project of Supervisely, without annotations of images"],
-                "Export the images of a project in Supervisely's format: meta.json and ann/*.json.",
-            )
-        return found

@@ -1,11 +1,9 @@
 """The records of a translation, and the sink that collects them."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import Steps
-from bboxqa.formats.document import ToolDefect, Where
+from bboxqa.formats.document import Record, ToolDefect, Where
 from bboxqa.formats.records import UNNAMED, extent_of, most_joints
 from bboxqa.formats.source import SourceFiles
 from bboxqa.formats.translation.untrusted import (
@@ -23,8 +21,6 @@ from bboxqa.formats.translation.untrusted import (
     side_of,
 )
 from bboxqa.model.choices import NO_CHOICES, Choices
-
-Record = dict[str, Any]
 
 OWN_ID = "own_id"
 """The key of an annotation that holds the id shown by its tool."""
@@ -36,19 +32,6 @@ SESSIONS = "--session-key session measures how far they agree with themselves"
 """The end of notes on images that someone annotated again."""
 SIDES = ("width", "height")
 _WINDOW, _FEW = 4096, 256
-
-
-def tally_notes(tally: Mapping[str, int], words: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """Yield a note for each count above 0, from rows of its key, its noun and what is said of it.
-
-    Examples
-    --------
-    >>> list(tally_notes({"draft": 2}, [("draft", "draft", "left out"), ("empty", "mask", "…")]))
-    ['2 drafts left out']
-    """
-    for key, noun, rest in words:
-        if number := tally.get(key):
-            yield f"{count(number, noun)} {rest}"
 
 
 class BrokenTextError(DatasetError):
@@ -149,49 +132,10 @@ class Wanted:
         """Return the files of the source."""
         return self.files or SourceFiles(path)
 
-    def boxed(self, shape: Record) -> Record:
-        """Return a shape with the box around its key points, if key points are compared."""
-        if not self.keypoints or "bbox" in shape or "keypoints" not in shape:
-            return shape
-        extent = extent_of(shape["keypoints"])
-        return shape if extent is None else {**shape, "bbox": extent}
 
-
-@dataclass(frozen=True, slots=True)
-class Translated:
-    """The result of a translation, apart from the annotations."""
-
-    title: str
-    """The format, such as "Label Studio JSON"."""
-    images: Sequence[Record]
-    categories: Sequence[Record]
-    image_places: Sequence[Where]
-    category_places: Sequence[Where]
-    """The location of each image, and of the first use of each category."""
-    defects: Sequence[ToolDefect] = ()
-    notes: Sequence[str] = field(default_factory=list)
-    """Notes on what was left out, and how the rest was read."""
-    named_by: str = ""
-    """How the format names annotators, as the end of the phrase "annotators by …"."""
-    repeat_notes: Sequence[str] = ()
-    """Notes on images that someone annotated again; a conversion lists these as losses."""
-    nobody_notes: Sequence[str] = ()
-    """Notes on annotations that name nobody; untrue where each file is by one annotator."""
-    lists_images: bool = True
-    """Whether the format has records of images, so that those without annotations are known."""
-    unshown_images: AbstractSet[int] = frozenset()
-    """The ids of images that the tool does not show."""
-    numbered_images: Mapping[str, str] = field(default_factory=dict)
-    """See `bboxqa.formats.records.AnnotationFile`."""
-
-
+NOTHING_MORE = Wanted()
 Add = Callable[[Sequence[Record], Sequence[Where]], None]
 """Called with annotations in the order of the file and their locations, a few thousand at a time.
-"""
-Translate = Callable[[Path, Add, Wanted], Translated]
-"""Translates a source to COCO records: passes annotations on, and returns the rest. Raises
-DatasetError if the files cannot be read at all; single records with errors are left out and
-reported as defects.
 """
 
 
@@ -243,39 +187,99 @@ class _Joints:
 
 
 class Collector:
-    """Numbers images and categories, and passes annotations on window by window.
+    """Numbers the images and categories of a source, and passes annotations on window by window.
 
     Parameters
     ----------
-    title : str
-        The format, such as "Label Studio JSON".
     add : Add
         Called with the annotations.
-    lists_images : bool
-        Whether the format has records of images, so that those without annotations are known.
+    wanted : Wanted
     """
 
-    def __init__(self, title: str, add: Add, *, lists_images: bool = True) -> None:
-        self.title = title
-        self._lists_images = lists_images
+    def __init__(self, add: Add, wanted: Wanted = NOTHING_MORE) -> None:
+        self.wanted = wanted
+        self.title = ""
+        """The format, such as "Label Studio JSON"."""
+        self.advice = ""
+        """What to do if the source has no images; "" if it may have none."""
+        self.named_by = ""
+        """How the format names annotators, as the end of the phrase "annotators by …"."""
+        self.notes: list[str] = []
+        """Notes on what was left out, and how the rest was read."""
+        self.repeat_notes: list[str] = []
+        """Notes on images that someone annotated again; a conversion lists these as losses."""
+        self.nobody_notes: list[str] = []
+        """Notes on annotations that name nobody; untrue where each file is by one annotator."""
+        self.lists_images = True
+        """Whether the format has records of images, so that those without annotations are known."""
+        self.numbered_images: dict[str, str] = {}
+        """See `bboxqa.formats.records.AnnotationFile`."""
+        self.tally: Counter[str] = Counter()
+        """Counts for notes."""
+        self.defects: list[ToolDefect] = []
+        self.image_places: list[Where] = []
+        """The location of each image."""
+        self.category_places: list[Where] = []
+        """The location of the first use of each category."""
         self._add = add
         self._records: list[Record] = []
         self._wheres: list[Where] = []
         self._plain: list[PlainBox] = []
         self._member = ""
-        self._add_boxes: Callable[[Boxes], None] | None = None
         self._n_boxed = 0
         self._images: dict[Hashable, Record] = {}
-        self._image_places: list[Where] = []
         self._asked: set[tuple[int, str]] = set()
         self._shown: set[int] = set()
         self._last = 0
         self._categories: dict[str, int] = {}
         self._names: list[str] = []
-        self._category_places: list[Where] = []
         self._joints = _Joints()
-        self._defects: list[ToolDefect] = []
         self._once: set[Hashable] = set()
+
+    @property
+    def images(self) -> list[Record]:
+        """The records of images."""
+        return [*self._images.values()]
+
+    @property
+    def categories(self) -> list[Record]:
+        """The records of categories, with their joints."""
+        return [
+            {"id": number, "name": name, **self._joints.of_category(name)}
+            for name, number in self._categories.items()
+        ]
+
+    @property
+    def unshown_images(self) -> set[int]:
+        """The ids of images that the tool does not show."""
+        return {image["id"] for image in self._images.values()} - self._shown
+
+    def step(self, number: int, most: int) -> None:
+        """Show the progress after every 100 of some records or files."""
+        if self.wanted.progress is not None and number % 100 == 0:
+            self.wanted.progress(number, most)
+
+    def count(self, words: Iterable[tuple[str, str, str]]) -> None:
+        """Add a note for each count above 0, from rows of its key, its noun and what is said of it.
+
+        Examples
+        --------
+        >>> into = Collector(print)
+        >>> into.tally["draft"] = 2
+        >>> into.count([("draft", "draft", "left out"), ("empty", "mask", "…")])
+        >>> into.notes
+        ['2 drafts left out']
+        """
+        for key, noun, rest in words:
+            if number := self.tally[key]:
+                self.notes.append(f"{count(number, noun)} {rest}")
+
+    def boxed(self, shape: Record) -> Record:
+        """Return a shape with the box around its key points, if key points are compared."""
+        if not self.wanted.keypoints or "bbox" in shape or "keypoints" not in shape:
+            return shape
+        extent = extent_of(shape["keypoints"])
+        return shape if extent is None else {**shape, "bbox": extent}
 
     def image(self, key: Hashable, where: Where, number: object = None) -> Record:
         """Return the record of an image, which is created on first use.
@@ -286,7 +290,7 @@ class Collector:
         image = self._images.get(key)
         if image is None:
             image = self._images[key] = {"id": self._number(number), "annotators": []}
-            self._image_places.append(where)
+            self.image_places.append(where)
         return image
 
     def ask(self, image: Record, annotator: str) -> None:
@@ -338,26 +342,24 @@ class Collector:
         if name not in self._categories:
             self._categories[name] = len(self._categories) + 1
             self._names.append(name)
-            self._category_places.append(where)
+            self.category_places.append(where)
         return self._categories[name]
 
     def skeleton(self, name: str, joints: Sequence[str], limbs: Sequence[tuple[str, str]]) -> None:
         """Set the joints of a category, in their order, and the pairs of joints it connects."""
         self._joints.declare(name, joints, limbs)
 
-    def plain_boxes(
-        self, found: Sequence[PlainBox], member: str, add: Callable[[Boxes], None]
-    ) -> None:
+    def plain_boxes(self, found: Sequence[PlainBox], member: str) -> None:
         """Add annotations of a file as columns, which is much faster than records."""
         if member != self._member:
-            self._flush()
+            self.flush()
         self._plain += found
-        self._member, self._add_boxes = member, add
+        self._member = member
         self._n_boxed += len(found)
         if self._records:
             self._records_of_plain()
         if len(self._plain) >= 4 * _WINDOW:
-            self._flush()
+            self.flush()
 
     def _records_of_plain(self) -> None:
         """Turn the columns of a few annotations, which stand between records, into records."""
@@ -371,7 +373,7 @@ class Collector:
     def annotation(self, record: Record, where: Where) -> int:
         """Add an annotation; return its row among annotations with boxes, or -1 without a box."""
         if len(self._plain) > _FEW:
-            self._flush()
+            self.flush()
         elif self._plain:
             self._records_of_plain()
         joints = record.pop("joints", None)
@@ -389,7 +391,7 @@ class Collector:
         row = self._n_boxed if "bbox" in record else -1
         self._n_boxed += "bbox" in record
         if len(self._records) >= _WINDOW:
-            self._flush()
+            self.flush()
         return row
 
     def labelled(self, record: Record, label: str, where: Where, missing: str) -> int:
@@ -405,17 +407,21 @@ class Collector:
             self.defect("T004", missing, where, row)
         return row
 
-    def boxes(self, found: Boxes, add: Callable[[Boxes], None]) -> int:
-        """Pass boxes on as columns, after all earlier annotations; return the first row."""
-        self._flush()
+    def boxes(self, found: Boxes) -> int:
+        """Pass boxes on as columns, or as records if these are needed; return the first row."""
         row = self._n_boxed
+        if self.wanted.add_boxes is None:
+            for place in range(len(found)):
+                self.annotation(found.record(place), found.lines.where(place))
+            return row
+        self.flush()
         self._n_boxed += len(found)
-        add(found)
+        self.wanted.add_boxes(found)
         return row
 
     def defect(self, code: str, message: str, where: Where, row: int = -1) -> None:
         """Add a defect of a record, or of the annotation with index `row`."""
-        self._defects.append(ToolDefect(code, message, where, row))
+        self.defects.append(ToolDefect(code, message, where, row))
 
     def refuse(self, label: str, error: ValueProblemError, where: Where) -> None:
         """Add the defect of a shape that cannot be read; `label` names the shape."""
@@ -425,38 +431,19 @@ class Collector:
         else:
             self.defect("T001", f"{label}: {error}", where)
 
-    def done(
-        self, notes: Sequence[str], named_by: str = "", repeat_notes: Sequence[str] = ()
-    ) -> Translated:
-        """Pass the last annotations on, and return the translation.
-
-        `named_by` says how the format names annotators, as the end of the phrase "annotators by …".
-        `repeat_notes` are about images that someone annotated again.
-        """
-        self._flush()
-        return Translated(
-            self.title,
-            list(self._images.values()),
-            [
-                {"id": number, "name": name, **self._joints.of_category(name)}
-                for name, number in self._categories.items()
-            ],
-            self._image_places,
-            self._category_places,
-            self._defects,
-            notes,
-            named_by,
-            repeat_notes,
-            lists_images=self._lists_images,
-            unshown_images={image["id"] for image in self._images.values()} - self._shown,
-        )
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Pass the last annotations on."""
         if self._records:
             self._add(self._records, self._wheres)
-        if self._plain and self._add_boxes is not None:
-            self._add_boxes(_boxes_of(self._plain, self._member))
+        if self._plain and self.wanted.add_boxes is not None:
+            self.wanted.add_boxes(_boxes_of(self._plain, self._member))
         self._records, self._wheres, self._plain = [], [], []
+
+
+Translate = Callable[[Path, Collector], None]
+"""Translates a source to COCO records, which it adds to a collector. Raises DatasetError if the
+files cannot be read at all; single records with errors are left out and reported as defects.
+"""
 
 
 def _boxes_of(rows: Sequence[PlainBox], member: str) -> Boxes:

@@ -1,14 +1,13 @@
 """JSON sources with one file per image: in a folder, in an archive, or a single file."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from bboxqa.core.types import Steps
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import absence_of
 from bboxqa.formats.member import Member
@@ -71,30 +70,44 @@ def json_stop(text: bytes, error: Exception) -> tuple[int, str]:
     return place, "text follows the document"
 
 
-def json_objects(
-    members: Sequence[Member], into: Collector, progress: Steps | None = None
-) -> Iterator[tuple[Member, dict[str, Any]]]:
-    """Yield files with their JSON objects; a file that cannot be read is reported as a defect.
+def json_of(
+    member: Member, into: Collector, decode: Callable[[bytes], Any] = msgspec.json.decode
+) -> Any:
+    """Return the content of a file; None if it is not JSON, which is reported as a defect.
 
-    `progress` is called with the number of files that were read, and of all. Raises BrokenTextError
-    if the only file of a source cannot be read.
+    Raises BrokenTextError if it is the only file of a source.
     """
+    text = member.text()
+    try:
+        return decode(text)
+    except NOT_JSON as error:
+        if not member.name:
+            raise broken_json(member, error, into.title) from None
+        problem = f"{member.name}: {json_damage(text, error)}"
+        into.defect("T001", problem, Where(member.name, ""))
+        return None
+
+
+def broken_json(member: Member, error: Exception, title: str) -> BrokenTextError:
+    """Return the error for a source that is not JSON."""
+    problem = f"{member.shown}: {json_damage(member.text(), error, title)}"
+    return BrokenTextError([problem], AGAIN, files=[Path(member.shown)])
+
+
+def json_objects(
+    members: Sequence[Member], into: Collector
+) -> Iterator[tuple[Member, dict[str, Any]]]:
+    """Yield files with their JSON objects; a file that cannot be read is reported as a defect."""
     for number, member in enumerate(members):
-        if progress is not None and number % 100 == 0:
-            progress(number, len(members))
-        text = member.text()
-        problem = "expected an object"
-        try:
-            content = msgspec.json.decode(text)
-        except NOT_JSON as error:
-            if not member.name:
-                problem = f"{member.shown}: {json_damage(text, error, into.title)}"
-                raise BrokenTextError([problem], AGAIN, files=[Path(member.shown)]) from None
-            content, problem = None, json_damage(text, error)
-        if isinstance(content, dict):
-            yield member, content
+        into.step(number, len(members))
+        found = json_of(member, into, lambda text: [msgspec.json.decode(text)])
+        if found is None:
+            continue
+        if isinstance(found[0], dict):
+            yield member, found[0]
         else:
-            into.defect("T001", f"{member.name}: {problem}", Where(member.name, ""))
+            problem = f"{member.name}: expected an object"
+            into.defect("T001", problem, Where(member.name, ""))
 
 
 def decoded_parts(files: Iterable[Member], part: type[Part]) -> Iterator[Part]:

@@ -6,9 +6,10 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.types import Steps
+from bboxqa.formats.document import Record
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import SourceFiles
-from bboxqa.formats.translation.collector import Lines, Record
+from bboxqa.formats.translation.collector import Lines
 
 LabelFile = tuple[Member, Record, bytes]
 """A file, the record of its image, and its content."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.translation.collector import Record
+from bboxqa.formats.document import Record
 from bboxqa.formats.translation.untrusted import EmptyMaskProblemError, MaskProblemError
 from bboxqa.model.shapes.masks import (
     MAX_MASK_PIXELS,

@@ -14,12 +14,12 @@ from bboxqa.core.arrays import IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.formats.column_builder import ColumnsBuilder
-from bboxqa.formats.document import OwnPlace, Where
+from bboxqa.formats.document import OwnPlace, Record, ToolDefect, Where
 from bboxqa.formats.heads import PARQUET
 from bboxqa.formats.positions import JsonPlaces, spots
 from bboxqa.formats.records import WRITTEN_ANGLE, ReadSettings
 from bboxqa.formats.source import members_of
-from bboxqa.formats.translation.collector import OWN_ID, Boxes, Lines, Record, Translated
+from bboxqa.formats.translation.collector import OWN_ID, Boxes, Collector, Lines
 from bboxqa.model.file_places import FilePlaces, ShownIds, joined_ids, place_in_words
 from bboxqa.model.findings import Spot
 
@@ -168,8 +168,10 @@ def shown_file(path: Path, member: str) -> str:
 class ToolOrigin:
     """See `bboxqa.formats.document.Origin`."""
 
-    def __init__(self, path: Path, found: Translated, rows: Rows) -> None:
-        self.title, self.defects, self.notes = found.title, found.defects, found.notes
+    def __init__(self, path: Path, found: Collector, rows: Rows) -> None:
+        self.title = found.title
+        self.defects: Sequence[ToolDefect] = found.defects
+        self.notes: Sequence[str] = found.notes
         self.apart = rows.n_apart
         self.categories_apart = frozenset(rows.categories_apart)
         self.image_names: dict[int, str] = {

@@ -20,7 +20,7 @@ from bboxqa.formats.records import (
 )
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import MeasuredFiles, members_of, size_and_digest
-from bboxqa.formats.translation.collector import BrokenTextError, Translate, Wanted
+from bboxqa.formats.translation.collector import BrokenTextError, Collector, Translate, Wanted
 from bboxqa.formats.translation.json_files import json_stop
 from bboxqa.formats.translation.places import Rows, ToolOrigin
 from bboxqa.model.annotations import Source
@@ -44,11 +44,16 @@ def _read(
         add_boxes=rows.add_boxes if settings.whole or not needs_records else None,
         files=files,
     )
-    found = translate(path, rows.add, wanted)
+    found = Collector(rows.add, wanted)
+    translate(path, found)
+    found.flush()
+    images, categories = found.images, found.categories
+    if found.advice and not images and not any(each.code in STOPPING for each in found.defects):
+        raise DatasetError([f"{path}: is {found.title} without images"], found.advice)
     document = RawDocument(str(path), b"", 0, {name: [] for name in LISTS})
-    document.images, document.categories = found.images, [*found.categories]
+    document.images, document.categories = images, categories
     document.annotations = rows.builder.done()
-    sizes = (len(found.images), len(document.annotations), len(found.categories))
+    sizes = (len(images), len(document.annotations), len(categories))
     document.sections = {name: Section(n=n) for name, n in zip(LISTS, sizes, strict=True)}
     document.spans = dict.fromkeys(LISTS, (0, 0, 0))
     document.origin = origin = ToolOrigin(path, found, rows)
@@ -88,8 +93,8 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
     of_images = list[image_type(options.keys)]  # type: ignore[misc, valid-type]
     return AnnotationFile(
         Source(str(path), *given),
-        msgspec.convert(found.images, of_images),
-        msgspec.convert(found.categories, list[Category]),
+        msgspec.convert(document.images, of_images),
+        msgspec.convert(document.categories, list[Category]),
         of.columns,
         (*notes, *of.notes),
         found.named_by,

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.document import Record
 from bboxqa.formats.records import WRITTEN_ANGLE
-from bboxqa.formats.translation.collector import Record
 from bboxqa.formats.translation.untrusted import LARGEST, ValueProblemError
 
 SIDES = 72

@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,34 +14,16 @@ import numpy as np
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import first_few, one_line
-from bboxqa.formats.document import Where
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import is_via_head
 from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.formats.source import members_of, only_file
-from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import (
-    UNLABELLED,
-    Add,
-    BrokenTextError,
-    Collector,
-    Record,
-    Translated,
-    Wanted,
-    tally_notes,
-)
-from bboxqa.formats.translation.json_files import AGAIN, json_damage
-from bboxqa.formats.translation.untrusted import (
-    ValueProblemError,
-    items,
-    mapping,
-    number_of,
-    numbers_of,
-    plain_text,
-    points_of,
-)
-from bboxqa.model.choices import Choices
+from bboxqa.formats.translation import shapes, untrusted
+from bboxqa.formats.translation.collector import UNLABELLED, BrokenTextError, Collector
+from bboxqa.formats.translation.json_files import AGAIN, NOT_JSON, broken_json
+from bboxqa.formats.translation.untrusted import ValueProblemError, items, mapping, numbers_of
 
 _NOTES = (
     ("again", "image", "with several entries, which are merged"),
@@ -73,37 +54,33 @@ class _Entry:
     regions: list[_Region] = field(default_factory=list)
 
 
-def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
-    """Translate a VIA file; see `bboxqa.formats.translation.collector.Translate`.
+def translate(path: Path, into: Collector) -> None:
+    """Translate a VIA file.
 
-    Raises BrokenTextError if it cannot be read, and DatasetError if it has no images, or does not
-    say which attribute holds the labels.
+    Raises BrokenTextError if it cannot be read, and DatasetError if it does not say which attribute
+    holds the labels.
     """
     found = [each for each in members_of(path) if not each.name or is_via_head(each.head())]
     member = only_file(path, found, "VIA")
     text = member.text()
     is_json = text[:4096].lstrip().startswith(b"{")
+    into.title = "VIA JSON" if is_json else "VIA csv"
+    into.advice = "In VIA: Annotation, Export Annotations (as JSON); give that file."
     entries = [*(_json_entries(member, text) if is_json else _csv_entries(member))]
-    if not entries:
-        raise DatasetError(
-            [f"{member.shown}: is a file of VIA without images"],
-            "In VIA: Annotation, Export Annotations (as JSON); give that file.",
-        )
     said = [region.said for entry in entries for region in entry.regions]
-    into = Collector("VIA JSON" if is_json else "VIA csv", add)
-    attribute, note = _labels_of(member, said, wanted.choices)
+    attribute, note = _labels_of(member, said, into) if entries else ("", "")
     records = _Records(member.name, attribute, into)
     for entry in entries:
         records.add_entry(entry)
-    return into.done([*filter(None, [note]), *tally_notes(records.tally, _NOTES)])
+    into.notes += filter(None, [note])
+    into.count(_NOTES)
 
 
 def _json_entries(member: Member, text: bytes) -> Iterator[_Entry]:
     try:
         content = mapping(msgspec.json.decode(text))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = f"{member.shown}: {json_damage(text, error, 'JSON of VIA')}"
-        raise BrokenTextError([problem], AGAIN) from None
+    except NOT_JSON as error:
+        raise broken_json(member, error, "VIA JSON") from None
     key = "_via_img_metadata"
     start = pointer_to(key) if key in content else ""
     for name, entry in (content[key] if start else content).items():
@@ -115,7 +92,7 @@ def _json_entries(member: Member, text: bytes) -> Iterator[_Entry]:
         listed = regions.items() if isinstance(regions, dict) else enumerate(items(regions))
         found = [(f"{at}/regions{pointer_to(number)}", mapping(each)) for number, each in listed]
         yield _Entry(
-            plain_text(given.get("filename")) or name,
+            untrusted.plain_text(given.get("filename")) or name,
             at,
             mapping(given.get("file_attributes")),
             [
@@ -167,7 +144,7 @@ def _cell(text: str) -> object:
 
 
 def _labels_of(
-    member: Member, said: Sequence[dict[str, Any]], choices: Choices
+    member: Member, said: Sequence[dict[str, Any]], into: Collector
 ) -> tuple[str | None, str]:
     """Return the attribute that holds the labels of regions, and a note on others.
 
@@ -180,7 +157,7 @@ def _labels_of(
     if not any(_has_value(value) for each in said for value in each.values()):
         return None, "attributes have no values: their names are the categories"
     known = {name.lower().strip(): name for name in reversed([*used])}
-    chosen = [name for name in [choices.columns.get("category", "")] if name in used]
+    chosen = [name for name in [into.wanted.choices.columns.get("category", "")] if name in used]
     chosen += [known[name] for name in _LABELS if name in known]
     if len(used) == 1:
         chosen = [*used]
@@ -196,7 +173,7 @@ def _labels_of(
 
 
 def _has_value(value: object) -> bool:
-    return bool(value) if isinstance(value, bool | dict) else plain_text(value) != ""
+    return bool(value) if isinstance(value, bool | dict) else untrusted.plain_text(value) != ""
 
 
 class _Records:
@@ -206,12 +183,11 @@ class _Records:
         self._member = member
         self._attribute = attribute
         self._into = into
-        self.tally: Counter[str] = Counter()
 
     def add_entry(self, entry: _Entry) -> None:
         """Add the regions of an image."""
         image = self._into.image(entry.name, Where(self._member, entry.at))
-        self.tally["again"] += "file_name" in image
+        self._into.tally["again"] += "file_name" in image
         image["file_name"] = entry.name
         # VIA does not record who was asked.
         image.pop("annotators", None)
@@ -228,7 +204,7 @@ class _Records:
             said.pop("rotation", None)
             record: Record = {**shape, "image_id": image["id"], "attributes": said}
             names = self._names(region.said) or ["" if self._attribute != "" else UNLABELLED]
-            self.tally["several"] += len(names) > 1 and "bbox" in record
+            self._into.tally["several"] += len(names) > 1 and "bbox" in record
             wanted = f"has no label {self._attribute!r}" if self._attribute else "has no label"
             for name in names if "bbox" in record else names[:1]:
                 self._into.labelled({**record}, name, where, f"{label}: {wanted}")
@@ -240,7 +216,7 @@ class _Records:
         value = said.get(self._attribute)
         if isinstance(value, dict):
             return [name.strip() for name, is_marked in value.items() if is_marked is True]
-        text = plain_text(value)
+        text = untrusted.plain_text(value)
         return [text] if text else []
 
 
@@ -250,7 +226,7 @@ def _shape_of(given: object) -> Record:
     Raises ValueProblemError if the values are not as VIA writes them.
     """
     shape = mapping(given)
-    kind = plain_text(shape.get("name"))
+    kind = untrusted.plain_text(shape.get("name"))
     if not kind:
         found = str(given)[:40] if given else "missing"
         raise ValueProblemError(f"shape_attributes are {found}; expected the name of a shape")
@@ -261,7 +237,7 @@ def _shape_of(given: object) -> Record:
         if not isinstance(xs, list) or not isinstance(ys, list) or len(xs) != len(ys):
             problem = "all_points_x and all_points_y are not two lists of equal length"
             raise ValueProblemError(problem)
-        points = points_of([list(pair) for pair in zip(xs, ys, strict=True)])
+        points = untrusted.points_of([list(pair) for pair in zip(xs, ys, strict=True)])
         if kind == "polyline":
             return {"shape": "polyline", "points": shapes.ring(points)}
         return shapes.outlined(points)
@@ -270,6 +246,6 @@ def _shape_of(given: object) -> Record:
         names = ("r", "r") if kind == "circle" else ("rx", "ry")
         wide, high = numbers_of(shape, names)
         turned = shape.get("theta")
-        degrees = float(np.rad2deg(number_of(turned, "theta"))) if turned else 0.0
+        degrees = float(np.rad2deg(untrusted.number_of(turned, "theta"))) if turned else 0.0
         return shapes.outlined(shapes.ellipse((x, y), (wide, high), degrees))
     return {"shape": _APART.get(kind, kind)}

@@ -3,6 +3,7 @@
 import math
 import re
 from collections import Counter
+from itertools import compress
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -10,25 +11,15 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count, one_line
-from bboxqa.formats.document import Where
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import begins
-from bboxqa.formats.images import FileImages, pictures_of, size_of_picture
-from bboxqa.formats.label_folders import by_place, path_below
+from bboxqa.formats.images import FileImages
+from bboxqa.formats.label_folders import path_below
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import (
-    SIDES,
-    UNLABELLED,
-    Add,
-    Collector,
-    Record,
-    Translated,
-    Wanted,
-    tally_notes,
-)
-from bboxqa.formats.translation.other_files import add_others, json_or_xml_of_tools
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.shapes import angle_in, turned_box
 from bboxqa.formats.translation.untrusted import ValueProblemError, number_in
 from bboxqa.formats.xml_elements import Element, XmlError, tree_of
@@ -47,53 +38,50 @@ _NOTES = (
 )
 
 
-def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
+def translate(path: Path, into: Collector) -> None:
     """Translate the files of a folder or archive, or one file.
 
     Raises DatasetError if there are no files.
     """
+    into.title = "Pascal VOC XML"
     members = members_of(path)
-    named = by_place([*members_with(members, ".xml")])
-    heads = {place: member.head() for place, member in named.items()}
-    if not any(begins("VOC", each) for each in heads.values()):
+    named = [*members_with(members, ".xml")]
+    heads = [member.head() for member in named]
+    if not any(begins("VOC", each) for each in heads):
         raise DatasetError([f"{path}: has no XML of Pascal VOC"])
     # A full disk or a crash leaves empty files; reading them reports each one.
-    kept = {at for at, head in heads.items() if begins("VOC", head) or not head.strip()}
-    files = {place: member for place, member in named.items() if place in kept}
-    pictures = by_place(pictures_of(path, members, files))
+    kept = [begins("VOC", head) or not head.strip() for head in heads]
+    files = [*compress(named, kept)]
+    apart = [member for member, is_kept in zip(named, kept, strict=True) if not is_kept]
+    images = FileImages(path, into, files, members, (".json",), apart)
+    for each in members:
+        if "ImageSets/Main/" in each.name:
+            images.listed |= _listed(each)
     is_named = any(
         b"<annotator>" in text and _ANNOTATOR.search(text)
-        for text in (member.read() for member in files.values())
+        for text in (member.read() for member in files)
     )
-    records = _VocRecords(pictures, add, wanted, is_named=is_named)
-    for number, (place, member) in enumerate(files.items()):
+    records = _VocRecords(images, into, is_named=is_named)
+    for number, (place, member) in enumerate(images.files.items()):
         records.add_file(place, member)
-        if wanted.progress is not None and number % 100 == 0:
-            wanted.progress(number, len(files))
-    others = [member for place, member in named.items() if place not in kept]
-    others += json_or_xml_of_tools(members, files, pictures, (".json",))
-    lists = (each for each in members if "ImageSets/Main/" in each.name)
-    return records.done({place for each in lists for place in _listed(each)}, others)
+        into.step(number, len(files))
+    records.add_base_notes()
+    images.done("XML of Pascal VOC", _NOTES)
+    into.named_by = "<annotator>" if is_named else ""
 
 
-def _listed(member: Member) -> set[str]:
+def _listed(member: Member) -> dict[str, str]:
     """Return the images of a list; lists with other values per line are for categories."""
     lines = member.text().decode("utf-8", "replace").splitlines()
-    return {words[0] for words in map(str.split, lines) if len(words) == 1}
+    return {words[0]: words[0] for words in map(str.split, lines) if len(words) == 1}
 
 
 class _VocRecords:
     """Converts files to COCO records, and collects images, categories and counts."""
 
-    def __init__(
-        self, pictures: dict[str, Member], add: Add, wanted: Wanted, *, is_named: bool
-    ) -> None:
+    def __init__(self, images: FileImages, into: Collector, *, is_named: bool) -> None:
         self._is_named = is_named
-        self._wanted = wanted
-        is_said = wanted.choices.missing_txt == "not-asked"
-        self._into = Collector("Pascal VOC XML", add, lists_images=is_said)
-        self._images = FileImages(self._into, pictures, choices=wanted.choices)
-        self._tally = self._images.tally
+        self._into, self._images, self._tally = into, images, into.tally
         self._bases: Counter[tuple[int, str]] = Counter()
 
     def add_file(self, place: str, member: Member) -> None:
@@ -116,7 +104,7 @@ class _VocRecords:
 
     def _base(self, data: bytes, root: Element, member: Member) -> int:
         """Return the coordinate of the first pixel of a file, which files of bboxqa state."""
-        said, chosen = root.said("first_pixel"), self._wanted.choices.voc_base
+        said, chosen = root.said("first_pixel"), self._into.wanted.choices.voc_base
         if said in ("0", "1"):
             base, reason = int(said), "as the files state"
         elif _OF_DATUMARO.search(data):
@@ -132,35 +120,23 @@ class _VocRecords:
         return base
 
     def _image(self, place: str, member: Member, root: Element) -> Record:
-        name = self._name(place, member, root)
-        image = self._into.image(place, Where(member.name, root.line))
-        image["file_name"] = name
-        element = root.find("size") or Element("size", root.line)
-        # LabelImg writes 0 for unknown sizes.
-        sides = [side if side != "0" else "" for side in map(element.said, SIDES)]
-        size = self._into.size(image, name, sides, Where(member.name, element.line))
-        picture = self._images.picture_of(place, name)
-        if picture is None and self._images.pictures:
-            problem = f"{member.name}: no picture has this name"
-            self._into.defect("T022", problem, Where(member.name, 1))
-        if size is None and picture is not None:
-            size = size_of_picture(picture)
-        self._images.give_size(image, size)
-        return image
-
-    def _name(self, place: str, member: Member, root: Element) -> str:
-        """Return the name of an image: the name in the file, unless another file has the same."""
         inner = path_below(root.said("filename"))
         last = PurePosixPath(inner).name
         folder = place.rpartition("/")[0]
         name = inner if "/" in inner or not folder else f"{folder}/{inner}"
-        if not last:
-            self._tally["unnamed"] += 1
-            return place or member.shown
-        if "." not in last and (picture := self._images.at(place)) is not None:
+        if last and "." not in last and (picture := self._images.pictures.get(place)) is not None:
             # Some tools omit the suffix, which the image file has.
             name += PurePosixPath(picture.name).suffix
-        return self._images.name(name, place, member.name, Where(member.name, root.line))
+        element = root.find("size") or Element("size", root.line)
+        # LabelImg writes 0 for unknown sizes.
+        sides = [side if side != "0" else "" for side in map(element.said, SIDES)]
+        where = Where(member.name, element.line)
+        name = name if last else ""
+        image, found = self._images.add_named(place, member, name, sides, where)
+        if found is None and self._images.pictures:
+            problem = f"{member.name}: no picture has this name"
+            self._into.defect("T022", problem, Where(member.name, 1))
+        return image
 
     def _add_object(self, found: Element, image: Record, where: Where, base: int) -> None:
         shape, is_turned = _shape_of(found, base)
@@ -171,33 +147,26 @@ class _VocRecords:
             if not author:
                 self._tally["nobody"] += 1
                 self._into.defect("T005", "an object does not name its annotator", where)
-        label = found.said("name")
-        record["category_id"] = self._into.category(label or UNLABELLED, where)
         marks = [mark for mark in _MARKS if found.said(mark) in ("1", "true", "True", "yes")]
         if marks:
             record["attributes"] = {**record.get("attributes", {}), **dict.fromkeys(marks, 1)}
         self._tally.update(marks)
-        if not self._wanted.outlines:
+        if not self._into.wanted.outlines:
             record.pop("segmentation", None)
-        row = self._into.annotation(record, where)
-        if not label:
-            self._into.defect("T004", "an object has no name", where, row)
+        row = self._into.labelled(record, found.said("name"), where, "an object has no name")
         if is_turned:
             problem = "xmin is greater than xmax, or ymin than ymax; they are swapped"
             self._into.defect("T030", problem, where, row)
 
-    def done(self, listed: set[str], others: list[Member]) -> Translated:
-        """Return the translation; `listed` are images that lists name, `others` are left out."""
+    def add_base_notes(self) -> None:
+        """Add a note on the coordinates of the first pixel."""
         used = [(n, _HOW[base], reason) for (base, reason), n in sorted(self._bases.items()) if n]
-        n_all = sum(n for n, _, _ in used)
-        parts = [f"{n:,} of {count(n_all, 'file')}: {how}, {reason}" for n, how, reason in used]
-        notes = [f"corners are those of {' / '.join(parts)}"] if parts else []
         if len(used) == 1:
-            notes = [f"corners are {used[0][1]}, {used[0][2]}"]
-        notes += add_others(self._into, others, "XML of Pascal VOC")
-        notes += self._images.add_unlabelled(listed, others)
-        named_by = "<annotator>" if self._is_named else ""
-        return self._into.done([*notes, *tally_notes(self._tally, _NOTES)], named_by)
+            self._into.notes.append(f"corners are {used[0][1]}, {used[0][2]}")
+        elif used:
+            n_all = sum(n for n, _, _ in used)
+            parts = [f"{n:,} of {count(n_all, 'file')}: {how}, {reason}" for n, how, reason in used]
+            self._into.notes.append(f"corners are those of {' / '.join(parts)}")
 
 
 def _shape_of(found: Element, base: int) -> tuple[Record, bool]:

@@ -1,7 +1,7 @@
 """Reading YOLO label files: boxes, oriented boxes, outlines and key points."""
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -9,48 +9,19 @@ import numpy as np
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.document import Where
-from bboxqa.formats.heads import (
-    is_label_head,
-    is_names_file,
-    is_names_head,
-    is_shape_head,
-    is_yaml,
-)
-from bboxqa.formats.images import FileImages, pictures_of, shared_folders
-from bboxqa.formats.label_folders import (
-    LISTS,
-    by_place,
-    holds_labels,
-    is_label_name,
-    place_of,
-    spelled_as,
-)
+from bboxqa.formats import label_folders
+from bboxqa.formats.document import Record, Where
+from bboxqa.formats.heads import is_label_head, is_names_file, is_names_head, is_shape_head, is_yaml
+from bboxqa.formats.images import FileImages, shared_folders
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.source import files_in
-from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import (
-    Add,
-    Boxes,
-    Collector,
-    Record,
-    Translated,
-    Wanted,
-    tally_notes,
-)
-from bboxqa.formats.translation.label_batches import (
-    LabelFile,
-    add_files,
-    label_batches,
-    lines_of,
-    rows_of,
-)
-from bboxqa.formats.translation.other_files import NO_LABELS, add_others, json_or_xml_of_tools
+from bboxqa.formats.translation import label_batches, shapes
+from bboxqa.formats.translation.collector import Boxes, Collector
+from bboxqa.formats.translation.other_files import NO_LABELS
 from bboxqa.formats.translation.untrusted import LEAST_PIXELS, MOST_BEYOND
 from bboxqa.formats.yolo.names import ClassNames, class_names_of
 
-TITLE = "YOLO labels"
 _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt")
 _MOST_CLASSES = 1 << 20
 _NOTES = (
@@ -62,58 +33,37 @@ _NOTES = (
 )
 
 
-def translate(path: Path, add: Add, wanted: Wanted) -> Translated:
+def translate(path: Path, into: Collector) -> None:
     """Translate a folder or archive of label files.
 
     Raises DatasetError if it has no label files.
     """
-    source = wanted.files_of(path)
-    files = _files_of(path, source.members)
-    if not files.labels and not files.pictures:
-        raise DatasetError([f"{path}: has no label files of YOLO"])
-    records = _LabelRecords(files, add, wanted)
-    for batch in label_batches(source, files.labels, wanted.progress):
-        records.take(batch)
-    return records.done()
-
-
-@dataclass(frozen=True, slots=True)
-class _Files:
-    """The files of a data set, by the places of images, which are paths without known folders."""
-
-    labels: dict[str, Member]
-    pictures: dict[str, Member]
-    others: list[Member]
-    """Files of other tools in label folders."""
-    listed: dict[str, str]
-    """Image names in lists such as train.txt, by place."""
-    described: list[tuple[Member, ClassNames]]
-    """The files with class names, or the number of key points, the first the one that counts."""
-    inside: list[Member]
-    """Those inside of the source, where findings can point to them."""
-
-
-def _files_of(path: Path, members: list[Member]) -> _Files:
-    """Sort the files of a source by kind."""
+    into.title = "YOLO labels"
+    source = into.wanted.files_of(path)
     texts: list[Member] = []
     others: list[Member] = []
-    for each in members:
-        is_label = is_label_name(each.name) or holds_labels(each.name, each.head, is_label_head)
+    for each in source.members:
+        is_label = label_folders.is_label_name(each.name)
+        is_label = is_label or label_folders.holds_labels(each.name, each.head, is_label_head)
         (texts if is_label else others).append(each)
     # If there are label folders, other text files describe the data set.
-    labels = by_place([e for e in texts if "labels" in e.folder.lower().split("/")] or texts)
-    pictures = spelled_as(by_place(pictures_of(path, others, labels)), labels)
+    labels = [each for each in texts if "labels" in each.folder.lower().split("/")] or texts
+    images = FileImages(path, into, labels, others)
+    if not images.files and not images.pictures:
+        raise DatasetError([f"{path}: has no label files of YOLO"])
     described = _described(others)
-    inside = [member for member, _ in described]
+    inside = {member.name for member, _ in described}
     _check_classes(path, described, {each.folder for each in texts})
     described += [each for folder in shared_folders(path) for each in _described(files_in(folder))]
-    known: set[str] = {*labels, *pictures}
-    listed: dict[str, str] = {}
+    known: set[str] = {*images.files, *images.pictures}
     for each in others:
-        if LISTS.fullmatch(each.name.rpartition("/")[2]):
-            listed |= spelled_as(_listed_images(each, known), known)
-    tools = json_or_xml_of_tools(others, labels, pictures)
-    return _Files(labels, pictures, tools, listed, described, inside)
+        if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
+            images.listed |= label_folders.spelled_as(_listed_images(each, known), known)
+    records = _LabelRecords(images, described, inside, into)
+    for batch in label_batches.label_batches(source, images.files, into.wanted.progress):
+        records.take(batch)
+    records.add_class_note()
+    images.done("labels of YOLO", _NOTES)
 
 
 def _described(members: Sequence[Member]) -> list[tuple[Member, ClassNames]]:
@@ -170,7 +120,12 @@ def _listed_images(member: Member, known: Collection[str]) -> dict[str, str]:
     found = []
     for folder in (member.inner.rpartition("/")[0], ""):
         whole = (p if PureWindowsPath(p).drive else str(PurePosixPath(folder, p)) for p in paths)
-        found.append({(at := place_of(each)): at + PurePosixPath(each).suffix for each in whole})
+        found.append(
+            {
+                (at := label_folders.place_of(each)): at + PurePosixPath(each).suffix
+                for each in whole
+            }
+        )
     return max(found, key=lambda each: len(each.keys() & known))
 
 
@@ -231,15 +186,18 @@ def label_of(line: str, keypoints: tuple[int, int] | None) -> Label:
 class _LabelRecords:
     """Converts label files to COCO records, and collects images, categories and counts."""
 
-    def __init__(self, files: _Files, add: Add, wanted: Wanted) -> None:
-        self._files = files
-        self._wanted = wanted
-        is_said = wanted.choices.missing_txt == "not-asked"
-        self._into = Collector(TITLE, add, lists_images=is_said)
-        self._images = FileImages(self._into, files.pictures, files.listed, choices=wanted.choices)
-        self._tally = self._images.tally
+    def __init__(
+        self,
+        images: FileImages,
+        described: list[tuple[Member, ClassNames]],
+        inside: set[str],
+        into: Collector,
+    ) -> None:
+        self._images, self._into, self._tally = images, into, into.tally
+        self._wanted = into.wanted
+        # The files with class names, the first the one that counts, and those of the source.
+        self._described, self._inside = described, inside
         self._ids: dict[int, int] = {}
-        described = files.described
         named = (each for each in described if each[1].names or not each[1].keypoints)
         self._named = next(named, None)
         self._classes = self._named[1] if self._named else ClassNames()
@@ -270,19 +228,19 @@ class _LabelRecords:
 
     def _where(self, member: Member, line: int) -> Where:
         """Return a place in a file of class names or key points."""
-        return Where(member.name if member in self._files.inside else "", line)
+        return Where(member.name if member.name in self._inside else "", line)
 
     def take(self, batch: Sequence[tuple[str, Member, bytes]]) -> None:
         """Take the labels of images, given by the place of the image, the file and its content."""
         files = [(each, self._images.labelled(place, each), text) for place, each, text in batch]
-        add_files(files, self._add_plain, self._add_file)
+        label_batches.add_files(files, self._add_plain, self._add_file)
 
-    def _add_plain(self, files: Sequence[LabelFile]) -> bool:
+    def _add_plain(self, files: Sequence[label_batches.LabelFile]) -> bool:
         """Add the labels of files if all are boxes of named classes; return whether they are."""
-        add_boxes, names = self._wanted.add_boxes, self._classes.names
-        if add_boxes is None or not all("width" in image for _, image, _ in files):
+        names = self._classes.names
+        if self._wanted.add_boxes is None or not all("width" in image for _, image, _ in files):
             return False
-        found = rows_of([text for _, _, text in files], 5)
+        found = label_batches.rows_of([text for _, _, text in files], 5)
         if found is None:
             return False
         n_boxes, rows = found
@@ -293,7 +251,7 @@ class _LabelRecords:
         numbers = np.flatnonzero(np.bincount(number))
         if self._named is not None and not {*numbers.tolist()} <= {*names}:
             return False
-        lines = lines_of(files, n_boxes, np.ones(len(files), np.int64))
+        lines = label_batches.lines_of(files, n_boxes, np.ones(len(files), np.int64))
         for row in np.sort(np.unique(number, return_index=True)[1]).tolist():
             self._category(int(number[row]), lines.where(row))
         ids = np.zeros(numbers.max(initial=0) + 1, np.int64)
@@ -304,10 +262,10 @@ class _LabelRecords:
         bbox *= np.tile(np.repeat(sizes, n_boxes, 0), 2)
         image_id = np.repeat(images, n_boxes)
         nobody = np.full(len(bbox), -1)
-        self._into.boxes(Boxes(image_id, ids[number], bbox, lines, nobody), add_boxes)
+        self._into.boxes(Boxes(image_id, ids[number], bbox, lines, nobody))
         return True
 
-    def _add_file(self, file: LabelFile) -> None:
+    def _add_file(self, file: label_batches.LabelFile) -> None:
         member, image, data = file
         try:
             lines = enumerate(data.decode().splitlines(), start=1)
@@ -340,7 +298,8 @@ class _LabelRecords:
 
     def _refuse_size(self, member: Member, where: Where) -> None:
         problem = f"{member.name}: the size of its image is not known"
-        if (picture := self._images.at(place_of(member.inner))) is not None:
+        place = label_folders.place_of(member.inner)
+        if (picture := self._images.pictures.get(place)) is not None:
             problem += f", though there is {one_line(picture.name)}"
         todo = "--image-size gives it: 1920x1080, or the folder of images"
         self._into.defect("T002", f"{problem}; {todo}", where)
@@ -394,19 +353,12 @@ class _LabelRecords:
             self._ids[number] = self._into.category(f"class {number}", where)
         return self._ids[number]
 
-    def done(self) -> Translated:
-        """Return the translation, with all images, categories and notes."""
-        others = self._files.others
-        notes = [*add_others(self._into, others, "labels of YOLO")]
-        notes += self._images.add_unlabelled(self._files.listed, others)
-        return self._into.done([*self._notes(), *notes])
-
-    def _notes(self) -> Iterator[str]:
-        names = {member.name for member, found in self._files.described if found.names}
+    def add_class_note(self) -> None:
+        """Add a note on the file that names the classes."""
+        names = {member.name for member, found in self._described if found.names}
         if self._named is None:
-            yield "no data.yaml or classes.txt has names: categories are class numbers"
+            note = "no data.yaml or classes.txt has names: categories are class numbers"
+            self._into.notes.append(note)
         elif len(names) > 1:
             several = f"{count(len(names), 'file')} with class names"
-            yield f"{several}: {one_line(self._named[0].name)} is used"
-        yield from self._images.notes_on_given()
-        yield from tally_notes(self._tally, _NOTES)
+            self._into.notes.append(f"{several}: {one_line(self._named[0].name)} is used")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.cvat_xml import box, document, head, image, project, shape, written
-from support.tool_files import asked
+from support.tool_files import asked, translation_of
 
 from bboxqa import read_coco, validate
 from bboxqa.core.errors import DatasetError
@@ -21,11 +21,8 @@ def boxes(data):
 def records(path):
     """Return the annotations as COCO records, also those without a box."""
     from bboxqa.formats.cvat.reader import translate
-    from bboxqa.formats.translation.collector import Wanted
 
-    found = []
-    translate(path, lambda added, _: found.extend(added), Wanted())
-    return found
+    return translation_of(translate, path)[1]
 
 
 def test_the_assignee_of_each_file_is_its_annotator(tmp_path):
@@ -146,7 +143,7 @@ def test_a_broken_shape_is_refused_with_its_place(tmp_path, part, code, words):
     [
         ('<!DOCTYPE a [<!ENTITY e SYSTEM "x">]><annotations><meta/></annotations>', "DOCTYPE"),
         (document(head("ann"), image("a.jpg", box()))[:-30], r"a\.xml:1[0-9]:\d+: is XML that"),
-        (document(head("ann")), "has no image"),
+        (document(head("ann")), "is CVAT XML without images"),
         ("<annotations><meta>" + "<a>" * 200, "100 deep"),
         (
             '<?xml version="1.0" encoding="none"?><annotations><meta/></annotations>',

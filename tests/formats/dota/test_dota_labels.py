@@ -1,12 +1,10 @@
 """DOTA's text labels: a folder for each annotator."""
 
 import pytest
-from support.tool_files import alone, found, write
+from support.tool_files import alone, found, translation_of, write
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.choices import choices_of
 from bboxqa.formats.dota.reader import translate
-from bboxqa.formats.translation.collector import Wanted
 
 PLANE = "10 10 30 10 30 20 10 20 plane 0\n"
 HEADER = "imagesource:GoogleEarth\ngsd:0.146343590398\n"
@@ -16,10 +14,7 @@ PICTURE = b"P6\n100 80\n255\n"
 def of_lines(tmp_path, text, **choices):
     """Return the translation of a file of an image of 100 × 80 pixels, and its annotations."""
     folder = write(tmp_path, **{"labelTxt/a.txt": text, "images/a.ppm": PICTURE})
-    records = []
-    wanted = Wanted(choices=choices_of(choices))
-    done = translate(folder, lambda new, _places: records.extend(new), wanted)
-    return done, records
+    return translation_of(translate, folder, **choices)
 
 
 def test_header_lines_are_skipped_and_corners_kept(tmp_path):

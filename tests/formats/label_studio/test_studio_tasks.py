@@ -146,7 +146,7 @@ SIDES = {"left": "l1.jpg", "right": "r1.jpg"}
 def test_tasks_without_images_are_refused(tmp_path):
     choice = {"type": "choices", "value": {"choices": ["yes"]}}
     texts = task(1, work(1, choice), data={"text": "a dog"})
-    with pytest.raises(DatasetError, match="has 1 task of Label Studio, none with an image"):
+    with pytest.raises(DatasetError, match="is Label Studio JSON without images"):
         validate(written(tmp_path / "a.json", texts))
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from support import cvat_xml, studio
+from support.tool_files import translation_of
 
 from bboxqa.formats.column_builder import WHOLE
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation import collector
-from bboxqa.formats.translation.collector import Wanted
 
 
 def of_cvat(path, kinds):
@@ -52,8 +52,7 @@ def test_columns_have_the_values_and_the_order_of_records(
     kinds = random.choice(["plain", "marked", "outline", "apart"], 90, p=[0.7, 0.1, 0.1, 0.1])
     path = written(tmp_path, kinds.tolist())
     format_read = format_of(path)
-    records = []
-    format_read.translate(path, lambda new, _places: records.extend(new), Wanted())
+    _, records = translation_of(format_read.translate, path)
     boxed = [each for each in records if "bbox" in each]
     document = format_read.document(path, WHOLE)
     columns = document.annotations

@@ -115,13 +115,14 @@ def test_limbs_stay_in_cvat_and_are_lost_elsewhere(tmp_path):
 def test_very_many_joints_that_annotations_lack_are_refused_once():
     # 12,000 graphs with a point of another name each took 2 GB.
     added = []
-    into = Collector("Supervisely", lambda records, _: added.extend(records))
+    into = Collector(lambda records, _: added.extend(records))
     where = Where("", 7)
     category = into.category("person", where)
     for number in range(2100):
         record = {"category_id": category, "keypoints": [1, 2, 2], "joints": [f"k{number}"]}
         into.annotation(record, where)
-    (defect,) = into.done([]).defects
+    into.flush()
+    (defect,) = into.defects
     assert (defect.code, defect.where) == ("T001", where)
     assert defect.message == (
         "its label has 2,000 key points, most of which annotations lack; expected "

@@ -128,10 +128,10 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
     write(tmp_path, **{"cut.csv": HEADER + 'a.jpg,9,"{}', "cut.json": json.dumps(images(BOX))[:-9]})
     with pytest.raises(DatasetError, match=r"line 2: cannot be split into cells"):
         alone(tmp_path / "cut.csv")
-    with pytest.raises(DatasetError, match="is JSON of VIA that cannot be read"):
+    with pytest.raises(DatasetError, match="F001 error the file ends at byte 181"):
         alone(tmp_path / "cut.json")
     write(tmp_path, **{"none.csv": HEADER})
-    with pytest.raises(DatasetError, match="is a file of VIA without images"):
+    with pytest.raises(DatasetError, match="is VIA csv without images"):
         alone(tmp_path / "none.csv")
 
 
