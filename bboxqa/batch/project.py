@@ -40,7 +40,7 @@ from bboxqa.core.errors import (
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, first_few, one_line
 from bboxqa.formats.dataset.predictions import is_results_list
-from bboxqa.formats.sources import listed, sources_in
+from bboxqa.formats.sources import listed, sources_in, without_files
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport, Severity
@@ -208,9 +208,8 @@ def _measured_into(
     count_all: CountAll | None,
 ) -> dict[str, Any]:
     """Measure a project and write the result; return values of its row."""
-    _, notes = listed(
-        project.folder, hidden=settings.pseudonyms is not None, choices=settings.choices
-    )
+    _, notes = listed(project.folder, choices=settings.choices)
+    notes = notes if settings.pseudonyms is None else without_files(notes)
     files = [part for each in project.files for part in sources_in(each, settings.choices)]
     data, left_out = _read_objects(files, project.folder, agree, settings)
     notes = [shown(each, settings) for each in (*left_out, *notes)]

@@ -381,7 +381,7 @@ def _fixed(
     from bboxqa.pipelines.validate import fix_file
 
     more = {name: given[name] for name in ("images", "ground_truth", "choices")}
-    for file in list_files(paths, only_checked=True, choices=given["choices"]):
+    for file in list_files(paths, choices=given["choices"]):
         identity = identity_of(file) if file.is_file() else None
         yield file, fix_file(file, settings, unsafe=given["unsafe_fixes"], **more), identity
 

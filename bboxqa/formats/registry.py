@@ -327,14 +327,13 @@ def all_formats() -> Iterator[Format]:
     yield from _added()
 
 
-def suffixes(*, only_checked: bool = False) -> tuple[str, ...]:
-    """Return the distinct suffixes of all formats, or of the formats that `validate` checks.
+def suffixes() -> tuple[str, ...]:
+    """Return the distinct suffixes of all formats.
 
     Raises ConfigError if a package that offers a format cannot be imported, or if its format has
     the name of a built-in one.
     """
-    wanted = (each for each in all_formats() if not only_checked or each.document is not None)
-    return tuple(dict.fromkeys(suffix for each in wanted for suffix in each.suffixes))
+    return tuple(dict.fromkeys(suffix for each in all_formats() for suffix in each.suffixes))
 
 
 def _added() -> Iterator[Format]:

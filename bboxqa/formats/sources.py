@@ -108,10 +108,9 @@ def sources_of(
     *,
     within: Path | None = None,
     are_people: bool = True,
-    hidden: bool = False,
     choices: Choices = NO_CHOICES,
 ) -> Sources:
-    """Return the sources in paths; notes do not say the names of files if they are `hidden`.
+    """Return the sources in paths.
 
     Each path is by one person. Of one folder or archive, a folder that holds all annotations is
     entered; then each folder or file inside is by one person.
@@ -125,10 +124,9 @@ def sources_of(
         The one folder whose sources were given.
     are_people : bool
         Whether folders of labels in a data set may be by one person each.
-    hidden : bool
     """
     if isinstance(source, Mapping):
-        return _named_sources(source, choices, hidden=hidden)
+        return _named_sources(source, choices)
     given = as_paths(source)
     if within is not None:
         files = [part for each in given for part in matching_parts_of(Path(each), pattern, choices)]
@@ -139,7 +137,7 @@ def sources_of(
     found = Sources(is_typed=len(given) > 1)
     people: list[Path] = []
     for path in map(Path, given):
-        files, notes = listed(path, pattern, hidden=hidden, choices=choices)
+        files, notes = listed(path, pattern, choices=choices)
         refuse_formats(path, files, choices)
         of_people = [(each, path if found.is_typed else each) for each in files]
         if are_people and not found.is_typed:
@@ -151,9 +149,7 @@ def sources_of(
     return found
 
 
-def _named_sources(
-    source: Mapping[str, AnyPath | Sequence[AnyPath]], choices: Choices, *, hidden: bool
-) -> Sources:
+def _named_sources(source: Mapping[str, AnyPath | Sequence[AnyPath]], choices: Choices) -> Sources:
     """Return the sources of annotators who are named."""
     found = Sources(is_named=True)
     for name, paths in source.items():
@@ -161,7 +157,7 @@ def _named_sources(
         if not given:
             raise DatasetError([f"no file given for annotator {name!r}"])
         for path in map(Path, given):
-            files, notes = listed(path, hidden=hidden, choices=choices)
+            files, notes = listed(path, choices=choices)
             refuse_formats(path, files, choices)
             found.files += files
             found.names += [name] * len(files)
@@ -261,23 +257,16 @@ def list_files(
     paths: Sequence[AnyPath],
     pattern: str | None = None,
     *,
-    only_checked: bool = False,
     choices: Choices = NO_CHOICES,
 ) -> list[Path]:
     """Return the given files, and the sources below the given folders; see `listed`."""
-    return [
-        each
-        for path in paths
-        for each in listed(path, pattern, only_checked=only_checked, choices=choices)[0]
-    ]
+    return [each for path in paths for each in listed(path, pattern, choices=choices)[0]]
 
 
 def listed(
     path: AnyPath,
     pattern: str | None = None,
     *,
-    only_checked: bool = False,
-    hidden: bool = False,
     choices: Choices = NO_CHOICES,
 ) -> tuple[list[Path], list[str]]:
     """Return the sources in a path, sorted, and a note on files that are left out.
@@ -291,10 +280,6 @@ def listed(
     path : path
     pattern : str, optional
         A glob that the names of files in a folder, or in an archive of several, have to match.
-    only_checked : bool
-        Whether to leave out files in folders that `validate` does not check.
-    hidden : bool
-        Whether notes must not say names of files, which may be those of people.
     choices : Choices
     """
     path = Path(path)
@@ -305,10 +290,8 @@ def listed(
     if problem := folder_problem(path):
         raise DatasetError([problem])
     walked = [each for each in _walk(path) if each.is_dir() or not is_result(each)]
-    ends = suffixes(only_checked=only_checked)
+    ends = suffixes()
     found = _sources_in(path, walked, pattern, ends)
-    if only_checked:
-        found = [each for each in found if format_of(each, choices).document is not None]
     if any(each.is_dir() for each in found):
         # Beside folders of labels, other JSON is empty, cut off, or about something else.
         found = [e for e in found if format_of(e, choices) is not COCO or is_surely_coco(e)]
@@ -321,9 +304,12 @@ def listed(
     others = [each for each in walked if each not in found and each.match(pattern or "*")]
     refuse_damaged(others, found)
     notes = [] if choices.from_format else _left_out(path, [*others, *{*found} - {*sources}])
-    if hidden:
-        notes = [note.partition(" (")[0] for note in notes]
     return [part for each in sources for part in matching_parts_of(each, pattern, choices)], notes
+
+
+def without_files(notes: Sequence[str]) -> list[str]:
+    """Return notes of `listed` without the names of files, which may be those of people."""
+    return [note.partition(" (")[0] for note in notes]
 
 
 def _of_format(sources: list[Path], choices: Choices) -> list[Path]:

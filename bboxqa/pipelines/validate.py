@@ -21,7 +21,7 @@ from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of, formats_of
 from bboxqa.formats.scanner import read_bytes, read_path
 from bboxqa.formats.source import archive_around
-from bboxqa.formats.sources import as_paths, listed
+from bboxqa.formats.sources import as_paths, listed, without_files
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateKeywords, ValidateSettings, validate_settings_from
@@ -133,13 +133,11 @@ def validate_with(
     """
     if not paths:
         raise DatasetError(["no file given"])
-    hidden = pseudonyms is not None
     with names_hidden(pseudonyms, paths, choices=choices) as people:
-        sources = [
-            listed(each, only_checked=True, hidden=hidden, choices=choices) for each in paths
-        ]
+        sources = [listed(each, choices=choices) for each in paths]
         inside = [file for files, _ in sources for file in files]
         notes = [note for _, more in sources for note in more]
+        notes = notes if pseudonyms is None else without_files(notes)
         # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
         # link that leads to itself.
         files = list({realpath(file): file for file in reversed(inside)}.values())[::-1]

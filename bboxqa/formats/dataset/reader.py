@@ -29,7 +29,7 @@ from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, trackless_notes, untimed_notes
 from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.sources import Sources, refuse_repeated_files, sources_of
+from bboxqa.formats.sources import Sources, refuse_repeated_files, sources_of, without_files
 from bboxqa.model.annotations import Dataset
 
 # What notes of readers say of files that are not read.
@@ -57,9 +57,10 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         reading.pattern,
         within=reading.within,
         are_people=are_people,
-        hidden=reading.pseudonyms is not None,
         choices=reading.choices,
     )
+    if reading.pseudonyms is not None:
+        sources.notes = without_files(sources.notes)
     found, read = _read_source(sources, options)
     if session_key is not None and any(map(are_results, read)):
         raise ConfigError(_NO_SESSIONS)

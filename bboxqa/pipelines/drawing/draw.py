@@ -206,7 +206,7 @@ def _readings(source: Source, pattern: str | None, choices: Choices) -> Iterator
         yield read_bytes(document_bytes(source), "document")
         return
     paths = paths_in(cast("Files", source))
-    for file in list_files(paths, pattern, only_checked=True, choices=choices):
+    for file in list_files(paths, pattern, choices=choices):
         if (document := document_of(file, choices)) is not None:
             yield document
 
