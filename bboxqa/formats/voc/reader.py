@@ -19,7 +19,7 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED
 from bboxqa.formats.source import members_of, members_with
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import SIDES, Collector
+from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Collector
 from bboxqa.formats.translation.shapes import angle_in, turned_box
 from bboxqa.formats.translation.untrusted import ValueProblemError, number_in
 from bboxqa.formats.xml_elements import Element, XmlError, tree_of
@@ -147,13 +147,17 @@ class _VocRecords:
             if not author:
                 self._tally["nobody"] += 1
                 self._into.defect("T005", "an object does not name its annotator", where)
+        label = found.said("name")
+        record["category_id"] = self._into.category(label or UNLABELLED, where)
         marks = [mark for mark in _MARKS if found.said(mark) in ("1", "true", "True", "yes")]
         if marks:
             record["attributes"] = {**record.get("attributes", {}), **dict.fromkeys(marks, 1)}
         self._tally.update(marks)
         if not self._into.wanted.outlines:
             record.pop("segmentation", None)
-        row = self._into.labelled(record, found.said("name"), where, "an object has no name")
+        row = self._into.annotation(record, where)
+        if not label:
+            self._into.defect("T004", "an object has no name", where, row)
         if is_turned:
             problem = "xmin is greater than xmax, or ymin than ymax; they are swapped"
             self._into.defect("T030", problem, where, row)
