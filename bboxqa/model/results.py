@@ -20,20 +20,18 @@ NONE: Interval = (nan, nan)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number that is shown. Text, page and JSON render the same list of figures.
+    """A number that is shown: text and page render the same list of figures.
 
     Attributes
     ----------
     name : str
-        The name of the number in JSON and in tables, such as "alpha" or "f1".
+        What it is called, such as "Existence".
     value : float
         NaN where undefined or without meaning.
     interval : tuple of float
         The bounds of its 95 % interval; NaN where there is none.
     reason : str
-        Why there is no value, or a caution for who reads it; "" where there is nothing to say.
-    n : int, optional
-        How many units, pairs or images it is computed from, where that is shown.
+        What it means, or why there is none; "" where there is nothing to say.
 
     Examples
     --------
@@ -45,17 +43,11 @@ class Figure:
     value: float = nan
     interval: Interval = NONE
     reason: str = ""
-    n: int | None = None
 
     @property
     def is_known(self) -> bool:
         """Whether there is a value."""
         return not isnan(self.value)
-
-    @property
-    def has_interval(self) -> bool:
-        """Whether there is an interval."""
-        return not (isnan(self.interval[0]) or isnan(self.interval[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,33 +215,6 @@ class ThresholdResult:
     def threshold_label(self) -> str:
         """The threshold with its quantity, such as "IoU 0.5" or "centroid 0.5"."""
         return f"{self.measure} {self.iou_threshold:g}"
-
-    @property
-    def figures(self) -> tuple[Figure, ...]:
-        """The headline numbers, in the order in which they are shown.
-
-        Alpha and the mean over images come first where alpha has a meaning, otherwise existence.
-        """
-        existence, classes, place = self.existence, self.class_agreement, self.place
-        reason = "" if self.status == "ok" else self.status
-        alpha = (
-            Figure("alpha", self.alpha, self.interval, reason, self.n_units),
-            Figure("mean_image_alpha", self.mean_image_alpha, self.mean_image_interval),
-        )
-        objects = (
-            Figure("f1", existence.f1, existence.interval),
-            Figure("existence_alpha", existence.alpha, existence.alpha_interval, existence.reason),
-            Figure(
-                "class_alpha",
-                classes.alpha,
-                classes.interval,
-                "" if classes.status == "ok" else classes.status,
-                place.n_pairs,
-            ),
-            Figure("class_share", classes.share, classes.share_interval, n=place.n_pairs),
-            Figure("mean_iou", place.mean_iou, place.interval, n=place.n_pairs),
-        )
-        return (*objects, *alpha) if isnan(self.alpha) else (*alpha, *objects)
 
     def tables(self) -> dict[str, Table]:
         """Return the tables, by the names of their files."""

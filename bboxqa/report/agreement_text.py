@@ -33,7 +33,7 @@ _LITTLE = 0.3
 # The share of pairs of one object below the threshold from which on they are worth a warning.
 _BELOW = 0.05
 _AUTO = "Hungarian matching where two annotate an image, greedy matching where more do"
-_NEXT = "Add --details, --report page.html, --send-back DIR --to cvat (objects to correct)"
+_NEXT = "Add --details, --report page.html, --send-back DIR --to cvat (corrections)"
 
 # The last columns of the tables of categories, pairs and images.
 _LAST = ("f1", "class_share", "mean_iou", "n_units", "n_annotations")
@@ -196,7 +196,7 @@ def _figures_of_one(part: ThresholdResult, result: MeasuredAgreement) -> Iterato
 
 
 def _in_brackets(result: MeasuredAgreement) -> str:
-    has_intervals = any(part.figures[0].has_interval for part in result.thresholds)
+    has_intervals = not all(isnan(part.existence.interval[0]) for part in result.thresholds)
     return ", 95 % intervals" if has_intervals else ""
 
 

@@ -1,7 +1,5 @@
 """Figures and tables of a result, as views and Python see them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -23,16 +21,6 @@ def test_table_has_the_rows_of_all_thresholds(result):
     assert result.table("review")["reason"].tolist() == result.diagnose().review["reason"].tolist()
     with pytest.raises(ConfigError, match=r"table is 'pair'; expected .*did you mean 'pairs'"):
         result.table("pair")
-
-
-def test_figures_begin_with_existence_where_alpha_is_undefined(result):
-    part = result.thresholds[0]
-    assert [each.name for each in part.figures][:3] == ["alpha", "mean_image_alpha", "f1"]
-    without = replace(part, alpha=np.nan, status="one category").figures
-    assert without[0].name == "f1"
-    (alpha,) = (each for each in without if each.name == "alpha")
-    assert not alpha.is_known
-    assert alpha.reason == "one category"
 
 
 def test_tables_are_stacked_whatever_their_columns_hold():
