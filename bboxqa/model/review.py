@@ -1,11 +1,9 @@
-"""A review queue: objects to look at again, by annotator, and the list of those that were sent."""
+"""A review queue: objects to look at again, by annotator."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-
-from bboxqa.model.settings import AgreeSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +36,3 @@ class ReviewObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The annotation as the sent file says it: its category and geometry, and its id if the format
     has ids. None if the annotator drew nothing.
     """
-
-
-class SentList(msgspec.Struct, frozen=True, kw_only=True):
-    """The objects that were sent to annotators, in order of gain, and how their files were read."""
-
-    to: str
-    """The format of the sent files."""
-    files: dict[str, str]
-    """The name of the sent file by annotator."""
-    settings: AgreeSettings
-    """The settings with which annotators, images and categories are found."""
-    rotated: str | None = None
-    """What the user said of boxes of five numbers."""
-    objects: tuple[ReviewObject, ...]

@@ -26,7 +26,7 @@ from bboxqa.formats.unreadable import SENT_LISTS
 from bboxqa.formats.writing.outlines import Record, area_of
 from bboxqa.model.choices import Choices, completed
 from bboxqa.model.findings import Edit
-from bboxqa.model.review import ReviewObject, SentList
+from bboxqa.model.review import ReviewObject
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.recognition import (
     GEOMETRY,
@@ -39,6 +39,7 @@ from bboxqa.pipelines.recognition import (
     recognised,
     works_in,
 )
+from bboxqa.pipelines.send_back import SentList
 from bboxqa.rules.fixes import edited
 
 _NOTES = {

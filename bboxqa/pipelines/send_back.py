@@ -22,7 +22,7 @@ from bboxqa.formats.writing.names import people_paths
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.choices import Choices, completed
 from bboxqa.model.results import MeasuredAgreement
-from bboxqa.model.review import ReviewItem, ReviewObject, SentList
+from bboxqa.model.review import ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.convert import convert
 from bboxqa.pipelines.recognition import image_names, keeps_ids, recognised, works_in
@@ -30,6 +30,20 @@ from bboxqa.report.encodings import csv_row, json_text
 
 # The settings with which annotators, images and categories are found again.
 _READ = ("annotator_key", "attribution", "join", "category_map")
+
+
+class SentList(msgspec.Struct, frozen=True, kw_only=True):
+    """The objects that were sent to annotators, in order of gain, and how their files were read."""
+
+    to: str
+    """The format of the sent files."""
+    files: dict[str, str]
+    """The name of the sent file by annotator."""
+    settings: AgreeSettings
+    """The settings with which annotators, images and categories are found."""
+    rotated: str | None = None
+    """What the user said of boxes of five numbers."""
+    objects: tuple[ReviewObject, ...]
 
 
 def check_send_back(
