@@ -13,7 +13,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.box_tables.columns import FORMS, NAMES, Columns, plain_name
-from bboxqa.formats.box_tables.rows import Part
+from bboxqa.formats.tables.rows import Rows
 from bboxqa.formats.translation.untrusted import (
     LARGEST,
     LEAST_PIXELS,
@@ -90,7 +90,7 @@ def _units(boxes: FloatArray) -> tuple[BoolArray, BoolArray]:
     return is_larger, ~is_larger & (boxes != np.round(boxes)).any(axis=1)
 
 
-def box_kind_of(name: str, parts: Sequence[Part], columns: Columns, choices: Choices) -> BoxKind:
+def box_kind_of(name: str, parts: Sequence[Rows], columns: Columns, choices: Choices) -> BoxKind:
     """Return the kind of boxes of the table `name`, as the user says it or its numbers prove it.
 
     Raises DatasetError if the numbers fit several kinds.
@@ -127,13 +127,13 @@ def box_kind_of(name: str, parts: Sequence[Part], columns: Columns, choices: Cho
     return BoxKind(form or "xywh", is_share)
 
 
-def _boxes_in_part(part: Part, columns: Columns) -> tuple[IndexArray, FloatArray, FloatArray]:
+def _boxes_in_part(part: Rows, columns: Columns) -> tuple[IndexArray, FloatArray, FloatArray]:
     """Return lines, (N, 4) boxes and the (N, 2) sizes of their images; other cells are left out."""
     plain = plain_boxes(part, columns.form)
     if plain is not None:
         return np.array(part.at), plain, np.full((len(plain), 2), np.nan)
     at, boxes, sizes = [], [], []
-    for line, row in part.rows():
+    for line, row in part.records():
         with suppress(ValueProblemError):
             size = [_side(row.get(f"image_{each}")) for each in ("width", "height")]
             for cells in boxes_in(row):
@@ -156,7 +156,7 @@ def _side(value: object) -> float:
         return np.nan
 
 
-def plain_boxes(part: Part, form: str) -> FloatArray | None:
+def plain_boxes(part: Rows, form: str) -> FloatArray | None:
     """Return the (N, 4) numbers of rows with a box each; None if any cell is no number."""
     if not form or not part.at:
         return None

@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -20,7 +21,7 @@ from bboxqa.formats.box_tables.boxes import (
     plain_boxes,
 )
 from bboxqa.formats.box_tables.columns import FORM_WORDS, FORMS, NAMES, Columns, columns_of
-from bboxqa.formats.box_tables.rows import Part, class_names, header_of, parts_of, table_in
+from bboxqa.formats.box_tables.rows import class_names, header_of, table_in
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import CLASS_NAMES, PARQUET, TABLES
 from bboxqa.formats.images import given_size
@@ -34,7 +35,7 @@ from bboxqa.formats.source import (
     only_file,
     readable_members,
 )
-from bboxqa.formats.tables.rows import QUOTES, Delimited, Parquet, TableFile
+from bboxqa.formats.tables.rows import QUOTES, Delimited, Parquet, Rows, TableFile
 from bboxqa.formats.translation.collector import UNLABELLED, Boxes, Collector, Lines
 from bboxqa.formats.translation.shapes import angle_in, turned_box
 from bboxqa.formats.translation.untrusted import (
@@ -83,7 +84,8 @@ def translate(path: Path, into: Collector) -> None:
         found = f"has {columns.problem}" if table.header else "has no rows"
         raise DatasetError([f"{member.shown}: {found}"], _SAY)
     table.refuse_repeated([*columns.of.values()])
-    parts = [*parts_of(table, columns.of)]
+    places = [table.header.index(name) for name in columns.of.values()]
+    parts = [replace(each, keys=[*columns.of]) for each in table.chunks(places)]
     boxes = box_kind_of(table.name, parts, columns, wanted.choices)
     records = _TableRecords(path, member, table, columns, boxes, into)
     # Columns of boxes have no place for these.
@@ -93,11 +95,15 @@ def translate(path: Path, into: Collector) -> None:
     n_rows, problems = 0, []
     for part in parts:
         n_rows += len(part.at)
-        problems += part.problems
+        wrong = [
+            (at, f"has {count(n, 'cell')}, and the first line {len(table.header)}")
+            for at, n in part.ragged
+        ]
+        problems += wrong
         if says_more or wanted.add_boxes is None or not records.add_plain(part):
-            for at, row in part.rows():
+            for at, row in part.records():
                 records.add_row(at, row)
-        for at, problem in part.problems:
+        for at, problem in wrong:
             records.refuse(at, problem)
     if not n_rows:
         at, problem = problems[0] if problems else (0, "")
@@ -181,7 +187,7 @@ class _TableRecords:
                 continue
             self._add(cells, numbers, named, where)
 
-    def add_plain(self, part: Part) -> bool:
+    def add_plain(self, part: Rows) -> bool:
         """Add the boxes of rows; return False if any row holds more than a box."""
         cells, boxes = part.cells, plain_boxes(part, self._columns.form)
         if boxes is None:
@@ -247,7 +253,7 @@ class _TableRecords:
         found: IndexArray = ids[category]
         return found
 
-    def _own_ids(self, part: Part) -> list[str]:
+    def _own_ids(self, part: Rows) -> list[str]:
         shown = [f"row {at}" for at in part.at] if self._word == "row" else []
         given = [self._said(plain_text(each)) for each in part.cells.get("id", ())]
         if given and shown:

@@ -2,14 +2,11 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count
 from bboxqa.formats.heads import PARQUET
 from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
@@ -23,22 +20,6 @@ from bboxqa.formats.tables.rows import (
 from bboxqa.formats.translation.untrusted import items, mapping, plain_text
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Consecutive rows of a table, as columns by the keys of `NAMES`."""
-
-    at: list[int]
-    """The line, or the Parquet row number, of each row."""
-    cells: dict[str, Sequence[Any]]
-    problems: list[tuple[int, str]]
-    """Lines that are not rows, and what they have instead."""
-
-    def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the line and the cells of each row."""
-        for at, row in zip(self.at, zip(*self.cells.values(), strict=True), strict=True):
-            yield at, dict(zip(self.cells, row, strict=True))
-
-
 def table_in(member: Member) -> TableFile:
     """Return the table in a file; raises DatasetError or BrokenTextError if it cannot be read."""
     if member.head().startswith(PARQUET):
@@ -47,16 +28,6 @@ def table_in(member: Member) -> TableFile:
         return Parquet(member.shown, source)
     text = decoded(member.shown, member.read())
     return (JsonLines if text.lstrip()[:1] == "{" else Delimited)(member.shown, text)
-
-
-def parts_of(table: TableFile, of: Mapping[str, str]) -> Iterator[Part]:
-    """Yield the rows of a table, with the columns in `of` under its keys."""
-    places = [table.header.index(name) for name in of.values()]
-    for chunk in table.chunks(places):
-        cells = dict(zip(of, chunk.columns, strict=True))
-        expected = f"and the first line {len(table.header)}"
-        problems = [(at, f"has {count(n, 'cell')}, {expected}") for at, n in chunk.ragged]
-        yield Part(chunk.at, cells, problems)
 
 
 def header_of(head: bytes) -> list[str]:

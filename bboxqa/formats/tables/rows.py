@@ -29,7 +29,7 @@ _LINES = "Write one JSON object on each line."
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class Rows:
     """Consecutive rows of a table, as columns."""
 
     at: list[int] = field(default_factory=list)
@@ -37,6 +37,18 @@ class Chunk:
     columns: Sequence[Sequence[Any]] = ()
     ragged: list[tuple[int, int]] = field(default_factory=list)
     """Lines with more or fewer cells than the header, and the number of their cells."""
+    keys: Sequence[str] = ()
+    """What the columns hold."""
+
+    @property
+    def cells(self) -> dict[str, Sequence[Any]]:
+        """The columns by `keys`."""
+        return dict(zip(self.keys, self.columns, strict=True))
+
+    def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the line and the cells of each row."""
+        for at, row in zip(self.at, zip(*self.columns, strict=True), strict=True):
+            yield at, dict(zip(self.keys, row, strict=True))
 
 
 class TableFile:
@@ -76,7 +88,7 @@ class TableFile:
         lines = [at for chunk in self.chunks([]) for at in chunk.at] if len(rows) else []
         return [f"{self.name}: line {lines[row]}" for row in rows.tolist()]
 
-    def chunks(self, places: Sequence[int]) -> Iterator[Chunk]:
+    def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
         """Yield the columns at some places, a few thousand rows at a time."""
         raise NotImplementedError
 
@@ -142,14 +154,14 @@ class Delimited(TableFile):
             problem = f"{self.name}: line {line + 1}: cannot be split into cells: {error}"
             raise BrokenTextError([problem], QUOTES) from None
 
-    def chunks(self, places: Sequence[int]) -> Iterator[Chunk]:
+    def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
         """Yield the columns at some places, a few thousand rows at a time."""
         width, rows = len(self.header), islice(self._rows(), 1, None)
         while some := list(islice(rows, _CHUNK)):
             whole = [each for each in some if len(each[1]) == width]
             ragged = [(at, len(row)) for at, row in some if len(row) != width]
             columns = [*zip(*(row for _, row in whole), strict=True)] or [()] * width
-            yield Chunk([at for at, _ in whole], [columns[place] for place in places], ragged)
+            yield Rows([at for at, _ in whole], [columns[place] for place in places], ragged)
 
 
 def delimiter_of(text: str) -> str:
@@ -188,13 +200,13 @@ class JsonLines(TableFile):
                 raise DatasetError([f"{self.name}: line {number}: {problem}"], NAMED_ONCE)
             yield number, row
 
-    def chunks(self, places: Sequence[int]) -> Iterator[Chunk]:
+    def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
         """Yield the columns at some places, a few thousand rows at a time."""
         names = [self.header[place] for place in places]
         rows = self._rows(names)
         while some := list(islice(rows, _CHUNK)):
             columns = [[row.get(name) for _, row in some] for name in names]
-            yield Chunk([at for at, _ in some], columns)
+            yield Rows([at for at, _ in some], columns)
 
 
 class Parquet(TableFile):
@@ -206,7 +218,7 @@ class Parquet(TableFile):
             self.file = parquet.ParquetFile(source)
         self.header = tuple(self.file.schema_arrow.names)
 
-    def chunks(self, places: Sequence[int]) -> Iterator[Chunk]:
+    def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
         """Yield the columns at some places, a few thousand rows at a time."""
         fields = [self.file.schema_arrow.field(place) for place in places]
         names, first = [_part_of(each) for each in fields], 1
@@ -214,7 +226,7 @@ class Parquet(TableFile):
             for batch in self.file.iter_batches(_CHUNK, columns=[*dict.fromkeys(names)]):
                 found = {each.name: batch.column(each.name).to_pylist() for each in fields}
                 stop = first + batch.num_rows
-                yield Chunk([*range(first, stop)], [found[each.name] for each in fields])
+                yield Rows([*range(first, stop)], [found[each.name] for each in fields])
                 first = stop
 
     def places(self, rows: IndexArray) -> list[str]:
