@@ -209,7 +209,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     if is_constant and (bare & ~wrong).sum() < _ENOUGH:
         # No other annotation shows that areas are those of boxes.
         doubtful |= smaller
-    doubtful |= _scaled(np.where(wrong & ~of_boxes, given / expected, 0))
+    doubtful |= _scaled(document.image, np.where(wrong & ~of_boxes, given / expected, 0))
 
     def says(row: int) -> str:
         of = f"{expected[row]:.6g}, the area of its {'outline' if outlined[row] else 'box'}"
@@ -223,15 +223,22 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     yield Rows(wrong, says, "annotations/area", found=lambda row: float(given[row]), edits=edits)
 
 
-def _scaled(ratio: FloatArray) -> BoolArray:
-    """Return the wrong areas that differ by one factor: either areas or coordinates are scaled.
+def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:
+    """Return the wrong areas that differ by one factor, in an image or in most of the file.
 
-    The ratio is 0 for other areas.
+    Either areas or coordinates are scaled. The ratio is 0 for other areas.
     """
     known = np.isfinite(ratio) & (ratio > 0)
     middle = np.median(ratio[known]) if known.any() else 1.0
     near: BoolArray = known & (np.abs(ratio / middle - 1) <= _NEAR)
     near &= near.sum() >= max(_ENOUGH, known.sum() / 2)
+    rows = np.flatnonzero(known & (image >= 0))
+    low = np.full(image.max(initial=0) + 1, np.inf)
+    high = np.zeros(len(low))
+    np.minimum.at(low, image[rows], ratio[rows])
+    np.maximum.at(high, image[rows], ratio[rows])
+    alike = (high <= low * (1 + _NEAR)) & (np.bincount(image[rows], minlength=len(low)) > 1)
+    near[rows] |= alike[image[rows]]
     return near
 
 
