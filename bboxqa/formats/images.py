@@ -164,12 +164,17 @@ class FileImages:
         into.lists_images = self._choices.missing_txt == "not-asked"
 
     def add_named(
-        self, place: str, member: Member, name: str, sides: Sequence[object], where: Where
+        self,
+        place: str,
+        member: Member,
+        name: str,
+        where: Where,
+        size: tuple[Sequence[object], Where],
     ) -> tuple[Record, Member | None]:
         """Return the record of an image and its picture, from the name and size in its file.
 
         An image has its place as its name if another file gives the same name. Without `name`, the
-        image is called as its file.
+        image is called as its file. `size` is its sides, as the file has them, and their place.
         """
         image = self._into.image(place, where)
         if not name:
@@ -180,17 +185,17 @@ class FileImages:
             self._into.defect("T031", problem, where)
             name = place + PurePosixPath(name).suffix
         image["file_name"] = name
-        size = self._into.size(image, name, sides, where)
+        found = self._into.size(image, name, *size)
         ends = (*ends_of(place), without_suffix(name))
         picture = next((self.pictures[each] for each in ends if each in self.pictures), None)
         self._places.add(place)
         if picture is not None:
             self._places.add(place_of(picture.inner))
-            size = size or size_of_picture(picture)
-        size = size or given_size(self._choices, name)
-        self._into.tally["unsized"] += size is None
-        if size is not None:
-            image["width"], image["height"] = size
+            found = found or size_of_picture(picture)
+        found = found or given_size(self._choices, name)
+        self._into.tally["unsized"] += found is None
+        if found is not None:
+            image["width"], image["height"] = found
         return image, picture
 
     def add(self, place: str, where: Where) -> Record:

@@ -113,8 +113,8 @@ class _LabelmeRecords:
         name = place_of(inner) + PurePosixPath(inner).suffix if PurePosixPath(inner).name else ""
         if name and (folder := place.rpartition("/")[0]):
             name = f"{folder}/{name}"
-        sides = content.image_width, content.image_height
-        return self._images.add_named(place, member, name, sides, Where(member.name, ""))[0]
+        sides, where = (content.image_width, content.image_height), Where(member.name, "")
+        return self._images.add_named(place, member, name, where, (sides, where))[0]
 
     def _add_shape(self, value: Any, image: Record, where: Where, joints: Record) -> None:
         if not isinstance(value, dict):

@@ -130,9 +130,9 @@ class _VocRecords:
         element = root.find("size") or Element("size", root.line)
         # LabelImg writes 0 for unknown sizes.
         sides = [side if side != "0" else "" for side in map(element.said, SIDES)]
-        where = Where(member.name, element.line)
-        name = name if last else ""
-        image, found = self._images.add_named(place, member, name, sides, where)
+        size = sides, Where(member.name, element.line)
+        where = Where(member.name, root.line)
+        image, found = self._images.add_named(place, member, name if last else "", where, size)
         if found is None and self._images.pictures:
             problem = f"{member.name}: no picture has this name"
             self._into.defect("T022", problem, Where(member.name, 1))
