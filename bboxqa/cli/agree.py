@@ -133,7 +133,7 @@ def agree(
 
         written.append(send_back)
         queue = diagnosis.review_document, diagnosis.to_review
-        todo = _how_to_accept(paths, named, send_back, pseudonyms)
+        todo = _how_to_accept(result, (paths, named), send_back, pseudonyms)
         notes = (*notes, *sent(result, *queue, send_back, str(to)), todo)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **more)
     show_notes(notes)
@@ -226,12 +226,15 @@ def _check_sending(
 
 
 def _how_to_accept(
-    paths: tuple[Path, ...], named: tuple[str, ...], folder: Path, key: Path | None
+    result: "AgreementResult",
+    given: tuple[tuple[Path, ...], tuple[str, ...]],
+    folder: Path,
+    key: Path | None,
 ) -> str:
     """Return what to type when the objects that were sent back are done."""
     from bboxqa.formats.registry import format_of
 
-    first, original, more = "", "ORIGINAL", ""
+    (paths, named), first, original, more = given, "", "ORIGINAL", ""
     if key is not None:
         # Names of files may be those of people.
         more = f" --pseudonyms {shlex.quote(str(key))}"
@@ -240,7 +243,9 @@ def _how_to_accept(
     else:
         measured = [*paths, *(each for pair in named for each in ("--annotator", pair))]
         original = "original.json"
-        first = f"bboxqa convert {shlex.join(map(str, measured))} {original} --to coco; "
+        # Files that name nobody are those of their annotators here, as they were measured.
+        files = "" if named or "file" not in result.attribution else " --attribution files"
+        first = f"bboxqa convert {shlex.join(map(str, measured))} {original} --to coco{files}; "
     place = shlex.quote(str(folder))
     return f"when they are done: {first}bboxqa accept {original} {place} -o NEW.json{more}"
 

@@ -293,6 +293,11 @@ class _Original:
         self._edits: list[Edit] = []
         self._new: dict[str, list[Record]] = {"categories": [], "annotations": []}
 
+    @property
+    def names_people(self) -> bool:
+        """Whether the file names annotators."""
+        return bool(self._who.key)
+
     def author_of(self, real: str, sent: Sequence[ReviewObject]) -> str | None:
         """Return who an annotator is in the file; None if nobody in it is."""
         if real in self._who.names:
@@ -428,11 +433,13 @@ def _compared(
     for each in listed.objects:
         sent.setdefault(each.annotator, {}).setdefault(each.image, []).append(each)
     changes: list[Accepted] = []
-    tally, notes, left, n_people = Counter[str](), [], [], 0
+    tally, notes, left, unknown, n_people = Counter[str](), [], [], [], 0
     for person, images in sent.items():
         done = {image: works[person, image] for image in images if (person, image) in works}
         every = [each for image in done for each in images[image] if each.sent is not None]
         author = own.author_of(names.get(person, person), every)
+        if done and author is None and own.names_people:
+            unknown.append(f"{own.path}: has no annotator {one_line(person)}")
         if done and author is None:
             notes.append(f"{person} has nothing that was sent in {own.path}: left out")
             continue
@@ -449,6 +456,8 @@ def _compared(
                 [each.sent or {} for each in objects], work.annotations, by_id=by_id
             )
             changes += _of_image(own, (person, author or "", image), objects, work, places, tally)
+    if unknown:
+        raise DatasetError(unknown, "If annotators had pseudonyms when sent: --pseudonyms KEY")
     if not n_people:
         problem = f"{own.path}: has none of the objects that were sent"
         raise DatasetError([problem], "Name the file that `bboxqa agree` measured.")

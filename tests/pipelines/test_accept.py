@@ -236,6 +236,8 @@ def test_pseudonyms_hold_and_the_file_keeps_its_names(tmp_path):
     added = [("3.jpg", [40, 41, 30, 30], "dog")]
     in_cvat(file_of(review, names["cid"]), keep, added)
     out = tmp_path / "out.json"
+    with pytest.raises(DatasetError, match=r"has no annotator person-.*\n.*--pseudonyms KEY"):
+        bboxqa.accept(path, review, out)
     done = run("accept", path, review, "-o", out, "--pseudonyms", key)
     assert f"2.jpg: {names['bob']}: annotation 22 renamed" in done.stdout
     assert '"who": "cid"' in out.read_text().partition('"id": 34')[2]
@@ -262,7 +264,7 @@ def test_files_of_tools_are_converted_to_accept_what_came_back(tmp_path):
     bboxqa.convert(original(tmp_path), cvat, to="cvat", annotator_key="who", lossy=True)
     review, whole = tmp_path / "review", tmp_path / "all.json"
     done = run("agree", cvat, "--send-back", review, "--to", "cvat")
-    assert f"bboxqa convert {cvat} original.json --to coco; bboxqa accept" in done.stderr
+    assert f"bboxqa convert {cvat} original.json --to coco" in done.stderr
     bboxqa.convert(cvat, whole, to="coco")
     in_cvat(file_of(review, "ann"), lambda name, *box: box if name == "1.jpg" else None)
     in_cvat(file_of(review, "bob"), lambda _image, box, _label: (box, "cat"))
@@ -283,7 +285,7 @@ def test_what_a_user_may_get_wrong(tmp_path):
         (path, tmp_path / "gone.xml", out): "no such file",
         (path, other, out): "sent.json, which says what was sent",
         (path, other, out, review): "is nothing that was sent to one annotator",
-        (other, review, out): "has none of the objects that were sent",
+        (other, review, out): "has no annotator ann",
         (file_of(review, "ann"), review, out): "is not COCO JSON",
     }
     for (*paths, target, folder), message in {

@@ -174,10 +174,11 @@ class ToolOrigin:
         self.notes: Sequence[str] = found.notes
         self.apart = rows.n_apart
         self.categories_apart = frozenset(rows.categories_apart)
+        unshown = found.unshown_images
         self.image_names: dict[int, str] = {
             image["id"]: image["file_name"]
             for image in found.images
-            if image["id"] in found.unshown_images and image.get("file_name")
+            if image["id"] in unshown and image.get("file_name")
         }
         self.found, self.rows, self._path = found, rows, path
 
