@@ -20,6 +20,9 @@ numpydoc_show_class_members = False
 
 default_role = "literal"
 
+# The site is built without the inventory of Python's own documentation.
+nitpick_ignore_regex = [("py:class", r"(collections\.abc|pathlib)\.\w+")]
+
 html_theme = "furo"
 html_title = f"bboxqa {version}"
 html_copy_source = False
