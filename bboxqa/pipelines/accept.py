@@ -142,7 +142,8 @@ def accept(
     folders = [source, source.parent] if sent is None else [Path(sent)]
     places = [each / SENT_LISTS[0] for each in folders if (each / SENT_LISTS[0]).is_file()]
     if not places:
-        problem = f"{folders[-1]}: has no {SENT_LISTS[0]}, which says what was sent"
+        folder = next((each for each in folders if each.is_dir()), folders[0])
+        problem = f"{folder}: has no {SENT_LISTS[0]}, which says what was sent"
         advice = "Name the folder that `bboxqa agree --send-back` wrote: --sent DIR"
         raise DatasetError([problem], advice)
     refuse_replacing([target], files_read([original, source, places[0]]))

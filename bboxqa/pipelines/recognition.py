@@ -22,7 +22,7 @@ from bboxqa.pipelines.convert import gather
 GEOMETRY = ("bbox", "segmentation", "keypoints")
 """The keys of records that say where an annotation is."""
 # The least IoU of an annotation that was moved with what it was.
-_LEAST_IOU = 0.5
+_LEAST_IOU, _SAME_CATEGORY = 0.5, 0.2
 # Tools round coordinates to two decimals, and compute sides and corners from rounded ones.
 _ROUNDED, _ROUNDED_OUTLINE = 0.011, 0.05
 # The formats whose annotations have ids; others number them as they are read.
@@ -130,8 +130,8 @@ def recognised(sent: Sequence[Record], found: Sequence[Record], *, by_id: bool) 
     """Return which of the sent annotations of an image each found one is; -1 for none.
 
     An annotation is recognised by its id, else by its box if that is as it was, else by the largest
-    IoU of at least 0.5 with one that is not yet recognised. Of equal ones, the first of the same
-    category counts.
+    IoU of at least 0.5 with one that is not yet recognised. The same category counts as much as an
+    IoU that is larger by 0.2: two boxes that nearly coincide were moved rather than renamed.
     """
     result, left = [-1] * len(found), {*range(len(sent))}
     if by_id:
@@ -148,7 +148,8 @@ def recognised(sent: Sequence[Record], found: Sequence[Record], *, by_id: bool) 
             is_same = _is_same_box(one, each)
             is_renamed = one["category"] != each["category"]
             if is_same or iou[a, b] >= _LEAST_IOU:
-                pairs.append((-2.0 if is_same else -iou[a, b], is_renamed, a, b))
+                score = 2.0 if is_same else iou[a, b] + _SAME_CATEGORY * (not is_renamed)
+                pairs.append((-score, is_renamed, a, b))
     for *_, a, b in sorted(pairs):
         if a in left and result[b] < 0:
             result[b] = a

@@ -13,6 +13,7 @@ from support.reviews import TOOLS, in_coco, in_cvat, in_studio
 
 import bboxqa
 from bboxqa.core.errors import DatasetError, OutputError
+from bboxqa.pipelines.recognition import recognised
 
 # Three annotators: ann misplaced 11 and drew 14 alone, bob calls 22 a dog, cid missed an object.
 RECORDS = """\
@@ -343,3 +344,12 @@ def test_real_annotations_of_ten_people(tmp_path):
     found = bboxqa.accept(path, tmp_path / "back", tmp_path / "out.json")
     assert (tmp_path / "out.json").read_bytes() == path.read_bytes()
     assert found.n_kept == found.n_sent > 100
+
+
+def test_boxes_that_nearly_coincide_are_moved_and_not_renamed():
+    def records(shift):
+        boxes = {"cat": [10 + shift, 10, 40, 40], "dog": [16 + shift, 10, 40, 40]}
+        return [{"category": name, "bbox": box} for name, box in boxes.items()]
+
+    assert recognised(records(0), records(5), by_id=False) == [0, 1]
+    assert recognised(records(0), records(5)[::-1], by_id=False) == [1, 0]

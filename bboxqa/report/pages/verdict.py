@@ -107,7 +107,7 @@ def shown_figures(part: Record, measure: str, n_annotators: int) -> Iterator[Fig
     why = "1 perfect, 0 chance" if part["alpha"] is not None else _ONE_CATEGORY
     if part["status"] != "ok" and (largest["share"] or 0) < 1:
         why = part["status"]
-    elif part["alpha"] is not None and (largest["share"] or 0) >= _PREVALENT:
+    elif part["alpha"] is not None and part["alpha"] < 1 and (largest["share"] or 0) >= _PREVALENT:
         why = f"lower, as {percent(largest['share'], 0)} are {one_line(largest['name'])}"
     yield _figure(f"Alpha of {count(n_annotators, 'annotator')}", part, "alpha", "interval", why)
 
