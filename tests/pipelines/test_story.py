@@ -268,6 +268,9 @@ def test_what_the_data_cannot_show_is_said():
     assert story[-1] == "with 3 images nobody is named: it takes 5"
     without = told({"p*": "jitter=1 miss=0.1"}, annotators=3, bootstrap=0).story
     assert without[-1] == "with 0 draws nobody is named: it takes 200 (--bootstrap 200)"
+    errors = {"p*": "jitter=1 confuse=cow/sheep:0.3"}
+    confused = told(errors, annotators=3, images=40, bootstrap=0).story
+    assert any(line.startswith("cow and sheep are confused") for line in confused)
     for miss in (0, 0.1):
         errors = {"p*": f"jitter=1% miss={miss}"}
         two = told(errors, annotators=2, images=20).story

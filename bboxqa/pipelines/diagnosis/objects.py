@@ -109,7 +109,9 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         else:
             values = {"first": both[0], "second": both[1], "n": n, "gain": more}
             values["above_all"] = above_all(who)
-            values["explained"] = {name: _explained(of, name, both) for name in of.names}
+            # Without the table, nobody may be named.
+            shares = {name: _explained(of, name, both) for name in of.names if named}
+            values["explained"] = shares
             yield Finding("confusion", (*who,), share.at(place), weight, values)
 
 
