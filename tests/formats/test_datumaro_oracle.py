@@ -16,7 +16,7 @@ BOXES = [("a", "cat", 10, 20, 30, 40), ("a", "dog", 1, 2, 3, 4), ("b", "cat", 50
 RING = [60.0, 60, 80, 60, 80, 75]
 # How each is called there, what it keeps besides boxes, and how far coordinates are rounded.
 FORMATS = {"datumaro": 1e-2, "coco_instances": 1e-2, "cvat": 1e-2, "voc": 0.51,
-           "yolo": 1e-3, "label_me": 1e-2, "open_images": 1e-2}  # fmt: skip
+           "yolo": 1e-3, "open_images": 1e-2}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
