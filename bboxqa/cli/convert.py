@@ -9,6 +9,7 @@ from bboxqa.cli.options import (
     A_PATH,
     READING,
     Command,
+    agree_settings,
     completed,
     option,
     options,
@@ -52,17 +53,19 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str, **more:
     Exit code 0: written. 2: could not write or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
-    from bboxqa.formats.choices import supplied
-    from bboxqa.pipelines.convert import convert as converted
+    from bboxqa.pipelines.convert import Target, convert_with
 
     if not paths or (len(paths) == 1 and not named):
         raise click.UsageError("expected FILE and OUT; try: bboxqa convert export.json out.json")
     *files, out = paths
     choices = reading_of(None, more)
-    given = {key: value for key, value in more.items() if value is not None}
-    given["pattern"] = given.pop("filter", None)
-    with tracking() as progress, supplied(choices):
-        found = converted(source_of(tuple(files), named), out, to=to, progress=progress, **given)
+    lossy, force, as_predictions, key = (
+        more.pop(name) for name in ("lossy", "force", "as_predictions", "pseudonyms")
+    )
+    target = Target(out, to, lossy, force, as_predictions)
+    source, settings = source_of(tuple(files), named), agree_settings(None, more)
+    with tracking() as progress:
+        found = convert_with(source, target, settings, choices, progress, key)
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
     for loss in found.losses:

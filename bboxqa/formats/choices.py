@@ -48,16 +48,6 @@ def given() -> Choices:
 
 
 @contextmanager
-def supplied(choices: Choices) -> Iterator[None]:
-    """Supply checked choices to public functions that are called inside the block."""
-    before, _block.choices = _block.choices, choices
-    try:
-        yield
-    finally:
-        _block.choices = before
-
-
-@contextmanager
 def reading(
     *,
     image_size: tuple[int, int] | AnyPath | Mapping[str, tuple[int, int]] | None = None,
@@ -115,8 +105,12 @@ def reading(
         "rotated": rotated,
         "from_format": from_format,
     }
-    with supplied(completed(choices_of(values), given())):
+    before = given()
+    _block.choices = completed(choices_of(values), before)
+    try:
         yield
+    finally:
+        _block.choices = before
 
 
 def choices_of(values: Mapping[str, Any]) -> Choices:

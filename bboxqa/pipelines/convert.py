@@ -62,6 +62,18 @@ class Conversion:
         return ", ".join(parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is written where, and whether it may lose or replace something."""
+
+    path: Path
+    to: str
+    """The name of the format."""
+    lossy: bool = False
+    force: bool = False
+    as_predictions: bool = False
+
+
 def convert(
     source: Files,
     out: AnyPath,
@@ -124,12 +136,7 @@ def convert(
     >>> found.n_images, found.n_annotations, found.annotators
     (1, 9, ('Ann1', 'Ann2', 'Ann3'))
     """
-    to_format, path = writer(to), Path(out)
-    options = Options(as_predictions=as_predictions)
-    if as_predictions and to != "label-studio":
-        raise ConfigError("predictions are for Label Studio; expected to='label-studio'")
-    _refuse_inputs(path, source)
-    _check_output(path, to_format, force=force)
+    target = Target(Path(out), to, lossy, force, as_predictions)
     settings = AgreeSettings(
         annotator_key=annotator_key,
         attribution=attribution,
@@ -139,14 +146,32 @@ def convert(
         filter=pattern,
     )
     key = None if pseudonyms is None else Path(pseudonyms)
-    if key is not None:
-        check_key(key, [path])
-    content, notes = gather(source, settings, given(), progress, key)
+    return convert_with(source, target, settings, given(), progress, key)
+
+
+def convert_with(
+    source: Files,
+    target: Target,
+    settings: AgreeSettings,
+    choices: Choices,
+    progress: Progress | None = None,
+    pseudonyms: Path | None = None,
+) -> Conversion:
+    """Write annotations in the format of another tool, with checked settings; see `convert`."""
+    path, to_format = target.path, writer(target.to)
+    options = Options(as_predictions=target.as_predictions)
+    if target.as_predictions and target.to != "label-studio":
+        raise ConfigError("predictions are for Label Studio; expected to='label-studio'")
+    _refuse_inputs(path, source)
+    _check_output(path, to_format, force=target.force)
+    if pseudonyms is not None:
+        check_key(pseudonyms, [path])
+    content, notes = gather(source, settings, choices, progress, pseudonyms)
     if "keypoints" not in to_format.holds:
         content = without_points(content)
     losses = tuple(losses_in(content, to_format, options))
     # The measured files still have what a review queue loses.
-    are_refused = not lossy and not all(map(is_review_queue, _given(source)))
+    are_refused = not target.lossy and not all(map(is_review_queue, _given(source)))
     _refuse(content, to_format, losses if are_refused else ())
     n_files = _write(path, to_format, to_format.files(content, options))
     held = content.held(to_format.holds)

@@ -14,7 +14,7 @@ from bboxqa.core.files import filled_folder
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import count, first_few, in_natural_order
 from bboxqa.core.types import AnyPath
-from bboxqa.formats.choices import choices_of, supplied
+from bboxqa.formats.choices import choices_of
 from bboxqa.formats.records import ASKED_KEYS
 from bboxqa.formats.unreadable import SENT_LISTS
 from bboxqa.formats.writers import writer
@@ -24,7 +24,7 @@ from bboxqa.model.choices import Choices, completed
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.review import ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.convert import convert
+from bboxqa.pipelines.convert import Target, convert_with
 from bboxqa.pipelines.recognition import image_names, keeps_ids, recognised, works_in
 from bboxqa.report.encodings import csv_row, json_text
 
@@ -94,11 +94,12 @@ def send_back(
     sent: dict[ReviewItem, ReviewObject] = {}
     losses: dict[str, None] = {}
     try:
-        with filled_folder(folder, last=SENT_LISTS[0]) as scratch, supplied(choices):
+        with filled_folder(folder, last=SENT_LISTS[0]) as scratch:
             for person in people:
                 own = [each for each in items if each.object.annotator == person]
                 target = scratch / names[person]
-                losses |= dict.fromkeys(_write(_part(document, own, person), target, to))
+                part = _part(document, own, person)
+                losses |= dict.fromkeys(_write(part, target, to, choices))
                 sent |= _as_read(own, document, target, choices)
             objects = tuple(sent.get(each, each.object) for each in items)
             listed = SentList(
@@ -131,16 +132,15 @@ def _part(document: Mapping[str, Any], items: Sequence[ReviewItem], person: str)
     }
 
 
-def _write(part: Record, target: Path, to: str) -> list[str]:
+def _write(part: Record, target: Path, to: str, choices: Choices) -> list[str]:
     """Write the document of an annotator in a format; return what is left out."""
     with TemporaryDirectory() as place:
         source, out = Path(place, "document.json"), Path(place, "out", target.name)
         source.write_bytes(document_bytes(part))
         out.parent.mkdir()
-        key = "annotator" if part["annotations"] else None
-        found = convert(
-            source, out, to=to, lossy=True, as_predictions=to == "label-studio", annotator_key=key
-        )
+        settings = AgreeSettings(annotator_key="annotator" if part["annotations"] else None)
+        sent = Target(out, to, lossy=True, as_predictions=to == "label-studio")
+        found = convert_with(source, sent, settings, choices)
         # Formats of folders have one for each annotator.
         shutil.move(next(out.iterdir()) if out.is_dir() else out, target)
     # The lists have gains and reasons.
