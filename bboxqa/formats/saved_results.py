@@ -59,7 +59,7 @@ def _lacking(folder: Path, name: str, manifest: Mapping[str, Any] | None) -> tup
     """Return the problem of a folder that lacks a file, and what to type."""
     if manifest is None:
         problem = f"{folder}: has no {name}, so it is not a result of `bboxqa agree --out`"
-        return [problem], f"Make one: bboxqa agree FILE --out {folder.name}"
+        return [problem], f"Make one: bboxqa agree FILE --out {shlex.quote(str(folder))}"
     version = manifest.get("versions", {}).get("bboxqa", "")
     files = " ".join(shlex.quote(str(each.get("name"))) for each in manifest.get("inputs", ()))
     return (

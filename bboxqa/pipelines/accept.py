@@ -288,9 +288,10 @@ class _Original:
         every = (*(each["id"] for each in self.records), *(each.id for each in listed.objects))
         self._last_id = max(filter(None, map(whole_number, every)), default=0)
         # A conversion may have numbered annotations anew: then boxes tell.
+        self._keeps_ids = False
+        n_by_boxes = len(self._authors(listed.objects))
         self._keeps_ids = True
-        n_found = [len(self._authors(listed.objects)) for self._keeps_ids in (False, True)]
-        self._keeps_ids = 2 * n_found[1] >= n_found[0]
+        self._keeps_ids = 2 * len(self._authors(listed.objects)) >= n_by_boxes
         self._edits: list[Edit] = []
         self._new: dict[str, list[Record]] = {"categories": [], "annotations": []}
 

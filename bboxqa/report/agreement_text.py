@@ -1,8 +1,7 @@
 """A result as lines of text: the answer on one screen, and its tables where they are asked for."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from math import isnan
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -378,19 +377,6 @@ def _columns(name: str, table: Table) -> Collection[str] | None:
     if name in OF_KEYPOINTS and len(np.unique(table["category"])) > 1:
         columns.insert(columns.index("joint"), "category")
     return columns
-
-
-def images_compared(row: Mapping[str, Any]) -> str:
-    """Return the number of images of an annotator's figures; empty if all images count.
-
-    Examples
-    --------
-    >>> images_compared({"n_images": 47, "n_images_asked": 143})
-    '47 of 143'
-    """
-    # Results of earlier versions have the first count only.
-    n_asked = row.get("n_images_asked", row["n_images"])
-    return f"{row['n_images']:,} of {n_asked:,}" if row["n_images"] < n_asked else ""
 
 
 def _by(

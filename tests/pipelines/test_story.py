@@ -266,6 +266,9 @@ def test_groups_that_agree_among_themselves_are_named():
 def test_what_the_data_cannot_show_is_said():
     story = told({"p*": "jitter=1 miss=0.1"}, annotators=3, images=3).story
     assert story[-1] == "with 3 images nobody is named: it takes 5"
+    # More draws would not help.
+    story = told({"p*": "jitter=1 miss=0.1"}, annotators=3, images=3, bootstrap=0).story
+    assert story[-1] == "with 3 images nobody is named: it takes 5"
     without = told({"p*": "jitter=1 miss=0.1"}, annotators=3, bootstrap=0).story
     assert without[-1] == "with 0 draws nobody is named: it takes 200 (--bootstrap 200)"
     errors = {"p*": "jitter=1 confuse=cow/sheep:0.3"}

@@ -19,11 +19,11 @@ _LARGE_IMAGE = 0.25
 def limits(of: Diagnosed, *, judged: bool) -> Iterator[str]:
     """Yield what these data cannot show; `judged` if an image has three annotators."""
     n_images = int((of.matched.data.assigned.sum(1) >= 2).sum())
-    if of.matched.bootstrap < LEAST_DRAWS:
+    if n_images < LEAST_IMAGES:
+        yield said("few", what=count(n_images, "image"), least=LEAST_IMAGES)
+    elif of.matched.bootstrap < LEAST_DRAWS:
         draws = count(of.matched.bootstrap, "draw")
         yield said("few", what=draws, least=f"{LEAST_DRAWS} (--bootstrap {LEAST_DRAWS})")
-    elif n_images < LEAST_IMAGES:
-        yield said("few", what=count(n_images, "image"), least=LEAST_IMAGES)
     all_drawn = of.part.n_complete_units == len(of.matched.units)
     if not judged and of.part.reference is None and not all_drawn:
         yield said("unjudged")
