@@ -6,7 +6,7 @@ from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 from bboxqa import __version__
-from bboxqa.rules.pages import markdown
+from bboxqa.rules.pages import markdown_pages
 
 project = "bboxqa"
 version = release = __version__
@@ -46,5 +46,8 @@ def _link_inside(_app: Sphinx, _page: str, source: list[str]) -> None:
 def setup(app: Sphinx) -> None:
     """Connect what the pages need beyond the extensions."""
     app.connect("source-read", _link_inside)
-    Path(__file__).with_name("rules.md").write_text(markdown(), "utf-8")
+    folder = Path(__file__).parent
+    (folder / "rules").mkdir(exist_ok=True)
+    for name, text in markdown_pages().items():
+        (folder / name).write_text(text, "utf-8")
     app.add_lexer("csv", TextLexer)

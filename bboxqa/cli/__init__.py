@@ -10,55 +10,47 @@ from bboxqa.cli.failures import exit_code_of
 from bboxqa.core.interrupts import PLACED, raising_signals
 from bboxqa.core.version import __version__
 
-_NAMES = (
-    "accept", "agree", "batch", "compare", "convert", "draw", "example", "explain", "plan",
-    "report", "segments", "simulate", "stats", "validate",
+_FIRST = (
+    "validate", "agree", "compare", "convert", "draw", "report", "batch", "plan",
 )  # fmt: skip
+_ALSO = ("accept", "stats", "segments", "simulate", "example", "explain")
 
 
 class _Commands(click.Group):
     """Commands whose modules are imported when they are run or listed."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        return sorted(_NAMES)
+        return [*_FIRST, *_ALSO]
 
-    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _NAMES:
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self.list_commands(ctx):
             return None
         found: click.Command = getattr(import_module(f"bboxqa.cli.{name}"), name)
         return self.commands.setdefault(name, found)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what most people need, and below it the rest."""
+        most = formatter.width - 4 - max(map(len, self.list_commands(ctx)))
+        for title, names in (("Commands", _FIRST), ("Also", _ALSO)):
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [(name, each.get_short_help_str(most)) for name, each in found if each]
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="bboxqa COMMAND --help shows the options of a command.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="bboxqa")
 def cli() -> None:
     """Validate image annotations, and measure how far annotators agree.
 
     \b
-      bboxqa validate export.json    find what is wrong with annotations
-      bboxqa example fruits          walk through a small example
-      bboxqa agree export.json       measure a file with several annotators
-      bboxqa agree ann.json bob.json one file per annotator
-      bboxqa accept export.json review/ -o export-2.json
-                                     take over what annotators reviewed
-      bboxqa report results/         a page of a result, with its worst images
-      bboxqa compare before.json after.json
-                                     what changed between two versions
-      bboxqa convert export.json out.json --to label-studio
-                                     write annotations for another tool
-      bboxqa batch projects/         validate and measure many projects
-      bboxqa plan export.json --target-width 0.05
-                                     how many more images to annotate twice
-      bboxqa stats labels.csv        measure a table of labels, scores or choices
-      bboxqa segments ann.csv bob.csv
-                                     measure segments of time
-      bboxqa draw export.json --image street.jpg
-                                     draw an image with its annotations
-      bboxqa simulate --out trial.json
-                                     make annotations whose errors are known
+      bboxqa validate export.json             what is wrong with a file
+      bboxqa agree export.json                how far the annotators that it names agree
+      bboxqa agree ann.json bob.json          how far two annotators agree, with a file each
     """  # noqa: D301 - click reads the sign
 
 

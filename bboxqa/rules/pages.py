@@ -1,4 +1,4 @@
-"""The page of each rule, the list of all rules, and the page of the site that has them all."""
+"""The page of each rule and the list of all rules, for a terminal and for the site."""
 
 import json
 import re
@@ -146,29 +146,36 @@ def _families(rules: Mapping[str, Rule]) -> Iterator[tuple[str, Iterable[Rule]]]
         yield f"{letters}: {FAMILIES.get(letters, 'rules of other packages')}", family
 
 
-def markdown() -> str:
-    """Return the page that `docs/conf.py` writes: a table of all rules, then each one."""
-    return "\n".join(_markdown_lines()) + "\n"
+def address(code: str) -> str:
+    """Return the address of the page of a rule on the site, which never changes."""
+    return f"rules/{code}.html"
 
 
-def _markdown_lines() -> Iterator[str]:
+def markdown_pages() -> dict[str, str]:
+    """Return the pages that `docs/conf.py` writes, by file: a table of all rules, and each rule."""
+    pages = {"rules.md": _list_page(), **{f"rules/{code}.md": _page(RULES[code]) for code in RULES}}
+    return {name: "\n".join(lines) + "\n" for name, lines in pages.items()}
+
+
+def _list_page() -> Iterator[str]:
     yield from ("# The rules of `bboxqa validate`", "")
     yield "Codes never change their meaning. `bboxqa explain CODE` shows the same text."
-    yield from ("", "| Code | Rule | Severity | Fix |", "|---|---|---|---|")
-    for rule in RULES.values():
-        title = _markdown(rule.title).replace("|", "\\|")
-        anchor = rule.code.lower()
-        yield f"| [{rule.code}](#{anchor}) | {title} | {rule.severity} | {rule.fix or '–'} |"
     for family, rules in _families(RULES):
-        yield from ("", f"## {family}")
+        yield from ("", f"## {family}", "", "| Code | Rule | Severity | Fix |", "|---|---|---|---|")
         for rule in rules:
-            # The heading is only the code, so that its anchor does not depend on the title.
-            yield from ("", f"### {rule.code}", "", f"**{_markdown(rule.title)}**", "")
-            yield " · ".join(f"{label}: {_markdown(value)}" for label, value in _facts(rule))
-            yield from ("", _markdown(rule.explanation), "")
-            yield f"What it breaks: {_markdown(rule.breaks)}"
-            for label, example in (("Found", rule.bad), ("Left alone", rule.good)):
-                yield from ("", f"{label}:", "", "```text", *example_lines(example), "```")
+            title, link = _markdown(rule.title).replace("|", "\\|"), f"rules/{rule.code}.md"
+            yield f"| [{rule.code}]({link}) | {title} | {rule.severity} | {rule.fix or '–'} |"
+    yield from ("", "```{toctree}", ":hidden:", ":glob:", "", "rules/*", "```")
+
+
+def _page(rule: Rule) -> Iterator[str]:
+    yield from (f"# {rule.code}: {_markdown(rule.title)}", "")
+    yield " · ".join(f"{label}: {_markdown(value)}" for label, value in _facts(rule))
+    yield from ("", _markdown(rule.explanation), "")
+    yield f"What it breaks: {_markdown(rule.breaks)}"
+    for label, example in (("Found", rule.bad), ("Left alone", rule.good)):
+        yield from ("", f"{label}:", "", "```text", *example_lines(example), "```")
+    yield from ("", "[All rules](../rules.md)")
 
 
 def _markdown(text: str) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from bboxqa.rules.base.rule import ABSENT
-from bboxqa.rules.pages import example_lines, list_lines, markdown, page_lines
+from bboxqa.rules.pages import address, example_lines, list_lines, markdown_pages, page_lines
 from bboxqa.rules.registry import RULES
 
 
@@ -27,11 +27,15 @@ def test_the_list_names_all_rules():
     assert sum(line.startswith("  ") for line in lines) == len(RULES)
 
 
-def test_the_document_has_a_heading_for_each_rule():
-    lines = markdown().splitlines()
-    assert [line[4:] for line in lines if line.startswith("### ")] == list(RULES)
-    # What opens a block of code is closed.
-    assert sum(line.startswith("```") for line in lines) == 4 * len(RULES)
+def test_the_site_has_a_page_for_each_rule_at_a_stable_address():
+    pages = markdown_pages()
+    assert [*pages] == ["rules.md", *(f"rules/{code}.md" for code in RULES)]
+    assert pages["rules.md"].count("](rules/") == len(RULES)
+    for code in RULES:
+        page = pages[address(code).replace(".html", ".md")].splitlines()
+        assert page[0].startswith(f"# {code}: ")
+        # What opens a block of code is closed.
+        assert sum(line.startswith("```") for line in page) == 4
 
 
 def test_examples_show_what_is_missing_and_what_nobody_sees():
