@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test fuzz oracles lint docs pictures clean
+.PHONY: demo test fuzz oracles lint docs dist pictures clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -68,6 +68,14 @@ lint: $(VENV)/.test
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet docs docs/_build
 	@echo "The site is docs/_build/index.html."
+
+# What an upload to PyPI takes: dist/ with a wheel and a source archive, both checked.
+dist: $(BIN)/python
+	$(PIP) "pip>=25.1"
+	$(PIP) --group release
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
 
 pictures: $(VENV)/.installed
 	$(BIN)/python docs/pictures/write_pictures.py readme_images
