@@ -40,7 +40,7 @@ FAMILIES = {
 _TABLE: tuple[tuple[str, str, Scope], ...] = (
     ("json_text", "F001 F002 F003 F004 F005 F006 F007", "record"),
     ("structure", "S001 S002 S004 S005 S006 S007 S008 S009 S010 S011", "record"),
-    ("structure", "S012 S013 S014 S015 E001 E002", "record"),
+    ("structure", "S012 S013 S014 S015 S016 E001 E002", "record"),
     ("ids", "I001 I002 I003 I004 I006 I007 S003", "record"),
     ("images", "M001 M002 M003 M004 M007 M009 M011", "images"),
     ("images", "M005 M006 M012", "record"),
@@ -58,7 +58,7 @@ _TABLE: tuple[tuple[str, str, Scope], ...] = (
     ("panoptic", "G001 G002 G003 G004", "record"),
     ("panoptic", "G005 G006", "images"),
     ("tools", "T001 T002 T003 T004 T005 T007 T008 T010 T011 T012", "record"),
-    ("tools", "T020 T021 T022 T023 T024 T030 T031 T040 T041 T050", "record"),
+    ("tools", "T020 T021 T022 T023 T024 T025 T030 T031 T040 T041 T050", "record"),
 )
 
 RESERVED = frozenset({

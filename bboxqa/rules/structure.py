@@ -355,6 +355,21 @@ def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
         yield _large(document, key, dict(sorted(of.items())), what, expected)
 
 
+def _not_examined(document: Document, _settings: ValidateSettings) -> Checked:
+    """S016: files without annotations, and results without what they refer to."""
+    reading = document.reading
+    n_apart = reading.origin.apart.total() if reading.origin is not None else 0
+    if len(document.annotations) or n_apart:
+        if kind_of(document).is_of_truth and document.truth is None:
+            yield Defect(
+                "the images and categories of results are in another file, so references and "
+                "places were not examined; expected --ground-truth FILE"
+            )
+    # I007 reports an empty list.
+    elif len(document.images) and (reading.origin or "annotations" not in reading.spans):
+        yield Defect("there are no annotations, so none was examined; expected annotations")
+
+
 def _large(document: Document, key: str, of: dict[int, float], what: str, expected: str) -> Rows:
     """Return the annotations with a number that is too large, by their rows."""
 
@@ -554,6 +569,17 @@ RULES: tuple[Rule, ...] = (
         check=_too_large,
         fix="unsafe",
         requires=("F004",),
+    ),
+    rule(
+        "S016 warning: part of the data was not examined",
+        breaks="A file without findings may have any defect in the part that is missing.",
+        explanation="""The file has images and no annotations, or results and no images and
+            categories. Name the file of the annotations, or the ground truth of the results with
+            `--ground-truth`.""",
+        bad='{"images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 9}]}',
+        good={"annotations": [{"bbox": [10, 10, 20, 30]}]},
+        check=_not_examined,
+        requires=("F001", "T001", "T002"),
     ),
     rule(
         "E001 error: result without a score",

@@ -227,6 +227,15 @@ RULES = (
         good=_files({}, "[cat, dog]"),
     ),
     _rule(
+        "T025 error: train or val of data.yaml names nothing",
+        breaks="Training stops, as it finds no images, or validates on none.",
+        explanation="""A path under train or val in data.yaml leads to no file or folder. It leads
+            from `path`, or from the folder of data.yaml. Correct the path, or restore the
+            folder.""",
+        bad=_files({}, "[cat]\ntrain: images\nval: valid/images"),
+        good=_files({}, "[cat]\ntrain: images\nval: images"),
+    ),
+    _rule(
         "T030 warning: corners of a box are swapped",
         breaks="Training stops at a box of negative width, or leaves it out.",
         explanation="""xmin is greater than xmax, or ymin than ymax. They are read in the right

@@ -1,6 +1,9 @@
 """Class names and key points of YOLO, from the lines of a file or from a YAML file."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from bboxqa.core.json_values import cut
@@ -30,6 +33,10 @@ class ClassNames:
     """Number of key points, and number of values per key point."""
     joints: dict[int, list[str]] = field(default_factory=dict)
     """Names of key points, by class."""
+    parts: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    """The paths under `train` and `val`, each with its line."""
+    root: str = ""
+    """The folder from which these lead, under `path`."""
     problem: str = ""
     """Why the file cannot be read, or what is wrong with `kpt_shape`."""
     problem_line: int = 1
@@ -101,6 +108,11 @@ def names_of_yaml(text: str) -> ClassNames:
     found.n_classes = _number(values.get("nc"))
     if found.n_classes is not None:
         found.nc_line = values["nc"].start_mark.line + 1
+    found.root = _text(values.get("path"))
+    for key in ("train", "val"):
+        named = values.get(key)
+        listed = named.value if named is not None and named.id == "sequence" else [named]
+        found.parts[key] = [(_text(each), each.start_mark.line + 1) for each in listed if each]
     shape = values.get("kpt_shape")
     if shape is not None and shape.value not in ("", "~", "null", "Null", "NULL"):
         numbers = [_number(each) for _, each in _numbered(shape)]
@@ -115,6 +127,38 @@ def names_of_yaml(text: str) -> ClassNames:
             found.problem = f"kpt_shape is {written}; expected {expected}"
             found.problem_line = shape.start_mark.line + 1
     return found
+
+
+def missing_parts(
+    found: ClassNames, member: Member, known: Collection[str]
+) -> Iterator[tuple[str, int]]:
+    """Yield what is wrong with paths of train and val that name nothing, each with its line.
+
+    `known` are the folders of the source, and its files but labels and pictures. They are named
+    by the end of a path, as its beginning may be of another machine; a folder of labels stands for
+    its pictures.
+    """
+    for key, paths in found.parts.items():
+        for path, line in paths:
+            if path and "*" not in path and not _is_there(path, found.root, member, known):
+                yield f"{key} is {cut(one_line(path))}, which names no file or folder", line
+
+
+def _is_there(path: str, root: str, member: Member, known: Collection[str]) -> bool:
+    plain = normpath(path.replace("\\", "/"))
+    folder = Path(member.shown).parent
+    if member.is_file and any((folder / each / plain).exists() for each in (root, "")):
+        return True
+    parts = [each for each in plain.split("/") if each not in ("..", ".", "")]
+    is_absolute = plain.startswith("/") or plain[1:2] == ":"
+    n_ends = max(len(parts) - 1, 1) if is_absolute else 1
+    ends = {"/".join(parts[first:]) for first in range(n_ends)}
+    ends |= {f"/{each}/".replace("/images/", "/labels/").strip("/") for each in ends}
+    return not parts or any(f"/{each}".endswith(f"/{end}") for each in known for end in ends)
+
+
+def _text(node: "Node | None") -> str:
+    return node.value if node is not None and isinstance(node.value, str) else ""
 
 
 def _pairs(node: "Node | None") -> "list[tuple[str, Node]]":

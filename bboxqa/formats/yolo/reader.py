@@ -20,7 +20,7 @@ from bboxqa.formats.translation import label_batches, shapes
 from bboxqa.formats.translation.collector import Boxes, Collector
 from bboxqa.formats.translation.other_files import NO_LABELS
 from bboxqa.formats.translation.untrusted import LEAST_PIXELS, MOST_BEYOND
-from bboxqa.formats.yolo.names import ClassNames, class_names_of
+from bboxqa.formats.yolo.names import ClassNames, class_names_of, missing_parts
 
 _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt")
 _MOST_CLASSES = 1 << 20
@@ -63,6 +63,9 @@ def translate(path: Path, into: Collector) -> None:
     for batch in label_batches.label_batches(source, images.files, into.wanted.progress):
         records.take(batch)
     records.add_class_note()
+    folders = {each.folder for each in source.members}
+    places = {str(above) for each in folders for above in PurePosixPath(each, "x").parents}
+    records.check_parts(places | {each.name for each in others if not is_picture(each.name)})
     images.done("labels of YOLO", _NOTES)
 
 
@@ -226,6 +229,13 @@ class _LabelRecords:
             problem = f"nc is {found.n_classes}, but there are {len(found.names)} names"
             self._into.defect("T021", problem, self._where(member, found.nc_line))
 
+    def check_parts(self, places: set[str]) -> None:
+        """Report the paths of data.yaml in the source that name none of its files and folders."""
+        for member, found in self._described:
+            for problem, line in missing_parts(found, member, places):
+                if member.name in self._inside:
+                    self._into.defect("T025", problem, self._where(member, line))
+
     def _where(self, member: Member, line: int) -> Where:
         """Return a place in a file of class names or key points."""
         return Where(member.name if member.name in self._inside else "", line)
@@ -277,7 +287,6 @@ class _LabelRecords:
         if filled and not has_size and is_label_head(data):
             self._refuse_size(member, Where(member.name, filled[0][0]))
             self._tally["sizeless"] += len(filled)
-            return
         todo = "" if is_label_head(data) else NO_LABELS
         for number, line in filled:
             where = Where(member.name, number)
@@ -293,8 +302,8 @@ class _LabelRecords:
             if abs(largest) > LEAST_PIXELS:
                 problem = f"a coordinate is {largest:g}, which is in pixels; expected 0 to 1"
                 self._into.defect("T001", f"{problem}, relative to the image", where)
-            elif has_size:
-                self._add_label(label, image, where)
+            else:
+                self._check(label, where, self._add_label(label, image, where) if has_size else -1)
 
     def _refuse_size(self, member: Member, where: Where) -> None:
         problem = f"{member.name}: the size of its image is not known"
@@ -304,7 +313,7 @@ class _LabelRecords:
         todo = "--image-size gives it: 1920x1080, or the folder of images"
         self._into.defect("T002", f"{problem}; {todo}", where)
 
-    def _add_label(self, label: Label, image: Record, where: Where) -> None:
+    def _add_label(self, label: Label, image: Record, where: Where) -> int:
         record = self._shape_of(label, (image["width"], image["height"]))
         record["image_id"] = image["id"]
         record["category_id"] = self._category(label.number, where)
@@ -314,7 +323,10 @@ class _LabelRecords:
         if label.score is not None:
             record["score"] = label.score
             self._tally["score"] += 1
-        row = self._into.annotation(record, where)
+        return self._into.annotation(record, where)
+
+    def _check(self, label: Label, where: Where, row: int) -> None:
+        """Report what is wrong with a label, also where the size of the image is not known."""
         if label.number not in self._classes.names and self._named is not None:
             last = max(self._classes.names, default=-1)
             problem = f"class {label.number} has no name; the last class with a name is {last}"

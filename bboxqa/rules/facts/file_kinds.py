@@ -43,7 +43,7 @@ _OTHER_KINDS = ("E", "G", "T")
 _OF_OBJECTS = {"bbox", "segmentation", "keypoints", "area", "iscrowd"}
 _IMAGES = ("F", "S", "I002", "I004", "I006", "M")
 _OBJECTS_ONLY = ("S005", "S006", "S010", "S011", "S012", "S015")
-_RESULTS = ("F", "S002", "S003", "S009", "I004")
+_RESULTS = ("F", "S002", "S003", "S009", "S016", "I004")
 
 OBJECTS = FileKind("", ("",), _OTHER_KINDS, is_measured=True)
 LVIS = FileKind("LVIS", ("",), (*_OTHER_KINDS, "S005", "D003"), is_measured=True)
@@ -106,7 +106,8 @@ def kind_of(document: Document) -> FileKind:
 def _kind(document: Document) -> FileKind:  # noqa: PLR0911
     reading = document.reading
     if reading.origin is not None:
-        return FileKind(reading.origin.title, ("", "I007"), (*_OF_JSON, "E", "G"), is_measured=True)
+        title = reading.origin.title
+        return FileKind(title, ("", "I007", "S016"), (*_OF_JSON, "E", "G"), is_measured=True)
     n = min(len(document.annotations), _SAMPLE) if "annotations" in reading.sections else 0
     keys = [{*document.record(row)} for row in range(n)]
 

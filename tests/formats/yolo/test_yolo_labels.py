@@ -280,3 +280,29 @@ def test_class_names_that_differ_in_an_archive_are_refused(tmp_path, inside):
     assert data.annotator_names == ("ann", "bob")
     assert data.category_names == ("cat", "dog")
     assert len(set(data.annotations.category.tolist())) == 2
+
+
+def test_labels_without_sizes_are_checked_as_far_as_they_need_none(tmp_path):
+    lines = "0 .5 .5 .1 .1\n7 .5 .5 .1 .1\n0 .5 .5 .1\n0 1.5 .5 .1 .1\n0 .5 .5 -.1 .1\n"
+    folder = made(tmp_path, data_yaml="names: [cat, dog]\n", labels__a_txt=lines)
+    found = [(each.code, each.spot.line) for each in validate(folder, select=["T"]).findings]
+    assert found == [("T001", 3), ("T002", 1), ("T003", 4), ("T003", 5), ("T020", 2)]
+
+
+@pytest.mark.parametrize(
+    ("paths", "missing"),
+    [
+        ("train: images\nval: images", []),
+        ("train: ./images\nval: [images, other]", [3]),
+        ("train: ../images\nval: /content/other/images/val", [3]),
+        ("path: ..\ntrain: images\nval: train.txt", [4]),
+        ("path: /content\ntrain: /content/a/images\nval: data.yaml", [3]),
+        ("train: labels\nval: C:\\\\sets\\\\x", [3]),
+        ("train:\nval: images/*", []),
+    ],
+)
+def test_paths_of_data_yaml_that_name_nothing(tmp_path, paths, missing):
+    yaml = f"names: [cat]\n{paths}\n"
+    folder = made(tmp_path / "a", data_yaml=yaml, labels__a_txt=BOX, images__a_ppm=PICTURE)
+    found = [each for each in validate(folder).findings if each.code == "T025"]
+    assert [each.spot.line for each in found] == missing
