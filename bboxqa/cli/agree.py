@@ -123,23 +123,37 @@ def agree(
     diagnosis = _whole(story)
     is_told = diagnosis is not None and diagnose and output_format == "json"
     more: dict[str, Any] = {"diagnosis": diagnosis} if is_told else {}
+    tool = to or _tool_of(source)
     if in_text:
-        more = {"story": story, "details": diagnose}
+        steps = (f"--send-back DIR --to {tool} (corrections)", "--report page.html", "--details")
+        given_steps = (send_back is not None, page is not None, diagnose)
+        add = [step for step, done in zip(steps, given_steps, strict=True) if not done]
+        more = {"story": story, "details": diagnose, "add": add}
     written, notes = _write_targets(
-        result, diagnosis, out, page, inputs, {"details": diagnose, "raw_csv": raw_csv}
+        result, diagnosis, out, page, inputs, {"details": diagnose, "raw_csv": raw_csv}, tool
     )
     if send_back is not None and diagnosis is not None:
         from bboxqa.pipelines.send_back import send_back as sent
 
         written.append(send_back)
-        queue = diagnosis.review_document, diagnosis.to_review
         todo = _how_to_accept(result, (paths, named), send_back, pseudonyms)
-        notes = (*notes, *sent(result, *queue, send_back, str(to)), todo)
+        notes = (*notes, *sent(result, diagnosis, send_back, str(to)), todo)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **more)
     show_notes(notes)
     if failure is not None:
         _show_failure(failure, wanted=wanted)
     return 0 if all(part.passes(settings) for part in result.thresholds) else 1
+
+
+def _tool_of(source: Any) -> str:
+    """Return the tool that wrote what was measured, where files can be written for it; or CVAT."""
+    from bboxqa.formats.registry import format_of, short_name
+    from bboxqa.formats.sources import paths_in
+    from bboxqa.formats.writers import names
+
+    found = {short_name(format_of(Path(each))) for each in paths_in(source)}
+    tools = found & {*names()} - {"coco", "csv", "parquet"}
+    return min(tools) if len(found) == 1 and tools else "cvat"
 
 
 def _show_failure(failure: BboxqaError, *, wanted: bool) -> None:
@@ -279,10 +293,11 @@ def _write_targets(
     page: "PageTarget | None",
     inputs: Sequence[AnyPath | None],
     csv: dict[str, bool],
+    tool: str,
 ) -> tuple[list[Path], tuple[str, ...]]:
     """Write the requested folder and page; none of the inputs is replaced.
 
-    `csv` says how csv files are written; see `write_folder`.
+    `csv` says how csv files are written; see `write_folder`. The page sends objects back to `tool`.
     """
     if out is None and page is None:
         return [], ()
@@ -291,6 +306,7 @@ def _write_targets(
     from bboxqa.report.result_files import documents_of, write_folder
 
     documents = documents_of(result, summary(result), diagnosis)
+    documents["manifest"]["tool"] = tool
     written: list[Path] = []
     notes: tuple[str, ...] = ()
     if out is not None:

@@ -19,6 +19,7 @@ from bboxqa.diagnostics.decomposition import (
 )
 from bboxqa.diagnostics.object_cells import alpha_has_meaning
 from bboxqa.diagnostics.parts import drawn_objects
+from bboxqa.model.review import MOST_REVIEWED
 from bboxqa.model.table import Categorical, Column, Table, text_column
 from bboxqa.model.units import MatchedUnits
 
@@ -137,8 +138,6 @@ def _listed(names: list[str], values: Iterable[str]) -> str:
     return "; ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
 
 
-# The most objects in a queue.
-_MOST = 1000
 # The most objects of an image that its row describes.
 _OF_IMAGE = 3
 _TEXTS = ("reason", "annotators", "categories", "annotations", "boxes")
@@ -166,7 +165,7 @@ class ReviewQueue:
     """The annotators whom each object concerns: those who differ from most."""
 
 
-def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
+def review_queue(matched: MatchedUnits, most: int = MOST_REVIEWED) -> ReviewQueue:
     """Return the objects whose repair would raise agreement most, and their images.
 
     A review is expected to settle an object as most annotators drew it (see `settled`). The gain is

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from math import isfinite
@@ -59,6 +60,24 @@ def is_result(file: Path) -> bool:
 def is_review_queue(file: Path) -> bool:
     """Return whether a file is the review queue in a result of `agree --out`."""
     return file.name == REVIEW_QUEUE and is_result(file)
+
+
+def refuse_results(paths: Iterable[Path]) -> None:
+    """Refuse files of a result, and what `agree --send-back` sent: a part of the annotations.
+
+    Raises DatasetError.
+    """
+    for path in paths:
+        folder = path if path.is_dir() else path.parent
+        if (path.is_dir() or path.name in SENT_LISTS) and is_result(folder / SENT_LISTS[0]):
+            problem = f"{path}: holds objects that `bboxqa agree --send-back` sent to be corrected"
+            again = shlex.join(["bboxqa", "accept", "ORIGINAL", str(folder), "-o", "NEW.json"])
+            raise DatasetError([problem], f"To take over what came back: {again}")
+        if path.name in {*WRITTEN_FILES, "units.csv"} and is_result(path):
+            problem = f"{path}: is a part of a result of bboxqa, not the annotations measured"
+            page = f"For a page of it: {shlex.join(['bboxqa', 'report', str(folder)])}"
+            is_agreement = (folder / "units.csv").is_file()
+            raise DatasetError([problem], page if is_agreement else "Name the files compared.")
 
 
 # A single letter may be a drive of Windows.

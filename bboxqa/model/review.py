@@ -5,6 +5,9 @@ from typing import Any
 
 import msgspec
 
+MOST_REVIEWED = 1000
+"""The most objects in a queue."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:

@@ -11,6 +11,8 @@ from bboxqa.core.types import Files, Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import LOWEST_SCORE
+from bboxqa.formats.sources import paths_in
+from bboxqa.formats.unreadable import refuse_results
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import matchers
 from bboxqa.model.annotations import Dataset
@@ -164,6 +166,8 @@ def agree_files(
         min_annotators=2 if reference is None else 1,
         by_files="all",
     )
+    paths = [*map(Path, paths_in(source))]
+    refuse_results([*paths, *(each.parent for each in paths if each.is_file())])
     data = read_for(source, settings, reading)
     if reading.score != LOWEST_SCORE and all(each.score is None for each in data.sources):
         raise ConfigError(

@@ -83,11 +83,12 @@ def repeat_notes(part: ThresholdResult) -> Iterator[str]:
     if len(table) == 2 and not error.low.max() > error.high.min():
         return
     for place in worst:
+        others = of_others(np.delete(f1.value, place), f1.value[place], "{:.2f}".format)
         (name,) = names_in_words([table["annotator"][place]])
         yield (
             f"{name} agrees least with what {name} drew in other sessions: F1 "
             f"{f1.value[place]:.2f} [{f1.low[place]:.2f}, {f1.high[place]:.2f}] at "
-            f"{part.threshold_label}{of_others(np.delete(f1.value, place), '{:.2f}'.format)}"
+            f"{part.threshold_label}{others}"
         )
 
 

@@ -21,6 +21,7 @@ from bboxqa.formats.writers import writer
 from bboxqa.formats.writing.names import people_paths
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.choices import Choices, completed
+from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.review import ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
@@ -67,19 +68,13 @@ def check_send_back(
         raise OutputError(f"{folder}: was sent before; name another folder, or add --force")
 
 
-def send_back(
-    result: MeasuredAgreement,
-    document: Mapping[str, Any],
-    items: Sequence[ReviewItem],
-    folder: Path,
-    to: str,
-) -> list[str]:
+def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to: str) -> list[str]:
     """Write a file for each annotator with the objects to look at again, and lists of them.
 
-    `items` are in order of gain, and `document` is a COCO document with their annotations. Images
-    are in the order of their best objects. Return notes on what was sent, and on what the format
-    could not hold.
+    Images are in the order of their best objects. Return notes on what was sent, and on what the
+    format could not hold.
     """
+    document, items = diagnosis.review_document, diagnosis.to_review
     sides = ((image["file_name"], image.get("width"), image.get("height"))
              for image in document["images"])  # fmt: skip
     sizes = {name: (width, height) for name, width, height in sides if name and width and height}
@@ -115,7 +110,8 @@ def send_back(
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
     many = first_few([f"{name} {number[name]:,}" for name in people], 5)
-    return [f"{count(len(items), 'object')} to look at again in {folder} ({many})", *losses]
+    objects = count(len(diagnosis.review), "object")
+    return [f"{objects} to look at again in {folder}, some by several ({many})", *losses]
 
 
 def _part(document: Mapping[str, Any], items: Sequence[ReviewItem], person: str) -> Record:

@@ -22,6 +22,7 @@ from bboxqa.formats.registry import format_of, formats_of
 from bboxqa.formats.scanner import read_bytes, read_path
 from bboxqa.formats.source import archive_around
 from bboxqa.formats.sources import as_paths, listed, without_files
+from bboxqa.formats.unreadable import refuse_results
 from bboxqa.model.choices import NO_CHOICES, Choices
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateKeywords, ValidateSettings, validate_settings_from
@@ -133,6 +134,7 @@ def validate_with(
     """
     if not paths:
         raise DatasetError(["no file given"])
+    refuse_results(map(Path, paths))
     with names_hidden(pseudonyms, paths, choices=choices) as people:
         sources = [listed(each, choices=choices) for each in paths]
         inside = [file for files, _ in sources for file in files]

@@ -13,7 +13,13 @@ from bboxqa.model.results import Figure, MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.agreement_summary import figures_at
 from bboxqa.report.numbers import estimate_text, percent
-from bboxqa.report.pages.verdict import CHANCE, headline, is_by_chance, shown_figures
+from bboxqa.report.pages.verdict import (
+    CHANCE,
+    advice_on,
+    headline,
+    is_by_chance,
+    shown_figures,
+)
 from bboxqa.report.tables import Excerpt, columns_first, table_excerpt, table_lines
 
 MISSING = {"category": "counts as a category", "ignore": "is ignored"}
@@ -23,8 +29,8 @@ _EMPTY = {
     "unit": "each is one object on which all agree",
     "skip": "left out",
 }
-_MOST_LINES, _MOST_WORDS = 100, 150
-"""The most lines with details, and the most words without, of three annotators."""
+_MOST_LINES, _ANSWER_LINES, _MOST_WORDS = 100, 20, 150
+"""The most lines with details and without, and the most words without, of three annotators."""
 _FEW, _WORDS_OF_ONE, _LEAST = 3, 20, 3
 _SENTENCES, _IMAGES, _NAMES, _MOST_GATES = 5, 3, 5, 2
 # The value of existence above chance below which most of it may be chance.
@@ -32,7 +38,6 @@ _LITTLE = 0.3
 # The share of pairs of one object below the threshold from which on they are worth a warning.
 _BELOW = 0.05
 _AUTO = "Hungarian matching where two annotate an image, greedy matching where more do"
-_NEXT = "Add --details, --report page.html, --send-back DIR --to cvat (corrections)"
 
 # The last columns of the tables of categories, pairs and images.
 _LAST = ("f1", "class_share", "mean_iou", "n_units", "n_annotations")
@@ -88,12 +93,13 @@ def text_lines(
     details: bool = False,
     width: int | None = None,
     quiet: bool = False,
+    add: Sequence[str] = ("--details",),
 ) -> Iterator[str]:
     """Yield who was compared, the verdict, what lowers agreement, the figures and what to do next.
 
     With `details`, all sentences, notes and the first rows of tables follow, 100 lines in all. With
     `quiet`, only warnings, the verdict and the figures are yielded. Names are shortened to fit a
-    `width`, that of a terminal.
+    `width`, that of a terminal. The last line names the options to `add`.
     """
     first = result.thresholds[0]
     records = [figures_at(part) for part in result.thresholds]
@@ -109,13 +115,15 @@ def text_lines(
     if quiet:
         yield from (*above, *figures, *tables)
         return
-    last = [*_next_steps(result, story, details=details)]
+    last = [*_next_steps(result, story, add, details=details)]
     told = []
     if story is not None:
         n_words = sum(len(line.split()) for line in (*above, *figures, *last))
         n_words -= _WORDS_OF_ONE * max(0, result.n_annotators - _FEW)
-        told = [*_sentences(story, _MOST_WORDS - n_words, details=details)]
-        told += [""] * bool(told)
+        n_lines = _ANSWER_LINES - len((*above, *figures, *last)) - 1
+        told = [*_sentences(story, _MOST_WORDS - n_words, n_lines, details=details)]
+        if told:
+            told = [*[f"At {story.threshold_label}:"] * bool(result.thresholds[1:]), *told, ""]
     lines = [*above, *told, *figures, *tables, *last]
     yield from lines
     if details:
@@ -153,12 +161,13 @@ def _warnings(result: MeasuredAgreement, story: Story | None) -> Iterator[str]:
     yield from (line for line in (story.warnings if story else ()) if line not in result.notes)
 
 
-def _sentences(story: Story, n_words: int, *, details: bool) -> Iterator[str]:
+def _sentences(story: Story, n_words: int, n_lines: int, *, details: bool) -> Iterator[str]:
     """Yield who and what lowers agreement: as many sentences as have room, all with `details`."""
     hidden = story.suggestion if isinstance(story, Diagnosis) and not details else None
+    most = max(_LEAST, min(_SENTENCES, n_lines))
     for place, line in enumerate(line for line in story.story if line != hidden):
         n_words -= len(line.split())
-        if not details and (place == _SENTENCES or (n_words < 0 and place >= _LEAST)):
+        if not details and (place == most or (n_words < 0 and place >= _LEAST)):
             return
         yield f" - {one_line(line)}"
 
@@ -199,22 +208,27 @@ def _in_brackets(result: MeasuredAgreement) -> str:
     return ", 95 % intervals" if has_intervals else ""
 
 
-def _next_steps(result: MeasuredAgreement, story: Story | None, *, details: bool) -> Iterator[str]:
-    """Yield the images to look at, the first note, and what to type next."""
+def _next_steps(
+    result: MeasuredAgreement, story: Story | None, add: Sequence[str], *, details: bool
+) -> Iterator[str]:
+    """Yield the images to look at, the first note, and what to do and to type next."""
     images, order = _costly_images(result.thresholds[0])
     costly = [one_line(images["image"][row]) for row in order[:_IMAGES] if images["cost"][row] > 0]
     yield ""
     if costly:
         yield f"Look at: {', '.join(costly)}"
     notes = result.notes[len(result.headlines) :]
-    if details:
-        return
-    if notes:
+    if notes and not details:
         more = f" ({count(len(notes) - 1, 'more note')}: --details)" if notes[1:] else ""
         yield f"Note: {notes[0]}{more}"
     if story is None and (why := result.diagnoser.why_slow) and result.n_images:
         yield f"Who and what lowers agreement: --details ({one_line(why)})"
-    yield _NEXT
+    is_chance = is_by_chance(figures_at(result.thresholds[0]))
+    kind = "" if story is None or is_chance else story.costliest
+    advice = advice_on(kind, result.settings.similarity)
+    steps = [*[advice] * bool(advice), *[f"add {', '.join(add)}"] * bool(add)]
+    if steps:
+        yield f"Next: {'; '.join(steps)}"
 
 
 def _costly_images(part: ThresholdResult) -> tuple[Table, IndexArray]:

@@ -108,11 +108,13 @@ def write_tables(
     The document "manifest" gets the size and the digest of every other file as its "outputs".
 
     All files are complete before the first one appears under its name; a new folder appears with
-    all files at once. Files of the same names in an existing folder are replaced. Raises
-    OutputError if the folder cannot be written, or if this would replace one of the files `kept`.
+    all files at once. In an existing folder, files of the same names are replaced, and those of an
+    earlier result, whose manifest lists them, removed. Raises OutputError if the folder cannot
+    be written, or if this would replace one of the files `kept`.
     """
     names = [*(f"{name}.csv" for name in tables), *(f"{name}.json" for name in documents)]
-    refuse_replacing((folder / name for name in names), kept)
+    earlier = [folder / name for name in _earlier_files(folder) if name not in names]
+    refuse_replacing((*(folder / name for name in names), *earlier), kept)
     try:
         with filled_folder(folder) as scratch:
             for name, table in tables.items():
@@ -124,9 +126,25 @@ def write_tables(
                 complete = documents[MANIFEST] | {"outputs": _outputs(scratch)}
                 (scratch / f"{MANIFEST}.json").write_text(json_text(complete), "utf-8")
             written = [folder / file.name for file in sorted(scratch.iterdir())]
+        for file in earlier:
+            file.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
     return written
+
+
+def _earlier_files(folder: Path) -> list[str]:
+    """Return the files that the manifest in a folder lists and that have not changed since."""
+    try:
+        listed = msgspec.json.decode((folder / f"{MANIFEST}.json").read_bytes())["outputs"]
+        return [
+            each["name"]
+            for each in listed
+            if Path(each["name"]).name == each["name"]
+            and digest_of(folder / each["name"]) == each["blake2b"]
+        ]
+    except (OSError, KeyError, TypeError, AttributeError, msgspec.DecodeError):
+        return []
 
 
 def _outputs(folder: Path) -> list[dict[str, Any]]:

@@ -137,6 +137,49 @@ def test_out_is_not_overwritten_without_force(export, tmp_path):
     assert (out / "summary.json").read_bytes() != before
 
 
+def test_force_removes_the_files_of_an_earlier_result_and_nothing_else(export, tmp_path):
+    out = tmp_path / "out"
+    run("agree", export, "--out", out, "--details")
+    (out / "mine.csv").write_text("a,b\n")
+    (out / "offsets.csv").write_text("edited\n")
+    run("agree", export, "--out", out, "--force")
+    run("agree", export, "--out", tmp_path / "new")
+    new = {path.name for path in (tmp_path / "new").iterdir()}
+    assert {path.name for path in out.iterdir()} == new | {"mine.csv", "offsets.csv"}
+
+
+@pytest.mark.parametrize("command", ["agree", "validate"])
+def test_results_and_what_was_sent_back_are_not_measured(command, export, tmp_path):
+    out, sent = tmp_path / "out", tmp_path / "sent"
+    run("agree", export, "--out", out, "--send-back", sent, "--to", "coco")
+    for name in ("review.json", "summary.json", "details.json", "units.csv"):
+        done = run(command, out / name)
+        assert done.returncode == 2
+        assert "is a part of a result of bboxqa" in done.stderr
+        assert done.stderr.endswith(f"For a page of it: bboxqa report {out}\n")
+    for path in (sent, sent / "sent.json", sent / "sent.csv"):
+        done = run(command, path)
+        assert done.returncode == 2
+        assert done.stderr.endswith(f": bboxqa accept ORIGINAL {sent} -o NEW.json\n")
+
+
+def test_the_last_line_names_what_was_not_asked_for_and_the_tool_of_the_files(export, tmp_path):
+    xml = tmp_path / "a.xml"
+    run("convert", export, xml, "--to", "cvat")
+    run("convert", export, tmp_path / "tasks.json", "--to", "label-studio")
+    last = [
+        run("agree", *words).stdout.splitlines()[-1]
+        for words in ([export], [tmp_path / "tasks.json"])
+    ]
+    assert "--send-back DIR --to cvat" in last[0]
+    assert "--send-back DIR --to label-studio" in last[1]
+    page = tmp_path / "page.html"
+    told = run("agree", tmp_path / "tasks.json", "--report", page).stdout
+    assert "--report" not in told.replace(f"Written: {page}", "")
+    assert 'whole">--to</span> label-studio' in page.read_text()
+    assert "--details" not in run("agree", export, "--details").stdout.split("More tables")[0]
+
+
 def test_min_alpha_marks_images_and_sets_the_exit_code(export, tmp_path):
     below = run("agree", export, "--min-alpha", "0.9", "--out", tmp_path / "out")
     assert below.returncode == 1
@@ -309,6 +352,9 @@ def test_the_answer_is_the_same_with_a_folder_and_tables_are_details(export, tmp
 
 
 def test_a_range_of_thresholds_is_each_of_cocos(export):
+    told = run("agree", export, "--iou", "0.5:0.95").stdout.splitlines()
+    assert any(line.startswith("Threshold 0.5: Agreement is ") for line in told)
+    assert "At IoU 0.5:" in told
     ranged = run("agree", export, "--iou", "0.5:0.95", "--format", "json")
     assert ranged.stdout == run("agree", export, "--config", "coco-bbox", "--format", "json").stdout
     found = [each["iou_threshold"] for each in json.loads(ranged.stdout)["thresholds"]]

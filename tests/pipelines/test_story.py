@@ -9,6 +9,7 @@ import bboxqa
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Categorical, Table
 from bboxqa.pipelines.diagnosis.people import reference_errors
+from bboxqa.pipelines.diagnosis.sentences import of_others
 from bboxqa.pipelines.diagnosis.significance import Bounds, above_others, median_of_others
 
 _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
@@ -37,7 +38,7 @@ def trial():
 
 
 def test_the_trial_names_person_offset_misses_and_categories(trial):
-    offset = sentence(trial, "p03 draws boxes", "further right, or p01 and p02 do")
+    offset = sentence(trial, "p03 draws boxes", "further right, or p01 and p02 the reverse")
     assert number_before(offset, " px") == pytest.approx(5.0, abs=0.2)
     missed = sentence(trial, "p03 misses")
     # Not inflated by boxes that do not match.
@@ -196,6 +197,21 @@ def test_of_many_annotators_with_few_images_few_are_named_by_mistake(n_annotator
         n_named += len(above_others(found, np.full(n_annotators, n_images))) > 0
     # 5 % of 40, for all kinds of errors together; with normal quantiles 9 to 40 of 40.
     assert n_named <= 2
+
+
+@pytest.mark.parametrize(
+    ("others", "own", "told"),
+    [
+        ([0.01, 0.05], 0.2, "; the others: 1.0 to 5.0 %"),
+        ([0.01, 0.21], 0.2, "; the others: 1.0 and 21 %"),
+        ([0.01, 0.02, 0.03, 0.04, 0.3], 0.2, "; half of the others: 2.0 to 4.0 %"),
+        ([0.01, 0.02, 0.03, 0.2, 0.3], 0.2, "; the median of the others: 3.0 %"),
+        ([*np.arange(10) / 100, 0.5], 0.2, "; most of the others: 1.0 to 9.0 %"),
+        ([np.nan], 0.2, ""),
+    ],
+)
+def test_the_range_of_others_has_no_room_for_who_stands_out(others, own, told):
+    assert of_others(np.array(others), own) == told
 
 
 def test_medians_of_others_are_those_without_each():

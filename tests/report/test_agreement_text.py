@@ -74,7 +74,7 @@ def test_the_answer_is_short_and_in_the_order_of_questions(told):
     places = [
         next(number for number, line in enumerate(lines) if line.startswith(start))
         for start in ("60 images, ", "Agreement is ", " - ", "At IoU 0.5, 95 %", " Existence",
-                      " Class", " Place", " Alpha of 3 annotators", "Look at: ", "Add ")
+                      " Class", " Place", " Alpha of 3 annotators", "Look at: ", "Next: ")
     ]  # fmt: skip
     assert places == sorted(places)
     assert lines[0].endswith(": p01, p02, p03")

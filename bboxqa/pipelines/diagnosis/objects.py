@@ -140,7 +140,7 @@ def _of_caller(of: Diagnosed, who: str, both: tuple[str, str], weight: float) ->
     values: dict[str, Any] = {"first": first, "second": second, "back": ""}
     values["explained"] = {who: _explained(of, who, both)}
     if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
-        values["back"] = f", and {second} {first} in {in_percent(back[0])}"
+        values["back"] = f", {second} {first} in {in_percent(back[0])}"
     nothing = float("nan")
     size = Measure(share, nothing, nothing)
     return Finding("calls", (who,), size, weight, values, Kind.CLASS_CONFLICT)
@@ -222,7 +222,9 @@ def category_findings(
         values: dict[str, Any] = {
             "category": table["category"][place],
             "least": "least" if is_first(error, place) else "less than most",
-            "others": of_others(np.delete(found.value, place), who="of other categories"),
+            "others": of_others(
+                np.delete(found.value, place), found.value[place], who="of other categories"
+            ),
         }
         weight = (1 - found.value[place]) * share[place]
         yield Finding("difficult", (), found.at(place), float(weight), values)

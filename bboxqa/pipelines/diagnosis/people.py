@@ -82,7 +82,7 @@ def worst_annotator(
     for place in named[table["n"][named] > 0][:1].tolist():
         name, without = table["annotator"][place], ""
         pairs = of.of_pairs(name, "f1")
-        others = of_others(pairs, _two_digits, "the others with each other")
+        others = of_others(pairs, f1.value[place], _two_digits, "the others with each other")
         how = "least" if is_first(error, place) else "less than most do"
         values = {"how": how, "others": others}
         if vital.high[place] < 0:
@@ -133,9 +133,9 @@ def erring_annotators(
             places = places[(annotators["n_extra"] > explained + far)[places]]
         told = []
         for place in places.tolist():
-            others = of_others(np.delete(found.value, place))
+            others = of_others(np.delete(found.value, place), found.value[place])
             if rate == "class_share":
-                others = of_others(1 - of.of_pairs(names[place], rate))
+                others = of_others(1 - of.of_pairs(names[place], rate), found.value[place])
             values, kind, left_out = {"others": others}, rate, unused.get(names[place], ())
             if rate == "miss_rate" and left_out and _misses_only(of, place, left_out):
                 continue
@@ -289,7 +289,7 @@ def reference_worst(found: ReferenceAgreement) -> Iterator[Finding]:
         values = {
             "how": "least" if is_first(error, place) else "less than most do",
             "reference": found.name,
-            "others": of_others(np.delete(f1.value, place), _two_digits),
+            "others": of_others(np.delete(f1.value, place), f1.value[place], _two_digits),
             "recall": recall.at(place),
             "precision": precision.at(place),
         }
@@ -328,7 +328,10 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
             named = above_others(figures, table["n_images"])
             named = named[figures.value[named] >= LEAST_SHARE]
         values = {
-            place: {"others": of_others(np.delete(figures.value, place)), "reference": found.name}
+            place: {
+                "others": of_others(np.delete(figures.value, place), figures.value[place]),
+                "reference": found.name,
+            }
             for place in named.tolist()
         }
         kind, weight = f"reference {error}", figures.value * share
@@ -357,7 +360,9 @@ def work_findings(of: Diagnosed) -> Iterator[Finding]:
             named = [place for sign in (-1, 1) for place in _changing(found, sign, n_images)]
 
         def values(place: int, found: Bounds = found, unit: str = unit) -> dict[str, Any]:
-            others = of_others(np.delete(found.value, place), "{:+z.3f}".format, "")
+            others = of_others(
+                np.delete(found.value, place), found.value[place], "{:+z.3f}".format, ""
+            )
             change = _change(found.at(place))
             return {"unit": unit, "change": change, "others": others.removeprefix("; : ")}
 

@@ -50,8 +50,8 @@ _LOST = 2.0
 # A box with sides 3:2, turned by 90 degrees about its centre, has an IoU of 1/2 with itself.
 _LOST_ACROSS = 0.5
 _MOST_JOINTS = 3
-HARMLESS = "; harmless at this threshold"
-"""What is said of offsets with which nearly all boxes still match."""
+HARMLESS = "; harmless at "
+"""What is said of offsets with which nearly all boxes still match, before the threshold."""
 _JOINT_AXES = (("offset_x_px", ("left", "right")), ("offset_y_px", ("up", "down")))
 
 
@@ -184,12 +184,13 @@ def offset_findings(
     n_apart: IndexArray | None = None,
     *,
     reference: str = "",
+    threshold: str = "",
 ) -> Iterator[Finding]:
     """Yield who displaces, turns or resizes boxes significantly more than others.
 
     Offsets are measured from the others, or from the reference of this name. With one or two
     others, or if half of the annotators differ from half, it is unknown who is right. `n_apart` is
-    how many boxes of each do not match for their place.
+    how many boxes of each do not match for their place at the `threshold`.
     """
     names = [str(each) for each in annotators["annotator"]]
     asked = np.flatnonzero(annotators["n_images"] > 0).tolist()
@@ -206,13 +207,13 @@ def offset_findings(
         values = {
             "words": joined([each.words(group[0]) for each in own]),
             "other": reference or "the others",
-            "cost": _cost(apart) if n_apart is not None else "",
+            "cost": _cost(apart, threshold) if n_apart is not None else "",
         }
         kind = "offset"
         if not reference and (len(rest) < LEAST_OTHERS or len(group) > 1):
             kind = "either offset"
             values |= {"draw": "draw" if len(group) > 1 else "draws", "other": joined(rest)}
-            values |= {"who": joined(who), "do": "do" if len(rest) > 1 else "does"}
+            values["who"] = joined(who)
         found.append(
             Finding(
                 kind,
@@ -226,9 +227,11 @@ def offset_findings(
     yield from largest(found)
 
 
-def _cost(apart: float) -> str:
+def _cost(apart: float, threshold: str) -> str:
     """Return what it costs that a share of boxes is too far from the others' to match."""
-    return f"; so {in_percent(apart)} of them match no other" if apart >= LEAST_SHARE else HARMLESS
+    if apart < LEAST_SHARE:
+        return f"{HARMLESS}{threshold}"
+    return f"; {in_percent(apart)} match no other"
 
 
 def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
@@ -244,7 +247,7 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
 
     def values(place: int) -> dict[str, Any]:
         pairs = of.of_pairs(names[place], "mean_iou")
-        others = of_others(pairs, "{:.2f}".format, "the others with each other")
+        others = of_others(pairs, found.value[place], "{:.2f}".format, "the others with each other")
         return {"places": drawn, "what": what, "others": others}
 
     weight = difference.value * of.share

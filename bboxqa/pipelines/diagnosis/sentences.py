@@ -20,8 +20,8 @@ from bboxqa.pipelines.diagnosis.significance import Bounds, Measure, in_percent
 # The most annotators named for one kind of error; others are counted.
 _MOST_NAMED = 3
 
-# From so many others on, the range of most of them is told.
-_MANY = 10
+# From so many others on, the range of most of them is told; of so few, each figure may be.
+_MANY, _FEW = 10, 3
 
 # By kind: what is said. `who` are the annotators, `size` the figure with its interval; the other
 # fields are values of the finding. The number of further annotators comes last.
@@ -71,9 +71,7 @@ TEMPLATES = {
     "change of all": "F1 of all annotators {change} {unit}; it is uncertain whose work changes",
     # Places
     "offset": "{who} draws boxes {words} than {other}{cost}",
-    "either offset": (
-        "{who} {draw} boxes {words}, or {other} {do} the reverse (unknown which){cost}"
-    ),
+    "either offset": ("{who} {draw} boxes {words}, or {other} the reverse (unknown which){cost}"),
     "imprecise": (
         "{who} places {places} less precisely: their mean {what} with matched {places} is {size:2}"
         "{others}"
@@ -289,20 +287,27 @@ def largest(found: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def of_others(
-    values: FloatArray, shown: Callable[[float], str] = in_percent, who: str = "the others"
-) -> str:
+    values: FloatArray, own: float, shown: Callable[[float], str] = in_percent,
+    who: str = "the others",
+) -> str:  # fmt: skip
     """Return the range of the figures of the others as the end of a sentence; "" if unknown.
 
-    Of many others, it is the range of the middle 80 %.
+    Of many others, it is the range of the middle 80 %. A range around the `own` figure, as others
+    err too, is narrowed to the middle half or the median; of a few others, each figure is told.
     """
-    values = values[~np.isnan(values)]
+    values = np.sort(values[~np.isnan(values)])
     if not len(values):
         return ""
-    ends, whose = (0.0, 1.0), who
-    if len(values) >= _MANY:
-        ends, whose = (0.1, 0.9), f"most of {who}"
-    low, high = map(shown, np.quantile(values, ends).tolist())
-    return f"; {whose}: " + (high if high == low else f"{low.removesuffix(' %')} to {high}")
+    widest = ("most of ", 0.1, 0.9) if len(values) >= _MANY else ("", 0.0, 1.0)
+    for part, *ends in (widest, ("half of ", 0.25, 0.75), ("the median of ", 0.5, 0.5)):
+        low, high = np.quantile(values, ends).tolist()
+        whose, first, last = f"{part}{who}", shown(low), shown(high)
+        if not low <= own <= high and shown(own) not in (first, last):
+            break
+        if len(values) <= _FEW:
+            texts = [shown(each).removesuffix(" %") for each in values.tolist()]
+            return f"; {who}: {joined([*texts[:-1], last])}"
+    return f"; {whose}: " + (last if last == first else f"{first.removesuffix(' %')} to {last}")
 
 
 def above_all(who: Sequence[str], words: str = "by ") -> str:

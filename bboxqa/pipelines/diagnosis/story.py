@@ -18,7 +18,7 @@ from bboxqa.diagnostics.categories import Unused, unused_categories
 from bboxqa.diagnostics.decomposition import KINDS, Kind, n_objects_of
 from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, Story
+from bboxqa.model.diagnosis import OF_KEYPOINTS, REPEATS, Diagnosis, Line, Story, costliest
 from bboxqa.model.results import MeasuredAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
@@ -116,7 +116,7 @@ def _of_people(
     of: Diagnosed, unused: Sequence[Unused], apart: Mapping[str, Bounds]
 ) -> Iterator[Finding]:
     """Yield who errs, against the reference or the others; from these they are `apart`."""
-    name = places.offset_table(of.tables)
+    name, at = places.offset_table(of.tables), of.part.threshold_label
     annotators = of.tables["annotators"]
     n_apart = n_objects_of(independent(of.matched), Kind.BADLY_PLACED)
     if of.part.reference is not None:
@@ -132,13 +132,13 @@ def _of_people(
             n_rows = len(of.tables[name]) // len(annotators)
             rows = (n_rows * left[:, None] + range(n_rows)).ravel()
             measures = places.displacements(of.tables[name].take(rows), 2)
-            yield from places.offset_findings(two, measures, name, n_apart[left])
+            yield from places.offset_findings(two, measures, name, n_apart[left], threshold=at)
         yield from places.exchange_findings(of)
         yield from people.two_annotators(two, has_copies=len(left) < len(annotators))
     elif apart:
         if name:
             measures = places.displacements(of.tables[name], len(annotators))
-            yield from places.offset_findings(annotators, measures, name, n_apart)
+            yield from places.offset_findings(annotators, measures, name, n_apart, threshold=at)
         yield from places.exchange_findings(of)
         yield from places.precision_findings(of, apart)
         left_out: dict[str, list[str]] = {}
@@ -198,7 +198,7 @@ def _with_kinds(
             n_confused = sum(each.values["n"] for each in found if each.kind == "confusion")
             share = max(share, n_confused / max(n_of[name], 1))
         if len(own) == 1 and own_share >= people.MOSTLY:
-            is_harmless = own[0].values.get("cost") == places.HARMLESS
+            is_harmless = own[0].values.get("cost", "").startswith(places.HARMLESS)
             found[found.index(own[0])] = replace(own[0], gain="" if is_harmless else kind.gain)
         elif share < _MOSTLY:
             found.append(replace(kind, weight=kind.weight * (1 - share)))
@@ -360,4 +360,5 @@ def _story_parts(of: Diagnosed, images: ImagePart, result: MeasuredAgreement) ->
             *images.data.cautions,
             *warnings_of(named),
         ),
+        "costliest": costliest(of.tables["decomposition"].records()),
     }

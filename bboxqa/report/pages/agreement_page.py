@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.text import count
+from bboxqa.model.review import MOST_REVIEWED
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.charts.chart import Chart
 from bboxqa.report.charts.svg import chart_svg
@@ -138,12 +139,17 @@ def _send_back(documents: Documents, reference: str | None) -> tuple[str, str] |
     """Return how much is to be looked at again, and the command that sends it to each annotator."""
     manifest, diagnosis = documents["manifest"], documents.get("diagnosis")
     rows = [] if diagnosis is None else table_rows(diagnosis["tables"]["review_images"])
-    target = ("--send-back", "again", "--to", "cvat")
+    # Saved results of earlier versions do not have it.
+    target = ("--send-back", "again", "--to", manifest.get("tool", "cvat"))
     send = command(manifest, _defaults(), reference, target)
     if not rows or not send or is_by_chance(documents["summary"]["thresholds"][0]):
         return None
-    n_objects = count(sum(row["n_objects"] for row in rows), "object")
-    return f"{n_objects} in {count(len(rows), 'image')}, a file for each annotator", send
+    n_objects = sum(row["n_objects"] for row in rows)
+    where = f"in {count(len(rows), 'image')}"
+    if n_objects > MOST_REVIEWED:
+        where = f"of {n_objects:,}, those that cost most"
+    objects = count(min(n_objects, MOST_REVIEWED), "object")
+    return f"{objects} {where}, a file for each annotator", send
 
 
 def _drawn(section: Section, measure: str) -> dict[str, Any]:

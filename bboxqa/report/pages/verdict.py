@@ -6,7 +6,7 @@ from math import nan
 from typing import Any
 
 from bboxqa.core.text import count, joined, names_in_words, one_line
-from bboxqa.model.diagnosis import ALL_AGREE, Line
+from bboxqa.model.diagnosis import ALL_AGREE, Line, costliest
 from bboxqa.model.results import Figure
 from bboxqa.report.numbers import number, percent
 
@@ -39,29 +39,21 @@ CHANCE = 0.05
 _PREVALENT = 0.75
 _ONE_CATEGORY = "not measured with one category"
 _PLACES = {"IoU": "overlap (IoU)", "OKS": "similarity of key points (OKS)"}
-_ADVICE = {
-    "missed by some": "Agree on what has to be drawn, and have the images below checked for "
-    "objects that were missed.",
-    "class conflict": "Clarify the categories that are confused, with examples, and have the "
-    "objects below named again.",
-    "badly placed": "Show with examples how close boxes have to be to the object, and have those "
-    "below drawn again.",
-    "split or merged": "Decide whether groups and parts are one object or several, and have those "
-    "below drawn again.",
-    "drawn twice by one": "Delete the second of two annotations of one object; they are listed "
-    "below.",
+ADVICE = {
+    "missed by some": "agree on what has to be drawn",
+    "class conflict": "clarify categories with examples",
+    "badly placed": "show with examples how close boxes have to be",
+    "split or merged": "decide whether groups and parts are one object",
+    "drawn twice by one": "delete second annotations of one object",
 }
-_ADVICE_OF_JOINTS = (
-    "Show with examples where joints are, and which side is left, and have those below drawn again."
-)
+"""What to do about the kind of disagreement that costs most."""
+_ADVICE_OF_JOINTS = "show with examples where joints are, and which side is left"
 _LITTLE = (
     "Little is left to gain, less than 0.01 for each kind of disagreement: have the objects below "
     "checked, if each one counts."
 )
 _BY_CHANCE = "Look whether all annotators saw the same images, and had the same task."
 _NOTHING = "Nothing has to be settled: the annotators agree on all objects of these images."
-# The gain of a kind of disagreement below which it needs no new guideline.
-_LEAST_GAIN = 0.01
 # Figures have one or two digits after the point, and more only where they would round to a limit.
 _MOST_DIGITS = 4
 # Names of similarities that are not overlaps.
@@ -148,7 +140,8 @@ def headline(parts: Sequence[Record], settings: Record) -> tuple[str, ...]:
     gates = [f"{name} is at least {least:g}" for name, least in asked.items() if least is not None]
     if gates:
         return "passed", f"Accepted: {' and '.join(gates)}"
-    return "open", _level(parts[0], settings["similarity"])
+    where = f"Threshold {parts[0]['iou_threshold']:g}: " if parts[1:] else ""
+    return "open", f"{where}{_level(parts[0], settings['similarity'])}"
 
 
 def _failures(part: Record, settings: Record, where: str) -> Iterator[str]:
@@ -257,18 +250,11 @@ def _alpha(part: Record) -> str:
     alpha = part["alpha"]
     if alpha is None:
         return f"Alpha is not given ({part['alpha_reason']})."
-    custom = f"it is customary to rely on data from {_RELIABLE} on"
-    if alpha < _RELIABLE:
-        custom += f", and to draw tentative conclusions from {_TENTATIVE} on"
-    text = f"Alpha is {_below(1, alpha, number, 2)}, where 1 is perfect and 0 is chance: {custom}."
-    low, high = part["interval"] or (alpha, alpha)
-    doubtful = [each for each in (_RELIABLE, _TENTATIVE) if low < each <= high]
-    if doubtful:
-        text += (
-            f" The images are too few to tell on which side of {doubtful[0]} it lies: other images "
-            f"of this kind could give {number(low)} to {number(high)} (95 % interval)."
-        )
-    return text
+    text = f"Alpha is {_below(1, alpha, number, 2)}, where 1 is perfect and 0 is chance"
+    if part["interval"] is None:
+        return f"{text}."
+    low, high = map(number, part["interval"])
+    return f"{text}; other images of this kind could give {low} to {high} (95 % interval)."
 
 
 def _reference(part: Record) -> Iterator[str]:
@@ -313,16 +299,12 @@ def _next_step(diagnosis: Record | None, similarity: str) -> str:
     rows = diagnosis["decomposition"]
     if [row["kind"] for row in rows if row["n_any"]] == [ALL_AGREE]:
         return _NOTHING
-    gains = {
-        row["kind"]: max(row["alpha_gain"] or 0.0, row["f1_gain"] or 0.0)
-        for row in rows
-        if row["kind"] in _ADVICE
-    }
-    kind = max(gains, key=gains.__getitem__, default="")
-    if gains.get(kind, 0) <= 0:
-        return ""
-    if gains[kind] < _LEAST_GAIN:
-        return _LITTLE
+    advice = advice_on(costliest(rows), similarity)
+    return f"{advice.capitalize()}, and have the objects below corrected." if advice else _LITTLE
+
+
+def advice_on(kind: str, similarity: str) -> str:
+    """Return what to do about a kind of disagreement, "" for none."""
     if similarity == "keypoints" and kind == "badly placed":
         return _ADVICE_OF_JOINTS
-    return _ADVICE[kind]
+    return ADVICE.get(kind, "")
