@@ -1,0 +1,1 @@
+"""Consensus: one data set from the opinions of several annotators."""
